@@ -56,8 +56,9 @@ export const UNDETERMINED_CAUSES = {
   },
   'block-past-head': {
     code: 'block-unavailable',
-    retryable: true,
-    message: "The requested block is beyond the chain's head: it does not exist yet.",
+    retryable: false,
+    message:
+      "The requested block is more than 10 seconds of blocks beyond the chain's head, so it was not waited for. Ask for an earlier block.",
   },
   'state-unavailable': {
     code: 'block-unavailable',

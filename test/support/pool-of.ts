@@ -13,4 +13,5 @@ export const poolOf = (endpoints: readonly Endpoint[]) => ({
   readyInMs: () => undefined,
   spendHedge: () => undefined,
   whyNoCandidate: () => 'breaker-open' as const,
+  noteHead: (endpoint: Endpoint, { number }: { readonly number: number }) => endpoint.recordHead(number),
 });

@@ -4,12 +4,14 @@ import { makeBatchReader } from './batching/read-batch.ts';
 import { ReadQueue } from './batching/read-queue.ts';
 import { traceBatches, traceReads } from './batching/trace-reads.ts';
 import { type WaitingBounds, WaitingChecks } from './batching/waiting-checks.ts';
+import { fetchOwnBlock, findBlock } from './blocks/block.ts';
 import { Heads } from './blocks/heads.ts';
 import { PastBlocks } from './blocks/past-blocks.ts';
 import type { ChainObserver } from './chain-observer.ts';
-import { Endpoint } from './endpoints/endpoint.ts';
+import { BlockTime } from './endpoints/block-time.ts';
+import { type Callable, Endpoint } from './endpoints/endpoint.ts';
 import { EndpointPool } from './endpoints/endpoint-pool.ts';
-import { callCheaply, probeEndpoint } from './endpoints/probe-endpoint.ts';
+import { probeEndpoint } from './endpoints/probe-endpoint.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 import { LogReader } from './logs/read-logs.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
@@ -17,6 +19,7 @@ import { CodeProofs } from './reader/code-proofs.ts';
 import { IsolatedReadSlots } from './reader/isolated-read-slots.ts';
 import { Quarantine } from './reader/quarantine.ts';
 import { makeReadFromEndpoint } from './reader/read-from-endpoint.ts';
+import { readOwn } from './reader/read-own.ts';
 import { connectRpc } from './rpc/connect-rpc.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
@@ -42,28 +45,39 @@ type Chain = AsyncDisposable & { readonly read: ReadChain } & FollowableChain;
 
 /** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover which ones answer. */
 export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {
-  const { chainId, quorum, blockTimeMs, maxHeadAgeMs } = settings;
+  const { chainId, quorum, maxHeadAgeMs } = settings;
+  const blockTime = new BlockTime(settings.blockTimeMs);
   const { observer, redisNowMs } = options;
   const monotonicMs = () => performance.now();
   const scope = new AsyncDisposableStack();
-  const endpoints = settings.endpoints.map(({ url, headers, maxCallsPerBatch, requestsPerSecond }, index) => {
-    const { attemptTimeoutMs: timeoutMs, poolSize } = options;
-    return new Endpoint({
-      name: String(index),
-      rpc: scope.use(connectRpc({ url, headers, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
-      maxCallsPerBatch,
-      rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),
-      blockTimestampMsMax: maxHeadAgeMs === undefined ? undefined : () => redisNowMs() + HEAD_AHEAD_MS_MAX,
-      observer: { onCall: (endpoint, result, ms) => observer.onCall(chainId, endpoint, result, ms) },
-      monotonicMs,
-    });
-  });
+  const endpoints = settings.endpoints.map(
+    ({ url, headers, proxy, maxCallsPerBatch, requestsPerSecond }, index) => {
+      const { attemptTimeoutMs: timeoutMs, poolSize } = options;
+      return new Endpoint({
+        name: String(index),
+        rpc: scope.use(connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
+        maxCallsPerBatch,
+        rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),
+        blockTimestampMsMax: maxHeadAgeMs === undefined ? undefined : () => redisNowMs() + HEAD_AHEAD_MS_MAX,
+        observer: { onCall: (endpoint, result, ms) => observer.onCall(chainId, endpoint, result, ms) },
+        onDoubt: (endpoint, kind) => pool.doubt(endpoint, kind),
+        monotonicMs,
+      });
+    },
+  );
   const waitingChecks = new WaitingChecks(options.waitingBounds);
   const pool = new EndpointPool({
     endpoints,
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
-    callCheaply,
-    blockTimeMs,
+    async tryOut(endpoint, depth, strikesOf, signal) {
+      const block = await fetchOwnBlock(endpoint, Math.max(0, endpoint.headNumber - depth), signal);
+      const callable: Callable = {
+        limit: endpoint.limit,
+        use: (ownSignal, send) => endpoint.use(ownSignal, send, 'call', strikesOf),
+      };
+      await readOwn(callable, block, await pool.capabilitiesOf(endpoint), signal);
+    },
+    blockTime,
     onHedge: () => observer.onHedge(chainId),
     onHealth: ({ name }, health) => observer.onHealth(chainId, name, health),
     onQuiet: () => waitingChecks.notifyAll(),
@@ -82,9 +96,10 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         readyInMs: (answered) => pool.readyInMs(answered),
         spendHedge: () => pool.spendHedge(),
         whyNoCandidate: () => pool.whyNoCandidate(),
+        noteHead: (endpoint, block) => pool.noteHead(endpoint, block),
       },
       quorum,
-      blockTimeMs,
+      blockTime,
       maxHeadAgeMs,
       redisNowMs,
       monotonicMs,
@@ -100,6 +115,8 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const pastBlocks = new PastBlocks({
     pool,
     quorum,
+    blockTime,
+    waitingChecks: new WaitingChecks(options.waitingBounds),
     monotonicMs,
     headNumber: (signal) => heads.newestNumber(signal),
   });
@@ -116,11 +133,17 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     whyNoCandidate: () => pool.whyNoCandidate(),
     onHedge: () => pool.spendHedge(),
     onBatch: (readCount) => observer.onBatch(chainId, readCount),
+    ageMs: (block) => pool.ageMs(block),
+    async isReplaced({ number, hash }, signal) {
+      const [endpoint] = pool.candidates();
+      if (endpoint === undefined) return false;
+      const present = await findBlock(endpoint, number, signal).catch(() => undefined);
+      return present !== undefined && present.hash !== hash;
+    },
     readFrom: makeReadFromEndpoint({
       capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
       quarantine,
       codeProofs: new CodeProofs(monotonicMs),
-      onTimeout: (endpoint) => pool.verifyAlive(endpoint),
     }),
   });
   const queue = new ReadQueue({
@@ -152,7 +175,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   });
   return {
     read: traceReads(chainId, read),
-    blockTimeMs,
+    blockTime,
     readHead: (tag, signal) =>
       headsAside.read({
         tag,
@@ -162,7 +185,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         onWait: () => undefined,
         signal,
       }),
-    logs: new LogReader({ pool, quorum, monotonicMs }),
+    logs: new LogReader({ pool, quorum, blockTime, monotonicMs }),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),
   };
 }

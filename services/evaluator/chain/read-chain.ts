@@ -100,7 +100,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       atBlock === undefined
         ? await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone })
         : undefined;
-    const block = head ?? (await options.pastBlocks.read({ number: atBlock ?? 0, gone, signal }));
+    const block = head ?? (await options.pastBlocks.read({ ...context, number: atBlock ?? 0, gone }));
     const observations: Observation[] = [];
     const open = reads.filter((read, index) => {
       // At another block a contract may have had other decimals.
@@ -112,8 +112,9 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       return false;
     });
     const entries = await queue.read(block, open, { ...context, isPast: atBlock !== undefined });
-    const isLast = gone.length + 1 >= BLOCKS_MAX;
     const isMissing = entries.some((entry) => hasFailedBy(entry, 'block-unavailable'));
+    // The state of a block that the check named is waited for until the deadline, if it can still come.
+    const isLast = gone.length + 1 >= BLOCKS_MAX && !(isMissing && atBlock !== undefined);
     const isGone = isMissing || entries.some((entry) => hasFailedBy(entry, 'block-mismatch'));
     if (!isLast && !signal.aborted && isGone) return { gone: { ...block, isMissing } };
     let isAnswered = false;

@@ -34,13 +34,16 @@ export type Batch = {
   readonly block: Block;
   entries: readonly Entry[];
   readonly isIsolated: boolean;
+  /** Whether only checks that named the block by its number want it. */
+  readonly isPast: boolean;
   /** Aborted when no check waits for any of its entries any more. */
   readonly controller: AbortController;
   wantedCount: number;
 };
 
-export const newBatch = (block: Block, isIsolated: boolean): Batch => ({
+export const newBatch = (block: Block, isPast: boolean, isIsolated: boolean): Batch => ({
   block,
+  isPast,
   entries: [],
   isIsolated,
   controller: new AbortController(),

@@ -1,5 +1,6 @@
 import { agreeOn } from '../../domain/agree.ts';
 import { failed, type Reading } from '../../domain/read.ts';
+import { CallLag, NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { type BatchReadings, PERHAPS_OUT_OF_GAS } from '../reader/readings.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
@@ -10,7 +11,7 @@ const FIVE: Reading = { ok: true, value: 5n };
 
 /** The answers of each endpoint to a batch of two reads, one per call. */
 async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quorum: number) {
-  const endpoints = answers.map((_, index) => ({ name: String(index) }) as Endpoint);
+  const endpoints = answers.map((_, index) => ({ name: String(index), lag: new CallLag() }) as Endpoint);
   const perform = makeBatchReader({
     ...{ candidates: () => endpoints, quorum, agreeOn },
     hedgeAfterMs: () => undefined,
@@ -18,6 +19,8 @@ async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quor
     whyNoCandidate: () => 'breaker-open',
     onHedge: () => undefined,
     onBatch: () => undefined,
+    ageMs: () => NOT_YET_MS,
+    isReplaced: async () => false,
     readFrom: async ({ name }) => {
       const says = answers[Number(name)] ?? [];
       if (typeof says === 'string') throw new RpcFailure(says);
@@ -69,4 +72,57 @@ test('a block that fewer endpoints have than the quorum is gone, even if one sti
     [FIVE, FIVE],
     [FIVE, FIVE],
   ]);
+});
+
+/** A block that the only endpoint has from this age on; the clock stands still but for the pauses. */
+async function readNew(
+  { readyMs = 0, startMs = 0, isPast = false, isReplaced = false },
+  failure = new RpcFailure('block-unavailable', { isErrorAnswer: true }),
+) {
+  const began = performance.now();
+  const ageMs = () => startMs + performance.now() - began;
+  const endpoint = { name: '0', lag: new CallLag() } as Endpoint;
+  const asked: { mayLackBlock: boolean }[] = [];
+  const looks: number[] = [];
+  const perform = makeBatchReader({
+    ...{ candidates: () => [endpoint], quorum: 1, agreeOn, ageMs },
+    hedgeAfterMs: () => undefined,
+    readyInMs: () => undefined,
+    whyNoCandidate: () => 'breaker-open',
+    onHedge: () => undefined,
+    onBatch: () => undefined,
+    isReplaced: async () => {
+      looks.push(ageMs());
+      return isReplaced;
+    },
+    readFrom: async (_, { mayLackBlock }) => {
+      asked.push({ mayLackBlock });
+      if (ageMs() < readyMs) throw failure;
+      return { readings: [FIVE], isProved: true };
+    },
+  });
+  const entry = { read: { key: 'a' }, isIsolated: false } as Entry;
+  await perform({ entries: [entry], isPast, controller: new AbortController() } as unknown as Batch);
+  return { observation: entry.observation, asked, looks, lagMs: endpoint.lag.ms };
+}
+
+test('a new block that the endpoint does not have yet is waited for, and the wait is learned', async () => {
+  const { observation, asked, lagMs } = await readNew({ readyMs: 500 });
+  expect(observation).toEqual([FIVE]);
+  expect(asked.length).toBeLessThanOrEqual(4);
+  expect(lagMs).toBeGreaterThan(0);
+});
+
+test('a block that another one has replaced is waited for no longer', async () => {
+  const { observation, looks } = await readNew({ readyMs: 60_000, isReplaced: true });
+  expect([observation, looks.length]).toEqual([[failed('block-unavailable')], 1]);
+});
+
+test('an endpoint must have a block that is some seconds old, unless a check has named the block', async () => {
+  for (const [startMs, isPast, mayLackBlock] of [
+    [0, false, true],
+    [NOT_YET_MS, false, false],
+    [NOT_YET_MS, true, true],
+  ] as const)
+    expect((await readNew({ startMs, isPast })).asked).toEqual([{ mayLackBlock }]);
 });

@@ -1,12 +1,17 @@
-import { failed, type Observation, type Reading } from '../../domain/read.ts';
+import { pause } from '#shared/wait-for.ts';
+import { failed, type Observation, type Read, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { BatchAnswer, ReadFromEndpoint } from '../reader/read-from-endpoint.ts';
 import { isSuspect } from '../reader/readings.ts';
-import type { FailureKind } from '../rpc/rpc-failure.ts';
+import { type FailureKind, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Batch, Entry } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
+
+/** The round in which a block that no endpoint has is looked up: a reorg may have replaced it. */
+const REPLACED_ROUND = 2;
 
 type BatchReaderOptions = {
   /** Usable endpoints for a block, best first. */
@@ -15,6 +20,10 @@ type BatchReaderOptions = {
   /** Reduces the answers of several endpoints to one read to one reading. */
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
+  /** How long ago a block came to be, in ms. */
+  readonly ageMs: (block: Block) => number;
+  /** Whether the chain has another block in the place of this one, as far as one endpoint knows. */
+  readonly isReplaced: (block: Block, signal: AbortSignal) => Promise<boolean>;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
   readonly readyInMs: (answered: ReadonlySet<Endpoint>) => number | undefined;
   readonly whyNoCandidate: () => FailureKind;
@@ -37,14 +46,43 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     });
   };
 
+  /** Asks an endpoint as soon as it can have the block, and learns how long that takes. */
+  async function ask(endpoint: Endpoint, batch: Batch, reads: readonly Read[], signal: AbortSignal) {
+    const { block, isPast } = batch;
+    const earlyMs = endpoint.lag.ms - options.ageMs(block);
+    if (earlyMs > 0) await pause(earlyMs, signal);
+    const ageMs = options.ageMs(block);
+    const isNew = ageMs < NOT_YET_MS;
+    try {
+      const answer = await options.readFrom(
+        endpoint,
+        { block, reads, isIsolated: batch.isIsolated, mayLackBlock: isPast || isNew },
+        signal,
+      );
+      if (isNew) endpoint.lag.ready(ageMs);
+      return answer;
+    } catch (error) {
+      if (isNew && toRpcFailure(error).kind === 'block-unavailable') endpoint.lag.late(ageMs);
+      throw error;
+    }
+  }
+
   return async function readBatch(batch: Batch): Promise<void> {
     const reads = batch.entries.map((entry) => entry.read);
+    const { block } = batch;
+    const { signal } = batch.controller;
     options.onBatch(reads.length);
+    const patienceMs = async (round: number): Promise<number> => {
+      const leftMs = NOT_YET_MS - options.ageMs(block);
+      const isGone = leftMs > 0 && round === REPLACED_ROUND && (await options.isReplaced(block, signal));
+      return isGone ? 0 : leftMs;
+    };
     const { answers, failure } = await askEndpoints<BatchAnswer>({
-      candidates: () => options.candidates(batch.block),
+      candidates: () => options.candidates(block),
       quorum: options.quorum,
       isSettled,
-      ask: (endpoint, signal) => options.readFrom(endpoint, { ...batch, reads }, signal),
+      ask: (endpoint, ownSignal) => ask(endpoint, batch, reads, ownSignal),
+      patienceMs,
       hedgeAfterMs: options.hedgeAfterMs,
       readyInMs: options.readyInMs,
       whyNoCandidate: options.whyNoCandidate,
@@ -52,7 +90,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       onFailure: ({ reading }) => {
         for (const entry of batch.entries) entry.lastFailure = reading;
       },
-      signal: batch.controller.signal,
+      signal,
     });
     // Too few answers, and the other endpoints no longer have the block: it was replaced, so the check restarts.
     const isGone = answers.length < options.quorum && failure?.kind === 'block-unavailable';

@@ -202,7 +202,7 @@ export class ReadQueue {
         blocks.find((block) => kind === 'shared' && block.waiting.interactive.size > 0) ??
         blocks.find((block) => waitingOf(block, kind) > 0);
       if (ofBlock === undefined) return undefined;
-      const batch = newBatch(ofBlock.block, kind === 'isolated');
+      const batch = newBatch(ofBlock.block, ofBlock.isPast, kind === 'isolated');
       batch.entries = this.#take(ofBlock, batch, kind);
       batch.wantedCount = batch.entries.length;
       // All waiting entries may have been dropped, because no check waits for them any more.

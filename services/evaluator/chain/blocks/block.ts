@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { RpcFailure } from '../rpc/rpc-failure.ts';
+import type { RpcRequest } from '../rpc/connect-rpc.ts';
+import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 
 /** The fields of a block header that are used. */
 export type Block = {
@@ -33,13 +34,13 @@ function parseBlock(answer: unknown): Block {
 }
 
 /** @throws RpcFailure as `parseBlock` does, `block-mismatch` if the header has another number */
-function parseBlockAt(number: number, answer: unknown): Block {
+export function parseBlockAt(number: number, answer: unknown): Block {
   const block = parseBlock(answer);
   if (block.number !== number) throw new RpcFailure('block-mismatch');
   return block;
 }
 
-const headerRequest = (number: number) => ({
+export const headerRequest = (number: number): RpcRequest => ({
   method: 'eth_getBlockByNumber',
   params: `["0x${number.toString(16)}",false]`,
 });
@@ -48,31 +49,62 @@ const headerRequest = (number: number) => ({
 export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
   pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;
 
-/** The block of a number; `undefined` if the endpoint has none. @throws RpcFailure */
-export function findBlock(
-  endpoint: Endpoint,
-  number: number,
-  signal: AbortSignal,
-): Promise<Block | undefined> {
-  const request = headerRequest(number);
-  return endpoint.use(signal, async (rpc) => {
-    const answer = await rpc.call(request, signal);
-    return answer === null ? undefined : parseBlockAt(number, answer);
-  });
+/**
+ * The block of a number that a client named. Any error that an endpoint answers with means that it does not know the
+ * block, whatever the words.
+ *
+ * @throws RpcFailure `block-unavailable` if the endpoint has no such block
+ */
+export function findBlock(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
+  return askForClient(endpoint, headerRequest(number), signal, (answer) => parseBlockAt(number, answer));
 }
 
-/** @throws RpcFailure `head-in-future` if no such block can exist yet; else as `parseBlock` does */
+/**
+ * The newest block of a tag. Only `latest` is the service's own choice: many endpoints do not know the other tags.
+ *
+ * @throws RpcFailure `head-in-future` if no such block can exist yet; else as `parseBlock` does
+ */
 export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
   const request = { method: 'eth_getBlockByNumber', params: `["${tag}",false]` };
-  return endpoint.use(signal, async (rpc) => {
-    const block = parseBlock(await rpc.call(request, signal));
+  const parse = (answer: unknown): Block => {
+    const block = parseBlock(answer);
     if (!endpoint.mayHave(block)) throw new RpcFailure('head-in-future');
     return block;
-  });
+  };
+  if (tag !== 'latest') return askForClient(endpoint, request, signal, parse);
+  return endpoint.use(signal, async (rpc) => parse(await rpc.call(request, signal)));
+}
+
+/** Fetches a header below an endpoint's head, as the service's own call. @throws RpcFailure */
+export function fetchOwnBlock(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
+  return endpoint.use(signal, async (rpc) =>
+    parseBlockAt(number, await rpc.call(headerRequest(number), signal)),
+  );
 }
 
 /** Fetches the header at a number. @throws RpcFailure `block-unavailable` if the endpoint has no such block */
 export function fetchBlockAt(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
   const request = headerRequest(number);
   return endpoint.useAside(signal, async (rpc) => parseBlockAt(number, await rpc.call(request, signal)));
+}
+
+function askForClient(
+  endpoint: Endpoint,
+  request: RpcRequest,
+  signal: AbortSignal,
+  parse: (answer: unknown) => Block,
+): Promise<Block> {
+  return endpoint.useForClient(
+    signal,
+    async (rpc) => {
+      const answer = await rpc.call(request, signal).catch((error: unknown) => {
+        const failure = toRpcFailure(error);
+        throw failure.isErrorAnswer && failure.kind !== 'rate-limited'
+          ? failure.as('block-unavailable')
+          : failure;
+      });
+      return parse(answer);
+    },
+    'head',
+  );
 }

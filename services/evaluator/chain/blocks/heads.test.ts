@@ -3,6 +3,7 @@ import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
 import { WaitingChecks } from '../batching/waiting-checks.ts';
+import { BlockTime } from '../endpoints/block-time.ts';
 import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -47,7 +48,7 @@ function makeHeads(
   const heads = new Heads({
     pool: poolOf(endpoints),
     quorum: 1,
-    blockTimeMs: 1_000,
+    blockTime: new BlockTime(1_000),
     maxHeadAgeMs: undefined,
     redisNowMs: () => NOW,
     monotonicMs,
@@ -237,7 +238,7 @@ describe('a minimum block', () => {
   ])(
     'with blocks of %i ms: %i, seven being the head, is worth waiting for: %p',
     async (blockTimeMs, minBlock, isWorthIt) => {
-      const { read, waitingChecks, state, until } = makeHeads([7], { blockTimeMs });
+      const { read, waitingChecks, state, until } = makeHeads([7], { blockTime: new BlockTime(blockTimeMs) });
       const controller = new AbortController();
       const reading = codeOf(read({ minBlock, signal: controller.signal }));
       // One poll as for any check, one of all endpoints, and another one only if it may help.

@@ -2,6 +2,7 @@ import type { BlockTag } from '#shared/contracts/rule.ts';
 import { pause, within } from '#shared/wait-for.ts';
 import type { WaitingChecks } from '../batching/waiting-checks.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import type { BlockTime } from '../endpoints/block-time.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -10,8 +11,8 @@ import { awaitFetch, type BlockFetch } from './block-fetch.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;
-/** A check does not wait for a `minBlock` that the chain takes longer than this to produce. */
-const AHEAD_MS_MAX = 10_000;
+/** A check does not wait for a block that the chain takes longer than this to produce. */
+export const AHEAD_MS_MAX = 10_000;
 /** Time limit of fetching the head from all endpoints; later answers are ignored. */
 const FETCH_ALL_MS_MAX = 1_000;
 /** Poll interval while the head is below the minimum block. */
@@ -21,10 +22,16 @@ const POLL_MS_MAX = 500;
 export type HeadsOptions = {
   readonly pool: Pick<
     EndpointPool,
-    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNoCandidate'
+    | 'candidates'
+    | 'capabilitiesOf'
+    | 'hedgeAfterMs'
+    | 'readyInMs'
+    | 'spendHedge'
+    | 'whyNoCandidate'
+    | 'noteHead'
   >;
   readonly quorum: number;
-  readonly blockTimeMs: number;
+  readonly blockTime: BlockTime;
   readonly maxHeadAgeMs: number | undefined;
   /** Epoch ms, Redis's clock: block timestamps are compared with it. */
   readonly redisNowMs: () => number;
@@ -112,7 +119,7 @@ export class Heads {
       });
       if (block === undefined) break;
       if (block.number >= minBlock) return block;
-      const isTooFar = minBlock - block.number > Math.ceil(AHEAD_MS_MAX / this.#options.blockTimeMs);
+      const isTooFar = minBlock - block.number > this.#options.blockTime.blocksIn(AHEAD_MS_MAX);
       if (isTooFar) throw new RpcFailure('block-too-far-ahead');
       await pause(this.#pollMs, signal);
     }
@@ -120,7 +127,7 @@ export class Heads {
   }
 
   get #pollMs(): number {
-    return Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, this.#options.blockTimeMs / 2));
+    return Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, this.#options.blockTime.ms / 2));
   }
 
   /** Returns the last fetch if it is recent enough, else starts a new one: narrowly (the quorum) or widely (all). */
@@ -193,8 +200,8 @@ export class Heads {
       tag !== 'latest' && needsNewest ? fetchBlock(endpoint, 'latest', signal) : undefined,
     ]);
     if (!needsNewest) return { ...block, askedAtMs };
-    const { number, timestamp } = newest ?? block;
-    endpoint.recordHead(number);
+    const { timestamp } = newest ?? block;
+    this.#options.pool.noteHead(endpoint, newest ?? block);
     if (maxHeadAgeMs !== undefined && redisNowMs() - timestamp * 1_000 > maxHeadAgeMs)
       throw new RpcFailure('chain-stale');
     return { ...block, askedAtMs };

@@ -1,10 +1,12 @@
 import { describeUndetermined } from '#shared/contracts/result.ts';
 import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/pool-of.ts';
+import { WaitingChecks } from '../batching/waiting-checks.ts';
+import { BlockTime } from '../endpoints/block-time.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
-import { PastBlocks } from './past-blocks.ts';
+import { type GoneBlock, PastBlocks } from './past-blocks.ts';
 
 const HEAD = 1_000;
 const aBlock = (number: number): Block => ({
@@ -17,81 +19,142 @@ const aBlock = (number: number): Block => ({
 const RIGHT = 0;
 
 /**
- * Past blocks of a chain whose nodes have the headers up to a number, and whose head is at 1 000.
+ * Past blocks of a chain with blocks of a second, whose nodes have the headers up to a number, and whose head is at 1 000.
  *
  * @param errors one per endpoint: how far the block that it answers is from the requested one
  */
-function makePastBlocks({ headers = HEAD, head = HEAD as number | RpcFailure, errors = [RIGHT] } = {}) {
+function makePastBlocks({
+  headers = HEAD,
+  head = HEAD as number | RpcFailure,
+  errors = [RIGHT],
+  quorum = 1,
+  refusal = undefined as RpcFailure | undefined,
+} = {}) {
+  const state = { headers: errors.map(() => headers) };
   const endpoints = errors.map((error, index) => {
     const call: Rpc['call'] = async ({ params }) => {
       const [asked] = JSON.parse(params) as [string];
-      if (Number(asked) > headers) return null;
+      if (Number(asked) > (state.headers[index] ?? 0)) {
+        if (refusal !== undefined) throw refusal;
+        return null;
+      }
       const { number, hash, parentHash } = aBlock(Number(asked) + error);
       return { number: `0x${number.toString(16)}`, hash, parentHash, timestamp: '0x1' };
     };
     return anEndpoint({ call }, { name: String(index) });
   });
-  return new PastBlocks({
+  const waitingChecks = new WaitingChecks({ perClientMax: 1, max: 1 });
+  const blocks = new PastBlocks({
     pool: poolOf(endpoints),
-    quorum: 1,
+    quorum,
+    blockTime: new BlockTime(1_000),
+    waitingChecks,
     monotonicMs: () => 0,
     headNumber: async () => {
       if (head instanceof RpcFailure) throw head;
       return head;
     },
   });
+  const onWait = jest.fn();
+  const read = (number: number, gone: GoneBlock[] = [], signal = new AbortController().signal) =>
+    blocks.read({ number, gone, clientId: 'app_1', onWait, signal });
+  return { state, endpoints, read, onWait, waitingChecks };
 }
 
-const signal = new AbortController().signal;
-const reasonOf = (failure: unknown) => {
+const reasonOf = async (reading: Promise<Block>) => {
+  const failure = await reading.catch((error: unknown) => error);
   if (!(failure instanceof RpcFailure)) throw failure;
   const { code, cause } = failure.reading;
   return { code, retryable: describeUndetermined({ code, ...(cause ? { cause } : {}) }).retryable };
 };
 
 it('finds a block by its number', async () => {
-  await expect(makePastBlocks().read({ number: 7, gone: [], signal })).resolves.toEqual(aBlock(7));
+  await expect(makePastBlocks().read(7)).resolves.toEqual(aBlock(7));
 });
 
 it('asks another endpoint if one answers another block than the requested one', async () => {
-  const blocks = makePastBlocks({ errors: [65, RIGHT] });
-  await expect(blocks.read({ number: 5, gone: [], signal })).resolves.toEqual(aBlock(5));
+  await expect(makePastBlocks({ errors: [65, RIGHT] }).read(5)).resolves.toEqual(aBlock(5));
 });
 
-it('fails with block-mismatch if every endpoint answers another block than the requested one', async () => {
-  const failure = makePastBlocks({ errors: [65] }).read({ number: 5, gone: [], signal });
-  expect(reasonOf(await failure.catch((error: unknown) => error))).toEqual({
+it('fails with block-mismatch if every endpoint answers another block than the requested old one', async () => {
+  expect(await reasonOf(makePastBlocks({ errors: [65] }).read(5))).toEqual({
     code: 'block-mismatch',
     retryable: true,
   });
 });
 
-it.each([
-  ['pruned long ago', HEAD - 128, {}],
-  ['missing although it is among the newest', HEAD - 1, {}],
-  ['missing while the head is unknown', 7, { head: new RpcFailure('timeout') }],
-])('if the state of a block is %s, asking again does not help', async (_, number, chain) => {
-  const gone = [{ ...aBlock(number), isMissing: true }];
-  const failure = makePastBlocks(chain).read({ number, gone, signal });
-  expect(reasonOf(await failure.catch((error: unknown) => error))).toEqual({
+it('reports a state that is missing 128 blocks below the head as missing for good', async () => {
+  const gone = [{ ...aBlock(HEAD - 128), isMissing: true }];
+  expect(await reasonOf(makePastBlocks().read(HEAD - 128, gone))).toEqual({
     code: 'block-unavailable',
     retryable: false,
   });
 });
 
-it('returns a block again if another block answered for it', async () => {
-  const gone = [{ ...aBlock(7), isMissing: false }];
-  await expect(makePastBlocks().read({ number: 7, gone, signal })).resolves.toEqual(aBlock(7));
+it.each([
+  ['its state was missing', true],
+  ['another block answered for it', false],
+])('returns a block near the head again if %s, and its check waits meanwhile', async (_, isMissing) => {
+  const { read, onWait, waitingChecks } = makePastBlocks();
+  await expect(read(HEAD - 127, [{ ...aBlock(HEAD - 127), isMissing }])).resolves.toEqual(aBlock(HEAD - 127));
+  expect([onWait.mock.calls.length, waitingChecks.size]).toEqual([1, 0]);
+});
+
+const WORDS = new RpcFailure('rpc-error', { words: 'cannot query unfinalized data', isErrorAnswer: true });
+
+it.each([
+  ['null', undefined],
+  ['an error in words that nobody knows', WORDS],
+])('waits for a block near the head that the nodes answer by %s', async (_, refusal) => {
+  const { read, state, endpoints } = makePastBlocks({ headers: HEAD - 1, refusal });
+  const reading = read(HEAD);
+  state.headers = [HEAD];
+  await expect(reading).resolves.toEqual(aBlock(HEAD));
+  expect(endpoints[0]?.strikes).toBe(0);
+});
+
+it('waits for the endpoint of a quorum that is behind', async () => {
+  const { read, state } = makePastBlocks({ errors: [RIGHT, RIGHT], quorum: 2 });
+  state.headers = [HEAD, HEAD - 1];
+  const reading = read(HEAD);
+  state.headers = [HEAD, HEAD];
+  await expect(reading).resolves.toEqual(aBlock(HEAD));
+});
+
+it('reports a block that did not come before the deadline as retryable', async () => {
+  const { read } = makePastBlocks({ headers: HEAD - 1 });
+  expect(await reasonOf(read(HEAD, [], AbortSignal.timeout(1)))).toEqual({
+    code: 'block-unavailable',
+    retryable: true,
+  });
+});
+
+it('lets a bounded number of checks of a client wait', async () => {
+  const { read, waitingChecks } = makePastBlocks({ headers: HEAD - 1 });
+  const controller = new AbortController();
+  const [first, second] = [read(HEAD, [], controller.signal), read(HEAD, [], controller.signal)].map(
+    reasonOf,
+  );
+  expect(await Promise.race([first, second])).toMatchObject({ code: 'block-unavailable', retryable: true });
+  expect(waitingChecks.size).toBe(1);
+  controller.abort();
+  await Promise.all([first, second]);
 });
 
 it.each([
-  ['is past the head, asking again may help', HEAD + 1, true],
-  ['is among the newest, the node is behind and asking again may help', HEAD - 127, true],
-  ['is older, it is unavailable for good', HEAD - 128, false],
-])('if a block that no node has %s', async (_, number, retryable) => {
-  const failure = makePastBlocks({ headers: 10 }).read({ number, gone: [], signal });
-  expect(reasonOf(await failure.catch((error: unknown) => error))).toEqual({
+  ['ten seconds of blocks past the head is waited for', HEAD + 10, true],
+  ['further past the head is refused at once', HEAD + 11, false],
+  ['128 blocks below the head is missing for good', HEAD - 128, false],
+])('a block that no node has and that is %s', async (_, number, isWaitedFor) => {
+  const { read, onWait } = makePastBlocks({ headers: 10 });
+  expect(await reasonOf(read(number, [], isWaitedFor ? AbortSignal.timeout(1) : undefined))).toEqual({
     code: 'block-unavailable',
-    retryable,
+    retryable: isWaitedFor,
   });
+  expect(onWait).toHaveBeenCalledTimes(isWaitedFor ? 1 : 0);
+});
+
+it('reports a failure of the head in place of a block that no node has', async () => {
+  const { read } = makePastBlocks({ headers: 10, head: new RpcFailure('timeout') });
+  expect(await reasonOf(read(20))).toMatchObject({ code: 'block-unavailable', retryable: true });
 });

@@ -1,16 +1,20 @@
 import { LRUCache } from 'lru-cache';
+import { pause } from '#shared/wait-for.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
-import { RpcFailure } from '../rpc/rpc-failure.ts';
+import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, findBlock } from './block.ts';
 import { awaitFetch, type BlockFetch } from './block-fetch.ts';
-import type { HeadsOptions } from './heads.ts';
+import { AHEAD_MS_MAX, type HeadsOptions } from './heads.ts';
 
 /** A block may have been fetched this long before a check asked for it: near the head it may still be replaced. */
 const AGE_MS_MAX = 500;
 /** Numbers whose blocks are shared by checks; the least recently used is evicted first. */
 const BLOCKS_MAX = 100;
-/** A node that lacks one of this many newest blocks is behind, and will get it; an older block is not kept. */
-const BLOCKS_BEHIND_MAX = 128;
+/** Nodes keep the states of so many newest blocks; one that lacks the state of an older block is no archive. */
+const STATES_MIN = 128;
+/** Pause before a block near the head is looked up again: doubles up to the maximum. */
+const RETRY_MS_MIN = 250;
+const RETRY_MS_MAX = 2_000;
 
 /** A block that a check could not read at. */
 export type GoneBlock = Block & {
@@ -21,15 +25,24 @@ export type GoneBlock = Block & {
 type PastBlockRequest = {
   readonly number: number;
   readonly gone: readonly GoneBlock[];
+  readonly clientId: string;
+  /** Called when the check starts to wait for the block. */
+  readonly onWait: () => void;
   readonly signal: AbortSignal;
 };
 
-type Options = Pick<HeadsOptions, 'pool' | 'quorum' | 'monotonicMs'> & {
+type Options = Pick<HeadsOptions, 'quorum' | 'monotonicMs' | 'blockTime' | 'waitingChecks'> & {
+  readonly pool: Omit<HeadsOptions['pool'], 'noteHead'>;
   /** The number of the newest block, as far as it is known. @throws RpcFailure */
   readonly headNumber: (signal: AbortSignal) => Promise<number>;
 };
 
-/** The blocks of one chain that checks name by their number. How old the chain's head is does not matter to them. */
+/**
+ * The blocks of one chain that checks name by their number. How old the chain's head is does not matter to them.
+ *
+ * A block near the head, or its state, may be missing because the endpoints are behind: then the check waits for it until
+ * its deadline, as it does for a `minBlock`. Only a block that is 128 or more below the head is missing for good.
+ */
 export class PastBlocks {
   readonly #options: Options;
   readonly #fetched = new LRUCache<number, BlockFetch>({ max: BLOCKS_MAX, ttl: AGE_MS_MAX });
@@ -44,14 +57,52 @@ export class PastBlocks {
   }
 
   /** @throws RpcFailure */
-  async read({ number, gone, signal }: PastBlockRequest): Promise<Block> {
-    const known = gone.length > 0 ? undefined : this.#fetched.get(number);
-    const fetched = known ?? this.#fetch(number);
-    const block = await awaitFetch(fetched, signal);
-    // The chain still has this very block, so its header is there and its state is not.
-    if (gone.some(({ hash, isMissing }) => isMissing && hash === block.hash))
-      throw new RpcFailure('state-unavailable');
-    return block;
+  async read({ number, gone, clientId, onWait, signal }: PastBlockRequest): Promise<Block> {
+    const isStateMissing = gone.at(-1)?.isMissing ?? false;
+    if (isStateMissing) await this.#requireNear(number, new RpcFailure('block-unavailable'), signal);
+    if (gone.length === 0) {
+      const block = await this.#find(number, signal);
+      if (block !== undefined) return block;
+    }
+    const { waitingChecks } = this.#options;
+    if (!waitingChecks.hasRoomFor(clientId)) throw new RpcFailure('block-unavailable');
+    const waiter = { clientId, onWait, evict: () => undefined };
+    waitingChecks.add(waiter);
+    onWait();
+    try {
+      for (let pauseMs = RETRY_MS_MIN * 2 ** gone.length; !signal.aborted; pauseMs *= 2) {
+        await pause(Math.min(pauseMs, RETRY_MS_MAX), signal);
+        const block = signal.aborted ? undefined : await this.#find(number, signal);
+        if (block !== undefined) return block;
+      }
+      throw new RpcFailure('block-unavailable');
+    } finally {
+      waitingChecks.remove(waiter);
+    }
+  }
+
+  /** The block; `undefined` if the endpoints may still get it. @throws RpcFailure */
+  async #find(number: number, signal: AbortSignal): Promise<Block | undefined> {
+    const fetched = this.#fetched.get(number) ?? this.#fetch(number);
+    try {
+      return await awaitFetch(fetched, signal);
+    } catch (error) {
+      const failure = toRpcFailure(error);
+      // With a quorum, an endpoint that is behind may be the one that is missing.
+      if (failure.kind !== 'block-unavailable' && failure.kind !== 'block-mismatch') throw failure;
+      await this.#requireNear(number, failure, signal);
+      return undefined;
+    }
+  }
+
+  /** @throws RpcFailure if waiting for this block is in vain */
+  async #requireNear(number: number, failure: RpcFailure, signal: AbortSignal): Promise<void> {
+    const head = await this.#options.headNumber(signal).catch(() => undefined);
+    if (head === undefined) throw failure;
+    if (number - head > this.#options.blockTime.blocksIn(AHEAD_MS_MAX))
+      throw new RpcFailure('block-past-head');
+    if (head - number < STATES_MIN) return;
+    throw failure.kind === 'block-mismatch' ? failure : new RpcFailure('state-unavailable');
   }
 
   #fetch(number: number): BlockFetch {
@@ -68,14 +119,12 @@ export class PastBlocks {
   async #ask(number: number, onFailure: (failure: RpcFailure) => void): Promise<Block> {
     const { pool, quorum } = this.#options;
     const { signal } = this.#controller;
-    const agreed = (answers: readonly (Block | undefined)[]) =>
-      answers.find(
-        (block) => block && answers.filter((other) => other?.hash === block.hash).length >= quorum,
-      );
+    const agreed = (blocks: readonly Block[]) =>
+      blocks.find((block) => blocks.filter(({ hash }) => hash === block.hash).length >= quorum);
     const { answers, failure } = await askEndpoints({
       candidates: () => pool.candidates(),
       quorum,
-      isSettled: (blocks: readonly (Block | undefined)[]) => agreed(blocks) !== undefined,
+      isSettled: (blocks: readonly Block[]) => agreed(blocks) !== undefined,
       ask: async (endpoint) => {
         await pool.capabilitiesOf(endpoint);
         return findBlock(endpoint, number, signal);
@@ -89,16 +138,7 @@ export class PastBlocks {
     });
     const block = agreed(answers);
     if (block !== undefined) return block;
-    if (answers.some((answer) => answer !== undefined)) throw new RpcFailure('block-mismatch');
-    if (answers.length === 0) throw failure ?? new RpcFailure('unreachable');
-    throw await this.#whyUnknown(number, signal);
-  }
-
-  /** Why no endpoint knows a block. */
-  async #whyUnknown(number: number, signal: AbortSignal): Promise<RpcFailure> {
-    const head = await this.#options.headNumber(signal).catch(() => undefined);
-    if (head !== undefined && number > head) return new RpcFailure('block-past-head');
-    const isOld = head !== undefined && head - number >= BLOCKS_BEHIND_MAX;
-    return new RpcFailure(isOld ? 'state-unavailable' : 'block-unavailable');
+    if (answers.length >= quorum) throw new RpcFailure('block-mismatch');
+    throw failure ?? new RpcFailure('unreachable');
   }
 }

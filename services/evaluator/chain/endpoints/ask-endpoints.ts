@@ -5,6 +5,8 @@ import type { Endpoint } from './endpoint.ts';
 /** How many times the whole list of endpoints is tried. */
 const ROUNDS_MAX = 3;
 const ROUND_PAUSE_MS = 100;
+/** Longest pause while a block is not there yet: the pauses double up to it. */
+const BLOCK_PAUSE_MS_MAX = 1_600;
 /** How many times, and how long at a time, to wait for a rate-limited endpoint. */
 const WAITS_MAX = 3;
 const WAIT_MS_MAX = 2_000;
@@ -23,6 +25,11 @@ export type Question<T> = {
   readonly readyInMs?: (answered: ReadonlySet<Endpoint>) => number | undefined;
   /** Why no endpoint can be asked; default: every breaker is open. */
   readonly whyNoCandidate?: () => FailureKind;
+  /**
+   * For how long the endpoints may still get a block that one of them does not have (`block-unavailable`), in ms; 0: the
+   * number of rounds decides. Absent: the caller waits for the block itself, so a round of such failures is the last one.
+   */
+  readonly patienceMs?: (round: number) => Promise<number>;
   readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
   readonly signal: AbortSignal;
@@ -41,7 +48,8 @@ type Event<T> =
 
 /**
  * Asks as many endpoints as the quorum requires, the next one for each that fails or is slow, and one more while the
- * answers are not sufficient. No endpoint answers twice. Bounded by the number of rounds.
+ * answers are not sufficient. No endpoint answers twice. Bounded by the number of rounds, and while a block is new enough to
+ * come by `patienceMs`.
  */
 export async function askEndpoints<T>(question: Question<T>): Promise<Answers<T>> {
   const asking = new Asking(question);
@@ -62,6 +70,8 @@ class Asking<T> {
   #tried = new Set<Endpoint>();
   #wanted: number;
   #failure: RpcFailure | undefined;
+  /** The kinds of failures of this round. */
+  #kinds = new Set<FailureKind>();
 
   constructor(question: Question<T>) {
     this.#question = question;
@@ -83,15 +93,23 @@ class Asking<T> {
         this.#take(await this.#nextEvent());
         continue;
       }
-      const isHopeless = !this.#hasUnansweredCandidate || round >= ROUNDS_MAX;
+      const lacksBlock = this.#kinds.has('block-unavailable');
+      const { patienceMs } = this.#question;
+      // The caller waits for the block.
+      const isLast = patienceMs === undefined && lacksBlock && this.#kinds.size === 1;
+      const isHopeless = !this.#hasUnansweredCandidate || isLast || round >= ROUNDS_MAX;
       const readyInMs = isHopeless ? this.#question.readyInMs?.(this.#answered) : undefined;
       if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {
         await pause(readyInMs, this.#question.signal);
         waits += 1;
       } else {
-        if (!this.#hasFailed || round >= ROUNDS_MAX) break;
-        await pause(ROUND_PAUSE_MS * round, this.#question.signal);
+        if (!this.#hasFailed || isLast) break;
+        const leftMs = lacksBlock && patienceMs !== undefined ? await patienceMs(round) : 0;
+        if (leftMs <= 0 && round >= ROUNDS_MAX) break;
+        const blockPauseMs = Math.min(leftMs, BLOCK_PAUSE_MS_MAX, ROUND_PAUSE_MS * 2 ** (round - 1));
+        await pause(leftMs > 0 ? blockPauseMs : ROUND_PAUSE_MS * round, this.#question.signal);
         round += 1;
+        this.#kinds = new Set();
       }
       this.#tried = new Set();
     }
@@ -166,6 +184,7 @@ class Asking<T> {
     }
     if (event.failure.kind === 'abandoned') return;
     this.#failure = event.failure;
+    this.#kinds.add(event.failure.kind);
     this.#question.onFailure?.(event.failure);
   }
 }

@@ -5,9 +5,14 @@
  *                                            ▲                              │
  *                                            └────────────failure───────────┘  (twice the time, up to a bound)
  *
- * Half-open lets one call through at a time; the endpoint's background probe is that call if no check makes one.
+ * Half-open lets one call through at a time; the endpoint's background probe is that call if no check makes one. Strikes
+ * are counted by kind of call, so that an endpoint which serves heads and fails all calls for balances is found out: the
+ * success of one kind neither resets the strikes of the other nor closes a breaker that the other has opened.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
+
+/** What a call is for: the chain's blocks, or its state. */
+export type CallKind = 'head' | 'call';
 
 type BreakerSettings = {
   /** Consecutive strikes that open it. */
@@ -19,7 +24,9 @@ type BreakerSettings = {
 const BREAKER_DEFAULTS: BreakerSettings = { strikesMax: 6, openMsMin: 500, openMsMax: 8_000 };
 
 export class Breaker {
-  #strikes = 0;
+  readonly #strikes: Record<CallKind, number> = { head: 0, call: 0 };
+  /** The kind of call that opened it. */
+  #cause: CallKind = 'head';
   #openMs: number;
   #openUntilMs: number | undefined;
   #isProbing = false;
@@ -38,9 +45,9 @@ export class Breaker {
     return this.#monotonicMs() < this.#openUntilMs ? 'open' : 'half-open';
   }
 
-  /** Consecutive failures so far, weighted. */
+  /** Consecutive failures of one kind of call so far, weighted. */
   get strikes(): number {
-    return this.#strikes;
+    return Math.max(this.#strikes.head, this.#strikes.call);
   }
 
   /** Whether a call may go out now. In the half-open state the first to ask gets the one call. */
@@ -56,27 +63,29 @@ export class Breaker {
     return this.state === 'closed' || (this.state === 'half-open' && !this.#isProbing);
   }
 
-  succeed(): void {
-    this.#strikes = 0;
+  succeed(kind: CallKind): void {
+    this.#isProbing = false;
+    this.#strikes[kind] = 0;
+    if (this.#openUntilMs === undefined || kind !== this.#cause) return;
     this.#openMs = this.#settings.openMsMin;
     this.#openUntilMs = undefined;
-    this.#isProbing = false;
   }
 
   /** Counts a failed call. With 0 strikes the call proves nothing, so a half-open breaker admits another one. */
-  fail(strikes: number): void {
+  fail(kind: CallKind, strikes: number): void {
     const wasProbe = this.#isProbing;
     this.#isProbing = false;
     if (strikes === 0) return;
-    this.#strikes += strikes;
+    this.#strikes[kind] += strikes;
     if (this.#openUntilMs !== undefined) {
-      if (wasProbe) this.#open(Math.min(this.#openMs * 2, this.#settings.openMsMax));
+      if (wasProbe) this.#open(kind, Math.min(this.#openMs * 2, this.#settings.openMsMax));
       return;
     }
-    if (this.#strikes >= this.#settings.strikesMax) this.#open(this.#settings.openMsMin);
+    if (this.#strikes[kind] >= this.#settings.strikesMax) this.#open(kind, this.#settings.openMsMin);
   }
 
-  #open(openMs: number): void {
+  #open(kind: CallKind, openMs: number): void {
+    this.#cause = kind;
     this.#openMs = openMs;
     this.#openUntilMs = this.#monotonicMs() + openMs;
   }

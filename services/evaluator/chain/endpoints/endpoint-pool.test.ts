@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
+import { BlockTime } from './block-time.ts';
 import { type Capabilities, Endpoint } from './endpoint.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 
@@ -12,7 +13,7 @@ function makePool(
   count: number,
   over: {
     probe?: () => Promise<Capabilities>;
-    callCheaply?: (endpoint: Endpoint) => Promise<unknown>;
+    tryOut?: () => Promise<unknown>;
     rateShare?: () => number;
   } = {},
 ) {
@@ -34,8 +35,9 @@ function makePool(
   const pool = new EndpointPool({
     endpoints,
     probe: over.probe ?? (async () => CAPABLE),
-    callCheaply: over.callCheaply ?? (async () => undefined),
-    blockTimeMs: 1_000,
+    tryOut: (endpoint, _, strikesOf) =>
+      endpoint.use(signal, over.tryOut ?? (async () => undefined), 'call', strikesOf),
+    blockTime: new BlockTime(1_000),
     onHedge: () => undefined,
     onHealth: ({ name }, { state, reason, method }) =>
       void health.push(`${name} ${state} ${reason ?? method}`),
@@ -80,7 +82,7 @@ test('an endpoint that fails falls behind, is left out, and comes back by one go
 
 test('an endpoint gets no calls during its Retry-After, and is reported as rate-limited, not down', async () => {
   const { pool, names, call, clock } = makePool(1);
-  await call(0, 0, new RpcFailure('rate-limited', 700))?.catch(() => undefined);
+  await call(0, 0, new RpcFailure('rate-limited', { retryAfterMs: 700 }))?.catch(() => undefined);
   expect({ candidates: names(pool.candidates()), readyInMs: pool.readyInMs(new Set()) }).toEqual({
     candidates: '',
     readyInMs: 700,
@@ -170,22 +172,68 @@ test('a pool in which calls wait and none is answered is silent', async () => {
   await pool[Symbol.asyncDispose]();
 });
 
-test('a call of reads that timed out counts only where a cheap call of the endpoint fails as well', async () => {
-  const timesOut = async () => {
-    throw new RpcFailure('timeout');
-  };
-  for (const [callCheaply, strikes] of [
-    [async () => undefined, 0],
-    [(endpoint: Endpoint) => endpoint.use(signal, timesOut), 4],
+const REFUSED = { words: 'what is this?', isErrorAnswer: true };
+
+test.each([
+  ['a failure', new RpcFailure('timeout'), 4],
+  ['an error in unknown words', new RpcFailure('rpc-error', REFUSED), 2],
+  [
+    'an error about a block that the endpoint itself returned',
+    new RpcFailure('block-unavailable', REFUSED),
+    2,
+  ],
+  ['a rate limit', new RpcFailure('rate-limited', REFUSED), 0],
+])('%s of the service’s own call is what counts after a failed call of a client', async (_, own, strikes) => {
+  for (const [outcome, expected] of [
+    [undefined, 0],
+    [own, strikes],
   ] as const) {
-    const { pool, endpoints } = makePool(1, { callCheaply });
+    const { pool, endpoints } = makePool(1, {
+      tryOut: async () => {
+        if (outcome !== undefined) throw outcome;
+      },
+    });
     const [endpoint] = endpoints;
     if (endpoint === undefined) throw new Error('no endpoint');
-    pool.verifyAlive(endpoint);
+    await pool.capabilitiesOf(endpoint);
+    pool.doubt(endpoint, 'call');
     await nextTurn();
-    expect(endpoint.strikes).toBe(strikes);
+    expect(endpoint.strikes).toBe(expected);
     await pool[Symbol.asyncDispose]();
   }
+});
+
+test('an endpoint that fails all calls is out after three doubts, at most one in a second', async () => {
+  const tryOut = jest.fn(async () => {
+    throw new RpcFailure('rpc-error', REFUSED);
+  });
+  const { pool, endpoints, clock } = makePool(1, { tryOut });
+  const [endpoint] = endpoints;
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await pool.capabilitiesOf(endpoint);
+  for (let doubts = 0; doubts < 30; doubts += 1) {
+    pool.doubt(endpoint, 'call');
+    await nextTurn();
+    // A head that is served in between says nothing about calls.
+    await endpoint.use(signal, async () => undefined).catch(() => undefined);
+    clock.ms += 100;
+  }
+  expect([tryOut.mock.calls.length, endpoint.breakerState]).toEqual([3, 'half-open']);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('a failed call of a client adds no strike and delays no other call, whatever it was answered', async () => {
+  const { pool, endpoints, names } = makePool(1);
+  const [endpoint] = endpoints;
+  for (const failure of [
+    new RpcFailure('rate-limited', { retryAfterMs: 60_000 }),
+    new RpcFailure('wrong-chain'),
+    new RpcFailure('timeout'),
+    new RpcFailure('rpc-error', REFUSED),
+  ])
+    await endpoint?.useForClient(signal, () => Promise.reject(failure), 'head').catch(() => undefined);
+  expect([endpoint?.strikes, names(pool.candidates())]).toEqual([0, '0']);
+  await pool[Symbol.asyncDispose]();
 });
 
 test('reports the health of an endpoint once per change, and not more often than its bound', async () => {

@@ -1,12 +1,17 @@
+import { LRUCache } from 'lru-cache';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Block } from '../blocks/block.ts';
 import { fetchBlock } from '../blocks/block.ts';
-import { type FailureKind, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type FailureKind, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import type { BlockTime } from './block-time.ts';
+import type { CallKind } from './breaker.ts';
+import { NOT_YET_MS } from './call-lag.ts';
 import type { Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
 
 /** Interval of the background checks of the endpoints. */
 const WATCH_MS = 250;
-/** Heads are followed while a read used this chain within this time. */
+/** Heads are followed, at most one per second and endpoint, while a read used this chain within this time. */
+const HEAD_MS_MIN = 1_000;
 const DEMAND_MS_MAX = 60_000;
 /** An endpoint's capabilities are probed again after this time; sooner if it lacks the best method. */
 const CAPABILITIES_MS_MAX = { reader: 300_000, multicall3: 60_000, plain: 60_000 } as const;
@@ -24,6 +29,14 @@ const REPROBE_PAUSE_MS_MIN = 500;
 const REPROBE_PAUSE_MS_MAX = 8_000;
 /** Minimum time between two health reports of one endpoint, so that a flapping endpoint does not flood the log. */
 const REPORT_MS_MIN = 10_000;
+/** Minimum time between two calls of the service's own that find out whether an endpoint is at fault. */
+const TRIAL_MS_MIN = 1_000;
+/** A trial asks for a block so far below the head that the endpoint must have it. */
+const TRIAL_BLOCKS_MIN = 16;
+/** What a failed trial adds to the breaker: three in a row open it. */
+const TRIAL_STRIKES = 2;
+/** Blocks whose first sight is remembered. */
+const SEEN_MAX = 1_000;
 /** Weight of a recent failure when endpoints are ordered. */
 const STRIKE_WEIGHT = 4;
 
@@ -31,9 +44,19 @@ type EndpointPoolOptions = {
   readonly endpoints: readonly Endpoint[];
   /** @throws RpcFailure */
   readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;
-  /** A call that costs a healthy endpoint almost nothing. @throws RpcFailure */
-  readonly callCheaply: (endpoint: Endpoint, signal: AbortSignal) => Promise<unknown>;
-  readonly blockTimeMs: number;
+  /**
+   * Reads nothing but the block, so many blocks below the endpoint's head, in the way that clients' reads take.
+   *
+   * @param strikesOf what a failure adds to the breaker
+   * @throws RpcFailure
+   */
+  readonly tryOut: (
+    endpoint: Endpoint,
+    depth: number,
+    strikesOf: (failure: RpcFailure) => number,
+    signal: AbortSignal,
+  ) => Promise<unknown>;
+  readonly blockTime: BlockTime;
   readonly onHedge: () => void;
   /** Called when the health of an endpoint has changed. */
   readonly onHealth: (endpoint: Endpoint, health: EndpointHealth) => void;
@@ -51,7 +74,10 @@ export class EndpointPool implements AsyncDisposable {
   readonly #options: EndpointPoolOptions;
   readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
   readonly #headFetchedMs = new Map<Endpoint, number>();
-  readonly #aliveChecks = new Set<Endpoint>();
+  /** When each kind of call was last tried out, by endpoint. */
+  readonly #triedMs: Record<CallKind, Map<Endpoint, number>> = { head: new Map(), call: new Map() };
+  /** When each block was first seen, by its hash. */
+  readonly #seenMs = new LRUCache<string, number>({ max: SEEN_MAX });
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
   /** For endpoints whose last probe failed: when the next background probe is due, and the pause after it. */
   readonly #nextProbes = new Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>();
@@ -83,12 +109,12 @@ export class EndpointPool implements AsyncDisposable {
 
   /** The same for calls that no check waits for: they cause no background calls of their own. */
   candidatesAside(block?: Block): Endpoint[] {
-    const wantedNumber =
-      block?.number ?? this.#newestNumber - Math.ceil(LAG_MS_MAX / this.#options.blockTimeMs);
+    const wantedNumber = block?.number ?? this.#newestNumber - this.#options.blockTime.blocksIn(LAG_MS_MAX);
     const isBehind = (endpoint: Endpoint) => endpoint.headNumber >= 0 && endpoint.headNumber < wantedNumber;
+    const ageMs = block === undefined ? Number.POSITIVE_INFINITY : this.ageMs(block);
     return this.endpoints
       .filter((endpoint) => endpoint.isUsable)
-      .map((endpoint) => ({ endpoint, isBehind: isBehind(endpoint), load: loadOf(endpoint) }))
+      .map((endpoint) => ({ endpoint, isBehind: isBehind(endpoint), load: loadOf(endpoint, ageMs) }))
       .sort((a, b) => Number(a.isBehind) - Number(b.isBehind) || a.load - b.load)
       .map(({ endpoint }) => endpoint);
   }
@@ -127,19 +153,50 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Distinguishes a dead endpoint from heavy reads after a call for reads timed out: if a cheap call fails too, its
-   * failure and the timeout both count against the endpoint. Runs in the background.
+   * How long ago a block came to be, as far as is known: since this process first saw it, or by the blocks above it.
    */
-  verifyAlive(endpoint: Endpoint): void {
-    if (this.#aliveChecks.has(endpoint)) return;
-    this.#aliveChecks.add(endpoint);
-    this.#options
-      .callCheaply(endpoint, this.#controller.signal)
-      .catch((error) => {
-        const { kind, strikes } = toRpcFailure(error);
-        if (kind !== 'abandoned') endpoint.addStrikes(strikes);
-      })
-      .finally(() => this.#aliveChecks.delete(endpoint));
+  ageMs({ hash, number }: Block): number {
+    const nowMs = this.#options.monotonicMs();
+    const seenMs = this.#seenMs.get(hash) ?? nowMs;
+    this.#seenMs.set(hash, seenMs);
+    return Math.max(nowMs - seenMs, (this.#newestNumber - number) * this.#options.blockTime.ms);
+  }
+
+  /** Whether an endpoint that fails at this block may simply not have it yet. */
+  isNew(block: Block): boolean {
+    return this.ageMs(block) < NOT_YET_MS;
+  }
+
+  /** Remembers the newest head of an endpoint. */
+  noteHead(endpoint: Endpoint, block: Block): void {
+    endpoint.recordHead(block.number);
+    this.ageMs(block);
+    if (block.number >= this.#newestNumber)
+      this.#options.blockTime.note(block.number, this.#options.monotonicMs());
+  }
+
+  /**
+   * Finds out whether an endpoint is at fault after a call that carries a client's choice has failed: by a call of the
+   * same kind that carries none, at most once a second. Its outcome counts. Runs in the background.
+   */
+  doubt(endpoint: Endpoint, kind: CallKind): void {
+    const triedMs = this.#triedMs[kind];
+    const nowMs = this.#options.monotonicMs();
+    if (nowMs - (triedMs.get(endpoint) ?? Number.NEGATIVE_INFINITY) < TRIAL_MS_MIN) return;
+    triedMs.set(endpoint, nowMs);
+    const { signal } = this.#controller;
+    const trial = kind === 'head' ? fetchBlock(endpoint, 'latest', signal) : this.#tryOut(endpoint, signal);
+    trial.catch(() => undefined);
+  }
+
+  async #tryOut(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+    // Without capabilities there is no way of reading: the next probe is the trial.
+    if (endpoint.capabilities === undefined) return;
+    const depth = Math.max(TRIAL_BLOCKS_MIN, this.#options.blockTime.blocksIn(NOT_YET_MS));
+    // The endpoint has this block, so an error about it is its own fault, whatever its words.
+    const strikesOf = ({ kind, strikes, isErrorAnswer }: RpcFailure) =>
+      kind !== 'rate-limited' && (strikes > 0 || isErrorAnswer) ? TRIAL_STRIKES * Math.max(strikes, 1) : 0;
+    await this.#options.tryOut(endpoint, depth, strikesOf, signal);
   }
 
   /**
@@ -234,10 +291,10 @@ export class EndpointPool implements AsyncDisposable {
 
   #fetchHead(endpoint: Endpoint, now: number): void {
     const fetchedMs = this.#headFetchedMs.get(endpoint) ?? Number.NEGATIVE_INFINITY;
-    if (now - fetchedMs < this.#options.blockTimeMs) return;
+    if (now - fetchedMs < Math.max(HEAD_MS_MIN, this.#options.blockTime.ms)) return;
     this.#headFetchedMs.set(endpoint, now);
     fetchBlock(endpoint, 'latest', this.#controller.signal).then(
-      ({ number }) => endpoint.recordHead(number),
+      (block) => this.noteHead(endpoint, block),
       () => undefined,
     );
   }
@@ -247,5 +304,7 @@ export class EndpointPool implements AsyncDisposable {
 const isSameHealth = (one: EndpointHealth, other: EndpointHealth): boolean =>
   one.state === other.state && (one.state !== 'up' || one.method === other.method);
 
-const loadOf = ({ latency, inFlightCount, strikes, waitMs }: Endpoint): number =>
-  (latency.meanMs + waitMs + 1) * (inFlightCount + 1) * (1 + STRIKE_WEIGHT * strikes);
+const loadOf = ({ latency, inFlightCount, strikes, waitMs, lag }: Endpoint, ageMs: number): number =>
+  (latency.meanMs + waitMs + Math.max(0, lag.ms - ageMs) + 1) *
+  (inFlightCount + 1) *
+  (1 + STRIKE_WEIGHT * strikes);

@@ -3,7 +3,8 @@ import type { BlockSource } from '../reader/reader-codec.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { BatchLimit } from './batch-limit.ts';
-import { Breaker, type BreakerState } from './breaker.ts';
+import { Breaker, type BreakerState, type CallKind } from './breaker.ts';
+import { CallLag } from './call-lag.ts';
 import { LatencyWindow } from './latency-window.ts';
 import { RateBucket } from './rate-bucket.ts';
 
@@ -58,12 +59,18 @@ export type EndpointOptions = {
   readonly observer: EndpointObserver;
   /** No block of the chain has a later time yet, epoch ms; `undefined`: the time of its blocks is not checked. */
   readonly blockTimestampMsMax?: (() => number) | undefined;
+  /** Called when a call that carries a client's choice has failed: whether the endpoint is at fault is to be found out. */
+  readonly onDoubt?: ((endpoint: Endpoint, kind: CallKind) => void) | undefined;
   /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 
-/** The part of an endpoint that making calls needs. */
-export type Callable = Pick<Endpoint, 'use' | 'limit'>;
+/** The part of an endpoint that reading balances needs: it makes calls as the service's own, or for clients. */
+export type Callable = {
+  readonly limit: BatchLimit;
+  /** @throws RpcFailure */
+  readonly use: <T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>) => Promise<T>;
+};
 
 /** A call that would wait longer for the rate limit fails with `over-rate`. */
 const RATE_WAIT_MS_MAX = 10_000;
@@ -73,6 +80,12 @@ export class Endpoint {
   readonly name: string;
   readonly limit: BatchLimit;
   readonly latency = new LatencyWindow();
+  /** How long after a head was seen calls at it are answered. */
+  readonly lag = new CallLag();
+  /** Calls for balances that the service chooses itself, such as a probe's: their failures count against the endpoint. */
+  readonly asOwn: Callable;
+  /** Calls for balances that clients choose. */
+  readonly asClients: Callable;
   inFlightCount = 0;
   readonly #options: EndpointOptions;
   readonly #breaker: Breaker;
@@ -89,6 +102,9 @@ export class Endpoint {
     this.name = options.name;
     this.#options = options;
     this.limit = new BatchLimit(options.maxCallsPerBatch);
+    const { limit } = this;
+    this.asOwn = { limit, use: (signal, send) => this.use(signal, send, 'call') };
+    this.asClients = { limit, use: (signal, send) => this.useForClient(signal, send, 'call') };
     this.#breaker = new Breaker(options.monotonicMs);
     this.#bucket = options.rateShare && new RateBucket(options.rateShare, options.monotonicMs);
   }
@@ -157,10 +173,6 @@ export class Endpoint {
     this.#learnedMs = this.#options.monotonicMs();
   }
 
-  forget(): void {
-    this.#capabilities = undefined;
-  }
-
   /** Whether a block may exist by now. */
   mayHave({ timestamp }: { readonly timestamp: number }): boolean {
     const { blockTimestampMsMax } = this.#options;
@@ -182,8 +194,9 @@ export class Endpoint {
   }
 
   /**
-   * Makes one call, subject to circuit breaker and rate limit, and measures it. `send` also validates the answer's
-   * content, so that a well-formed but wrong answer counts against the endpoint.
+   * Makes one call of the service's own choosing, subject to circuit breaker and rate limit, and measures it: its outcome
+   * is evidence about the endpoint. `send` also validates the answer's content, so that a well-formed but wrong answer
+   * counts against the endpoint.
    *
    * @param strikesOf strikes that a failure adds; default: the strikes of its kind
    * @throws RpcFailure
@@ -191,20 +204,42 @@ export class Endpoint {
   async use<T>(
     signal: AbortSignal,
     send: (rpc: Rpc) => Promise<T>,
+    kind: CallKind = 'head',
     strikesOf = (failure: RpcFailure): number => failure.strikes,
   ): Promise<T> {
-    if (this.#options.monotonicMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
+    this.#requireFree();
     if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
     try {
       await this.#awaitRate(signal);
-      return await this.#measure(send);
+      return await this.#measure(send, kind);
     } catch (error) {
       const failure = toRpcFailure(error);
       this.noteFailure(failure.kind);
-      this.addStrikes(strikesOf(failure));
-      if (failure.kind === 'override-refused') this.forget();
-      if (failure.kind === 'rate-limited') this.#bucket?.backOff();
-      this.#backOffFor(failure.retryAfterMs ?? 0);
+      this.#breaker.fail(kind, strikesOf(failure));
+      if (this.#breaker.state === 'open' || failure.kind === 'override-refused')
+        this.#capabilities = undefined;
+      this.#backOff(failure);
+      throw failure;
+    }
+  }
+
+  /**
+   * Makes one call whose failure a client can choose, by the block, tag, contract or calldata that it names. So a failure,
+   * whatever its words, is no evidence about the endpoint: it adds no strike and delays no other call. It makes the pool
+   * send a call of the service's own, whose outcome counts.
+   *
+   * @throws RpcFailure
+   */
+  async useForClient<T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>, kind: CallKind): Promise<T> {
+    this.#requireFree();
+    if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
+    try {
+      await this.#awaitRate(signal);
+      return await this.#measure(send, kind);
+    } catch (error) {
+      const failure = toRpcFailure(error);
+      this.#breaker.fail(kind, 0);
+      if (!NO_REASONS.has(failure.kind)) this.#options.onDoubt?.(this, kind);
       throw failure;
     }
   }
@@ -216,7 +251,7 @@ export class Endpoint {
    * @throws RpcFailure
    */
   async useAside<T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>): Promise<T> {
-    if (this.#options.monotonicMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
+    this.#requireFree();
     if (this.#breaker.state !== 'closed') throw new RpcFailure('breaker-open');
     await this.#awaitRate(signal);
     const startedMs = this.#options.monotonicMs();
@@ -226,28 +261,21 @@ export class Endpoint {
     } catch (error) {
       const failure = toRpcFailure(error);
       result = failure.kind;
-      if (result === 'rate-limited') this.#bucket?.backOff();
-      this.#backOffFor(failure.retryAfterMs ?? 0);
+      this.#backOff(failure);
       throw failure;
     } finally {
       this.#options.observer.onCall(this.name, result, this.#options.monotonicMs() - startedMs);
     }
   }
 
-  /** Adds a failure's strikes to the breaker. If it opens, the endpoint must be probed again. */
-  addStrikes(strikes: number): void {
-    this.#breaker.fail(strikes);
-    if (this.#breaker.state === 'open') this.forget();
-  }
-
-  async #measure<T>(send: (rpc: Rpc) => Promise<T>): Promise<T> {
+  async #measure<T>(send: (rpc: Rpc) => Promise<T>, kind: CallKind): Promise<T> {
     const startedMs = this.#options.monotonicMs();
     if (this.inFlightCount === 0) this.#quietSinceMs = startedMs;
     this.inFlightCount += 1;
     let result = 'ok';
     try {
       const answer = await send(this.#options.rpc);
-      this.#breaker.succeed();
+      this.#breaker.succeed(kind);
       this.#quietSinceMs = this.#options.monotonicMs();
       this.latency.add(this.#options.monotonicMs() - startedMs);
       return answer;
@@ -260,6 +288,11 @@ export class Endpoint {
       this.inFlightCount -= 1;
       this.#options.observer.onCall(this.name, result, this.#options.monotonicMs() - startedMs);
     }
+  }
+
+  /** @throws RpcFailure while the endpoint's `Retry-After` is pending */
+  #requireFree(): void {
+    if (this.#options.monotonicMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
   }
 
   async #awaitRate(signal: AbortSignal): Promise<void> {
@@ -277,7 +310,8 @@ export class Endpoint {
     return this.#bucket?.take() ?? 0;
   }
 
-  #backOffFor(retryAfterMs: number): void {
+  #backOff({ kind, retryAfterMs = 0 }: RpcFailure): void {
+    if (kind === 'rate-limited') this.#bucket?.backOff();
     this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.monotonicMs() + retryAfterMs);
   }
 }

@@ -1,6 +1,7 @@
-import { blockParameter, fetchBlock } from '../blocks/block.ts';
+import { blockParameter, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
 import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/read-by-multicall3.ts';
 import { readByReader } from '../reader/read-by-reader.ts';
+import { callZeroAddress } from '../reader/read-own.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
 
@@ -24,6 +25,9 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'gas-exhausted',
   'evm-timeout',
 ]);
+
+/** The probe reads so many blocks below the head: every node behind the endpoint's URL has that block. */
+const DEPTH = 16;
 
 const PINS = [{ pin: 'hash' }, { pin: 'number' }] as const;
 
@@ -50,21 +54,22 @@ export async function probeEndpoint(
   signal: AbortSignal,
 ): Promise<Capabilities> {
   await verifyChain(endpoint, chainId, signal);
-  const block = await fetchBlock(endpoint, 'latest', signal);
-  endpoint.recordHead(block.number);
+  const head = await fetchBlock(endpoint, 'latest', signal);
+  endpoint.recordHead(head.number);
+  const block = await fetchOwnBlock(endpoint, Math.max(0, head.number - DEPTH), signal);
   const hanging = new Set<Pin>();
   const byReader = await firstThatWorks(READER_WAYS, hanging, ({ pin, source }) =>
-    readByReader(endpoint, block, [], { pin, source, stipend: 0, isIsolated: true }, signal),
+    readByReader(endpoint.asOwn, block, [], { pin, source, stipend: 0, isIsolated: true }, signal),
   );
   if (byReader !== undefined) return { method: 'reader', ...byReader };
   const byMulticall3 = (await works(() => requireMulticall3(endpoint, signal)))
     ? await firstThatWorks(PINS, hanging, ({ pin }) =>
-        readByMulticall3(endpoint, block, [], { pin, isIsolated: false }, signal),
+        readByMulticall3(endpoint.asOwn, block, [], { pin, isIsolated: false }, signal),
       )
     : undefined;
   if (byMulticall3 !== undefined) return { method: 'multicall3', ...byMulticall3, source: 'evm' };
   const byPlain = await firstThatWorks(PINS, hanging, ({ pin }) =>
-    callZeroAddress(endpoint, blockParameter(block, pin), signal),
+    callZeroAddress(endpoint.asOwn, blockParameter(block, pin), signal),
   );
   // Not even a call to the zero address works, so the endpoint is faulty and its capabilities are unknown.
   if (byPlain === undefined) throw new RpcFailure('rpc-error');
@@ -83,19 +88,9 @@ async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSig
 /** Uses the `latest` tag, because no way of pinning a block is known to work yet. */
 async function requireMulticall3(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
   const request = { method: 'eth_getCode', params: `["${MULTICALL3_ADDRESS}","latest"]` };
-  const code = await endpoint.use(signal, (rpc) => rpc.call(request, signal));
+  const code = await endpoint.asOwn.use(signal, (rpc) => rpc.call(request, signal));
   if (!isMulticall3(code)) throw new RpcFailure('override-refused');
 }
-
-/** Calls the zero address. */
-function callZeroAddress(endpoint: Endpoint, at: string, signal: AbortSignal): Promise<unknown> {
-  const params = `[{"to":"0x${'0'.repeat(40)}","data":"0x"},${at}]`;
-  return endpoint.use(signal, (rpc) => rpc.call({ method: 'eth_call', params }, signal));
-}
-
-/** Makes the cheapest `eth_call`: checks whether the endpoint answers any. @throws RpcFailure */
-export const callCheaply = (endpoint: Endpoint, signal: AbortSignal): Promise<unknown> =>
-  callZeroAddress(endpoint, '"latest"', signal);
 
 /**
  * Returns the first way that works; `undefined` if the endpoint refused all of them. Any other failure (wrong block,

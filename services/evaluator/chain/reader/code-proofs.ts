@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Read } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
-import type { Callable } from '../endpoints/endpoint.ts';
+import type { Callable, Endpoint } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
 
 /** Calls of one JSON-RPC batch: the smallest limit among the well-known providers. */
 const CALLS_PER_BATCH_MAX = 100;
@@ -15,9 +15,6 @@ const CONTRACTS_MAX = 20_000;
  * its code gives an empty answer, which is detected; so this bounds only how long a wrong answer is trusted.
  */
 const CODE_TTL_MS = HOUR_MS;
-
-/** Failures of an endpoint that accepts single calls but no batches. */
-const BATCH_REFUSALS: ReadonlySet<FailureKind> = new Set(['malformed', 'rpc-error', 'too-large']);
 
 /**
  * Checks which contracts have code, for the read methods that cannot detect it: a precompile has none but still answers
@@ -38,7 +35,7 @@ export class CodeProofs {
    * @throws RpcFailure
    */
   async findAbsent(
-    endpoint: Callable & { readonly name: string },
+    endpoint: Pick<Endpoint, 'name' | 'asClients'>,
     block: Block,
     reads: readonly Read[],
     pin: 'hash' | 'number',
@@ -53,7 +50,7 @@ export class CodeProofs {
       method: 'eth_getCode',
       params: `["${contract}",${at}]`,
     }));
-    const codes = await callAll(endpoint, requests, signal);
+    const codes = await callAll(endpoint.asClients, requests, signal);
     const absent = new Set<string>();
     for (const [index, contract] of [...asked].entries()) {
       if (codes[index] === '0x') absent.add(contract);
@@ -70,30 +67,16 @@ async function callAll(
 ): Promise<unknown[]> {
   const codes: unknown[] = [];
   for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX)
-    codes.push(...(await callTogether(endpoint, requests.slice(from, from + CALLS_PER_BATCH_MAX), signal)));
-  return codes;
-}
-
-/** Makes the calls in one batch, or one by one if the endpoint accepts no batches. */
-async function callTogether(
-  endpoint: Callable,
-  requests: readonly RpcRequest[],
-  signal: AbortSignal,
-): Promise<unknown[]> {
-  const callOne = (request: RpcRequest) =>
-    endpoint.use(signal, async (rpc) => requireCode(await rpc.call(request, signal)));
-  const [first] = requests;
-  if (first !== undefined && requests.length === 1) return [await callOne(first)];
-  try {
-    return await endpoint.use(
-      signal,
-      async (rpc) => (await rpc.callMany(requests, signal)).map(resultOf).map(requireCode),
-      ({ kind, strikes }) => (BATCH_REFUSALS.has(kind) ? 0 : strikes),
+    codes.push(
+      ...(await endpoint.use(signal, async (rpc) =>
+        (
+          await rpc.callMany(requests.slice(from, from + CALLS_PER_BATCH_MAX), signal)
+        )
+          .map(resultOf)
+          .map(requireCode),
+      )),
     );
-  } catch (error) {
-    if (!BATCH_REFUSALS.has(toRpcFailure(error).kind)) throw error;
-    return Promise.all(requests.map(callOne));
-  }
+  return codes;
 }
 
 function resultOf(outcome: RpcOutcome): unknown {

@@ -7,6 +7,7 @@ import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
 import { readInParts } from './read-in-parts.ts';
+import { readOwn } from './read-own.ts';
 import type { BatchReadings } from './readings.ts';
 
 /** Gas of one read: enough for every known token, and low enough that hundreds of gas burners fit in one call. */
@@ -22,6 +23,8 @@ export type BatchRequest = {
   readonly reads: readonly Read[];
   /** Whether these reads are isolated from other reads, because they failed or burned gas. */
   readonly isIsolated: boolean;
+  /** Whether an error that does not depend on what is read means that the endpoint lacks the block. */
+  readonly mayLackBlock: boolean;
 };
 
 export type ReadFromEndpoint = (
@@ -35,26 +38,27 @@ type Options = {
   readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
   readonly quarantine: Quarantine;
   readonly codeProofs: CodeProofs;
-  /** Called with an endpoint whose call for reads timed out. */
-  readonly onTimeout: (endpoint: Endpoint) => void;
 };
 
 /** Makes the function that reads a batch from one endpoint by the best method that the endpoint supports. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
-  const { capabilitiesOf, quarantine, codeProofs, onTimeout } = options;
-  return async function readFromEndpoint(endpoint, { block, reads, isIsolated }, signal) {
-    const { method, pin, source } = await capabilitiesOf(endpoint);
+  const { capabilitiesOf, quarantine, codeProofs } = options;
+  return async function readFromEndpoint(endpoint, { block, reads, isIsolated, mayLackBlock }, signal) {
+    const capabilities = await capabilitiesOf(endpoint);
+    const { method, pin, source } = capabilities;
+    const callable = endpoint.asClients;
     // The reader checks for code itself; the other methods cannot distinguish a precompile from a contract.
     const absent =
       method === 'reader' ? undefined : await codeProofs.findAbsent(endpoint, block, reads, pin, signal);
     const readWith = (stipend: number, part: readonly Read[]): Promise<BatchReadings> =>
       readInParts({
-        endpoint,
+        endpoint: callable,
         reads: part,
+        readOwn: () => readOwn(callable, block, capabilities, signal),
+        mayLackBlock,
         // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
         isSuspect: method === 'multicall3' && !isIsolated,
-        onTimeout: () => onTimeout(endpoint),
-        readSome: (some, callable) => {
+        readSome: (some) => {
           if (method === 'reader')
             return readByReader(callable, block, some, { pin, source, stipend, isIsolated }, signal);
           if (method === 'multicall3')

@@ -1,6 +1,5 @@
 import { failed, type Read } from '../../domain/read.ts';
-import { Endpoint } from '../endpoints/endpoint.ts';
-import type { Rpc } from '../rpc/connect-rpc.ts';
+import { BatchLimit } from '../endpoints/batch-limit.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { readInParts } from './read-in-parts.ts';
 import { PERHAPS_OUT_OF_GAS } from './readings.ts';
@@ -8,58 +7,65 @@ import { PERHAPS_OUT_OF_GAS } from './readings.ts';
 const READ = { ok: true, value: 5n } as const;
 const makeReads = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ key: String(index) }) as Read);
+const isErrorAnswer = true;
 
 /** Reads from an endpoint where some reads bring down the whole call that they travel in. */
-function makeReading(bad: Readonly<Record<string, FailureKind>>, perCallMax?: number) {
-  const endpoint = new Endpoint({
-    ...{
-      name: '0',
-      rpc: {} as Rpc,
-      maxCallsPerBatch: perCallMax,
-      rateShare: undefined,
-      monotonicMs: () => 0,
-    },
-    observer: { onCall: () => undefined },
-  });
+function makeReading(
+  bad: Readonly<Record<string, FailureKind>>,
+  { perCallMax, own }: { perCallMax?: number; own?: RpcFailure } = {},
+) {
+  const limit = new BatchLimit(perCallMax);
   const sizes: number[] = [];
-  const timeouts: number[] = [];
-  const read = (count: number, isSuspect = false) =>
+  let ownCount = 0;
+  const read = (count: number, { isSuspect = false, mayLackBlock = false } = {}) =>
     readInParts({
-      endpoint,
+      endpoint: { limit, use: () => Promise.reject(new Error('not called')) },
       reads: makeReads(count),
       isSuspect,
-      onTimeout: () => timeouts.push(1),
-      readSome: (part, { use }) =>
-        use(new AbortController().signal, async () => {
-          sizes.push(part.length);
-          const kind = part.map(({ key }) => bad[key]).find((one) => one !== undefined);
-          if (kind !== undefined) throw new RpcFailure(kind);
-          return part.map(() => READ);
-        }),
+      mayLackBlock,
+      readOwn: async () => {
+        ownCount += 1;
+        if (own !== undefined) throw own;
+      },
+      readSome: async (part) => {
+        sizes.push(part.length);
+        const kind = part.map(({ key }) => bad[key]).find((one) => one !== undefined);
+        if (kind !== undefined) throw new RpcFailure(kind, { isErrorAnswer: kind !== 'timeout' });
+        return part.map(() => READ);
+      },
     });
-  return { endpoint, sizes, timeouts, read };
+  return { limit, sizes, read, ownCount: () => ownCount };
 }
 
 test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
-  'one read that ends in %s does not fail the others or open the breaker',
+  'one read that ends in %s does not fail the others',
   async (kind) => {
-    const { endpoint, read } = makeReading({ 77: kind });
+    const { read, ownCount } = makeReading({ 77: kind });
     const readings = await read(100);
     expect(readings.filter((reading) => reading === READ)).toHaveLength(99);
     expect(readings[77]).toMatchObject({ ok: false });
-    expect({ state: endpoint.breakerState, strikes: endpoint.strikes }).toEqual({
-      state: 'closed',
-      strikes: 0,
-    });
+    expect(ownCount()).toBe(1);
   },
 );
 
-test('an endpoint that reads nothing fails once, however many calls it took', async () => {
-  const { endpoint, read } = makeReading(
-    Object.fromEntries(makeReads(8).map(({ key }) => [key, 'rpc-error'])),
-  );
-  await expect(read(8)).rejects.toMatchObject({ kind: 'rpc-error' });
-  expect(endpoint.strikes).toBe(1);
+const ALL = (kind: FailureKind) => Object.fromEntries(makeReads(500).map(({ key }) => [key, kind]));
+
+test.each([
+  ['may not have the block yet', true, 'block-unavailable'],
+  ['must have the block', false, 'rpc-error'],
+])(
+  'an endpoint that %s and cannot read anything at it costs two calls and no bisection',
+  async (_, mayLackBlock, kind) => {
+    const own = new RpcFailure('rpc-error', { isErrorAnswer });
+    const { sizes, read, ownCount } = makeReading(ALL('rpc-error'), { own });
+    await expect(read(500, { mayLackBlock })).rejects.toMatchObject({ kind });
+    expect([sizes, ownCount()]).toEqual([[500], 1]);
+  },
+);
+
+test('an endpoint that is found unreachable meanwhile is not taken for one without the block', async () => {
+  const { read } = makeReading(ALL('rpc-error'), { own: new RpcFailure('unreachable') });
+  await expect(read(8, { mayLackBlock: true })).rejects.toMatchObject({ kind: 'unreachable' });
 });
 
 test.each(['gas-exhausted', 'reverted'] as const)(
@@ -70,10 +76,12 @@ test.each(['gas-exhausted', 'reverted'] as const)(
 );
 
 test('a lone read is repeated in isolation before a verdict if a contract can fail the whole call', async () => {
-  expect(await makeReading({ 0: 'gas-exhausted' }).read(1, true)).toEqual([PERHAPS_OUT_OF_GAS]);
+  expect(await makeReading({ 0: 'gas-exhausted' }).read(1, { isSuspect: true })).toEqual([
+    PERHAPS_OUT_OF_GAS,
+  ]);
   expect(
     await makeReading({ 0: 'rpc-error' })
-      .read(1, true)
+      .read(1, { isSuspect: true })
       .catch(({ kind }) => kind),
   ).toBe('rpc-error');
 });
@@ -91,20 +99,19 @@ test('reads beyond the bound on calls stay open, and readings are kept', async (
 });
 
 test('readings from before the endpoint failed are kept', async () => {
-  const readings = await makeReading({ 25: 'timeout' }, 10).read(30);
+  const readings = await makeReading({ 25: 'timeout' }, { perCallMax: 10 }).read(30);
   expect(readings.map((reading) => reading === READ)).toEqual(makeReads(30).map((_, index) => index < 20));
 });
 
 test('no call carries more reads than the endpoint accepts, however large the batch is', async () => {
-  const { sizes, read } = makeReading({}, 10);
+  const { sizes, read } = makeReading({}, { perCallMax: 10 });
   expect(await read(95)).toHaveLength(95);
   expect(sizes).toEqual([...Array(9).fill(10), 5]);
 });
 
-test('a read that times out is not held against its client until a cheap call was tried, and takes no room from others', async () => {
-  const { endpoint, timeouts, read } = makeReading({ 0: 'timeout' });
-  const readsPerCall = endpoint.limit.current;
+test('a lone read that times out takes no room from other reads', async () => {
+  const { limit, read } = makeReading({ 0: 'timeout' });
+  const readsPerCall = limit.current;
   for (let times = 0; times < 5; times++) await expect(read(1)).rejects.toMatchObject({ kind: 'timeout' });
-  expect({ strikes: endpoint.strikes, asked: timeouts.length }).toEqual({ strikes: 0, asked: 5 });
-  expect(endpoint.limit.current).toBe(readsPerCall);
+  expect(limit.current).toBe(readsPerCall);
 });
