@@ -259,6 +259,8 @@ test('the reader asks ArbSys for the block where the EVM counts the blocks of an
   const without = await unproved.judge({ account: demoTokens.holder, rules: goodRules() });
   expect(new Set(without.errors.map(({ code }) => code))).toEqual(new Set(['block-mismatch']));
   await callJsonRpc(rpcUrl, 'anvil_setCode', [arbSys, `0x${ARBSYS_CODE}`]);
+  // An endpoint is probed some blocks below its head.
+  await callJsonRpc(rpcUrl, 'anvil_mine', ['0x20']);
   await using chains = connectTestChains([{ urls: [proxy.url] }]);
   const { roles, blocks } = await chains.judge({ account: demoTokens.holder, rules: goodRules() });
   await callJsonRpc(rpcUrl, 'anvil_setCode', [arbSys, '0x']);

@@ -8,7 +8,7 @@ import type { Endpoint } from '../../services/evaluator/chain/endpoints/endpoint
  */
 export const poolOf = (endpoints: readonly Endpoint[]) => ({
   candidates: () => [...endpoints],
-  capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm' }) as const,
+  capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm', fromBlock: 0 }) as const,
   hedgeAfterMs: () => undefined,
   readyInMs: () => undefined,
   spendHedge: () => undefined,

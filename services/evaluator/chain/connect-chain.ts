@@ -70,12 +70,14 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     endpoints,
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
     async tryOut(endpoint, depth, strikesOf, signal) {
-      const block = await fetchOwnBlock(endpoint, Math.max(0, endpoint.headNumber - depth), signal);
+      const capabilities = await pool.capabilitiesOf(endpoint);
+      const number = Math.max(capabilities.fromBlock, endpoint.headNumber - depth);
+      const block = await fetchOwnBlock(endpoint, number, signal);
       const callable: Callable = {
         limit: endpoint.limit,
         use: (ownSignal, send) => endpoint.use(ownSignal, send, 'call', strikesOf),
       };
-      await readOwn(callable, block, await pool.capabilitiesOf(endpoint), signal);
+      await readOwn(callable, block, capabilities, signal);
     },
     blockTime,
     onHedge: () => observer.onHedge(chainId),

@@ -5,7 +5,7 @@ import { BlockTime } from './block-time.ts';
 import { type Capabilities, Endpoint } from './endpoint.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 
-const CAPABLE: Capabilities = { method: 'reader', pin: 'hash', source: 'evm' };
+const CAPABLE: Capabilities = { method: 'reader', pin: 'hash', source: 'evm', fromBlock: 0 };
 const NO_RPC = {} as Rpc;
 const signal = new AbortController().signal;
 

@@ -7,6 +7,7 @@ import type { BlockTime } from './block-time.ts';
 import type { CallKind } from './breaker.ts';
 import { NOT_YET_MS } from './call-lag.ts';
 import type { Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
+import { TRANSPORT_FAILURES } from './probe-endpoint.ts';
 
 /** Interval of the background checks of the endpoints. */
 const WATCH_MS = 250;
@@ -214,11 +215,14 @@ export class EndpointPool implements AsyncDisposable {
     this.#options.onHedge();
   }
 
-  /** Why no endpoint can be asked; `wrong-chain` takes precedence, because an operator can correct it. */
+  /**
+   * Why no endpoint can be asked: one that serves another chain takes precedence, because an operator can correct it, then
+   * that all of them answer another block than the requested one.
+   */
   whyNoCandidate(): FailureKind {
-    return this.endpoints.some(({ health }) => health.state === 'wrong-chain')
-      ? 'wrong-chain'
-      : 'breaker-open';
+    const reasons = this.endpoints.map(({ health }) => health.reason);
+    if (reasons.includes('wrong-chain')) return 'wrong-chain';
+    return reasons.every((reason) => reason === 'block-mismatch') ? 'block-mismatch' : 'breaker-open';
   }
 
   get #newestNumber(): number {
@@ -236,7 +240,9 @@ export class EndpointPool implements AsyncDisposable {
         return capabilities;
       })
       .catch((error) => {
-        endpoint.noteFailure(toRpcFailure(error).kind);
+        const { kind, strikes } = toRpcFailure(error);
+        endpoint.noteFailure(kind);
+        if (!TRANSPORT_FAILURES.has(kind) && kind !== 'wrong-chain') endpoint.strike('call', strikes);
         throw error;
       })
       .finally(() => this.#probes.delete(endpoint));

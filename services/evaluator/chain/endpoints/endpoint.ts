@@ -38,6 +38,8 @@ export type Capabilities = {
   readonly pin: 'hash' | 'number';
   /** Where the reader gets the number of the block it runs in. */
   readonly source: BlockSource;
+  /** A block at which this was seen to work. */
+  readonly fromBlock: number;
 };
 
 /** How long an endpoint is reported as rate-limited after its last rate-limit error. */
@@ -82,8 +84,6 @@ export class Endpoint {
   readonly latency = new LatencyWindow();
   /** How long after a head was seen calls at it are answered. */
   readonly lag = new CallLag();
-  /** Calls for balances that the service chooses itself, such as a probe's: their failures count against the endpoint. */
-  readonly asOwn: Callable;
   /** Calls for balances that clients choose. */
   readonly asClients: Callable;
   inFlightCount = 0;
@@ -103,7 +103,6 @@ export class Endpoint {
     this.#options = options;
     this.limit = new BatchLimit(options.maxCallsPerBatch);
     const { limit } = this;
-    this.asOwn = { limit, use: (signal, send) => this.use(signal, send, 'call') };
     this.asClients = { limit, use: (signal, send) => this.useForClient(signal, send, 'call') };
     this.#breaker = new Breaker(options.monotonicMs);
     this.#bucket = options.rateShare && new RateBucket(options.rateShare, options.monotonicMs);
@@ -266,6 +265,12 @@ export class Endpoint {
     } finally {
       this.#options.observer.onCall(this.name, result, this.#options.monotonicMs() - startedMs);
     }
+  }
+
+  /** Counts a failure of a kind of call. An endpoint that is out must be probed again: its software may have changed. */
+  strike(kind: CallKind, strikes: number): void {
+    this.#breaker.fail(kind, strikes);
+    if (this.#breaker.state === 'open') this.#capabilities = undefined;
   }
 
   async #measure<T>(send: (rpc: Rpc) => Promise<T>, kind: CallKind): Promise<T> {

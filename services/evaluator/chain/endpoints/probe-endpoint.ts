@@ -3,10 +3,10 @@ import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/re
 import { readByReader } from '../reader/read-by-reader.ts';
 import { callZeroAddress } from '../reader/read-own.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import type { Capabilities, Endpoint } from './endpoint.ts';
+import type { Callable, Capabilities, Endpoint } from './endpoint.ts';
 
 /** Transport failures: they prove nothing about the endpoint's capabilities. */
-const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
+export const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
   'unreachable',
   'timeout',
   'rate-limited',
@@ -35,7 +35,7 @@ type Pin = 'hash' | 'number';
 
 /** Arbitrum chains are detected by their own answer, so that no list of them is needed. */
 const READER_WAYS = [
-  { pin: 'hash', source: 'evm' },
+  { pin: 'hash', source: 'evm', fromBlock: 0 },
   { pin: 'hash', source: 'arbsys' },
   { pin: 'number', source: 'evm' },
   { pin: 'number', source: 'arbsys' },
@@ -58,22 +58,35 @@ export async function probeEndpoint(
   endpoint.recordHead(head.number);
   const block = await fetchOwnBlock(endpoint, Math.max(0, head.number - DEPTH), signal);
   const hanging = new Set<Pin>();
+  // Finding out what an endpoint cannot do must not open its breaker: the probe as a whole counts once.
+  const onTrial: Callable = {
+    limit: endpoint.limit,
+    use: (ownSignal, send) =>
+      endpoint.use(ownSignal, send, 'call', ({ kind, strikes }) =>
+        TRANSPORT_FAILURES.has(kind) ? strikes : 0,
+      ),
+  };
   const byReader = await firstThatWorks(READER_WAYS, hanging, ({ pin, source }) =>
-    readByReader(endpoint.asOwn, block, [], { pin, source, stipend: 0, isIsolated: true }, signal),
+    readByReader(onTrial, block, [], { pin, source, stipend: 0, isIsolated: true }, signal),
   );
-  if (byReader !== undefined) return { method: 'reader', ...byReader };
-  const byMulticall3 = (await works(() => requireMulticall3(endpoint, signal)))
-    ? await firstThatWorks(PINS, hanging, ({ pin }) =>
-        readByMulticall3(endpoint.asOwn, block, [], { pin, isIsolated: false }, signal),
-      )
-    : undefined;
-  if (byMulticall3 !== undefined) return { method: 'multicall3', ...byMulticall3, source: 'evm' };
+  const fromBlock = block.number;
+  if (byReader !== undefined) return { method: 'reader', ...byReader, fromBlock };
+  // On a young chain it may have been deployed since the older block.
+  const hasMulticall3 = (at: string) => works(() => requireMulticall3(onTrial, at, signal));
+  const isOld = await hasMulticall3(`0x${block.number.toString(16)}`);
+  if (isOld || (await hasMulticall3('latest'))) {
+    const at = isOld ? block : head;
+    const way = await firstThatWorks(PINS, hanging, ({ pin }) =>
+      readByMulticall3(onTrial, at, [], { pin, isIsolated: false }, signal),
+    );
+    if (way !== undefined) return { method: 'multicall3', ...way, source: 'evm', fromBlock: at.number };
+  }
   const byPlain = await firstThatWorks(PINS, hanging, ({ pin }) =>
-    callZeroAddress(endpoint.asOwn, blockParameter(block, pin), signal),
+    callZeroAddress(onTrial, blockParameter(block, pin), signal),
   );
   // Not even a call to the zero address works, so the endpoint is faulty and its capabilities are unknown.
   if (byPlain === undefined) throw new RpcFailure('rpc-error');
-  return { method: 'plain', ...byPlain, source: 'evm' };
+  return { method: 'plain', ...byPlain, source: 'evm', fromBlock };
 }
 
 async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSignal): Promise<void> {
@@ -85,10 +98,10 @@ async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSig
   });
 }
 
-/** Uses the `latest` tag, because no way of pinning a block is known to work yet. */
-async function requireMulticall3(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
-  const request = { method: 'eth_getCode', params: `["${MULTICALL3_ADDRESS}","latest"]` };
-  const code = await endpoint.asOwn.use(signal, (rpc) => rpc.call(request, signal));
+/** @param at a number or tag: that calls can be pinned to a hash is not known yet */
+async function requireMulticall3(endpoint: Callable, at: string, signal: AbortSignal): Promise<void> {
+  const request = { method: 'eth_getCode', params: `["${MULTICALL3_ADDRESS}","${at}"]` };
+  const code = await endpoint.use(signal, (rpc) => rpc.call(request, signal));
   if (!isMulticall3(code)) throw new RpcFailure('override-refused');
 }
 

@@ -86,7 +86,7 @@ function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): Log
   return new LogReader({
     pool: {
       candidatesAside: () => endpoints.map(({ endpoint }) => endpoint),
-      capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm' }),
+      capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm', fromBlock: 0 }),
       readyInMs: () => undefined,
       doubt: () => undefined,
       whyNoCandidate: () => 'breaker-open',
