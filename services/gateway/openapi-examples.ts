@@ -110,6 +110,7 @@ export const RESULT_EXAMPLE = {
       hash: '0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6',
       timestamp: 1_700_000_000,
       proved: true,
+      state: true,
     },
   },
 } as const;

@@ -495,7 +495,13 @@ export type CheckResult = {
   readonly blocks: Readonly<
     Record<
       string,
-      { readonly number: number; readonly hash: string; readonly timestamp: number; readonly proved: boolean }
+      {
+        readonly number: number;
+        readonly hash: string;
+        readonly timestamp: number;
+        readonly proved: boolean;
+        readonly state?: true | undefined;
+      }
     >
   >;
   readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
@@ -582,7 +588,13 @@ export type TestEvent = {
   readonly blocks: Readonly<
     Record<
       string,
-      { readonly number: number; readonly hash: string; readonly timestamp: number; readonly proved: boolean }
+      {
+        readonly number: number;
+        readonly hash: string;
+        readonly timestamp: number;
+        readonly proved: boolean;
+        readonly state?: true | undefined;
+      }
     >
   >;
 };

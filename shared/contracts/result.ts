@@ -70,7 +70,7 @@ export const UNDETERMINED_CAUSES = {
     code: 'gas-exhausted',
     retryable: true,
     message:
-      'The contract used up the gas of a first call, and too many reads of this check or client app waited to be read alone with more gas.',
+      'The read needed a call of its own, with more gas or to confirm a revert, and too many reads of this check or client app waited for one.',
   },
   'too-many-reads': {
     code: 'internal',
@@ -123,6 +123,8 @@ export const BlockReport = z.object({
   timestamp: z.number().int().nonnegative(),
   /** Whether the block came back from within the `eth_call` that read the balances. */
   proved: z.boolean(),
+  /** Present where every answer that was used came from state that has this block's number and parent (EIP-2935). */
+  state: z.literal(true).optional(),
 });
 export type BlockReport = z.infer<typeof BlockReport>;
 

@@ -4,6 +4,7 @@ import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import {
   ARBSYS_CODE,
+  callersOnlyCode,
   deployCode,
   deployHostileContracts,
   firstIdOnlyCode,
@@ -11,6 +12,7 @@ import {
   gasByIdCode,
   type HostileContract,
   proxyTo,
+  swallowingCode,
 } from '../support/hostile-contracts/hostile-contracts.ts';
 import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
 import { infrastructure } from '../support/infrastructure.ts';
@@ -242,6 +244,44 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     }
   });
 
+  test('a value that came after nearly all gas was used is unknown, whatever it is', async () => {
+    const part = await deployCode(rpcUrl, swallowingCode(hostile.infiniteLoop, 5));
+    const nothing = await deployCode(rpcUrl, swallowingCode(hostile.infiniteLoop));
+    await using chains = await connect();
+    const rules = [part, nothing].flatMap((token) => [
+      rule('ERC721', token, { minToken: '8' }),
+      rule('ERC721', token, { maxToken: '8' }),
+    ]);
+    // The answer to a plain call does not show how much gas it used.
+    if (method === 'plain') return;
+    const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
+    expect(roles).toEqual([]);
+    expect(errors.map(({ code }) => code)).toEqual(rules.map(() => 'gas-exhausted'));
+  });
+
+  test('an ownerOf that reverts for callers with code is never "not owned"', async () => {
+    const token = await deployCode(rpcUrl, callersOnlyCode(demoTokens.holder));
+    await using chains = await connect();
+    const rules = [rule('ERC721', token, { tokenId: '1' })];
+    for (let round = 0; round < 2; round++) {
+      const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
+      expect({ granted: roles.map(({ granted }) => granted), codes: errors.map(({ code }) => code) }).toEqual(
+        method === 'plain' ? { granted: [true], codes: [] } : { granted: [], codes: ['call-reverted'] },
+      );
+      await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+    }
+  });
+
+  test('the balances of 60 wallets that cost 300 000 gas each are all decided', async () => {
+    await using chains = await connect();
+    const first = Math.round(300_000 / GAS_PER_ID);
+    const entries = Array.from({ length: 60 }, (_, index) => ({
+      account: `0x${(first + index).toString(16).padStart(40, '0')}`,
+    }));
+    const lines = await chains.judgePart({ entries, rules: [rule('ERC721', gasById)] });
+    expect(lines.map(({ roles }) => roles[0]?.granted)).toEqual(entries.map(() => true));
+  });
+
   test('an owner that could not be read for lack of gas is never "not owned"', async () => {
     await using chains = await connect();
     const rules = [rule('ERC721', hostile.ownerBurnsGas, { tokenId: '1' })];
@@ -304,4 +344,29 @@ test('answered calls prove the block, whatever happened to the others', async ()
   const rules = [rule('ERC721', hostile.infiniteLoop), ...goodRules()];
   const { blocks } = await chains.judge({ account: demoTokens.holder, rules });
   expect(blocks['31337']?.proved).toBe(true);
+});
+
+test('a chain whose BLOCKHASH is not the hash of its headers is read, and nothing is proved', async () => {
+  await using proxy = await startRpcFaultProxy({ target: rpcUrl });
+  await callJsonRpc(rpcUrl, 'anvil_mine', ['0x10']);
+  await proxy.setFault('other-hashes');
+  await using chains = connectTestChains([{ urls: [proxy.url] }]);
+  const { roles, blocks } = await chains.judge({ account: demoTokens.holder, rules: goodRules() });
+  expect(roles.map(({ granted }) => granted)).toEqual([true, true, false, true, true]);
+  expect(blocks['31337']?.proved).toBe(false);
+});
+
+test('native coins are read by eth_getBalance where the EVM counts them in another unit', async () => {
+  await using proxy = await startRpcFaultProxy({ target: rpcUrl });
+  await proxy.setFault('other-native-unit');
+  await using chains = connectTestChains([{ urls: [proxy.url] }]);
+  const rules = ['9000', '90000000000000', '100000000000001'].map(
+    (minToken, index): TokenRule => ({ type: 'NATIVE', chainId: 31_337, roleId: `r${index}`, minToken }),
+  );
+  for (let round = 0; round < 2; round++) {
+    const { roles, blocks } = await chains.judge({ account: demoTokens.holder, rules });
+    expect(roles.map(({ granted }) => granted)).toEqual([true, true, false]);
+    expect(blocks['31337']?.proved).toBe(false);
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+  }
 });

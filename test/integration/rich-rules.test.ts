@@ -176,8 +176,10 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     await using chains = await connect();
     const poke = { ...call('writable', 'function poke() view returns (bool)'), roleId: 'poke' };
     const result = await chains.judge({ account: owner, rules: [poke, token('pokes'), token('writable')] });
+    // In the reader's static call the poke fails and uses up the gas, so what comes after it is unknown.
+    const ofPokes = method === 'reader' ? [] : [{ id: 'pokes', granted: true }];
     expect(result.roles.filter(({ id }) => id !== 'poke')).toEqual([
-      { id: 'pokes', granted: true },
+      ...ofPokes,
       { id: 'writable', granted: true },
     ]);
   });
@@ -199,11 +201,12 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
   });
 });
 
-test('a 0 of a token whose own call ran out of gas is not taken for a balance', async () => {
+test('the answer of a token whose own call ran out of gas is not taken for a balance, whatever it is', async () => {
   await using chains = await connectTo(rpcUrl);
-  const result = await chains.judge({ account: owner, rules: [token('swallows'), token('pokes')] });
-  expect(result.roles).toEqual([{ id: 'pokes', granted: true }]);
-  expect(codesOf(result)).toEqual(['gas-exhausted']);
+  const rules = [token('swallows'), token('pokes'), token('writable')];
+  const result = await chains.judge({ account: owner, rules });
+  expect(result.roles).toEqual([{ id: 'writable', granted: true }]);
+  expect(codesOf(result)).toEqual(['gas-exhausted', 'gas-exhausted']);
 });
 
 describe('vaults', () => {

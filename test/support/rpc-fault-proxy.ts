@@ -16,6 +16,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * - `altered-balance` adds one to every balance;
  * - `zero-balance` answers every balance with zero;
  * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault, but as confusing);
+ * - `earlier-state` and `later-state` run a call in the context of its block over the state of the block before, or of the
+ *   newest one (then heads are old); `other-hashes`: `BLOCKHASH` is not the hash of a header, as on some zk rollups;
+ * - `other-native-unit`: `eth_getBalance` has ten decimals more than the EVM, as Hedera's has (no fault either);
  * - `hash-hangs` never answers a call that names its block by hash, as ganache-cli 6 does;
  * - `no-logs` does not offer `eth_getLogs`; `ten-blocks-of-logs` refuses larger ranges; `fewer-logs` leaves out the logs
  *   of the newest block, like a node that has not indexed it yet; `foreign-logs` adds a log of another block;
@@ -42,6 +45,10 @@ export type FaultKind =
   | 'altered-balance'
   | 'zero-balance'
   | 'parent-blocks'
+  | 'earlier-state'
+  | 'later-state'
+  | 'other-hashes'
+  | 'other-native-unit'
   | 'hash-hangs'
   | 'no-logs'
   | 'ten-blocks-of-logs'
@@ -197,6 +204,13 @@ async function answer(
   if (kind === 'wrong-chain-id' && call.method === 'eth_chainId') return { ...given, result: '0x7b' };
   if (chainId !== undefined && call.method === 'eth_chainId')
     return { ...given, result: `0x${chainId.toString(16)}` };
+  if (kind === 'other-hashes' && call.method === 'eth_call') {
+    const { parentHash } = await headerOf(target, call);
+    const result = String(given.result).replaceAll(parentHash.slice(2), 'ee'.repeat(32));
+    return 'result' in given ? { ...given, result } : given;
+  }
+  if (kind === 'other-native-unit' && call.method === 'eth_getBalance')
+    return { ...given, result: `0x${(BigInt(String(given.result)) * 10n ** 10n).toString(16)}` };
   if (kind === 'parent-blocks' && call.method === 'eth_call')
     return { ...given, result: ofParent(call, given.result) };
   if (kind === 'altered-balance' && call.method === 'eth_call')
@@ -230,12 +244,27 @@ const isMulticall3 = ({ params: [address] }: Call): boolean =>
 async function altered(target: string, call: Call, kind: FaultKind): Promise<Call> {
   if (kind === 'ignored-pin' && call.method === 'eth_call')
     return { ...call, params: [call.params[0], FIRST_BLOCK, ...call.params.slice(2)] };
-  if (kind === 'stale-head' && call.method === 'eth_getBlockByNumber') {
+  if ((kind === 'earlier-state' || kind === 'later-state') && call.method === 'eth_call') {
+    const { number } = await headerOf(target, call);
+    const state = kind === 'later-state' ? 'latest' : `0x${(Number(number) - 1).toString(16)}`;
+    return { ...call, params: [call.params[0], state, call.params[2] ?? {}, { number }] };
+  }
+  const isStale = (kind === 'stale-head' || kind === 'later-state') && call.params[0] === 'latest';
+  if (isStale && call.method === 'eth_getBlockByNumber') {
     const { result } = await forward(target, { id: 1, method: 'eth_blockNumber', params: [] });
     const number = Math.max(0, Number(result) - STALE_BLOCKS);
     return { ...call, params: [`0x${number.toString(16)}`, false] };
   }
   return call;
+}
+
+/** The header of the block that a call names. */
+async function headerOf(target: string, { params }: Call): Promise<{ number: string; parentHash: string }> {
+  const at = params[1] as string | { readonly blockHash: string };
+  const method = typeof at === 'string' ? 'eth_getBlockByNumber' : 'eth_getBlockByHash';
+  const hashOrNumber = typeof at === 'string' ? at : at.blockHash;
+  const { result } = await forward(target, { id: 1, method, params: [hashOrNumber, false] });
+  return result as { number: string; parentHash: string };
 }
 
 async function forward(target: string, call: Call): Promise<Answer> {
@@ -257,13 +286,16 @@ function ofParent({ params: [call] }: Call, result: unknown): unknown {
 const plusOne = (word: string): string =>
   (BigInt(`0x${word}`) + 1n).toString(16).padStart(64, '0').slice(-64);
 
-/** Changes a plain answer, or every balance in an answer of the reader (66 digits each behind 130). */
+/** Digits of an answer of the reader before its balances: `0x`, the block's number and three hashes. */
+const READER_HEAD_DIGITS = 2 + 4 * 64;
+
+/** Changes a plain answer, or every balance in an answer of the reader (66 digits each). */
 function liedAbout(result: unknown, change: (word: string) => string): unknown {
   if (typeof result !== 'string') return result;
   if (result.length === 66) return `0x${change(result.slice(2))}`;
-  if (result.length <= 130 || (result.length - 130) % 66 !== 0) return result;
-  let lied = result.slice(0, 130);
-  for (let at = 130; at < result.length; at += 66)
+  if (result.length <= READER_HEAD_DIGITS || (result.length - READER_HEAD_DIGITS) % 66 !== 0) return result;
+  let lied = result.slice(0, READER_HEAD_DIGITS);
+  for (let at = READER_HEAD_DIGITS; at < result.length; at += 66)
     lied += result.slice(at, at + 2) + change(result.slice(at + 2, at + 66));
   return lied;
 }

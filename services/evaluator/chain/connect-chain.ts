@@ -15,11 +15,15 @@ import { probeEndpoint } from './endpoints/probe-endpoint.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 import { LogReader } from './logs/read-logs.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
+import { CallerProofs } from './reader/caller-proofs.ts';
 import { CodeProofs } from './reader/code-proofs.ts';
+import { CostlyContracts } from './reader/costly-contracts.ts';
 import { IsolatedReadSlots } from './reader/isolated-read-slots.ts';
+import { NativeSource } from './reader/native-source.ts';
 import { Quarantine } from './reader/quarantine.ts';
 import { makeReadFromEndpoint } from './reader/read-from-endpoint.ts';
 import { readOwn } from './reader/read-own.ts';
+import { KeptHashes } from './reader/state-identity.ts';
 import { connectRpc } from './rpc/connect-rpc.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
@@ -66,9 +70,10 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     },
   );
   const waitingChecks = new WaitingChecks(options.waitingBounds);
+  const kept = new KeptHashes();
   const pool = new EndpointPool({
     endpoints,
-    probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
+    probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, kept, signal),
     async tryOut(endpoint, depth, strikesOf, signal) {
       const capabilities = await pool.capabilitiesOf(endpoint);
       const number = Math.max(capabilities.fromBlock, endpoint.headNumber - depth);
@@ -77,7 +82,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         limit: endpoint.limit,
         use: (ownSignal, send) => endpoint.use(ownSignal, send, 'call', strikesOf),
       };
-      await readOwn(callable, block, capabilities, signal);
+      await readOwn(callable, block, capabilities, kept, signal);
     },
     blockTime,
     onHedge: () => observer.onHedge(chainId),
@@ -125,6 +130,8 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   scope.defer(() => pastBlocks.close());
   const quarantine = new Quarantine(monotonicMs);
   const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
+  const costlyCallSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
+  const costlyContracts = new CostlyContracts(monotonicMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
   const performBatch = makeBatchReader({
     candidates: (block) => pool.candidates(block),
@@ -146,6 +153,9 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
       quarantine,
       codeProofs: new CodeProofs(monotonicMs),
+      callerProofs: new CallerProofs(monotonicMs),
+      nativeSource: new NativeSource(monotonicMs),
+      kept,
     }),
   });
   const queue = new ReadQueue({
@@ -153,6 +163,9 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
     isQuarantined: (read) => quarantine.has(read),
     takeIsolatedReadSlot: (clientId) => isolatedReadSlots.take(clientId),
+    takeCostlyCallSlot: (clientId, windowsMax) => costlyCallSlots.take(clientId, windowsMax),
+    isCostly: (clientId, contract) => costlyContracts.has(clientId, contract),
+    onCostly: (clientId, contract) => costlyContracts.add(clientId, contract),
     isFact: (observation) => options.isAnswer(agreed(observation)),
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
   });

@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { Consistency } from '#shared/contracts/rule.ts';
 import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
-import { newIsolatedReadBudget } from './batching/entry.ts';
+import { IsolatedReadBudget } from './batching/entry.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 
@@ -52,14 +52,14 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
     delegateRegistry: (chainId) => byId.get(chainId)?.settings.delegateRegistry ?? ZERO_ADDRESS,
     async performReads(reads, { consistency, ...context }) {
       const { blockTag, minBlock, atBlock } = consistency;
-      const isolatedReadBudget = newIsolatedReadBudget();
+      const isolatedReads = new IsolatedReadBudget(context.lane);
       // All start at once, and none ever rejects, so they can be awaited one after another.
       const reading = [...reads].map(([chainId, ofChain]) => {
         const chain = byId.get(chainId)?.chain;
         if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
         const own = {
           ...context,
-          isolatedReadBudget,
+          isolatedReads,
           blockTag,
           minBlock: minBlock[String(chainId)] ?? 0,
           atBlock: atBlock?.[String(chainId)],

@@ -1,7 +1,7 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
-import { type Entry, newIsolatedReadBudget } from './batching/entry.ts';
+import { type Entry, IsolatedReadBudget } from './batching/entry.ts';
 import { WaitingChecks } from './batching/waiting-checks.ts';
 import type { Block } from './blocks/block.ts';
 import type { HeadRequest } from './blocks/heads.ts';
@@ -19,12 +19,13 @@ const blockOf = (number: number): Block => ({
 const CONTEXT = {
   ...({ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0 } as const),
   onWait: () => undefined,
-  isolatedReadBudget: newIsolatedReadBudget(),
+  isolatedReads: new IsolatedReadBudget('bulk'),
   signal: new AbortController().signal,
 };
 
 /** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return `observed` in turn. */
 function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
+  let hasState = true;
   let nowMs = 0;
   const asked: { block: number; reads: number }[] = [];
   const gonePast: (readonly GoneBlock[])[] = [];
@@ -39,7 +40,9 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
     queue: {
       read: async (block: Block, reads: readonly Read[]): Promise<Entry[]> => {
         asked.push({ block: block.number, reads: reads.length });
-        return reads.map((one) => ({ read: one, observation: observed.shift(), isProved: true }) as Entry);
+        return reads.map(
+          (one) => ({ read: one, observation: observed.shift(), isProved: true, hasState }) as Entry,
+        );
       },
     } as never,
     quorum,
@@ -54,12 +57,15 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
   });
   const readOnce = async (atBlock?: number) => {
     const { block, observations } = await read([READ], { ...CONTEXT, atBlock });
-    return { block: block?.number, observation: observations[0] };
+    return { block: block?.number, observation: observations[0], state: block?.state };
   };
   const wait = (ms: number) => {
     nowMs += ms;
   };
-  return { read, readOnce, asked, gonePast, wait };
+  const identifyState = (isIdentified: boolean) => {
+    hasState = isIdentified;
+  };
+  return { read, readOnce, asked, gonePast, wait, identifyState };
 }
 
 const SIX: Observation = [{ ok: true, value: 6n }];
@@ -68,10 +74,10 @@ test.each(['block-unavailable', 'block-mismatch'] as const)(
   'a check whose block was replaced (%s) begins once more at the block that is there now',
   async (code: UndeterminedCode) => {
     const { readOnce, asked } = makeReader([[failed(code)], SIX]);
-    expect(await readOnce()).toEqual({ block: 2, observation: SIX });
+    expect(await readOnce()).toMatchObject({ block: 2, observation: SIX });
     expect(asked.map(({ block }) => block)).toEqual([1, 2]);
     const never = makeReader([[failed(code)], [failed(code)]]);
-    expect(await never.readOnce()).toEqual({ block: undefined, observation: [failed(code)] });
+    expect(await never.readOnce()).toMatchObject({ block: undefined, observation: [failed(code)] });
   },
 );
 
@@ -82,7 +88,7 @@ test.each([
   'a named block that failed with %s is requested again as missing: %s',
   async (code, isMissing) => {
     const { readOnce, gonePast } = makeReader([[failed(code)], SIX]);
-    expect(await readOnce(7)).toEqual({ block: 7, observation: SIX });
+    expect(await readOnce(7)).toMatchObject({ block: 7, observation: SIX });
     expect(gonePast).toEqual([[], [{ ...blockOf(7), isMissing }]]);
   },
 );
@@ -147,3 +153,15 @@ test('decimals that are found in the memory of the block are not a second answer
   }
   expect(asked.map(({ reads }) => reads)).toEqual([1, 1, 1, 0]);
 });
+
+test.each([true, false])(
+  'the state counts as identified only if remembered decimals came from identified state too: %s',
+  async (isIdentified) => {
+    const { read, readOnce, identifyState } = makeReader([SIX, SIX]);
+    identifyState(isIdentified);
+    expect((await readOnce()).state).toBe(isIdentified || undefined);
+    identifyState(true);
+    const { block } = await read([READ, { key: 'a balance', kind: 'balance' } as Read], CONTEXT);
+    expect(block?.state).toBe(isIdentified || undefined);
+  },
+);

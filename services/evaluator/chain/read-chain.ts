@@ -25,6 +25,8 @@ const DECIMALS_MAX = 50_000;
 type KnownDecimals = {
   readonly observation: Observation;
   readonly value: bigint;
+  /** Whether the state that they were read from was identified. */
+  readonly hasState: boolean;
   readonly untilMs: number;
 };
 /** Stands where the observation of an open read will be. */
@@ -39,7 +41,7 @@ export type ChainReadContext = {
   readonly minBlock: number;
   /** Exactly this block is read, whatever the tag. */
   readonly atBlock?: number | undefined;
-  readonly isolatedReadBudget: IsolatedReadBudget;
+  readonly isolatedReads: IsolatedReadBudget;
   readonly traceparent?: string;
   /** Whether the check has waited for long already: then it does not wait for a chain that does not answer. */
   readonly isLate?: boolean;
@@ -75,18 +77,18 @@ export type ReadChain = (reads: readonly Read[], context: ChainReadContext) => P
 export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const { heads, queue, quorum, waitingChecks } = options;
   const decimals = new LRUCache<string, KnownDecimals>({ max: DECIMALS_MAX });
-  const findDecimals = ({ key }: Read): Observation | undefined => {
+  const findDecimals = ({ key }: Read): KnownDecimals | undefined => {
     const known = decimals.get(key);
-    return known && options.monotonicMs() < known.untilMs ? known.observation : undefined;
+    return known && options.monotonicMs() < known.untilMs ? known : undefined;
   };
-  const rememberDecimals = ({ key }: Read, observation: Observation): void => {
+  const rememberDecimals = ({ read: { key }, hasState }: Entry, observation: Observation): void => {
     const reading = options.agreed(observation);
     if (!reading.ok) return;
     const [known, nowMs] = [decimals.get(key), options.monotonicMs()];
     // The same observation comes from the memory of the block, and is no second answer.
     if (known && (nowMs < known.untilMs || known.observation === observation)) return;
     const ttlMs = known?.value === reading.value ? DECIMALS_TTL_MS : DECIMALS_UNCONFIRMED_TTL_MS;
-    decimals.set(key, { observation, value: reading.value, untilMs: nowMs + ttlMs });
+    decimals.set(key, { observation, value: reading.value, hasState, untilMs: nowMs + ttlMs });
   };
 
   /** Returns the observations, or the block that could not be read at, for example because a reorg has replaced it. */
@@ -102,12 +104,14 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
         : undefined;
     const block = head ?? (await options.pastBlocks.read({ ...context, number: atBlock ?? 0, gone }));
     const observations: Observation[] = [];
+    let hasState = true;
     const open = reads.filter((read, index) => {
       // At another block a contract may have had other decimals.
       const isKnown = read.kind === 'decimals' && atBlock === undefined;
-      const observation = isKnown ? findDecimals(read) : undefined;
-      observations[index] = observation ?? UNREAD;
-      if (observation === undefined) return true;
+      const known = isKnown ? findDecimals(read) : undefined;
+      observations[index] = known?.observation ?? UNREAD;
+      if (known === undefined) return true;
+      hasState &&= known.hasState;
       options.onSaved('decimals');
       return false;
     });
@@ -124,14 +128,16 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       const observation = observationOf(entry);
       index = observations.indexOf(UNREAD, index + 1);
       observations[index] = observation;
-      if (entry.read.kind === 'decimals' && atBlock === undefined) rememberDecimals(entry.read, observation);
+      if (entry.read.kind === 'decimals' && atBlock === undefined) rememberDecimals(entry, observation);
       // Only answered calls prove the block: a failed call read nothing.
       if (!observation.every(options.isAnswer)) continue;
       isAnswered = true;
       proved &&= entry.isProved;
+      hasState &&= entry.hasState;
     }
     const { number, hash, timestamp } = block;
-    const report = isAnswered ? { block: { number, hash, timestamp, proved } } : {};
+    const state = proved && hasState ? { state: true as const } : {};
+    const report = isAnswered ? { block: { number, hash, timestamp, proved, ...state } } : {};
     const asked = head && isAnswered ? { headAskedAtMs: head.askedAtMs } : {};
     return { observed: { quorum, observations, ...report, ...asked } };
   }

@@ -128,6 +128,14 @@ test('a planner plans each person as alone, and a read that several of them need
   expect(keysOf(together[0] ?? { fault: '' }).sort()).toEqual([...new Set(alone)].sort());
 });
 
+test('a read names the first entry that needs it', () => {
+  const planWallets = makePlanner([aRule({ type: 'ERC721' })], { delegateRegistry });
+  const [first, second] = ['1', '2'].map((digit) => `0x${digit.repeat(40)}`);
+  for (const account of [first, second, first]) planWallets({ account: account ?? '' });
+  const plan = planWallets({ account: `0x${'3'.repeat(40)}` }) as ReadPlan;
+  expect([...plan.reads.values()].flat().map(({ entryIndex }) => entryIndex)).toEqual([0, 1, 3]);
+});
+
 test('the limit on reads is that of one person, however many are planned', () => {
   const planWallets = makePlanner([aNative()], { delegateRegistry, readsMax: 2 });
   for (const digit of '123')

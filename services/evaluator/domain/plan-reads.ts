@@ -109,6 +109,7 @@ export function makePlanner(
     if (!wallets.accounts.every(isAddressText)) return { fault: 'the account is not an address' };
     if (!wallets.vaults.every(isAddressText)) return { fault: 'a vault is not an address' };
     collector.readCount = 0;
+    collector.entryIndex += 1;
     const needs: RuleNeeds[] = [];
     for (const planRule of parsed) {
       needs.push(planRule(wallets));

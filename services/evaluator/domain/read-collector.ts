@@ -10,18 +10,20 @@ export class ReadCollector {
   readonly #sources = new Map<string, ReadSource>();
   /** Counts balances, owners and calls; `decimals()` does not count towards the limit. */
   readCount = 0;
+  /** The entry whose reads are collected. */
+  entryIndex = -1;
 
   /** The source of the reads that differ only by account. */
   source(chainId: number, kind: ReadKind, contract: string, { id = 0n, call }: Target = {}): ReadSource {
     const key = keyOf(chainId, kind, contract, id, call);
     const known = this.#sources.get(key);
     if (known !== undefined) return known;
-    const source = new ReadSource({ chainId, kind, contract, id, call, key }, (read) => this.#add(read));
+    const source = new ReadSource({ chainId, kind, contract, id, call, key }, this);
     this.#sources.set(key, source);
     return source;
   }
 
-  #add(read: Read): void {
+  add(read: Read): void {
     if (read.kind !== 'decimals') this.readCount += 1;
     const ofChain = this.reads.get(read.chainId);
     if (ofChain === undefined) this.reads.set(read.chainId, [read]);
@@ -33,15 +35,15 @@ export class ReadCollector {
 export class ReadSource {
   readonly chainId: number;
   readonly #common: Common;
-  readonly #add: (read: Read) => void;
+  readonly #collector: ReadCollector;
   readonly #isOfAccount: boolean;
   /** One, by the empty text, where the account does not matter. */
   readonly #byAccount = new Map<string, Read>();
 
-  constructor(common: Common, add: (read: Read) => void) {
+  constructor(common: Common, collector: ReadCollector) {
     this.chainId = common.chainId;
     this.#common = common;
-    this.#add = add;
+    this.#collector = collector;
     this.#isOfAccount = isOfAccount(common.kind, common.call);
   }
 
@@ -50,15 +52,15 @@ export class ReadSource {
     const suffix = this.#isOfAccount ? account : '';
     const known = this.#byAccount.get(suffix);
     if (known !== undefined) return known;
-    const read = new PlannedRead(this.#common, account, suffix);
+    const read = new PlannedRead(this.#common, account, suffix, this.#collector.entryIndex);
     this.#byAccount.set(suffix, read);
-    this.#add(read);
+    this.#collector.add(read);
     return read;
   }
 }
 
 /** The members that all reads of a source share; `key` is the beginning of their keys. */
-type Common = Omit<Read, 'account'>;
+type Common = Omit<Read, 'account' | 'entryIndex'>;
 
 class PlannedRead implements Read {
   readonly chainId: number;
@@ -68,17 +70,23 @@ class PlannedRead implements Read {
   readonly id: bigint;
   readonly call: Call | undefined;
   readonly #common: Common;
+  readonly #entryIndex: number;
   readonly #suffix: string;
 
-  constructor(common: Common, account: string, suffix: string) {
+  constructor(common: Common, account: string, suffix: string, entryIndex: number) {
     this.chainId = common.chainId;
     this.kind = common.kind;
     this.contract = common.contract;
     this.account = account;
     this.id = common.id;
     this.call = common.call;
+    this.#entryIndex = entryIndex;
     this.#common = common;
     this.#suffix = suffix;
+  }
+
+  get entryIndex(): number {
+    return this.#entryIndex;
   }
 
   get key(): string {

@@ -53,6 +53,8 @@ export type Read = {
   readonly id: bigint;
   /** Of a `call`. */
   readonly call?: Call | undefined;
+  /** In a part of a batch: the first entry that needs it, from 0. */
+  readonly entryIndex?: number;
   /** Composed on demand: most reads of a batch are never looked up by it. */
   readonly key: string;
 };

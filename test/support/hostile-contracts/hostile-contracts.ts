@@ -81,9 +81,17 @@ export const WRITABLE_CODE = dispatch(
 export const pokingCode = (target: string): string =>
   `63${POKE}60e01b6000526000600060046000600073${target.slice(2)}5af150${push(1)}${RETURN_WORD}`;
 
-/** A token that asks another contract with all its gas, and answers 0 whatever that contract did. */
-export const swallowingCode = (target: string): string =>
-  `600060006000600073${target.slice(2)}5afa50${push(0)}${RETURN_WORD}`;
+/** A token that asks another contract with all its gas, and gives the same answer whatever that contract did. */
+export const swallowingCode = (target: string, answer = 0): string =>
+  `600060006000600073${target.slice(2)}5afa50${push(answer)}${RETURN_WORD}`;
+
+/** An ERC721 whose `ownerOf` names one owner to callers without code, and reverts with data for others. */
+export const callersOnlyCode = (owner: string): string =>
+  dispatch(
+    { [SUPPORTS_INTERFACE]: isInterface('80ac58cd') },
+    // if eq(origin(), caller()) jump(0x1c); revert(0, 32)
+    `323314601c5760206000fd5b7f${owner.slice(2).padStart(64, '0')}${RETURN_WORD}`,
+  );
 
 /** Replaces Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`, `arbBlockHash(n)`. */
 export const ARBSYS_CODE = dispatch(

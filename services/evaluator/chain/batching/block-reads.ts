@@ -1,12 +1,21 @@
 import type { Read, ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import { type Batch, type Entry, isShared } from './entry.ts';
+import { type Batch, type Entry, isShared, type ReadWay } from './entry.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /** Calldata of a call beyond this many bytes counts as further reads, so that no batch becomes too large to send. */
 const BYTES_PER_READ = 256;
 const weightOf = ({ read: { call } }: Entry): number =>
   call === undefined ? 1 : Math.max(1, Math.ceil(call.calldata.length / 2 / BYTES_PER_READ));
+
+/** Reads of one contract that share a call of their own. */
+export type Group = {
+  readonly way: Extract<ReadWay, 'costly' | 'caller'>;
+  readonly clientId: string;
+  readonly entries: Entry[];
+};
+/** Reads that may join one group. */
+const GROUP_READS_MAX = 40;
 
 /** The reads of one block: the shared entries by key, and the queues of waiting ones. */
 export class BlockReads {
@@ -21,7 +30,13 @@ export class BlockReads {
     isolated: new FairQueue(),
   };
 
-  /** Reads that wait for an isolated-read slot of their client app. */
+  /** Groups that further reads may join, by way, client app and contract. */
+  readonly #openGroups = new Map<string, Group>();
+  /** Groups whose call may go out. */
+  readonly readyGroups: Group[] = [];
+  /** Reads in groups. */
+  #groupedCount = 0;
+  /** Isolated reads that wait for a slot of their client app. */
   pausedCount = 0;
   /** Calls in flight. */
   callCount = 0;
@@ -36,7 +51,13 @@ export class BlockReads {
   }
 
   get waitingCount(): number {
-    return this.sharedCount + this.waiting.batch.size + this.waiting.isolated.size + this.pausedCount;
+    const { batch, isolated } = this.waiting;
+    return this.sharedCount + batch.size + isolated.size + this.pausedCount + this.#groupedCount;
+  }
+
+  /** Calls for isolated reads and groups that could go out, at least. */
+  get isolatedCount(): number {
+    return this.waiting.isolated.size + this.readyGroups.length;
   }
 
   /** Whether none of its reads waits or is in flight. */
@@ -62,7 +83,36 @@ export class BlockReads {
   }
 
   queue(entry: Entry): void {
-    this.waiting[entry.isIsolated ? 'isolated' : entry.lane].push(entry.clientId, entry);
+    this.waiting[entry.way === 'isolated' ? 'isolated' : entry.lane].push(entry.clientId, entry);
+  }
+
+  /**
+   * Puts the read into the open group of its contract, or opens one.
+   *
+   * @returns the group if it was opened: its call must be scheduled
+   */
+  joinGroup(entry: Entry, way: Group['way'], clientId: string): Group | undefined {
+    const key = `${way}/${clientId}/${entry.read.contract}`;
+    const open = this.#openGroups.get(key);
+    const group = open ?? { way, clientId, entries: [] };
+    entry.way = way;
+    group.entries.push(entry);
+    this.#groupedCount += 1;
+    if (group.entries.length >= GROUP_READS_MAX) this.#openGroups.delete(key);
+    else this.#openGroups.set(key, group);
+    return open === undefined ? group : undefined;
+  }
+
+  hasOpenGroup(read: Read, way: Group['way'], clientId: string): boolean {
+    return this.#openGroups.has(`${way}/${clientId}/${read.contract}`);
+  }
+
+  /** Takes the reads of a ready group that are still wanted. */
+  takeGroup(batch: Batch, group: Group): Entry[] {
+    this.readyGroups.splice(this.readyGroups.indexOf(group), 1);
+    for (const [key, open] of this.#openGroups) if (open === group) this.#openGroups.delete(key);
+    this.#groupedCount -= group.entries.length;
+    return group.entries.filter(this.#makeFilter(batch));
   }
 
   /**
@@ -94,6 +144,7 @@ export class BlockReads {
         return false;
       }
       entry.batch = batch;
+      entry.suspicion = undefined;
       return true;
     };
   }

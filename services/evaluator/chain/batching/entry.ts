@@ -7,6 +7,13 @@ import {
   type ReadLane,
 } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
+import type { Suspicion } from '../reader/readings.ts';
+
+/**
+ * How a read is sent: with the reads of all checks; with other reads of its contract that needed more gas; with others of
+ * its contract, whose reverts a plain call may confirm; or isolated, with the most gas.
+ */
+export type ReadWay = 'shared' | 'costly' | 'caller' | 'isolated';
 
 /** One read of one block: waiting, in flight or answered, and shared by all checks that requested it. */
 export type Entry = {
@@ -16,12 +23,16 @@ export type Entry = {
   /** Of the check that requested it first. */
   readonly traceparent: string | undefined;
   observation: Observation | undefined;
-  /** Its outcome if it may not be read again: set after a failure that too little gas could explain. */
+  /** Its outcome if it may not be read again: set after an outcome that is not final. */
   suspected: Observation | undefined;
-  /** Whether it is read in a call apart from other reads, because it failed or burned gas before. */
-  isIsolated: boolean;
+  /** Why the outcome of its last call is not final. */
+  suspicion: Suspicion | undefined;
+  /** How it is sent next. */
+  way: ReadWay;
   /** Whether the call that answered it proved the block. */
   isProved: boolean;
+  /** Whether that call also identified the state that it read. */
+  hasState: boolean;
   /** How the last attempt failed, for checks that must end before there is an answer. */
   lastFailure: FailedReading | undefined;
   wantedBy: readonly Ticket[];
@@ -33,19 +44,22 @@ export type Entry = {
 export type Batch = {
   readonly block: Block;
   entries: readonly Entry[];
-  readonly isIsolated: boolean;
   /** Whether only checks that named the block by its number want it. */
   readonly isPast: boolean;
+  readonly way: ReadWay;
+  /** The client app that called for it; absent for calls that many share. */
+  readonly clientId: string | undefined;
   /** Aborted when no check waits for any of its entries any more. */
   readonly controller: AbortController;
   wantedCount: number;
 };
 
-export const newBatch = (block: Block, isPast: boolean, isIsolated: boolean): Batch => ({
+export const newBatch = (block: Block, isPast: boolean, way: ReadWay, clientId?: string): Batch => ({
   block,
   isPast,
   entries: [],
-  isIsolated,
+  way,
+  clientId,
   controller: new AbortController(),
   wantedCount: 0,
 });
@@ -54,14 +68,35 @@ export const newBatch = (block: Block, isPast: boolean, isIsolated: boolean): Ba
 export type Ticket = {
   openCount: number;
   readonly clientId: string;
-  readonly isolatedReadBudget: IsolatedReadBudget;
+  readonly isolatedReads: IsolatedReadBudget;
   readonly done: () => void;
 };
 
-/** How many more reads of a check may be repeated in isolation. */
-export type IsolatedReadBudget = { readsLeft: number };
+/** How many reads of a check, or of each entry of a part of a batch, may be repeated in isolation. */
 const ISOLATED_READS_PER_CHECK_MAX = 8;
-export const newIsolatedReadBudget = (): IsolatedReadBudget => ({ readsLeft: ISOLATED_READS_PER_CHECK_MAX });
+
+/** How many more reads of a check may be repeated in isolation; of a part of a batch, of each of its entries. */
+export class IsolatedReadBudget {
+  readonly #isPart: boolean;
+  readonly #usedByEntry = new Map<number, number>();
+
+  constructor(lane: ReadLane) {
+    this.#isPart = lane === 'batch';
+  }
+
+  hasRoomFor(read: Read): boolean {
+    return (this.#usedByEntry.get(this.#entryOf(read)) ?? 0) < ISOLATED_READS_PER_CHECK_MAX;
+  }
+
+  spend(read: Read): void {
+    const entry = this.#entryOf(read);
+    this.#usedByEntry.set(entry, (this.#usedByEntry.get(entry) ?? 0) + 1);
+  }
+
+  #entryOf({ entryIndex = 0 }: Read): number {
+    return this.#isPart ? entryIndex : 0;
+  }
+}
 
 export const NOBODY: readonly Ticket[] = [];
 

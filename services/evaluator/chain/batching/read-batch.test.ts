@@ -2,12 +2,20 @@ import { agreeOn } from '../../domain/agree.ts';
 import { failed, type Reading } from '../../domain/read.ts';
 import { CallLag, NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { type BatchReadings, PERHAPS_OUT_OF_GAS } from '../reader/readings.ts';
+import {
+  type BatchReadings,
+  PERHAPS_FOR_CONTRACTS,
+  PERHAPS_OUT_OF_GAS,
+  PERHAPS_REVERTED,
+  type Suspect,
+} from '../reader/readings.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Batch, Entry } from './entry.ts';
 import { makeBatchReader } from './read-batch.ts';
 
 const FIVE: Reading = { ok: true, value: 5n };
+/** Of an endpoint whose answer does not identify the state. */
+const STATELESS: Reading = { ok: true, value: 6n };
 
 /** The answers of each endpoint to a batch of two reads, one per call. */
 async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quorum: number) {
@@ -24,11 +32,11 @@ async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quor
     readFrom: async ({ name }) => {
       const says = answers[Number(name)] ?? [];
       if (typeof says === 'string') throw new RpcFailure(says);
-      return { readings: says, isProved: true };
+      return { readings: says, isProved: true, hasState: !says.includes(STATELESS) };
     },
   });
-  const entries = ['a', 'b'].map((key) => ({ read: { key }, isIsolated: false }) as Entry);
-  await perform({ entries, isIsolated: false, controller: new AbortController() } as unknown as Batch);
+  const entries = ['a', 'b'].map((key) => ({ read: { key } }) as Entry);
+  await perform({ entries, way: 'shared', controller: new AbortController() } as unknown as Batch);
   return { entries, observations: entries.map(({ observation }) => observation) };
 }
 
@@ -98,10 +106,10 @@ async function readNew(
     readFrom: async (_, { mayLackBlock }) => {
       asked.push({ mayLackBlock });
       if (ageMs() < readyMs) throw failure;
-      return { readings: [FIVE], isProved: true };
+      return { readings: [FIVE], isProved: true, hasState: true };
     },
   });
-  const entry = { read: { key: 'a' }, isIsolated: false } as Entry;
+  const entry = { read: { key: 'a' } } as Entry;
   await perform({ entries: [entry], isPast, controller: new AbortController() } as unknown as Batch);
   return { observation: entry.observation, asked, looks, lagMs: endpoint.lag.ms };
 }
@@ -125,4 +133,35 @@ test('an endpoint must have a block that is some seconds old, unless a check has
     [NOT_YET_MS, true, true],
   ] as const)
     expect((await readNew({ startMs, isPast })).asked).toEqual([{ mayLackBlock }]);
+});
+
+test('the state counts as identified only if every endpoint of the quorum has identified it', async () => {
+  const withAll = await readBatch(
+    [
+      [FIVE, FIVE],
+      [FIVE, FIVE],
+    ],
+    2,
+  );
+  const withOne = await readBatch(
+    [
+      [FIVE, FIVE],
+      [FIVE, STATELESS],
+      [FIVE, STATELESS],
+    ],
+    2,
+  );
+  expect([withAll, withOne].map(({ entries }) => entries[0]?.hasState)).toEqual([true, false]);
+});
+
+test('of several suspicions of a read, used-up gas is examined first, then a revert', async () => {
+  const suspicionOf = async (...suspects: Suspect[]) => {
+    const { entries } = await readBatch(
+      suspects.map((suspect) => [FIVE, suspect]),
+      suspects.length,
+    );
+    return entries[1]?.suspicion;
+  };
+  expect(await suspicionOf(PERHAPS_FOR_CONTRACTS, PERHAPS_OUT_OF_GAS)).toBe('gas');
+  expect(await suspicionOf(PERHAPS_REVERTED, PERHAPS_FOR_CONTRACTS)).toBe('caller');
 });

@@ -5,7 +5,7 @@ import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { BatchAnswer, ReadFromEndpoint } from '../reader/read-from-endpoint.ts';
-import { isSuspect } from '../reader/readings.ts';
+import { isSuspect, type Suspicion } from '../reader/readings.ts';
 import { type FailureKind, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Batch, Entry } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
@@ -56,7 +56,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     try {
       const answer = await options.readFrom(
         endpoint,
-        { block, reads, isIsolated: batch.isIsolated, mayLackBlock: isPast || isNew },
+        { block, reads, way: batch.way, mayLackBlock: isPast || isNew },
         signal,
       );
       if (isNew) endpoint.lag.ready(ageMs);
@@ -111,12 +111,16 @@ function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void
     return;
   }
   const isProved = answers.every((answer) => answer.isProved);
+  const hasState = answers.every((answer) => answer.hasState);
   const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
   for (const [index, entry] of entries.entries()) {
     const column = columnOf(answers, index);
     entry.isProved = isProved;
-    if (answers.some(({ readings }) => isSuspect(readings[index]))) {
+    entry.hasState = hasState;
+    const suspicion = suspicionOf(answers, index);
+    if (suspicion !== undefined) {
       entry.suspected = column;
+      entry.suspicion = suspicion;
       continue;
     }
     const isToBeTried = answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
@@ -126,16 +130,19 @@ function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void
 }
 
 /** The same for the answer of one endpoint. Equal readings in a row share one observation: most wallets hold nothing. */
-function applyAnswer(entries: readonly Entry[], { readings, isProved }: BatchAnswer): void {
+function applyAnswer(entries: readonly Entry[], { readings, isProved, hasState }: BatchAnswer): void {
   const isStuck = readings.every((reading) => reading === undefined);
   let shared: Observation = [failed('not-read-alone')];
   for (const [index, entry] of entries.entries()) {
     const reading = readings[index];
     entry.isProved = isProved;
+    entry.hasState = hasState;
     if (reading === undefined) {
       if (isStuck) entry.observation = shared;
-    } else if (isSuspect(reading)) entry.suspected = [reading.suspected];
-    else {
+    } else if (isSuspect(reading)) {
+      entry.suspected = [reading.suspected];
+      entry.suspicion = reading.suspicion;
+    } else {
       if (shared[0] !== reading) shared = [reading];
       entry.observation = shared;
     }
@@ -151,4 +158,14 @@ function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
     column.push(isSuspect(reading) ? reading.suspected : reading);
   }
   return column;
+}
+
+/** The suspicion of any endpoint; more gas comes before a plain call, and both before a read alone. */
+function suspicionOf(answers: readonly BatchAnswer[], index: number): Suspicion | undefined {
+  const found = new Set<Suspicion>();
+  for (const { readings } of answers) {
+    const reading = readings[index];
+    if (isSuspect(reading)) found.add(reading.suspicion);
+  }
+  return (['gas', 'caller', 'revert'] as const).find((suspicion) => found.has(suspicion));
 }

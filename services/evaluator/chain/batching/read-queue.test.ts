@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { failed, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import { type Batch, type IsolatedReadBudget, newIsolatedReadBudget, observationOf } from './entry.ts';
+import type { Suspicion } from '../reader/readings.ts';
+import { type Batch, IsolatedReadBudget, observationOf } from './entry.ts';
 import { ReadQueue } from './read-queue.ts';
 
 const aBlock = (number: number): Block => ({
@@ -19,6 +20,9 @@ const aRead = (id: number, contract = '0xaa'): Read => ({
   key: `${contract}/${id}`,
 });
 
+/** What a call sets of a read that used up its gas. */
+const SUSPECTED = { suspected: [failed('not-read-alone')], suspicion: 'gas' } as const;
+
 afterEach(() => jest.useRealTimers());
 
 /** A queue whose calls are answered by hand, in the order in which they went out. */
@@ -26,7 +30,9 @@ function makeQueue({
   batchMax = 100,
   quarantined = '',
   takeIsolatedReadSlot = (_clientId: string): number | undefined => 0,
+  takeCostlyCallSlot = (_clientId: string, _windowsMax: number): number | undefined => undefined,
 } = {}) {
+  const costly = new Set<string>();
   const calls: { batch: Batch; done: () => void }[] = [];
   const saved: string[] = [];
   const queue = new ReadQueue({
@@ -34,6 +40,9 @@ function makeQueue({
     batchMax: () => batchMax,
     isQuarantined: ({ key }) => key === quarantined,
     takeIsolatedReadSlot,
+    takeCostlyCallSlot,
+    isCostly: (clientId, contract) => costly.has(`${clientId}/${contract}`),
+    onCostly: (clientId, contract) => costly.add(`${clientId}/${contract}`),
     isFact: (observation) => observation.every(({ ok }) => ok),
     onSaved: (reason) => saved.push(reason),
   });
@@ -44,14 +53,13 @@ function makeQueue({
       lane?: ReadLane;
       clientId?: string;
       signal?: AbortSignal;
-      isolatedReadBudget?: IsolatedReadBudget;
       isPast?: boolean;
     } = {},
   ) =>
     queue
       .read(block, reads, {
         ...{ lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal },
-        isolatedReadBudget: newIsolatedReadBudget(),
+        isolatedReads: new IsolatedReadBudget(over.lane ?? 'bulk'),
         ...over,
       })
       .then((entries) => entries.map(observationOf));
@@ -194,11 +202,11 @@ test('a suspect read is repeated in isolation, and the other reads are answered 
   const both = read(aBlock(1), [aRead(1), aRead(2)]);
   await nextTurn();
   const suspect = calls[0]?.batch.entries[1];
-  if (suspect) suspect.suspected = [failed('not-read-alone')];
+  if (suspect) Object.assign(suspect, SUSPECTED);
   answer(0, ({ id }) => (id === 2n ? undefined : id));
   expect(await good).toEqual([[{ ok: true, value: 1n }]]);
   await nextTurn();
-  expect([idsOf(1), calls[1]?.batch.isIsolated]).toEqual([[2], true]);
+  expect([idsOf(1), calls[1]?.batch.way]).toEqual([[2], 'isolated']);
   answer(1);
   expect(await both).toEqual([[{ ok: true, value: 1n }], [{ ok: true, value: 2n }]]);
 });
@@ -208,7 +216,7 @@ test('a quarantined read is isolated from the start, and other reads of its cont
   void read(aBlock(1), [aRead(1, '0xbad'), aRead(2, '0xbad')]);
   await nextTurn();
   expect([idsOf(0), idsOf(1)]).toEqual([[1], [2]]);
-  expect(calls.map(({ batch }) => batch.isIsolated)).toEqual([false, true]);
+  expect(calls.map(({ batch }) => batch.way)).toEqual(['shared', 'isolated']);
 });
 
 test('a bug in a call ends its reads as internal and frees its slot', async () => {
@@ -217,13 +225,16 @@ test('a bug in a call ends its reads as internal and frees its slot', async () =
     batchMax: () => 1,
     isQuarantined: () => false,
     takeIsolatedReadSlot: () => 0,
+    takeCostlyCallSlot: () => 0,
+    isCostly: () => false,
+    onCostly: () => undefined,
     isFact: () => false,
     onSaved: () => undefined,
   });
   const context = {
     lane: 'bulk',
     clientId: 'app_1',
-    isolatedReadBudget: newIsolatedReadBudget(),
+    isolatedReads: new IsolatedReadBudget('bulk'),
     signal: new AbortController().signal,
   } as const;
   const reads = Array.from({ length: 10 }, (_, id) => aRead(id));
@@ -232,8 +243,8 @@ test('a bug in a call ends its reads as internal and frees its slot', async () =
 });
 
 /** Lets every read of a call be suspect. */
-function suspectAll(call: { batch: Batch; done: () => void } | undefined) {
-  for (const entry of call?.batch.entries ?? []) entry.suspected = [failed('not-read-alone')];
+function suspectAll(call: { batch: Batch; done: () => void } | undefined, suspicion: Suspicion = 'gas') {
+  for (const entry of call?.batch.entries ?? []) Object.assign(entry, SUSPECTED, { suspicion });
   call?.done();
 }
 const manyReads = (count: number) => Array.from({ length: count }, (_, id) => aRead(id));
@@ -248,7 +259,7 @@ test('at most 8 reads of a check are repeated in isolation, and the others get t
     answer(call);
   }
   const observed = await result;
-  expect(calls.slice(1).map(({ batch }) => batch.isIsolated)).toEqual([true, true]);
+  expect(calls.slice(1).map(({ batch }) => batch.way)).toEqual(['isolated', 'isolated']);
   expect(observed.filter(([reading]) => reading?.ok)).toHaveLength(8);
   expect(observed.slice(8)).toEqual([[failed('not-read-alone')], [failed('not-read-alone')]]);
   // No other check gets this answer without its own try.
@@ -285,7 +296,7 @@ test('a read whose slot is still to come waits for it, also when its block has g
   }
   expect(calls).toHaveLength(7);
   jest.advanceTimersByTime(5);
-  expect([idsOf(7), calls[7]?.batch.isIsolated]).toEqual([[1], true]);
+  expect([idsOf(7), calls[7]?.batch.way]).toEqual([[1], 'isolated']);
   answer(7);
   expect(await result).toEqual([[{ ok: true, value: 1n }]]);
 });
@@ -372,5 +383,94 @@ test('a head with a call in flight stays a head, and its reads stay shared, howe
   // The calls for past blocks are all taken, which must not delay the reads of a head.
   suspectAll(calls[0]);
   await nextTurn();
-  expect([idsOf(9), calls[9]?.batch.isIsolated]).toEqual([[1], true]);
+  expect([idsOf(9), calls[9]?.batch.way]).toEqual([[1], 'isolated']);
+});
+
+test('reads of one contract that used up their gas share calls of 40 with more gas, and one that does so again is isolated', async () => {
+  const { read, calls, answer } = makeQueue({ takeCostlyCallSlot: () => 0 });
+  const result = read(aBlock(1), [...manyReads(50), aRead(1, '0xbb')]);
+  await nextTurn();
+  suspectAll(calls[0]);
+  await nextTurn();
+  const [, ...more] = calls;
+  expect(more.map(({ batch }) => [batch.way, batch.entries.length])).toEqual([
+    ['costly', 40],
+    ['costly', 10],
+  ]);
+  const again = calls[1]?.batch.entries[0];
+  if (again) Object.assign(again, SUSPECTED);
+  answer(1, ({ id }) => (id === 0n ? undefined : id));
+  answer(2);
+  await nextTurn();
+  // The read of another contract was alone in using up its gas.
+  expect(calls.slice(3).map(({ batch }) => [batch.way, batch.entries.length])).toEqual([['isolated', 2]]);
+  answer(3);
+  expect((await result).flat()).toEqual([
+    ...manyReads(50).map(({ id }) => ({ ok: true, value: id })),
+    { ok: true, value: 1n },
+  ]);
+});
+
+test('a contract that needed more gas is remembered for the client app, as long as it has a slot at once', async () => {
+  let slots = 2;
+  const { read, calls, answer } = makeQueue({
+    takeCostlyCallSlot: () => (slots-- > 0 ? 0 : undefined),
+  });
+  void read(aBlock(1), [aRead(1), aRead(2)]);
+  await nextTurn();
+  suspectAll(calls[0]);
+  await nextTurn();
+  answer(1);
+  await nextTurn();
+  void read(aBlock(2), [aRead(3), aRead(4)]);
+  await nextTurn();
+  void read(aBlock(2), [aRead(5)], { clientId: 'app_2' });
+  await nextTurn();
+  void read(aBlock(3), [aRead(6)]);
+  await nextTurn();
+  expect(calls.slice(2).map(({ batch }) => batch.way)).toEqual(['costly', 'shared', 'shared']);
+});
+
+test('reverts that a plain call is to confirm share a call, which takes one place of one check', async () => {
+  let slots = 0;
+  const { read, calls, idsOf, answer } = makeQueue({
+    takeIsolatedReadSlot: () => {
+      slots += 1;
+      return 0;
+    },
+  });
+  const result = read(aBlock(1), manyReads(30));
+  await nextTurn();
+  suspectAll(calls[0], 'caller');
+  await nextTurn();
+  expect({ way: calls[1]?.batch.way, count: idsOf(1)?.length, slots }).toEqual({
+    way: 'caller',
+    count: 30,
+    slots: 1,
+  });
+  answer(1, () => 0n);
+  expect((await result).flat()).toEqual(manyReads(30).map(() => ({ ok: true, value: 0n })));
+});
+
+test('a revert that no plain call may confirm is undetermined, and asking again may help', async () => {
+  const { read, calls } = makeQueue({ takeIsolatedReadSlot: () => undefined });
+  const result = read(aBlock(1), [aRead(1)]);
+  await nextTurn();
+  suspectAll(calls[0], 'caller');
+  expect(await result).toEqual([[failed('not-read-alone')]]);
+});
+
+test('each entry of a part of a batch has its own 8 isolated reads', async () => {
+  const { read, calls, answer } = makeQueue();
+  const reads = Array.from({ length: 30 }, (_, id) => ({ ...aRead(id), entryIndex: Math.floor(id / 10) }));
+  const result = read(aBlock(1), reads, { lane: 'batch' });
+  await nextTurn();
+  suspectAll(calls[0]);
+  for (let call = 1; call < 8; call++) {
+    await nextTurn();
+    answer(call);
+  }
+  const observed = (await result).flat();
+  for (const entry of [0, 1, 2])
+    expect(observed.slice(10 * entry, 10 * entry + 10).filter(({ ok }) => ok)).toHaveLength(8);
 });

@@ -1,6 +1,6 @@
 import { failed, type Observation, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import { BlockReads } from './block-reads.ts';
+import { BlockReads, type Group } from './block-reads.ts';
 import {
   type Batch,
   type Entry,
@@ -23,6 +23,8 @@ const BATCH_CALLS_BESIDE_CHECKS_MAX = 1;
 /** Extra calls for isolated reads, and the reads of one such call. */
 const ISOLATED_CALLS_MAX = 2;
 const ISOLATED_READS_MAX = 4;
+/** How many seconds of its client app's slots a read waits for a call with more gas. */
+const COSTLY_WINDOWS_MAX = 4;
 /** Calls in flight for blocks that checks named by number: many of these must not delay the reads at the head. */
 const PAST_CALLS_MAX = 2;
 /** Blocks whose answers are cached for later checks: heads, and as many that checks named by number. */
@@ -41,6 +43,12 @@ type ReadQueueOptions = {
   readonly isQuarantined: (read: Read) => boolean;
   /** After how many ms a suspect read of a client app may be repeated in isolation; `undefined`: not at all. */
   readonly takeIsolatedReadSlot: (clientId: string) => number | undefined;
+  /** The same for a call for reads of one contract that needed more gas. */
+  readonly takeCostlyCallSlot: (clientId: string, windowsMax: number) => number | undefined;
+  /** Whether a client app's reads of a contract needed more gas before. */
+  readonly isCostly: (clientId: string, contract: string) => boolean;
+  /** Called when a read of a contract was answered with more gas. */
+  readonly onCostly: (clientId: string, contract: string) => void;
   /** Whether an observation is a fact about the block that later checks may share. */
   readonly isFact: (observation: Observation) => boolean;
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
@@ -51,7 +59,7 @@ type ReadContext = {
   readonly clientId: string;
   readonly traceparent?: string;
   /** Shared by all chains of the check. */
-  readonly isolatedReadBudget: IsolatedReadBudget;
+  readonly isolatedReads: IsolatedReadBudget;
   /** Whether the check named the block: such blocks have a share of their own of calls and of the cache. */
   readonly isPast?: boolean;
   readonly signal: AbortSignal;
@@ -70,8 +78,15 @@ type ReadContext = {
  *      │                              └──(suspect, no slot)──► answered with its first outcome (not cached)
  *      └──(no check waits for it)──► dropped
  *
- * Suspect and quarantined reads are isolated: they wait and are sent apart from other reads, so that they cannot fail or
- * delay them. The number of repeated suspects is bounded per check and per client app.
+ * A suspect is sent again apart from other reads, so that it cannot fail or delay them:
+ *
+ * | way | sent with | after | costs |
+ * | --- | --- | --- | --- |
+ * | costly | up to 40 reads of its contract, more gas each | used-up gas, if others of the contract used it up too | a slot of the client app per call |
+ * | caller | up to 40 reads of its contract, and a plain call | a revert that would decide a rule | a place of one check and a slot per call |
+ * | isolated | at most 3 others, the most gas | anything else, or used-up gas once more | a place of its check and a slot |
+ *
+ * The slots of a client app bound how many of these start in a second. Quarantined reads are isolated from the start.
  */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
@@ -104,7 +119,7 @@ export class ReadQueue {
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
       // A waiting read that a check of an earlier lane requests moves to that lane.
-      if (isAhead(lane, known.lane) && known.batch === undefined && !known.isIsolated)
+      if (isAhead(lane, known.lane) && known.batch === undefined && known.way === 'shared')
         ofBlock.waiting[lane].push(clientId, known);
       return known;
     }
@@ -115,25 +130,29 @@ export class ReadQueue {
       traceparent,
       observation: undefined,
       suspected: undefined,
-      isIsolated: this.#options.isQuarantined(read),
+      suspicion: undefined,
+      way: this.#options.isQuarantined(read) ? 'isolated' : 'shared',
       isProved: false,
+      hasState: false,
       lastFailure: undefined,
       wantedBy: NOBODY,
       batch: undefined,
     };
     ofBlock.add(entry);
-    ofBlock.queue(entry);
+    // Without a slot at once it is tried with other reads first: it may be one that costs little.
+    const isGrouped =
+      entry.way === 'shared' &&
+      this.#options.isCostly(clientId, read.contract) &&
+      this.#joinCostly(entry, ofBlock, clientId, 0);
+    if (!isGrouped) ofBlock.queue(entry);
     return entry;
   }
 
-  async #wait(
-    entries: readonly Entry[],
-    { signal, clientId, isolatedReadBudget }: ReadContext,
-  ): Promise<void> {
+  async #wait(entries: readonly Entry[], { signal, clientId, isolatedReads }: ReadContext): Promise<void> {
     const open = entries.filter((entry) => entry.observation === undefined);
     if (open.length === 0 || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const ticket: Ticket = { openCount: open.length, clientId, isolatedReadBudget, done: resolve };
+    const ticket: Ticket = { openCount: open.length, clientId, isolatedReads, done: resolve };
     join(open, ticket);
     signal.addEventListener('abort', ticket.done, { once: true });
     this.#schedulePump();
@@ -202,8 +221,10 @@ export class ReadQueue {
         blocks.find((block) => kind === 'shared' && block.waiting.interactive.size > 0) ??
         blocks.find((block) => waitingOf(block, kind) > 0);
       if (ofBlock === undefined) return undefined;
-      const batch = newBatch(ofBlock.block, ofBlock.isPast, kind === 'isolated');
-      batch.entries = this.#take(ofBlock, batch, kind);
+      const group = kind === 'isolated' ? ofBlock.readyGroups[0] : undefined;
+      const way = group?.way ?? (kind === 'isolated' ? kind : 'shared');
+      const batch = newBatch(ofBlock.block, ofBlock.isPast, way, group?.clientId);
+      batch.entries = group ? ofBlock.takeGroup(batch, group) : this.#take(ofBlock, batch, kind);
       batch.wantedCount = batch.entries.length;
       // All waiting entries may have been dropped, because no check waits for them any more.
       if (batch.entries.length > 0) return { batch, ofBlock };
@@ -230,29 +251,34 @@ export class ReadQueue {
     this.#callCounts.past -= pastCount;
     ofBlock.callCount -= 1;
     this.#blockReads(batch.block, ofBlock.isPast);
-    for (const entry of batch.entries) this.#settle(entry, ofBlock);
+    this.#noteCostly(batch);
+    const exhausted = countExhausted(batch.entries);
+    for (const entry of batch.entries)
+      this.#settle(entry, ofBlock, (exhausted.get(entry.read.contract) ?? 0) > 1);
     this.#evict();
     this.#pump();
   }
 
-  #settle(entry: Entry, ofBlock: BlockReads): void {
+  /** Remembers, for the client apps that want them, the contracts whose reads were answered with more gas. */
+  #noteCostly({ way, clientId, entries }: Batch): void {
+    if (way !== 'costly' && way !== 'isolated') return;
+    for (const { read, observation, wantedBy } of entries) {
+      const client = clientId ?? wantedBy[0]?.clientId;
+      const isAnswered = observation?.some(({ ok }) => ok) ?? false;
+      if (client !== undefined && isAnswered) this.#options.onCostly(client, read.contract);
+    }
+  }
+
+  /** @param isOneOfMany whether other reads of its contract used up their gas in the same call */
+  #settle(entry: Entry, ofBlock: BlockReads, isOneOfMany: boolean): void {
     entry.batch = undefined;
     if (entry.observation === undefined && entry.wantedBy.length === 0) {
       ofBlock.delete(entry);
       return;
     }
-    const isFirstOutcome =
-      entry.observation === undefined && entry.suspected !== undefined && !entry.isIsolated;
-    const waitMs = isFirstOutcome ? this.#takeIsolatedReadSlot(entry) : undefined;
-    if (waitMs !== undefined) {
-      this.#queueIsolated(entry, ofBlock, waitMs);
-      return;
-    }
-    if (isFirstOutcome) entry.observation = entry.suspected;
-    if (entry.observation === undefined) {
-      ofBlock.queue(entry);
-      return;
-    }
+    if (entry.observation === undefined && this.#sendAgain(entry, ofBlock, isOneOfMany)) return;
+    const isFirstOutcome = entry.observation === undefined;
+    entry.observation ??= entry.suspected ?? [failed('not-read-alone')];
     const isKept =
       !isFirstOutcome &&
       isShared(entry.read, entry.lane) &&
@@ -265,36 +291,96 @@ export class ReadQueue {
     }
     entry.wantedBy = NOBODY;
   }
-  /** Takes the slot of the first client app that requested the read and still has one; all waiting checks share it. */
-  #takeIsolatedReadSlot(entry: Entry): number | undefined {
-    for (const { clientId, isolatedReadBudget } of entry.wantedBy) {
-      const waitMs =
-        isolatedReadBudget.readsLeft > 0 ? this.#options.takeIsolatedReadSlot(clientId) : undefined;
+
+  /** Returns whether the read is sent again: it was not tried, or its outcome is not final and there is room for it. */
+  #sendAgain(entry: Entry, ofBlock: BlockReads, isOneOfMany: boolean): boolean {
+    const { suspicion, way } = entry;
+    if (suspicion === undefined && (way === 'shared' || way === 'isolated')) {
+      ofBlock.queue(entry);
+      return true;
+    }
+    const isToJoin =
+      suspicion === undefined ? way === 'costly' : way === 'shared' && suspicion === 'gas' && isOneOfMany;
+    if (isToJoin)
+      for (const { clientId } of entry.wantedBy)
+        if (this.#joinCostly(entry, ofBlock, clientId, COSTLY_WINDOWS_MAX)) return true;
+    if (way === 'isolated') return false;
+    const isOfCaller = suspicion === 'caller' || (suspicion === undefined && way === 'caller');
+    return isOfCaller ? this.#joinCaller(entry, ofBlock) : this.#isolate(entry, ofBlock);
+  }
+
+  #joinCostly(entry: Entry, ofBlock: BlockReads, clientId: string, windowsMax: number): boolean {
+    const isOpen = ofBlock.hasOpenGroup(entry.read, 'costly', clientId);
+    const waitMs = isOpen ? 0 : this.#options.takeCostlyCallSlot(clientId, windowsMax);
+    if (waitMs === undefined) return false;
+    this.#scheduleGroup(ofBlock, ofBlock.joinGroup(entry, 'costly', clientId), waitMs);
+    return true;
+  }
+
+  #joinCaller(entry: Entry, ofBlock: BlockReads): boolean {
+    const open = entry.wantedBy.find(({ clientId }) => ofBlock.hasOpenGroup(entry.read, 'caller', clientId));
+    const place = open ? { clientId: open.clientId, waitMs: 0 } : this.#takePlace(entry);
+    if (place === undefined) return false;
+    this.#scheduleGroup(ofBlock, ofBlock.joinGroup(entry, 'caller', place.clientId), place.waitMs);
+    return true;
+  }
+
+  #scheduleGroup(ofBlock: BlockReads, group: Group | undefined, waitMs: number): void {
+    if (group !== undefined) this.#later(waitMs, () => ofBlock.readyGroups.push(group));
+  }
+
+  #isolate(entry: Entry, ofBlock: BlockReads): boolean {
+    const place = this.#takePlace(entry);
+    if (place === undefined) return false;
+    entry.way = 'isolated';
+    ofBlock.pausedCount += 1;
+    this.#later(place.waitMs, () => {
+      ofBlock.pausedCount -= 1;
+      ofBlock.queue(entry);
+    });
+    return true;
+  }
+
+  /** Takes the place and the slot of the first client app that requested the read and still has both. */
+  #takePlace({ read, wantedBy }: Entry): { readonly clientId: string; readonly waitMs: number } | undefined {
+    for (const { clientId, isolatedReads } of wantedBy) {
+      const waitMs = isolatedReads.hasRoomFor(read)
+        ? this.#options.takeIsolatedReadSlot(clientId)
+        : undefined;
       if (waitMs === undefined) continue;
-      isolatedReadBudget.readsLeft -= 1;
-      return waitMs;
+      isolatedReads.spend(read);
+      return { clientId, waitMs };
     }
     return undefined;
   }
 
-  #queueIsolated(entry: Entry, ofBlock: BlockReads, waitMs: number): void {
-    entry.isIsolated = true;
+  #later(waitMs: number, start: () => void): void {
     if (waitMs === 0) {
-      ofBlock.queue(entry);
+      start();
       return;
     }
-    ofBlock.pausedCount += 1;
-    const queue = () => {
-      ofBlock.pausedCount -= 1;
-      ofBlock.queue(entry);
+    const startAndPump = () => {
+      start();
       this.#pump();
     };
-    setTimeout(queue, waitMs).unref();
+    setTimeout(startAndPump, waitMs).unref();
   }
+}
+
+/** How many reads of each contract used up their gas. */
+function countExhausted(entries: readonly Entry[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { suspicion, read } of entries)
+    if (suspicion === 'gas') counts.set(read.contract, (counts.get(read.contract) ?? 0) + 1);
+  return counts;
 }
 
 /** Reads of single checks, reads of batches, and isolated reads never share a call. */
 type CallKind = 'shared' | 'batch' | 'isolated';
 
 const waitingOf = (block: BlockReads, kind: CallKind): number =>
-  kind === 'shared' ? block.sharedCount : block.waiting[kind].size;
+  kind === 'shared'
+    ? block.sharedCount
+    : kind === 'isolated'
+      ? block.isolatedCount
+      : block.waiting.batch.size;

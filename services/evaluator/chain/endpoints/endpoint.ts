@@ -40,6 +40,8 @@ export type Capabilities = {
   readonly source: BlockSource;
   /** A block at which this was seen to work. */
   readonly fromBlock: number;
+  /** Whether it has the contract that keeps block hashes (EIP-2935), which Multicall3 cannot verify itself. */
+  readonly hasHistory?: boolean;
 };
 
 /** How long an endpoint is reported as rate-limited after its last rate-limit error. */

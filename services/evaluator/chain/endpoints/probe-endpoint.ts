@@ -1,7 +1,8 @@
-import { blockParameter, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
+import { type Block, blockParameter, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
 import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/read-by-multicall3.ts';
 import { readByReader } from '../reader/read-by-reader.ts';
 import { callZeroAddress } from '../reader/read-own.ts';
+import { HISTORY_ADDRESS, isHistoryCode, type KeptHashes } from '../reader/state-identity.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Callable, Capabilities, Endpoint } from './endpoint.ts';
 
@@ -16,9 +17,10 @@ export const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
   'abandoned',
 ]);
 
-/** Failures of an endpoint that does not support a read method. */
+/** Failures of an endpoint that does not support a read method; some answer a call that they do not know with anything. */
 const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'override-refused',
+  'malformed',
   'rpc-error',
   'reverted',
   'halted',
@@ -34,12 +36,16 @@ const PINS = [{ pin: 'hash' }, { pin: 'number' }] as const;
 type Pin = 'hash' | 'number';
 
 /** Arbitrum chains are detected by their own answer, so that no list of them is needed. */
-const READER_WAYS = [
-  { pin: 'hash', source: 'evm', fromBlock: 0 },
+const PROVING_WAYS = [
+  { pin: 'hash', source: 'evm' },
   { pin: 'hash', source: 'arbsys' },
   { pin: 'number', source: 'evm' },
   { pin: 'number', source: 'arbsys' },
 ] as const;
+type ProvingWay = (typeof PROVING_WAYS)[number];
+
+/** How far below the head the blocks are at which another kind of block hash must show. */
+const DEPTHS = [0, 1, 8];
 
 /**
  * Probes the capabilities of an endpoint: whether it serves this chain, whether a call can be pinned to a block's hash,
@@ -51,6 +57,7 @@ const READER_WAYS = [
 export async function probeEndpoint(
   endpoint: Endpoint,
   chainId: number,
+  kept: KeptHashes,
   signal: AbortSignal,
 ): Promise<Capabilities> {
   await verifyChain(endpoint, chainId, signal);
@@ -66,20 +73,30 @@ export async function probeEndpoint(
         TRANSPORT_FAILURES.has(kind) ? strikes : 0,
       ),
   };
-  const byReader = await firstThatWorks(READER_WAYS, hanging, ({ pin, source }) =>
-    readByReader(onTrial, block, [], { pin, source, stipend: 0, isIsolated: true }, signal),
-  );
+  const firstProving = (at: Block, attempt: ProvingAttempt) =>
+    firstThatWorks(PROVING_WAYS, hanging, (way) => attempt(way, at)).catch(async (error) => {
+      if (toRpcFailure(error).kind !== 'block-hash-mismatch') throw error;
+      const fetchAt = (number: number) => fetchOwnBlock(endpoint, number, signal);
+      if (!(await hasOtherHashes(at, hanging, attempt, fetchAt))) throw error;
+      return undefined;
+    });
   const fromBlock = block.number;
+  const byReader = await firstProving(block, (way, at) =>
+    readByReader(onTrial, at, [], { ...way, stipend: 0, isIsolated: true, kept }, signal),
+  );
   if (byReader !== undefined) return { method: 'reader', ...byReader, fromBlock };
   // On a young chain it may have been deployed since the older block.
-  const hasMulticall3 = (at: string) => works(() => requireMulticall3(onTrial, at, signal));
+  const hasMulticall3 = async (at: string) =>
+    isMulticall3(await codeAt(onTrial, MULTICALL3_ADDRESS, at, signal));
   const isOld = await hasMulticall3(`0x${block.number.toString(16)}`);
   if (isOld || (await hasMulticall3('latest'))) {
-    const at = isOld ? block : head;
-    const way = await firstThatWorks(PINS, hanging, ({ pin }) =>
-      readByMulticall3(onTrial, at, [], { pin, isIsolated: false }, signal),
+    const young = isOld ? block : head;
+    const history = await codeAt(onTrial, HISTORY_ADDRESS, `0x${young.number.toString(16)}`, signal);
+    const hasHistory = isHistoryCode(history);
+    const way = await firstProving(young, (one, at) =>
+      readByMulticall3(onTrial, at, [], { ...one, isIsolated: false, kept, hasHistory }, signal),
     );
-    if (way !== undefined) return { method: 'multicall3', ...way, source: 'evm', fromBlock: at.number };
+    if (way !== undefined) return { method: 'multicall3', ...way, hasHistory, fromBlock: young.number };
   }
   const byPlain = await firstThatWorks(PINS, hanging, ({ pin }) =>
     callZeroAddress(onTrial, blockParameter(block, pin), signal),
@@ -98,16 +115,58 @@ async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSig
   });
 }
 
-/** @param at a number or tag: that calls can be pinned to a hash is not known yet */
-async function requireMulticall3(endpoint: Callable, at: string, signal: AbortSignal): Promise<void> {
-  const request = { method: 'eth_getCode', params: `["${MULTICALL3_ADDRESS}","${at}"]` };
-  const code = await endpoint.use(signal, (rpc) => rpc.call(request, signal));
-  if (!isMulticall3(code)) throw new RpcFailure('override-refused');
+/** Tries to read at a block in some way. @throws RpcFailure */
+type ProvingAttempt = (way: ProvingWay, block: Block) => Promise<unknown>;
+
+/**
+ * Whether `BLOCKHASH` is not the hash of the headers on this chain: some zk rollups have the root of the state there. Then
+ * the EVM runs at the number of each block that is asked for, with every pin that is accepted, and never with its parent's
+ * hash. An endpoint that ignores the pin has the wrong number, and one on another fork has the same older blocks.
+ *
+ * @throws RpcFailure if the endpoint does not answer
+ */
+async function hasOtherHashes(
+  head: Block,
+  hanging: ReadonlySet<Pin>,
+  attempt: ProvingAttempt,
+  fetchAt: (number: number) => Promise<Block>,
+): Promise<boolean> {
+  const depths = DEPTHS.filter((depth) => depth < head.number);
+  for (const depth of depths) {
+    const block = depth === 0 ? head : await fetchAt(head.number - depth);
+    const kinds: (FailureKind | undefined)[] = [];
+    for (const way of PROVING_WAYS)
+      if (way.source === 'evm' && !hanging.has(way.pin))
+        kinds.push((await failureOf(() => attempt(way, block)))?.kind);
+    const isShown = kinds.includes('block-hash-mismatch');
+    const isRefused = (kind: FailureKind | undefined) => kind !== undefined && REFUSALS.has(kind);
+    if (!isShown || !kinds.every((kind) => kind === 'block-hash-mismatch' || isRefused(kind))) return false;
+  }
+  return depths.length > 1;
+}
+
+/**
+ * The code at an address; `undefined` if the endpoint refuses to tell.
+ *
+ * @param at a number or tag: that calls can be pinned to a hash is not known yet
+ */
+async function codeAt(
+  endpoint: Callable,
+  address: string,
+  at: string,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const request = { method: 'eth_getCode', params: `["${address}","${at}"]` };
+  let code: unknown;
+  await failureOf(async () => {
+    code = await endpoint.use(signal, (rpc) => rpc.call(request, signal));
+  });
+  return code;
 }
 
 /**
  * Returns the first way that works; `undefined` if the endpoint refused all of them. Any other failure (wrong block,
- * missing block, malformed answer) is not a refusal and is thrown: falling back to a lesser way would only hide it. Some
+ * missing block) is not a refusal and is thrown: falling back to a lesser way would only hide it. Some
  * nodes never answer a call that names its block by hash, so after such a timeout the block number is tried.
  *
  * @param hanging the pins whose calls timed out in this probe; ways with these pins are skipped
@@ -133,14 +192,12 @@ async function firstThatWorks<W extends { readonly pin: Pin }>(
     }
     failures.push(failure);
   }
-  const mismatch = failures.find(({ kind }) => kind === 'block-mismatch');
+  const find = (wanted: FailureKind) => failures.find(({ kind }) => kind === wanted);
+  const mismatch = find('block-hash-mismatch') ?? find('block-mismatch');
   const fault = mismatch ?? failures.find(({ kind }) => !REFUSALS.has(kind));
   if (fault !== undefined) throw fault;
   return undefined;
 }
-
-const works = async (attempt: () => Promise<unknown>): Promise<boolean> =>
-  (await failureOf(attempt)) === undefined;
 
 /** Returns why an attempt failed. @throws RpcFailure for a transport failure, which is not an answer */
 async function failureOf(attempt: () => Promise<unknown>): Promise<RpcFailure | undefined> {

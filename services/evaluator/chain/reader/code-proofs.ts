@@ -18,11 +18,13 @@ const CODE_TTL_MS = HOUR_MS;
 
 /**
  * Checks which contracts have code, for the read methods that cannot detect it: a precompile has none but still answers
- * (SHA-256 at `0x…02` returns 32 bytes for any input). Only code that was seen is remembered, separately for each
- * endpoint, so that a quorum never depends on the answer of a single endpoint.
+ * (SHA-256 at `0x…02` returns 32 bytes for any input). Only code that was seen is remembered, for the blocks from there
+ * on: an earlier block may be from before the deployment. It is remembered separately for each endpoint, so that a quorum
+ * never depends on the answer of a single endpoint.
  */
 export class CodeProofs {
-  readonly #seen: LRUCache<string, true>;
+  /** The number of the lowest block at which the code was seen. */
+  readonly #seen: LRUCache<string, number>;
 
   /** @param monotonicMs monotonic clock */
   constructor(monotonicMs: () => number) {
@@ -42,9 +44,10 @@ export class CodeProofs {
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const keyOf = (contract: string) => `${endpoint.name}/${contract}`;
+    const isProved = (contract: string) =>
+      block.number >= (this.#seen.get(keyOf(contract)) ?? Number.POSITIVE_INFINITY);
     const asked = new Set<string>();
-    for (const { kind, contract } of reads)
-      if (kind !== 'native' && !this.#seen.has(keyOf(contract))) asked.add(contract);
+    for (const { kind, contract } of reads) if (kind !== 'native' && !isProved(contract)) asked.add(contract);
     const at = blockParameter(block, pin);
     const requests = [...asked].map((contract) => ({
       method: 'eth_getCode',
@@ -54,7 +57,7 @@ export class CodeProofs {
     const absent = new Set<string>();
     for (const [index, contract] of [...asked].entries()) {
       if (codes[index] === '0x') absent.add(contract);
-      else this.#seen.set(keyOf(contract), true);
+      else this.#seen.set(keyOf(contract), block.number);
     }
     return absent;
   }

@@ -37,3 +37,13 @@ test('divides the bound among the evaluators', () => {
   const { take } = makeSlots(3);
   expect(take(9)).toEqual([0, 0, 0, 0, 3_000, 3_000, 3_000, 3_000, undefined]);
 });
+
+test('lets a call wait for as many seconds as it may, and never starts more than 4 in any second', () => {
+  const slots = new IsolatedReadSlots(
+    () => 1,
+    () => 0,
+  );
+  const starts = Array.from({ length: 14 }, () => slots.take('app_1', 2));
+  expect(starts).toEqual([...[0, 1_000, 2_000].flatMap((ms) => Array(4).fill(ms)), undefined, undefined]);
+  expect(slots.take('app_1', 0)).toBeUndefined();
+});

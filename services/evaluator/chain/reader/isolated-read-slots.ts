@@ -7,8 +7,8 @@ const WINDOW_MS = 1_000;
 const CLIENTS_MAX = 10_000;
 
 /**
- * Limits how often a client app's reads are repeated in a call of their own with more gas: 4 a second per chain, and 4
- * more may wait for the next second. Without this limit one client's expensive reads could keep a chain's endpoints busy
+ * Limits how often a client app's reads are repeated in a call of their own: 4 a second per chain, and 4 more may wait for
+ * the next second. One instance counts reads that are isolated, another one calls for many reads of one contract. Without this limit one client's expensive reads could keep a chain's endpoints busy
  * for all clients.
  *
  * @example
@@ -28,14 +28,18 @@ export class IsolatedReadSlots {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Returns after how many ms the read may start; `undefined`: it may not, and no slot was taken. */
-  take(clientId: string): number | undefined {
+  /**
+   * Returns after how many ms the read may start; `undefined`: it may not, and no slot was taken.
+   *
+   * @param windowsMax how many windows it may wait
+   */
+  take(clientId: string, windowsMax = 1): number | undefined {
     const nowMs = this.#monotonicMs();
     const windowMs = WINDOW_MS * this.#poolSize();
     const starts = this.#startsByClient.get(clientId) ?? [];
     const first = starts.length < READS_PER_WINDOW ? undefined : starts[0];
     const startMs = Math.max(nowMs, first === undefined ? nowMs : first + windowMs);
-    if (startMs - nowMs > windowMs) return undefined;
+    if (startMs - nowMs > windowsMax * windowMs) return undefined;
     this.#startsByClient.set(clientId, [...starts, startMs].slice(-READS_PER_WINDOW));
     return startMs - nowMs;
   }

@@ -17,7 +17,9 @@ test('calldata equals that of the codec of ethers', () => {
       fc.array(fc.record({ target: anAddress, calldata: hexBytes(100) }), { maxLength: 10 }),
       (calls) => {
         const tuples = calls.map(({ target, calldata }) => [target, true, `0x${calldata}`]);
-        expect(encodeAggregate3(calls)).toBe(MULTICALL3.encodeFunctionData('aggregate3', [tuples]));
+        expect(encodeAggregate3(calls.map((call) => [call, 1]))).toBe(
+          MULTICALL3.encodeFunctionData('aggregate3', [tuples]),
+        );
       },
     ),
   );
@@ -26,6 +28,20 @@ test('calldata equals that of the codec of ethers', () => {
 const anAnswer = fc.record({ success: fc.boolean(), data: hexBytes(100) });
 const encodeAnswers = (answers: readonly { success: boolean; data: string }[]) =>
   MULTICALL3.encodeFunctionResult('aggregate3', [answers.map(({ success, data }) => [success, `0x${data}`])]);
+
+test('a call that is made several times is written once, and decodes to as many calls', () => {
+  const once = { target: `0x${'a1'.repeat(20)}`, calldata: '0102' };
+  const last = { target: `0x${'b2'.repeat(20)}`, calldata: '', isRequired: true };
+  const encoded = encodeAggregate3([
+    [once, 3],
+    [last, 1],
+  ]);
+  const [calls] = MULTICALL3.decodeFunctionData('aggregate3', encoded);
+  const asText = calls.map(([target, allowFailure, data]: [string, boolean, string]) =>
+    [target.toLowerCase(), allowFailure, data].join(' '),
+  );
+  expect(asText).toEqual([...Array(3).fill(`${once.target} true 0x0102`), `${last.target} false 0x`]);
+});
 
 test('an answer is read as the codec of ethers wrote it', () => {
   fc.assert(

@@ -1,5 +1,11 @@
-/** One call of an `aggregate3`; it may fail alone. */
-export type Aggregated = { readonly target: string /** hex without `0x` */; readonly calldata: string };
+/** One call of an `aggregate3`. */
+export type Aggregated = {
+  readonly target: string;
+  /** Hex without `0x`. */
+  readonly calldata: string;
+  /** Whether all calls are undone if it fails; default: it fails alone. */
+  readonly isRequired?: boolean;
+};
 
 /** The result of one call of an `aggregate3`; `data` is hex without `0x`. */
 export type AggregatedAnswer = { readonly success: boolean; readonly data: string };
@@ -12,22 +18,27 @@ const word = (value: number): string => value.toString(16).padStart(WORD_DIGITS,
 
 /**
  * The calldata of `aggregate3((address target, bool allowFailure, bytes callData)[])`, `0x` and hex, written by its
- * layout: an offset per call, then per call target, true, offset 96, length, padded data.
+ * layout: an offset per call, then per call target, whether it may fail, offset 96, length, padded data. A call that is
+ * made several times in a row is written once.
+ *
+ * @param calls each with the number of times that it is made
  */
-export function encodeAggregate3(calls: readonly Aggregated[]): string {
+export function encodeAggregate3(calls: readonly (readonly [Aggregated, number])[]): string {
+  let count = 0;
+  for (const [, times] of calls) count += times;
   let offsets = '';
   let tail = '';
-  for (const { target, calldata } of calls) {
-    offsets += word(calls.length * WORD_BYTES + tail.length / 2);
+  for (const [{ target, calldata, isRequired = false }, times] of calls) {
+    offsets += word(count * WORD_BYTES + tail.length / 2).repeat(times);
     const padded = calldata.padEnd(Math.ceil(calldata.length / WORD_DIGITS) * WORD_DIGITS, '0');
     tail +=
       target.slice(2).padStart(WORD_DIGITS, '0') +
-      word(1) +
+      word(isRequired ? 0 : 1) +
       word(3 * WORD_BYTES) +
       word(calldata.length / 2) +
       padded;
   }
-  return `0x${AGGREGATE3}${word(WORD_BYTES)}${word(calls.length)}${offsets}${tail}`;
+  return `0x${AGGREGATE3}${word(WORD_BYTES)}${word(count)}${offsets}${tail}`;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { MULTICALL3_ADDRESS, readByMulticall3 } from './read-by-multicall3.ts';
 import { PERHAPS_OUT_OF_GAS } from './readings.ts';
+import { KeptHashes } from './state-identity.ts';
 
 const MULTICALL3 = new Interface([
   'function aggregate3((address target, bool allowFailure, bytes callData)[] calls) returns ((bool success, bytes returnData)[])',
@@ -15,7 +16,10 @@ const word = (value: number) => value.toString(16).padStart(64, '0');
 const block: Block = { number: 9, hash: `0x${word(99)}`, parentHash: `0x${word(98)}`, timestamp: 0 };
 const contractOf = (n: number) => `0x${(0xc0_00 + n).toString(16).padStart(40, '0')}`;
 const SOUND = contractOf(0);
-const GAUGE = `0x${'5'.padStart(40, '0')}`;
+/** `Error("Multicall3: call failed")`: the answer of the gas gauge, which calls Multicall3 itself. */
+const GAUGED = new Interface(['function Error(string)']).encodeFunctionData('Error', [
+  'Multicall3: call failed',
+]);
 const aRead = (contract: string, kind: 'owner' | 'balance' = 'balance'): Read => ({
   chainId: 1,
   kind,
@@ -25,25 +29,40 @@ const aRead = (contract: string, kind: 'owner' | 'balance' = 'balance'): Read =>
   key: contract,
 });
 
+const BURN = `0x${'6'.padStart(40, '0')}`;
+/** Whether a call is one of `aggregate3` within `aggregate3`. */
+const isGauge = (target: string, calldata: string) =>
+  target === MULTICALL3_ADDRESS && calldata.startsWith('0x82ad56cb');
+
 function answerOf(target: string, calldata: string): [boolean, string] {
+  if (isGauge(target, calldata)) return [false, GAUGED];
   if (target === MULTICALL3_ADDRESS) {
     const isNumber = calldata === MULTICALL3.encodeFunctionData('getBlockNumber');
     return [true, isNumber ? `0x${word(block.number)}` : block.parentHash];
   }
-  if (target === GAUGE) return [true, `0x${'0'.repeat(1_024)}`];
   return target === SOUND ? [true, `0x${word(7)}`] : [false, '0x'];
 }
 
-/** An endpoint on which every contract but `SOUND` reverts; calls that confirm reverts fail as `confirmFailure`. */
-function anEndpoint(confirmFailure?: FailureKind) {
+type FakeOptions = {
+  /** How the calls fail that ask a contract for ERC165. */
+  readonly proofFailure?: FailureKind;
+  /** Reads of one call for which the gas is enough; behind more of them the gauge fails, and the last one answers 0. */
+  readonly readsMax?: number;
+};
+
+/** An endpoint on which every contract but `SOUND` reverts. */
+function anEndpoint({ proofFailure, readsMax = Number.POSITIVE_INFINITY }: FakeOptions = {}) {
   const counts = { calls: 0 };
   const answer = ({ params }: RpcRequest): string => {
     const [{ to, data }] = JSON.parse(params) as [{ to: string; data: string }];
     if (to !== MULTICALL3_ADDRESS) throw new RpcFailure('reverted');
     const [calls] = MULTICALL3.decodeFunctionData('aggregate3', data);
     const targets: string[] = calls.map(({ target }: { target: string }) => target.toLowerCase());
-    if (confirmFailure !== undefined && targets.includes(GAUGE)) throw new RpcFailure(confirmFailure);
+    const isProof = calls.some(({ callData }: { callData: string }) => callData.startsWith('0x01ffc9a7'));
+    if (proofFailure !== undefined && isProof) throw new RpcFailure(proofFailure);
     const answers = targets.map((target, index) => answerOf(target, calls[index].callData));
+    const readCount = targets.filter((target) => target !== MULTICALL3_ADDRESS && target !== BURN).length;
+    if (readCount > readsMax) answers.splice(-3, 3, [true, `0x${word(0)}`], [false, '0x'], [false, '0x']);
     return MULTICALL3.encodeFunctionResult('aggregate3', [answers]);
   };
   const outcomeOf = (request: RpcRequest) => {
@@ -65,36 +84,61 @@ function anEndpoint(confirmFailure?: FailureKind) {
     },
   } as unknown as Callable;
   const read = (reads: readonly Read[], isIsolated = false) =>
-    readByMulticall3(endpoint, block, reads, { pin: 'hash', isIsolated }, new AbortController().signal);
+    readByMulticall3(
+      endpoint,
+      block,
+      reads,
+      { pin: 'hash', source: 'evm', isIsolated, kept: new KeptHashes(), hasHistory: false },
+      new AbortController().signal,
+    ).then(({ readings }) => readings);
   return { counts, read };
 }
 
-test('a call confirms the reverts of at most eight groups and leaves the others to isolated reads', async () => {
+test('a call asks at most eight contracts for ERC165 and leaves the others to isolated reads', async () => {
   const { read, counts } = anEndpoint();
-  const reverting = Array.from({ length: 20 }, (_, n) => aRead(contractOf(n + 1)));
-  const readings = await read([...reverting, aRead(SOUND)]);
+  const disowned = Array.from({ length: 20 }, (_, n) => aRead(contractOf(n + 1), 'owner'));
+  const readings = await read([...disowned, aRead(SOUND), aRead(contractOf(1))]);
   expect(counts.calls).toBe(1 + 8);
-  expect(readings.slice(0, 8)).toEqual(reverting.slice(0, 8).map(() => failed('call-reverted')));
-  expect(readings.slice(8, 20)).toEqual(reverting.slice(8).map(() => PERHAPS_OUT_OF_GAS));
-  expect(readings[20]).toEqual({ ok: true, value: 7n });
+  expect(readings).toEqual([
+    ...disowned.slice(0, 8).map(() => failed('call-reverted')),
+    ...disowned.slice(8).map(() => PERHAPS_OUT_OF_GAS),
+    { ok: true, value: 7n },
+    failed('call-reverted'),
+  ]);
 });
 
 test.each(['rate-limited', 'over-rate', 'timeout', 'unreachable', 'breaker-open', 'reverted'] as const)(
-  'a confirmation that fails as %s leaves its revert open and keeps the other readings',
-  async (kind) => {
+  'a question for ERC165 that fails as %s leaves its revert open and keeps the other readings',
+  async (proofFailure) => {
     const reads = [aRead(contractOf(1)), aRead(contractOf(2), 'owner'), aRead(SOUND)];
-    const readings = await anEndpoint(kind).read(reads);
-    expect(readings).toEqual([PERHAPS_OUT_OF_GAS, PERHAPS_OUT_OF_GAS, { ok: true, value: 7n }]);
+    const readings = await anEndpoint({ proofFailure }).read(reads);
+    expect(readings).toEqual([failed('call-reverted'), PERHAPS_OUT_OF_GAS, { ok: true, value: 7n }]);
   },
 );
 
-test.each(['abandoned', 'block-mismatch'] as const)(
-  'a confirmation that fails as %s fails the call',
-  async (kind) => {
-    await expect(anEndpoint(kind).read([aRead(contractOf(1)), aRead(SOUND)])).rejects.toThrow(kind);
+test.each(['abandoned', 'block-mismatch', 'block-hash-mismatch'] as const)(
+  'a question for ERC165 that fails as %s fails the call',
+  async (proofFailure) => {
+    const reads = [aRead(contractOf(1), 'owner'), aRead(SOUND)];
+    await expect(anEndpoint({ proofFailure }).read(reads)).rejects.toThrow(proofFailure);
   },
 );
 
-test('an isolated read whose confirmation is rate-limited fails as that, not as used-up gas', async () => {
-  await expect(anEndpoint('rate-limited').read([aRead(contractOf(1))], true)).rejects.toThrow('rate-limited');
+test('an isolated read whose question for ERC165 is rate-limited fails as that, not as used-up gas', async () => {
+  const { read } = anEndpoint({ proofFailure: 'rate-limited' });
+  await expect(read([aRead(contractOf(1), 'owner')], true)).rejects.toThrow('rate-limited');
+});
+
+test('a group whose calls leave too little gas is halved, and a value that came last in it is not believed', async () => {
+  const reads = Array.from({ length: 34 }, () => aRead(SOUND));
+  const halved = anEndpoint({ readsMax: 20 });
+  expect(await halved.read(reads)).toEqual(reads.map(() => ({ ok: true, value: 7n })));
+  const { counts, read } = anEndpoint({ readsMax: 5 });
+  expect(await read(reads)).toEqual(reads.map(() => PERHAPS_OUT_OF_GAS));
+  expect(counts.calls).toBe(2);
+});
+
+test('an isolated read that leaves too little gas has used up its gas, whatever it answers', async () => {
+  const { read } = anEndpoint({ readsMax: 1 });
+  expect(await read([aRead(SOUND)], true)).toEqual([failed('gas-exhausted')]);
 });

@@ -1,9 +1,7 @@
-import { keccak_256 } from '@noble/hashes/sha3';
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
-import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
+import type { Rpc, RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 import {
@@ -13,7 +11,16 @@ import {
   encodeAggregate3,
 } from './multicall3-codec.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
-import { type BatchReadings, PERHAPS_OUT_OF_GAS, type Suspect } from './readings.ts';
+import type { BlockSource, KeptPair } from './reader-codec.ts';
+import { type Answered, NOT_OWNED, PERHAPS_OUT_OF_GAS, type Suspect } from './readings.ts';
+import {
+  HISTORY_ADDRESS,
+  HISTORY_BLOCKS,
+  hashOfCode,
+  type KeptHashes,
+  NO_HASH,
+  NOTHING_KEPT,
+} from './state-identity.ts';
 
 /** The same on every chain that has it: github.com/mds1/multicall3. */
 export const MULTICALL3_ADDRESS = '0xca11bde05977b3631167028862be2a173976ca11';
@@ -24,81 +31,156 @@ const MULTICALL3_CODE_HASH = 'd5c15df687b16f2ff992fc8d767b4216323184a2bbc6ee2f9c
 const BLOCK_NUMBER = '42cbb15c';
 const LAST_BLOCK_HASH = '27e86d6e';
 const NATIVE_BALANCE = '4d2301cc';
+/** Of Arbitrum's chains: `arbBlockNumber()`, `arbBlockHash(uint256)`. */
+const ARBSYS_ADDRESS = `0x${'64'.padStart(40, '0')}`;
+const ARB_BLOCK_NUMBER = 'a3b1b31d';
+const ARB_BLOCK_HASH = '2b407a82';
 
 const WORD_DIGITS = 64;
 const SELECTOR_DIGITS = 8;
 const word = (digits: string): string => digits.padStart(WORD_DIGITS, '0');
 
+/** The precompile for adding points of a curve, with a point that is none: it uses up all gas that it gets, at once. */
+const BURN: Aggregated = { target: `0x${'06'.padStart(40, '0')}`, calldata: `${word('1')}${word('1')}` };
+/** The precompile for signatures: without any it costs 3 000 gas and answers nothing. */
+const RECOVER: Aggregated = { target: `0x${'01'.padStart(40, '0')}`, calldata: '' };
+/** A function that Multicall3 lacks: a call of it always reverts, at once. */
+const FAILING: Aggregated = { target: MULTICALL3_ADDRESS, calldata: '00000000', isRequired: true };
+/** `Error("Multicall3: call failed")`, which Multicall3 reverts with at a required call that failed. */
+const REQUIRED_CALL_FAILED = `08c379a0${word('20')}${word('17')}${'4d756c746963616c6c333a2063616c6c206661696c6564'.padEnd(WORD_DIGITS, '0')}`;
+
 /**
- * A call that costs 350 000 gas or more and almost no time: the precompile for modular exponentiation takes the price
- * for the lengths (base 0, exponent 32, modulus 512 bytes) and the exponent 2^255 before it finds that the modulus
- * is 0. Last in a call it succeeds only where as much gas was left for each call before it.
+ * Two calls that succeed only where 2 million gas or more are left, and take almost no time. The first one burns all gas
+ * but a 64th. The second one needs 35 000 of that: Multicall3 calls itself, and ends with a call that must fail, whose
+ * reason is the answer; used-up gas leaves no reason. A call that used up nearly all of a gas cap of 50 million leaves at
+ * most 1.6 million: a 64th, and what a contract that goes on after it keeps.
  */
-const GAS_GAUGE: Aggregated = {
-  target: `0x${'05'.padStart(40, '0')}`,
-  calldata: `${word('')}${word('20')}${word('200')}8${'0'.repeat(WORD_DIGITS - 1)}`,
-};
-const GAUGE_ANSWER_DIGITS = 2 * 512;
+const GAS_GAUGE: readonly Aggregated[] = [
+  BURN,
+  {
+    target: MULTICALL3_ADDRESS,
+    calldata: encodeAggregate3([
+      [RECOVER, 9],
+      [FAILING, 1],
+    ]).slice(2),
+  },
+];
 /** Calls of one JSON-RPC batch: the least that any of the well-known providers takes. */
 const CALLS_PER_BATCH_MAX = 100;
-/** Calls that confirm the reverts of one shared call; the reads of further groups are read again alone. */
-const CONFIRMING_CALLS_MAX = 8;
+/** Groups of one shared call that are halved, and contracts that are asked for ERC165; further ones are read again apart. */
+const HALVED_GROUPS_MAX = 8;
+const PROVING_CALLS_MAX = 8;
 
 /** Whether an answer of `eth_getCode` is the code of Multicall3. */
-export function isMulticall3(code: unknown): boolean {
-  if (typeof code !== 'string' || !/^0x([0-9a-fA-F]{2})+$/.test(code)) return false;
-  return bytesToHex(keccak_256(hexToBytes(code.slice(2)))) === MULTICALL3_CODE_HASH;
-}
+export const isMulticall3 = (code: unknown): boolean => hashOfCode(code) === MULTICALL3_CODE_HASH;
 
-type Options = { readonly pin: 'hash' | 'number'; readonly isIsolated: boolean };
+type Options = {
+  readonly pin: 'hash' | 'number';
+  readonly source: BlockSource;
+  readonly isIsolated: boolean;
+  readonly kept: KeptHashes;
+  /** Whether the endpoint has the code of EIP-2935's contract, which Multicall3 cannot compare. */
+  readonly hasHistory: boolean;
+};
 
 /**
  * Reads contracts that are known to have code through Multicall3, for endpoints that allow no state override: one
- * `eth_call` per contract, and the block proved by the same call. Multicall3 has no stipend, so a call may have failed
- * because an earlier one used up the gas: a second call confirms that it reverts with enough gas. A call without that
- * confirmation is a suspect, and is read again alone. Without reads, one call proves the block.
+ * `eth_call` per contract, and the block proved by the same call. Multicall3 has no stipend: the calls of a group share the
+ * gas, and each group ends with a gauge. If it shows that little was left, nothing in the group counts: it is halved once,
+ * then its reads are suspects. If enough was left, a call that failed has reverted. Without reads, one call proves the
+ * block.
  *
- * @throws RpcFailure `block-mismatch` where another block answered; else as the endpoint fails
+ * @throws RpcFailure `block-mismatch` where another block answered, `block-hash-mismatch` if only the hash of its parent is
+ *   another one; else as the endpoint fails
  */
 export async function readByMulticall3(
   endpoint: Callable,
   block: Block,
   reads: readonly Read[],
-  { pin, isIsolated }: Options,
+  options: Options,
   signal: AbortSignal,
-): Promise<BatchReadings> {
-  const call: CallApart = (groups) => aggregate(endpoint, block, groups, pin, signal);
-  if (!isIsolated) return readTogether(call, reads);
+): Promise<Answered> {
+  let hasState = true;
+  const call: CallApart = (groups) =>
+    aggregate(endpoint, block, groups, options, signal, (isIdentified) => {
+      hasState &&= isIdentified;
+    });
+  if (!options.isIsolated) return { readings: await readTogether(call, reads), hasState };
   const explain = async (read: Read) => {
-    const [reading] = await readByPlainCalls(endpoint, block, [read], pin, signal);
+    const [reading] = await readByPlainCalls(endpoint, block, [read], options.pin, signal);
     return reading ?? failed('call-reverted');
   };
-  return Promise.all(reads.map((read) => readIsolated(call, explain, read)));
+  return { readings: await Promise.all(reads.map((read) => readIsolated(call, explain, read))), hasState };
 }
 
 /** Makes an `eth_call` for each group: no group sees the writes of another. */
-type CallApart = (groups: readonly (readonly Aggregated[])[]) => Promise<AggregatedAnswer[][]>;
+type CallApart = (groups: readonly (readonly Aggregated[])[]) => Promise<GroupAnswer[]>;
+/** The answers to the calls of a group; the failure of its `eth_call` if a contract may have caused it. */
+type GroupAnswer = readonly AggregatedAnswer[] | RpcFailure;
 
-async function readTogether(call: CallApart, reads: readonly Read[]): Promise<BatchReadings> {
-  const groups = reads.length === 0 ? [[]] : groupReads(reads);
-  const answers = await call(groups.map((group) => group.map(aggregatedOf)));
+async function readTogether(
+  call: CallApart,
+  reads: readonly Read[],
+): Promise<(Reading | Suspect | undefined)[]> {
+  const groups = groupReads(reads);
   const byRead = new Map<Read, Reading | Suspect>();
-  const refused: Read[][] = [];
-  for (const [index, group] of groups.entries()) {
-    const readings = group.map((read, place) => readingOf(read, answers[index]?.[place]));
-    for (const [place, read] of group.entries()) byRead.set(read, readings[place] ?? PERHAPS_OUT_OF_GAS);
-    const failing = group.filter((_, place) => readings[place] === undefined);
-    if (failing.length > 0) refused.push(failing);
-  }
-  const confirm = async (group: readonly Read[]) => {
-    for (const [read, reading] of await confirmReverts(call, group, isFatal)) byRead.set(read, reading);
+  const disowned: Read[][] = [];
+  /** Reads groups; returns those whose calls left too little gas to believe their answers. */
+  const readGroups = async (some: readonly (readonly Read[])[]) => {
+    const answers = await call(some.map((group) => [...group.map(aggregatedOf), ...GAS_GAUGE]));
+    const exhausted: (readonly Read[])[] = [];
+    for (const [index, group] of some.entries()) {
+      const answered = answers[index];
+      const sound = isGauged(answered) ? answered : undefined;
+      if (sound === undefined) exhausted.push(group);
+      const failing: Read[] = [];
+      for (const [place, read] of group.entries()) {
+        const answer = sound?.[place];
+        const reading = answer && (readingOf(read, answer) ?? revertOf(read, answer));
+        byRead.set(read, reading ?? PERHAPS_OUT_OF_GAS);
+        if (answer?.success === false && read.kind === 'owner') failing.push(read);
+      }
+      if (failing.length > 0) disowned.push(failing);
+    }
+    return exhausted;
   };
-  await Promise.all(refused.slice(0, CONFIRMING_CALLS_MAX).map(confirm));
+  if (groups.length === 0) {
+    const [answered] = await call([[]]);
+    if (answered instanceof RpcFailure) throw answered;
+  }
+  const exhausted = await readGroups(groups);
+  const halves = exhausted
+    .filter(({ length }) => length > 1)
+    .slice(0, HALVED_GROUPS_MAX)
+    .flatMap((group) => [group.slice(0, group.length >> 1), group.slice(group.length >> 1)]);
+  await readGroups(halves);
+  const prove = async (group: readonly Read[], index: number) => {
+    const contract = group[0]?.contract ?? '';
+    const isErc721 = index < PROVING_CALLS_MAX ? await proveErc721(call, contract, isFatal) : undefined;
+    for (const read of group) byRead.set(read, disownedAs(isErc721) ?? PERHAPS_OUT_OF_GAS);
+  };
+  await Promise.all(disowned.map(prove));
   return reads.map((read) => byRead.get(read));
 }
 
+/** Whether enough gas was left behind the calls of a group. */
+function isGauged(answered: GroupAnswer | undefined): answered is readonly AggregatedAnswer[] {
+  if (answered === undefined || answered instanceof RpcFailure) return false;
+  const [burned, gauge] = answered.slice(-GAS_GAUGE.length);
+  return burned?.success === false && gauge?.success === false && gauge.data === REQUIRED_CALL_FAILED;
+}
+
+/** The reading of a call that failed although it had enough gas. */
+const revertOf = ({ kind }: Read, { data }: AggregatedAnswer): Reading =>
+  kind === 'call' && data !== '' ? REVERTED_WITH_DATA : failed('call-reverted');
+
+/** The reading of an id whose `ownerOf` reverted; nothing if it is unknown whether the contract is an ERC721. */
+const disownedAs = (isErc721: boolean | undefined): Reading | undefined =>
+  isErc721 === undefined ? undefined : isErc721 ? NOT_OWNED : failed('call-reverted');
+
 /** Failures that end a shared call whose other readings are known: they are not wanted any more, or of another block. */
-const isFatal = (kind: FailureKind): boolean => kind === 'abandoned' || kind === 'block-mismatch';
+const isFatal = (kind: FailureKind): boolean =>
+  kind === 'abandoned' || kind === 'block-mismatch' || kind === 'block-hash-mismatch';
 
 /**
  * The reads that may share a call. Multicall3 makes no static calls, so a read sees what the reads before it wrote: a
@@ -118,108 +200,127 @@ function groupReads(reads: readonly Read[]): Read[][] {
 }
 
 /**
- * One read by a separate call. If it fails, a plain call shows the cause: it has the most gas, and its node
- * distinguishes a revert from used-up gas. Behind a proxy used-up gas looks like a revert too, so a revert is confirmed.
+ * One read by a separate call, in which it is made twice: a call that uses up all its gas leaves a 64th, which may be
+ * enough for the gauge, but not for the call again. If it fails, a plain call shows the cause: it has the most gas, and its
+ * node distinguishes a revert from used-up gas. Behind a proxy used-up gas looks like a revert too, so the gauge counts.
  */
 async function readIsolated(
   call: CallApart,
   explain: (read: Read) => Promise<Reading>,
   read: Read,
 ): Promise<Reading> {
-  try {
-    const [answers] = await call([[aggregatedOf(read)]]);
-    const reading = readingOf(read, answers?.[0]);
-    if (reading !== undefined) return reading;
-  } catch (error) {
-    if (!mayBeContractFault(toRpcFailure(error).kind)) throw error;
-  }
+  const [answered] = await call([[aggregatedOf(read), aggregatedOf(read), ...GAS_GAUGE]]);
+  const isSound = isGauged(answered);
+  const [once, again] = answered === undefined || answered instanceof RpcFailure ? [] : answered;
+  const reading = readingOf(read, once);
+  if (reading !== undefined) return isSound && readingOf(read, again) ? reading : failed('gas-exhausted');
   const explained = await explain(read);
   if (!explained.ok && explained.code !== 'call-reverted') return explained;
+  if (once === undefined) return failed('gas-exhausted');
   // Its answer depends on the caller, so another way of reading would get a different one.
   if (explained.ok && (explained.value !== 0n || read.kind === 'call')) return failed('call-reverted');
-  const isOfEndpoint = (kind: FailureKind) => !mayBeContractFault(kind) && kind !== 'timeout';
-  const confirmed = (await confirmReverts(call, [read], isOfEndpoint)).get(read);
-  return confirmed === undefined || 'suspected' in confirmed ? failed('gas-exhausted') : confirmed;
+  if (!isSound || again?.success !== false) return failed('gas-exhausted');
+  if (read.kind !== 'owner') return revertOf(read, once);
+  const isOfEndpoint = (kind: FailureKind) => kind !== 'timeout';
+  return disownedAs(await proveErc721(call, read.contract, isOfEndpoint)) ?? failed('gas-exhausted');
 }
 
 /**
- * Tells reverts from used-up gas: every read that failed is made twice more in one call, and the gas gauge comes last.
- * A call that burns all its gas leaves a 64th, and twice that is far too little for the gauge.
+ * Whether a contract says by ERC165 that it is an ERC721; `undefined` if it is not known, because the call failed or left
+ * too little gas.
  *
- * @param isThrown whether a failure of the call is thrown; after any other one no revert is confirmed
+ * @param isThrown whether a failure of the call is thrown
  */
-async function confirmReverts(
+async function proveErc721(
   call: CallApart,
-  reads: readonly Read[],
+  contract: string,
   isThrown: (kind: FailureKind) => boolean,
-): Promise<ReadonlyMap<Read, Reading | Suspect>> {
-  const [first] = reads;
-  if (first === undefined) return new Map();
-  const isOwned = reads.some(({ kind }) => kind === 'owner');
-  const proofs = isOwned ? ERC721_PROOFS.map((calldata) => ({ target: first.contract, calldata })) : [];
-  const twice = [...reads, ...reads].map(aggregatedOf);
-  const [answers = []] = await call([[...proofs, ...twice, GAS_GAUGE]]).catch((error: unknown) => {
+): Promise<boolean | undefined> {
+  const proofs = ERC721_PROOFS.map((calldata) => ({ target: contract, calldata }));
+  const [answered] = await call([[...proofs, ...GAS_GAUGE]]).catch((error: unknown) => {
     if (isThrown(toRpcFailure(error).kind)) throw error;
     return [];
   });
-  const gauge = answers.at(-1);
-  if (gauge?.success !== true || gauge.data.length !== GAUGE_ANSWER_DIGITS) return new Map();
-  const isErc721 = answers.slice(0, proofs.length).some(isTrue);
-  const again = answers.slice(proofs.length);
-  return new Map(
-    reads.map((read, index) => {
-      const isRevert = again[index]?.success === false && again[reads.length + index]?.success === false;
-      const isNotOwned = read.kind === 'owner' && isErc721;
-      const isReasoned =
-        read.kind === 'call' && again[index]?.data !== '' && again[reads.length + index]?.data !== '';
-      const failure = isReasoned ? REVERTED_WITH_DATA : failed('call-reverted');
-      const revert: Reading = isNotOwned ? { ok: true, value: 0n } : failure;
-      return [read, isRevert ? revert : PERHAPS_OUT_OF_GAS];
-    }),
-  );
+  if (!isGauged(answered)) return undefined;
+  return answered.slice(0, proofs.length).some(isTrue);
 }
 
 async function aggregate(
   endpoint: Callable,
   block: Block,
   groups: readonly (readonly Aggregated[])[],
-  pin: 'hash' | 'number',
+  { pin, source, kept, hasHistory }: Options,
   signal: AbortSignal,
-): Promise<AggregatedAnswer[][]> {
-  const proofs = [BLOCK_NUMBER, LAST_BLOCK_HASH].map((calldata) => ({
-    target: MULTICALL3_ADDRESS,
-    calldata,
-  }));
+  onState: (isIdentified: boolean) => void,
+): Promise<GroupAnswer[]> {
+  const proofs = [...contextCalls(block, source), ...(hasHistory ? historyCalls(block) : [])];
   const requests = groups.map((calls) => {
-    const data = encodeAggregate3([...proofs, ...calls]);
+    const data = encodeAggregate3([...proofs, ...calls].map((call) => [call, 1]));
     return {
       method: 'eth_call',
       params: `[{"to":"${MULTICALL3_ADDRESS}","data":"${data}"},${blockParameter(block, pin)}]`,
     };
   });
-  const aggregated: AggregatedAnswer[][] = [];
+  const aggregated: GroupAnswer[] = [];
   for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX)
     await endpoint.use(signal, async (rpc) => {
       const part = requests.slice(from, from + CALLS_PER_BATCH_MAX);
-      for (const result of await callEach(rpc, part, signal)) {
+      for (const outcome of await callEach(rpc, part, signal)) {
+        if (!outcome.ok) {
+          if (!mayBeContractFault(outcome.failure.kind)) throw outcome.failure;
+          aggregated.push(outcome.failure);
+          continue;
+        }
         const calls = groups[aggregated.length] ?? [];
-        const answers = decodeAggregate3(result, calls.length + proofs.length);
+        const answers = decodeAggregate3(outcome.result, calls.length + proofs.length);
         if (answers === undefined) throw new RpcFailure('malformed');
         verifyBlock(answers, block);
+        onState(kept.identify(block, hasHistory ? keptOf(answers) : NOTHING_KEPT));
         aggregated.push(answers.slice(proofs.length));
       }
     });
   return aggregated;
 }
 
-/** The results of all requests. @throws RpcFailure of the first that failed */
-async function callEach(rpc: Rpc, requests: readonly RpcRequest[], signal: AbortSignal): Promise<unknown[]> {
+const contextCalls = (block: Block, source: BlockSource): Aggregated[] =>
+  source === 'evm'
+    ? [BLOCK_NUMBER, LAST_BLOCK_HASH].map((calldata) => ({ target: MULTICALL3_ADDRESS, calldata }))
+    : [ARB_BLOCK_NUMBER, ARB_BLOCK_HASH + numberWord(block.number - 1)].map((calldata) => ({
+        target: ARBSYS_ADDRESS,
+        calldata,
+      }));
+
+/** What the state keeps for the parent, and in the slot that the next block overwrites. */
+const historyCalls = (block: Block): Aggregated[] =>
+  [block.number - 1, block.number - HISTORY_BLOCKS].map((number) => ({
+    target: HISTORY_ADDRESS,
+    calldata: numberWord(number),
+  }));
+
+/** A negative number as the EVM has it. */
+const numberWord = (value: number): string => word(BigInt.asUintN(256, BigInt(value)).toString(16));
+
+function keptOf([, , parent, overwritten]: readonly AggregatedAnswer[]): KeptPair {
+  const hashOf = (answer: AggregatedAnswer | undefined) =>
+    answer?.success === true && answer.data.length === WORD_DIGITS
+      ? `0x${answer.data.toLowerCase()}`
+      : NO_HASH;
+  return { parent: hashOf(parent), overwritten: hashOf(overwritten) };
+}
+
+/** The outcomes of all requests. @throws RpcFailure if all of them failed together */
+async function callEach(
+  rpc: Rpc,
+  requests: readonly RpcRequest[],
+  signal: AbortSignal,
+): Promise<RpcOutcome[]> {
   const [only] = requests;
-  if (only !== undefined && requests.length === 1) return [await rpc.call(only, signal)];
-  return (await rpc.callMany(requests, signal)).map((outcome) => {
-    if (!outcome.ok) throw outcome.failure;
-    return outcome.result;
-  });
+  if (only === undefined || requests.length > 1) return rpc.callMany(requests, signal);
+  try {
+    return [{ ok: true, result: await rpc.call(only, signal) }];
+  } catch (error) {
+    return [{ ok: false, failure: toRpcFailure(error) }];
+  }
 }
 
 function aggregatedOf(read: Read): Aggregated {
@@ -231,8 +332,8 @@ function aggregatedOf(read: Read): Aggregated {
 function verifyBlock([number, parentHash]: readonly AggregatedAnswer[], block: Block): void {
   const isSameNumber =
     number?.data.length === WORD_DIGITS && BigInt(`0x${number.data}`) === BigInt(block.number);
-  if (!isSameNumber || `0x${parentHash?.data.toLowerCase()}` !== block.parentHash)
-    throw new RpcFailure('block-mismatch');
+  if (!isSameNumber) throw new RpcFailure('block-mismatch');
+  if (`0x${parentHash?.data.toLowerCase()}` !== block.parentHash) throw new RpcFailure('block-hash-mismatch');
 }
 
 /** The answer of a successful call; nothing for a failed one. */

@@ -1,4 +1,4 @@
-import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import { failed, REVERTED_WITH_DATA, type Read } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -11,10 +11,15 @@ import {
   type ReaderAnswer,
   type ReaderStatus,
 } from './reader-codec.ts';
-import { type BatchReadings, PERHAPS_OUT_OF_GAS, PERHAPS_REVERTED } from './readings.ts';
-
-/** One object for all wallets that hold nothing. */
-const NOTHING: Reading = Object.freeze({ ok: true, value: 0n });
+import {
+  type Answered,
+  type BatchReadings,
+  NOT_OWNED,
+  NOTHING,
+  PERHAPS_OUT_OF_GAS,
+  PERHAPS_REVERTED,
+} from './readings.ts';
+import type { KeptHashes } from './state-identity.ts';
 
 /** An unused address: no key or deployment for it is known, so no code can be deployed there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;
@@ -25,35 +30,38 @@ type ReaderOptions = {
   readonly stipend: number;
   /** Whether these reads are isolated already: then their failure is final. */
   readonly isIsolated: boolean;
+  readonly kept: KeptHashes;
 };
 
 /**
  * Reads through the reader in a state override: one `eth_call`, and the block proved by the same call.
  *
- * @throws RpcFailure `block-mismatch` if another block answered; else the endpoint's own failure
+ * @throws RpcFailure `block-mismatch` if another block answered, `block-hash-mismatch` if only the hash of its parent is
+ *   another one; else the endpoint's own failure
  */
 export async function readByReader(
   endpoint: Callable,
   block: Block,
   reads: readonly Read[],
-  { pin, source, stipend, isIsolated }: ReaderOptions,
+  { pin, source, stipend, isIsolated, kept }: ReaderOptions,
   signal: AbortSignal,
-): Promise<BatchReadings> {
+): Promise<Answered> {
   const params = readerParams(encodeReads(reads, stipend, source), blockParameter(block, pin));
-  const { statuses, values } = await endpoint.use(signal, async (rpc) => {
+  const { statuses, values, hasState } = await endpoint.use(signal, async (rpc) => {
     const answer = await rpc.call({ method: 'eth_call', params }, signal);
     // An empty answer: the reader's address had no code, so the endpoint ignored the override.
     if (answer === '0x') throw new RpcFailure('override-refused');
     const decoded = decodeAnswer(answer, reads.length);
     if (decoded === undefined) throw new RpcFailure('malformed');
     verifyBlock(decoded, block);
-    return decoded;
+    return { ...decoded, hasState: kept.identify(block, decoded.kept) };
   });
-  return statuses.map((status, index) =>
+  const readings = statuses.map((status, index) =>
     status === READER_STATUS.reverted && reads[index]?.kind === 'call'
       ? REVERTED_WITH_DATA
       : toReading(status, values[index] ?? 0n, isIsolated),
   );
+  return { readings, hasState };
 }
 
 /** The JSON of the parameters of an `eth_call` to the reader. */
@@ -62,26 +70,24 @@ const readerParams = (data: string, block: string): string =>
 
 /** The same call proves the block: it returns the block's number and parent hash with the balances. */
 function verifyBlock(answer: ReaderAnswer, block: Block): void {
-  if (answer.blockNumber !== BigInt(block.number) || answer.parentHash !== block.parentHash)
-    throw new RpcFailure('block-mismatch');
+  if (answer.blockNumber !== BigInt(block.number)) throw new RpcFailure('block-mismatch');
+  if (answer.parentHash !== block.parentHash) throw new RpcFailure('block-hash-mismatch');
 }
 
 function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): BatchReadings[number] {
   switch (status) {
     case READER_STATUS.ok:
       return value === 0n ? NOTHING : { ok: true, value };
-    case READER_STATUS.okWithoutGasLeft:
-      if (!isIsolated) return PERHAPS_OUT_OF_GAS;
-      // A contract whose own call ran out of gas may answer 0.
-      return value === 0n ? failed('gas-exhausted') : { ok: true, value };
     case READER_STATUS.ownedByNobody:
-      return NOTHING;
+      return NOT_OWNED;
     case READER_STATUS.noCode:
       return failed('contract-not-found');
     case READER_STATUS.reverted:
       return failed('call-reverted');
     case READER_STATUS.failedEmpty:
       return isIsolated ? failed('call-reverted') : PERHAPS_REVERTED;
+    // A contract whose own call ran out of gas may answer with 0, or with a part of a sum.
+    case READER_STATUS.okWithoutGasLeft:
     case READER_STATUS.gasExhausted:
       return isIsolated ? failed('gas-exhausted') : PERHAPS_OUT_OF_GAS;
     case READER_STATUS.malformed:

@@ -1,28 +1,38 @@
 import { failed, type Read } from '../../domain/read.ts';
+import type { ReadWay } from '../batching/entry.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Capabilities, Endpoint } from '../endpoints/endpoint.ts';
+import type { CallerProofs } from './caller-proofs.ts';
 import type { CodeProofs } from './code-proofs.ts';
+import type { NativeSource } from './native-source.ts';
 import type { Quarantine } from './quarantine.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
 import { readInParts } from './read-in-parts.ts';
 import { readOwn } from './read-own.ts';
-import type { BatchReadings } from './readings.ts';
+import type { Answered, BatchReadings } from './readings.ts';
+import type { KeptHashes } from './state-identity.ts';
 
 /** Gas of one read: enough for every known token, and low enough that hundreds of gas burners fit in one call. */
 const STIPEND = 250_000;
+/** Gas of a read of a contract that needed more: 40 of them fit in a call. */
+const MORE_STIPEND = 1_000_000;
 /** Gas of an isolated read, after a failure that too little gas could explain. */
 const LARGE_STIPEND = 5_000_000;
 
 /** One endpoint's answer to a batch, in the order of its reads. */
-export type BatchAnswer = { readonly readings: BatchReadings; readonly isProved: boolean };
+export type BatchAnswer = {
+  readonly readings: BatchReadings;
+  readonly isProved: boolean;
+  /** Whether the state that was read is identified as that of the block. */
+  readonly hasState: boolean;
+};
 
 export type BatchRequest = {
   readonly block: Block;
   readonly reads: readonly Read[];
-  /** Whether these reads are isolated from other reads, because they failed or burned gas. */
-  readonly isIsolated: boolean;
+  readonly way: ReadWay;
   /** Whether an error that does not depend on what is read means that the endpoint lacks the block. */
   readonly mayLackBlock: boolean;
 };
@@ -38,15 +48,24 @@ type Options = {
   readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
   readonly quarantine: Quarantine;
   readonly codeProofs: CodeProofs;
+  readonly callerProofs: CallerProofs;
+  readonly nativeSource: NativeSource;
+  readonly kept: KeptHashes;
 };
 
 /** Makes the function that reads a batch from one endpoint by the best method that the endpoint supports. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
-  const { capabilitiesOf, quarantine, codeProofs } = options;
-  return async function readFromEndpoint(endpoint, { block, reads, isIsolated, mayLackBlock }, signal) {
+  const { capabilitiesOf, quarantine, codeProofs, kept } = options;
+  return async function readFromEndpoint(endpoint, { block, reads, way, mayLackBlock }, signal) {
     const capabilities = await capabilitiesOf(endpoint);
-    const { method, pin, source } = capabilities;
+    const { method, pin, source, hasHistory = false } = capabilities;
     const callable = endpoint.asClients;
+    const isIsolated = way === 'isolated';
+    let hasState = true;
+    const note = (answered: Answered): BatchReadings => {
+      hasState &&= answered.hasState;
+      return answered.readings;
+    };
     // The reader checks for code itself; the other methods cannot distinguish a precompile from a contract.
     const absent =
       method === 'reader' ? undefined : await codeProofs.findAbsent(endpoint, block, reads, pin, signal);
@@ -54,15 +73,16 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
       readInParts({
         endpoint: callable,
         reads: part,
-        readOwn: () => readOwn(callable, block, capabilities, signal),
+        readOwn: () => readOwn(callable, block, capabilities, kept, signal),
         mayLackBlock,
         // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
         isSuspect: method === 'multicall3' && !isIsolated,
-        readSome: (some) => {
+        readSome: async (some) => {
+          const own = { pin, source, isIsolated, kept };
           if (method === 'reader')
-            return readByReader(callable, block, some, { pin, source, stipend, isIsolated }, signal);
+            return note(await readByReader(callable, block, some, { ...own, stipend }, signal));
           if (method === 'multicall3')
-            return readByMulticall3(callable, block, some, { pin, isIsolated }, signal);
+            return note(await readByMulticall3(callable, block, some, { ...own, hasHistory }, signal));
           return readByPlainCalls(callable, block, some, pin, signal);
         },
       });
@@ -73,21 +93,41 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
       const readings = (await readPresent(stipend, present)).values();
       return some.map((read) => (isAbsent(read) ? failed('contract-not-found') : readings.next().value));
     };
-    const isProved = method !== 'plain';
-    if (!isIsolated) return { readings: await readPresent(STIPEND, reads), isProved };
+    const readIsolated = async (): Promise<BatchReadings> => {
+      // A known gas burner gets the small stipend even when isolated, and no other read shares its call.
+      const isBurner = reads.map((read) => quarantine.has(read));
+      const burners = reads.filter((_, index) => isBurner[index]);
+      const others = reads.filter((_, index) => !isBurner[index]);
+      const ofBurners = (await readPresent(STIPEND, burners)).values();
+      const ofOthers = (await readPresent(LARGE_STIPEND, others)).values();
+      const readings = isBurner.map((is) => (is ? ofBurners : ofOthers).next().value);
+      for (const [index, read] of reads.entries()) {
+        if (isAbsent(read)) continue;
+        if (readings[index] === failed('gas-exhausted')) quarantine.add(read);
+        else quarantine.delete(read);
+      }
+      return readings;
+    };
+    const readings = await (isIsolated
+      ? readIsolated()
+      : readPresent(way === 'shared' ? STIPEND : MORE_STIPEND, reads));
+    if (method === 'plain') return { readings, isProved: false, hasState: false };
 
-    // A known gas burner gets the small stipend even when isolated, and no other read shares its call.
-    const isBurner = reads.map((read) => quarantine.has(read));
-    const burners = reads.filter((_, index) => isBurner[index]);
-    const others = reads.filter((_, index) => !isBurner[index]);
-    const ofBurners = (await readPresent(STIPEND, burners)).values();
-    const ofOthers = (await readPresent(LARGE_STIPEND, others)).values();
-    const readings = isBurner.map((is) => (is ? ofBurners : ofOthers).next().value);
-    for (const [index, read] of reads.entries()) {
-      if (isAbsent(read)) continue;
-      if (readings[index] === failed('gas-exhausted')) quarantine.add(read);
-      else quarantine.delete(read);
-    }
-    return { readings, isProved };
+    const readPlainly = (some: readonly Read[]) => readByPlainCalls(callable, block, some, pin, signal);
+    // Where a call of its own was granted, it may be followed by a plain one.
+    const mayAskPlainly = isIsolated || way === 'caller';
+    const settled = await options.callerProofs.settle(
+      endpoint.name,
+      reads,
+      readings,
+      mayAskPlainly ? async (read) => (await readPlainly([read]))[0] : undefined,
+    );
+    if (!(await options.nativeSource.isOther(endpoint.name, reads, readings, readPlainly)))
+      return { readings: settled, isProved: true, hasState };
+    const natives = (await readPlainly(reads.filter(isNative))).values();
+    const merged = reads.map((read, index) => (isNative(read) ? natives.next().value : settled[index]));
+    return { readings: merged, isProved: false, hasState: false };
   };
 }
+
+const isNative = ({ kind }: Read): boolean => kind === 'native';

@@ -4,6 +4,7 @@ import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByReader } from './read-by-reader.ts';
+import type { KeptHashes } from './state-identity.ts';
 
 /** What the zero address holds: a read of the chain's state that no client can make fail. */
 const READ: Read = {
@@ -24,13 +25,15 @@ const READ: Read = {
 export async function readOwn(
   endpoint: Callable,
   block: Block,
-  { method, pin, source }: Capabilities,
+  { method, pin, source, hasHistory = false }: Capabilities,
+  kept: KeptHashes,
   signal: AbortSignal,
 ): Promise<void> {
+  const own = { pin, source, kept };
   if (method === 'reader')
-    await readByReader(endpoint, block, [READ], { pin, source, stipend: 0, isIsolated: true }, signal);
+    await readByReader(endpoint, block, [READ], { ...own, stipend: 0, isIsolated: true }, signal);
   else if (method === 'multicall3')
-    await readByMulticall3(endpoint, block, [READ], { pin, isIsolated: false }, signal);
+    await readByMulticall3(endpoint, block, [READ], { ...own, hasHistory, isIsolated: false }, signal);
   else await callZeroAddress(endpoint, blockParameter(block, pin), signal);
 }
 

@@ -133,23 +133,35 @@ test('a read repeats one of the first 256 that are written out, and no later one
 test('an answer is read as the codec of ethers wrote it', () => {
   const anEntry = fc.record({ status: fc.integer({ min: 0, max: 7 }), value: anUint256 });
   fc.assert(
-    fc.property(anUint256, anUint256, fc.array(anEntry, { maxLength: 20 }), (number, parent, entries) => {
-      const head = AbiCoder.defaultAbiCoder().encode(['uint256', 'bytes32'], [number, toBeHex(parent, 32)]);
-      const answer = concat([
-        head,
-        ...entries.map(({ status, value }) => concat([toBeHex(status, 1), zeroPadValue(toBeHex(value), 32)])),
-      ]);
-      expect(decodeAnswer(answer, entries.length)).toEqual({
-        blockNumber: number,
-        parentHash: toBeHex(parent, 32),
-        statuses: entries.map(({ status }) => status),
-        values: entries.map(({ value }) => value),
-      });
-    }),
+    fc.property(
+      anUint256,
+      fc.tuple(anUint256, anUint256, anUint256),
+      fc.array(anEntry, { maxLength: 20 }),
+      (number, hashes, entries) => {
+        const [parentHash, parent, overwritten] = hashes.map((hash) => toBeHex(hash, 32));
+        const head = AbiCoder.defaultAbiCoder().encode(
+          ['uint256', 'bytes32', 'bytes32', 'bytes32'],
+          [number, parentHash, parent, overwritten],
+        );
+        const answer = concat([
+          head,
+          ...entries.map(({ status, value }) =>
+            concat([toBeHex(status, 1), zeroPadValue(toBeHex(value), 32)]),
+          ),
+        ]);
+        expect(decodeAnswer(answer, entries.length)).toEqual({
+          blockNumber: number,
+          parentHash,
+          kept: { parent, overwritten },
+          statuses: entries.map(({ status }) => status),
+          values: entries.map(({ value }) => value),
+        });
+      },
+    ),
   );
 });
 
-const ONE_READ = `0x${'00'.repeat(64)}00${'00'.repeat(32)}`;
+const ONE_READ = `0x${'00'.repeat(128)}00${'00'.repeat(32)}`;
 
 test.each<[string, unknown]>([
   ['nothing', undefined],
@@ -160,8 +172,8 @@ test.each<[string, unknown]>([
   ['half a byte short', ONE_READ.slice(0, -1)],
   ['one byte long', `${ONE_READ}00`],
   ['an answer to two reads', `${ONE_READ}00${'00'.repeat(32)}`],
-  ['no hex', `0x${'zz'.repeat(64)}00${'00'.repeat(32)}`],
-  ['a status that there is not', `0x${'00'.repeat(64)}09${'00'.repeat(32)}`],
+  ['no hex', `0x${'zz'.repeat(128)}00${'00'.repeat(32)}`],
+  ['a status that there is not', `0x${'00'.repeat(128)}09${'00'.repeat(32)}`],
 ])('an answer of another form decides nothing: %s', (_, answer) => {
   expect(decodeAnswer(answer, 1)).toBeUndefined();
 });

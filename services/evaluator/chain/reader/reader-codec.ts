@@ -33,7 +33,7 @@ export type ReaderStatus = (typeof READER_STATUS)[keyof typeof READER_STATUS];
 export type BlockSource = 'evm' | 'arbsys';
 
 const WORD_DIGITS = 64;
-const HEADER_DIGITS = 2 * WORD_DIGITS;
+const HEADER_DIGITS = 4 * WORD_DIGITS;
 const ENTRY_DIGITS = 2 + WORD_DIGITS;
 const NO_ID = '0'.repeat(WORD_DIGITS);
 /** The entry of a wallet that holds nothing. */
@@ -109,11 +109,20 @@ function headOf(call: Call): string {
 
 const digits = (value: number, bytes: number): string => value.toString(16).padStart(2 * bytes, '0');
 
-/** The reader's answer: the block it ran in, and a status and a value per read. */
+/** What EIP-2935's contract answered in a call at block n; lower-case `0x` and 64 hex digits, 0 where it has no answer. */
+export type KeptPair = {
+  /** For block n − 1. */
+  readonly parent: string;
+  /** For block n − 8 191, whose slot block n + 1 overwrites with the hash of block n. */
+  readonly overwritten: string;
+};
+
+/** The reader's answer: the block it ran in, the hashes that its state keeps, and a status and a value per read. */
 export type ReaderAnswer = {
   readonly blockNumber: bigint;
   /** `0x` and 64 hex digits. */
   readonly parentHash: string;
+  readonly kept: KeptPair;
   readonly statuses: readonly ReaderStatus[];
   readonly values: readonly bigint[];
 };
@@ -142,9 +151,12 @@ export function decodeAnswer(answer: unknown, readCount: number): ReaderAnswer |
     statuses.push(status as ReaderStatus);
     values.push(BigInt(`0x${answer.slice(at + 2, at + ENTRY_DIGITS)}`));
   }
+  const hashAt = (word: number): string =>
+    `0x${answer.slice(2 + word * WORD_DIGITS, 2 + (word + 1) * WORD_DIGITS).toLowerCase()}`;
   return {
     blockNumber: BigInt(answer.slice(0, 2 + WORD_DIGITS)),
-    parentHash: `0x${answer.slice(2 + WORD_DIGITS, 2 + HEADER_DIGITS).toLowerCase()}`,
+    parentHash: hashAt(1),
+    kept: { parent: hashAt(2), overwritten: hashAt(3) },
     statuses,
     values,
   };

@@ -8,7 +8,8 @@
 //            then per read, 73 bytes: kind (1), contract (20), account (20), id (32); kind 5 has calldata after it
 //            or 22 bytes: 6 (1), place of a read above (1), account (20): all else is as in that read.
 //              Places count the reads of 73 bytes, from 0; the first 256 of them have one
-// Answer     32 bytes block number, 32 bytes parent hash, then per read 33 bytes: status (1), value (32)
+// Answer     32 bytes block number n, 32 bytes parent hash, 32 bytes each: the hashes that the state keeps for the blocks
+//            n - 1 and n - 8191 (EIP-2935; 0 if none), then per read 33 bytes: status (1), value (32)
 //
 // kind       0 native balance of account       1 balanceOf(account)      2 balanceOf(account, id)
 //            3 ownerOf(id)                      4 decimals()
@@ -39,6 +40,13 @@ object "Reader" {
     case 0 {
       mstore(0x2420, number())
       mstore(0x2440, blockhash(sub(number(), 1)))
+      let history := 0x0000f90827f1c53a10cb7a02335b175320002935
+      if eq(extcodehash(history), 0x6e49e66782037c0555897870e29fa5e552daf4719552131a0abce779daec0a5d) {
+        mstore(0, sub(number(), 1))
+        if answers(32, history, 10000) { mstore(0x2460, mload(0x400)) }
+        mstore(0, sub(number(), 8191))
+        if answers(32, history, 10000) { mstore(0x2480, mload(0x400)) }
+      }
     }
     default {
       mstore(0, shl(224, 0xa3b1b31d)) // arbBlockNumber()
@@ -48,7 +56,7 @@ object "Reader" {
       if answers(36, 0x64, gas()) { mstore(0x2440, mload(0x400)) }
     }
 
-    let out := 0x2460
+    let out := 0x24a0
     let next_place := 0x420
     let next
     for { let entry := 9 } lt(entry, calldatasize()) { entry := next } {

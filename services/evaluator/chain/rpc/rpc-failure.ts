@@ -27,6 +27,8 @@ const FAILURES = {
   'over-rate': { reason: 'rpc-unavailable', strikes: 0 },
   'block-unavailable': { reason: 'block-unavailable', strikes: 0 },
   'block-mismatch': { reason: 'block-mismatch', strikes: 1 },
+  /** The EVM ran at the block's number, but `BLOCKHASH` is not the hash of its parent: another fork, or another kind of hash. */
+  'block-hash-mismatch': { reason: 'block-mismatch', strikes: 1 },
   /** The block that a check named is later than the endpoints' heads. */
   'block-past-head': { reason: 'block-past-head', strikes: 0 },
   /** No endpoint has the state of the block that a check named. */

@@ -1,0 +1,47 @@
+import { keccak_256 } from '@noble/hashes/sha3';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
+import type { Block } from '../blocks/block.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
+import type { KeptPair } from './reader-codec.ts';
+
+/** The contract of EIP-2935, which keeps the hashes of the last 8 191 blocks in its storage. */
+export const HISTORY_ADDRESS = '0x0000f90827f1c53a10cb7a02335b175320002935';
+export const HISTORY_BLOCKS = 8_191;
+/** keccak-256 of its runtime code; `reader.yul` has the same. */
+const HISTORY_CODE_HASH = '6e49e66782037c0555897870e29fa5e552daf4719552131a0abce779daec0a5d';
+
+/** Whether an answer of `eth_getCode` is the code of EIP-2935's contract. */
+export const isHistoryCode = (code: unknown): boolean => hashOfCode(code) === HISTORY_CODE_HASH;
+
+/** keccak-256 of an answer of `eth_getCode`, hex without `0x`; `undefined` if it is no code. */
+export function hashOfCode(code: unknown): string | undefined {
+  if (typeof code !== 'string' || !/^0x([0-9a-fA-F]{2})+$/.test(code)) return undefined;
+  return bytesToHex(keccak_256(hexToBytes(code.slice(2))));
+}
+
+export const NO_HASH = `0x${'0'.repeat(64)}`;
+export const NOTHING_KEPT: KeptPair = { parent: NO_HASH, overwritten: NO_HASH };
+
+/**
+ * Whether a chain keeps the hashes of its blocks in its state, and whether an answer came from the state of its block;
+ * see the README beside this file.
+ */
+export class KeptHashes {
+  /** The lowest block whose state was seen to have its parent's hash. */
+  #firstBlock = Number.POSITIVE_INFINITY;
+
+  /**
+   * Returns whether the state that a call read is identified as that of the block.
+   *
+   * @throws RpcFailure `block-mismatch` if it is the state of another block
+   */
+  identify(block: Block, { parent, overwritten }: KeptPair): boolean {
+    if (parent === NO_HASH) {
+      if (block.number >= this.#firstBlock) throw new RpcFailure('block-mismatch');
+      return false;
+    }
+    if (parent !== block.parentHash || overwritten === block.hash) throw new RpcFailure('block-mismatch');
+    this.#firstBlock = Math.min(this.#firstBlock, block.number);
+    return true;
+  }
+}
