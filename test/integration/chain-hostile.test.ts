@@ -36,7 +36,11 @@ beforeAll(async () => {
   await withoutOverride.setFault('no-override');
 });
 afterAll(() => withoutOverride[Symbol.asyncDispose]());
-afterEach(() => callJsonRpc(rpcUrl, 'anvil_setCode', [MULTICALL3, '0x']));
+afterEach(async () => {
+  await callJsonRpc(rpcUrl, 'anvil_setCode', [MULTICALL3, '0x']);
+  // Endpoints are probed at a block below the head.
+  await callJsonRpc(rpcUrl, 'anvil_mine', ['0x11']);
+});
 
 const rule = (
   type: TokenRule['type'],

@@ -87,6 +87,8 @@ test('plain calls do not identify the state', async () => {
 test('other code at the address of EIP-2935 says nothing about the state', async () => {
   const code = await callJsonRpc(chain.rpc, 'eth_getCode', [HISTORY, 'latest']);
   await callJsonRpc(chain.rpc, 'anvil_setCode', [HISTORY, `${code}00`]);
+  // The endpoint is probed at a block below its head.
+  await callJsonRpc(chain.rpc, 'anvil_mine', ['0x20']);
   try {
     await using chains = connectTestChains([{ urls: [chain.rpc] }]);
     const result = await chains.judge({ account, rules: [aRule()] });
