@@ -16,7 +16,7 @@ import type { ReadSentCheck } from './read-sent-check.ts';
 
 type Dependencies = {
   readonly readOwn: ReadOwn;
-  readonly checkLog: CheckLog;
+  readonly checkLog: Pick<CheckLog, 'list' | 'find'>;
   readonly results: Pick<Results, 'read'>;
   readonly deliveries: Pick<Deliveries, 'read'>;
   readonly readSentCheck: ReadSentCheck;

@@ -34,7 +34,6 @@ function makeHandlers(sentCount = FAILED_COUNT) {
     readOwn: async () => ({ clientId: 'app_1' }) as ClientApp,
     deliveries: { page: unused, read: unused },
     results: { read: unused, saveIfAbsent: unused },
-    batches: { readStatus: unused },
     resends: {
       resend: unused,
       async resendFailed(_clientId, _sinceMs, { charge } = {}) {

@@ -4,17 +4,15 @@ import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { TestEvent } from '#shared/contracts/test-event.ts';
 import { limitsOf, resultBytesOf } from '#shared/contracts/tiers.ts';
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { NewWebhook } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Batches } from '#shared/redis/batches.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import { FAILED_MAX } from '#shared/redis/delivery-scripts.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
 import type { Draw, Throttle } from '#shared/redis/throttle.ts';
-import { readWebhookBody } from '#shared/webhooks/read-webhook-body.ts';
 import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import type { ReadOwn } from './app-access.ts';
 import type { AuditedWrites } from './audited-writes.ts';
@@ -24,14 +22,14 @@ import { presentDelivery, presentDeliverySummary } from './present.ts';
 import { invalid, Problem } from './problem.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
-/** A bulk resend reads and publishes up to 100 000 messages. */
+/** A bulk resend publishes up to 100 000 messages. */
 const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
-/** Bulk resends at a time, of all accounts; each holds up to 25 bodies. */
+/** Bulk resends at a time, of all accounts. */
 const BULK_RESENDS_AT_ONCE_MAX = 4;
 const BULK_RESENDS_WAITING_MAX = 64;
 /** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list again at once. */
 const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
-/** A resent webhook goes through Kafka again, with its body. */
+/** A resent webhook is sent whole, up to eight times. */
 const resentBytes = (owner: Account) => ({
   ...{ name: 'resent-bytes', countMax: 2 * resultBytesOf(limitsOf(owner)), windowMs: DAY_MS },
 });
@@ -42,10 +40,9 @@ type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly deliveries: Pick<Deliveries, 'page' | 'read'>;
   readonly results: Pick<Results, 'read' | 'saveIfAbsent'>;
-  readonly batches: Pick<Batches, 'readStatus'>;
   readonly resends: ResendWebhooks;
   /** Publishes to `webhook.requested.v1`. */
-  readonly publishDelivery: (message: WebhookRetry) => Promise<void>;
+  readonly publishDelivery: (message: NewWebhook) => Promise<void>;
   readonly writes: Pick<AuditedWrites, 'record'>;
   readonly throttle: Throttle;
   readonly idempotency: Idempotency;
@@ -141,7 +138,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async readDelivery(call) {
       const view = await ownDelivery(call);
-      const payload = await readWebhookBody(deps, view.requestId);
+      const payload = await deps.results.read(view.requestId);
       return { ...presentDelivery(view), ...(payload !== undefined && { payload }) };
     },
     async resendDelivery(call) {
@@ -206,9 +203,9 @@ const tooManyBytesResent = (bytesMax: number): string =>
 
 /** The delivery of a test event. */
 function testEvent(
-  about: Pick<WebhookRetry, 'requestId' | 'clientId' | 'accountId' | 'callbackUrl'>,
+  about: Pick<NewWebhook, 'requestId' | 'clientId' | 'accountId' | 'callbackUrl'>,
   at: string,
-): WebhookRetry {
+): NewWebhook {
   const event: TestEvent = {
     type: 'test',
     requestId: about.requestId,

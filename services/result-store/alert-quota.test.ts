@@ -1,6 +1,6 @@
 import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { NewWebhook } from '#shared/contracts/webhook.ts';
 import { makeAlertQuota } from './alert-quota.ts';
 
 const usageOf = (monthTotal: number, asOf = '2026-11-21T10:00:00.000Z'): Usage => ({
@@ -10,6 +10,7 @@ const usageOf = (monthTotal: number, asOf = '2026-11-21T10:00:00.000Z'): Usage =
   refused: 0,
   month: '2026-11',
   monthTotal,
+  monthRefunds: 0,
   asOf,
 });
 
@@ -20,7 +21,7 @@ function makeAlerts({
   app?: Partial<ClientApp>;
   isBrokerAway?: () => boolean;
 } = {}) {
-  const published: WebhookRetry[] = [];
+  const published: NewWebhook[] = [];
   const stored = new Map<string, string>();
   let sent = 0;
   const alertQuota = makeAlertQuota({

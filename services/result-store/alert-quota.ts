@@ -6,7 +6,7 @@ import {
 } from '#shared/contracts/quota-alert.ts';
 import { limitsOf } from '#shared/contracts/tiers.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { NewWebhook } from '#shared/contracts/webhook.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { QuotaAlerts } from '#shared/redis/quota-alerts.ts';
@@ -18,7 +18,7 @@ type Dependencies = {
   readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly quotaAlerts: QuotaAlerts;
   /** Publishes to `webhook.requested.v1`. */
-  readonly publishDelivery: (delivery: WebhookRetry) => Promise<void>;
+  readonly publishDelivery: (delivery: NewWebhook) => Promise<void>;
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { NewWebhook } from '#shared/contracts/webhook.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aBatchPartCompleted } from '../../test/support/a-batch.ts';
 import { makePartHandler } from './handle-part.ts';
@@ -17,7 +17,7 @@ const status = {
 const record = { traceparent: 'trace' } as RecordContext;
 
 function makeHandler(saved: { isFirst: boolean; isComplete: boolean }) {
-  const webhooks: WebhookRetry[] = [];
+  const webhooks: NewWebhook[] = [];
   let countedParts = 0;
   const handle = makePartHandler({
     batches: { savePart: async () => saved, readStatus: async () => status },

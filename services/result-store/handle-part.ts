@@ -1,13 +1,13 @@
 import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
 import { batchWebhookOf } from '#shared/contracts/batch-status.ts';
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { NewWebhook } from '#shared/contracts/webhook.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { Batches } from '#shared/redis/batches.ts';
 
 type Dependencies = {
   readonly batches: Pick<Batches, 'savePart' | 'readStatus'>;
   /** Publishes to `webhook.requested.v1`. */
-  readonly publishWebhook: (message: WebhookRetry, traceparent: string) => Promise<void>;
+  readonly publishWebhook: (message: NewWebhook, traceparent: string) => Promise<void>;
   readonly countEntries: (part: BatchPartCompleted) => void;
 };
 
@@ -38,7 +38,7 @@ export function makePartHandler({
   };
 }
 
-const deliveryOf = (part: BatchPartCompleted, callbackUrl: string, resultJson: string): WebhookRetry => ({
+const deliveryOf = (part: BatchPartCompleted, callbackUrl: string, resultJson: string): NewWebhook => ({
   requestId: part.requestId,
   clientId: part.clientId,
   accountId: part.accountId,

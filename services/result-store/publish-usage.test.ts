@@ -10,6 +10,7 @@ const figuresOf = (accepted: number, asOf: string, clientId = 'app_1'): Usage =>
   refused: 0,
   month: '2026-11',
   monthTotal: accepted,
+  monthRefunds: 0,
   asOf,
 });
 

@@ -8,6 +8,7 @@ type Dependencies = { readonly attempt: AttemptDelivery; readonly userAgent: str
 
 type AttemptToMake = {
   readonly delivery: WebhookRetry;
+  readonly body: string;
   readonly signers: readonly Signer[];
   /** Epoch ms, Redis's clock; part of the signed content. */
   readonly atMs: number;
@@ -18,9 +19,9 @@ type AttemptToMake = {
 /** Signs a webhook and attempts it once, in a span of its own, which the receiver may continue. */
 export function attemptWebhook(
   { attempt, userAgent }: Dependencies,
-  { delivery, signers, atMs, traceparent: parent }: AttemptToMake,
+  { delivery, body, signers, atMs, traceparent: parent }: AttemptToMake,
 ): Promise<AttemptOutcome> {
-  const { requestId, resultJson: body, callbackUrl: url, attemptCount } = delivery;
+  const { requestId, callbackUrl: url, attemptCount } = delivery;
   const attributes = { 'http.request.method': 'POST', 'rolecall.attempt': attemptCount + 1 };
   return withSpan('webhook attempt', { kind: 'client', parent, attributes }, async (traceparent, note) => {
     const headers = {

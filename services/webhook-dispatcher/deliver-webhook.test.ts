@@ -16,7 +16,6 @@ const aDelivery = (over: Partial<WebhookRetry> = {}): WebhookRetry => ({
   clientId: 'app_1',
   accountId: 'acc_1',
   callbackUrl: 'https://hooks.example/x',
-  resultJson: '{"requestId":"r1"}',
   acceptedAt: iso(NOW_MS - 500),
   retainUntil: iso(NOW_MS + 3_600_000),
   attemptCount: 0,
@@ -41,7 +40,11 @@ const aRecord = (over: Partial<RecordContext> = {}): RecordContext => ({
   ...over,
 });
 
+/** The body of every delivery, unless a record brings another. */
+const STORED = '{"requestId":"r1"}';
+
 type Script = {
+  readonly stored?: 'none';
   readonly claim?: ClaimOutcome;
   readonly deferral?: 'slots' | 'hanging' | 'breaker';
   readonly outcome?: AttemptOutcome;
@@ -67,8 +70,8 @@ function setUp(script: Script = {}) {
     : { end: (verdict) => steps.push(`slot ${verdict}`) };
   const deps: DeliveryDependencies = {
     deliveries: {
-      claim: async (_, position) => {
-        steps.push(`claim ${position}`);
+      claim: async (_, position, __, body) => {
+        steps.push(`claim ${position}${body === undefined ? '' : ` and store ${body}`}`);
         return script.claim ?? 'claimed';
       },
       saveAndClaim: async (_, { resultJson }, position) => {
@@ -77,6 +80,10 @@ function setUp(script: Script = {}) {
       },
       releaseClaim: async () => step('releaseClaim'),
       record: async () => step('record'),
+    },
+    readBody: async () => {
+      steps.push('read body');
+      return script.stored === 'none' ? undefined : STORED;
     },
     readSigners: async () => {
       if (script.secretError) throw script.secretError;
@@ -115,11 +122,12 @@ function setUp(script: Script = {}) {
 
 const FAILED: AttemptOutcome = { class: 'http-5xx', status: 500, durationMs: 5, body: 'no' };
 
-test('claims with the position of the record, attempts, logs and records, in this order', async () => {
+test('claims with the position of the record, reads the body, attempts, logs and records, in this order', async () => {
   const { deliver, steps, attempted, requests, retries } = setUp();
   await deliver(aDelivery(), aRecord());
   expect(steps).toEqual([
     'claim check.completed.v1/3/42',
+    'read body',
     'attempt',
     'slot healthy',
     'publishAttempted',
@@ -148,6 +156,30 @@ test('saves and claims a first delivery in one step, and sends the stored bytes'
   const taken = setUp({ claim: 'taken' });
   await taken.deliver(aDelivery(), aRecord(), saving);
   expect(taken.steps).toEqual(['save and claim check.completed.v1/3/42', 'dropped taken']);
+});
+
+test('stores the body that a record brings together with the claim, and sends it without reading it again', async () => {
+  const { deliver, steps, requests } = setUp();
+  await deliver(aDelivery(), aRecord(), '{"type":"test"}');
+  expect(steps.slice(0, 2)).toEqual(['claim check.completed.v1/3/42 and store {"type":"test"}', 'attempt']);
+  expect(requests[0]?.body).toBe('{"type":"test"}');
+});
+
+test.each(['a retry', 'a deferral'] as const)('does not write the body again for %s', async (kind) => {
+  const { deliver, retries } = setUp(kind === 'a retry' ? { outcome: FAILED } : { deferral: 'breaker' });
+  const body = `{"text":"${'x'.repeat(100_000)}"}`;
+  await deliver(aDelivery(), aRecord(), body);
+  await deliver(aDelivery(), aRecord(), { requestId: 'r1', resultJson: body, retainUntil: NOW_MS });
+  expect(retries).toHaveLength(2);
+  for (const { message } of retries) expect(JSON.stringify(message).length).toBeLessThan(1_000);
+});
+
+test('exhausts a delivery whose body is not stored, and frees its slot', async () => {
+  const { deliver, steps, attempted, requests } = setUp({ stored: 'none' });
+  await deliver(aDelivery({ attemptCount: 2, firstAttemptAt: iso(NOW_MS) }), aRecord());
+  expect(steps).toContain('slot unknown');
+  expect(requests).toEqual([]);
+  expect(attempted).toMatchObject([{ state: 'exhausted' }]);
 });
 
 test('publishes the retry of a failed attempt before it logs the attempt', async () => {
@@ -190,7 +222,8 @@ test.each(['slots', 'breaker'] as const)(
   'defers again for the reason %s without a claim, and releases a claim from before a crash',
   async (reason) => {
     const { deliver, steps, retries } = setUp({ deferral: reason });
-    await deliver(aDelivery({ deferralCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
+    const record = aRecord({ topic: 'webhook.retry.5s.v1' });
+    await deliver(aDelivery({ deferralCount: 1, firstAttemptAt: iso(NOW_MS) }), record);
     expect(steps).toEqual(['releaseClaim', 'publishRetry']);
     expect(retries[0]?.tier).toBe(reason === 'slots' ? '5s' : '5m');
     expect(retries[0]?.message.deferralCount).toBe(2);
@@ -200,7 +233,12 @@ test.each(['slots', 'breaker'] as const)(
 test('claims a deferred record once it has a slot, and frees the slot if the claim fails', async () => {
   const { deliver, steps } = setUp();
   await deliver(aDelivery({ deferralCount: 1 }), aRecord());
-  expect(steps.slice(0, 3)).toEqual(['claim check.completed.v1/3/42', 'attempt', 'slot healthy']);
+  expect(steps.slice(0, 4)).toEqual([
+    'claim check.completed.v1/3/42',
+    'read body',
+    'attempt',
+    'slot healthy',
+  ]);
   const superseded = setUp({ claim: 'superseded' });
   await superseded.deliver(aDelivery({ deferralCount: 1 }), aRecord());
   expect(superseded.steps).toEqual(['claim check.completed.v1/3/42', 'dropped superseded', 'slot unknown']);

@@ -1,4 +1,11 @@
-import type { RetryTier, WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contracts/webhook.ts';
+import {
+  RETRY_TIERS,
+  type RetryTier,
+  type WebhookAttempted,
+  type WebhookRetry,
+  type WebhookState,
+  webhookRetry,
+} from '#shared/contracts/webhook.ts';
 import { describeError, isRetriable } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
@@ -29,6 +36,8 @@ import { persist } from './persist.ts';
 
 export type DeliveryDependencies = {
   readonly deliveries: Pick<Deliveries, 'claim' | 'saveAndClaim' | 'releaseClaim' | 'record'>;
+  /** The stored body of a delivery. */
+  readonly readBody: (requestId: string) => Promise<string | undefined>;
   readonly readSigners: (clientId: string) => Promise<readonly Signer[]>;
   readonly gate: Pick<AttemptGate, 'admit'>;
   readonly attempt: AttemptDelivery;
@@ -49,12 +58,11 @@ export type DeliveryDependencies = {
   readonly userAgent: string;
 };
 
-/** With `saving`, saves the result first unless one is stored, and delivers the stored bytes. */
-export type DeliverWebhook = (
-  delivery: WebhookRetry,
-  record: RecordContext,
-  saving?: SaveResult,
-) => Promise<void>;
+/** The body that the first record of a delivery brings: an event's text, or a check's result, of which the first wins. */
+export type NewBody = string | SaveResult;
+
+/** Stores `body` first unless one is stored. Without it, the body is stored already. */
+export type DeliverWebhook = (delivery: WebhookRetry, record: RecordContext, body?: NewBody) => Promise<void>;
 
 /** One step of a delivery, in progress. */
 type Step = {
@@ -62,55 +70,62 @@ type Step = {
   readonly delivery: WebhookRetry & { readonly firstAttemptAt: string };
   /** The position of the Kafka record that is being handled: `topic/partition/offset`. */
   readonly position: string;
-  readonly saving: SaveResult | undefined;
+  /** The tier that the record comes from. */
+  readonly waitedIn: RetryTier | undefined;
+  readonly body: NewBody | undefined;
 } & Pick<RecordContext, 'signal' | 'alive' | 'traceparent'>;
 
 /**
  * Handles one step of a delivery, the same way for first attempts, retries and resends: claim → gate → sign →
  * attempt → schedule the next step (a deferred record: gate → claim). The next record is on its topic before this
- * returns, so a crash at any instant repeats at most the attempt, with the same id and the same bytes.
+ * returns, so a crash at any instant repeats at most the attempt, with the same id and the same bytes. The body is
+ * in the first record alone; it is stored with the claim and kept until the delivery has ended.
  *
  * @throws ServiceError with a retriable code while Kafka or Redis is unavailable; the offset stays uncommitted
  */
 export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
   /** Returns the claimed step with the stored bytes, or `undefined` if another record holds the claim. */
   const claim = async (step: Step): Promise<Step | undefined> => {
-    const { delivery, position, saving } = step;
-    const { resultJson } = delivery;
+    const { delivery, position, body } = step;
     const { deliveries, redisNowMs, metrics } = deps;
-    const claimed = saving
-      ? await deliveries.saveAndClaim(delivery, saving, position, redisNowMs())
-      : { outcome: await deliveries.claim(delivery, position, redisNowMs()), resultJson };
+    const claimed =
+      typeof body === 'object'
+        ? await deliveries.saveAndClaim(delivery, body, position, redisNowMs())
+        : { outcome: await deliveries.claim(delivery, position, redisNowMs(), body), resultJson: body };
     if (claimed.outcome !== 'claimed') return void metrics.countDropped(claimed.outcome);
-    if (claimed.resultJson === resultJson) return step;
-    return { ...step, delivery: { ...delivery, resultJson: claimed.resultJson } };
+    return { ...step, body: claimed.resultJson };
   };
 
   /** Attempts after the gate has admitted it. A deferred record is claimed only now. */
   async function attempt(step: Step, admitted: Admitted, signers: readonly Signer[]): Promise<void> {
     let outcome: AttemptOutcome | undefined;
-    const atMs = deps.redisNowMs();
+    let atMs = 0;
     try {
       if (wasDeferred(step) && !(await claim(step))) return;
-      outcome = await attemptWebhook(deps, { ...step, signers, atMs });
+      const body = textOf(step) ?? (await deps.readBody(step.delivery.requestId));
+      atMs = deps.redisNowMs();
+      if (body !== undefined) outcome = await attemptWebhook(deps, { ...step, body, signers, atMs });
     } finally {
       admitted.end(verdictOf(outcome));
     }
-    await scheduleAndLog(deps, step, outcome, atMs);
+    if (outcome !== undefined) return scheduleAndLog(deps, step, outcome, atMs);
+    // Every body is kept until its delivery has ended, so this one was deleted by hand, or its record sent again too late.
+    logError(deps, step, undefined, 'the body of a webhook is not stored');
+    await giveUp(deps, step);
   }
 
-  return async function deliverWebhook(delivery, record, saving) {
-    const received = stepOf(deps, delivery, record, saving);
+  return async function deliverWebhook(delivery, record, body) {
+    const received = stepOf(deps, delivery, record, body);
     const isOver = isGivenUp(clockOf(deps, received.delivery));
     // A record may be deferred many times before it gets a slot: until then it claims nothing.
     const step = isOver || !wasDeferred(received) ? await claim(received) : received;
     if (step === undefined) return;
     if (isOver) return giveUp(deps, step);
 
-    const { clientId, callbackUrl, resultJson } = step.delivery;
+    const { clientId, callbackUrl } = step.delivery;
     const signers = await readSigners(deps, step);
     if (signers === undefined) return defer(deps, step, 'secret');
-    const admission = await deps.gate.admit(clientId, callbackUrl, resultJson.length);
+    const admission = await deps.gate.admit(clientId, callbackUrl, textOf(step)?.length ?? 0);
     if (admission.reason !== undefined) return defer(deps, step, admission.reason);
     await attempt(step, admission, signers);
   };
@@ -120,11 +135,26 @@ function stepOf(
   deps: DeliveryDependencies,
   delivery: WebhookRetry,
   { topic, partition, offset, signal, alive, traceparent }: RecordContext,
-  saving?: SaveResult,
+  body?: NewBody,
 ): Step {
   const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.redisNowMs());
   const position = `${topic}/${partition}/${offset}`;
-  return { delivery: { ...delivery, firstAttemptAt }, position, saving, signal, alive, traceparent };
+  const waitedIn = RETRY_TIERS.find((tier) => webhookRetry[tier].name === topic);
+  return { delivery: { ...delivery, firstAttemptAt }, position, waitedIn, body, signal, alive, traceparent };
+}
+
+const textOf = ({ body }: Step): string | undefined => (typeof body === 'object' ? body.resultJson : body);
+
+/** Only what the operator needs to find the delivery: never the body, the secret or the address. */
+function logError(
+  deps: DeliveryDependencies,
+  { delivery, traceparent }: Step,
+  error: unknown,
+  message: string,
+) {
+  const { requestId, clientId } = delivery;
+  const cause = error === undefined ? {} : { error: describeError(error) };
+  deps.log.error({ requestId, clientId, traceId: traceIdOf(traceparent), ...cause }, message);
 }
 
 /**
@@ -139,16 +169,12 @@ export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
  * Reads the signers, or returns `undefined` if a secret cannot be opened, for example because its key is not
  * configured. Only this client app's webhooks are deferred until the operator has added the key.
  */
-async function readSigners(deps: DeliveryDependencies, { delivery, traceparent }: Step) {
+async function readSigners(deps: DeliveryDependencies, step: Step) {
   try {
-    return await deps.readSigners(delivery.clientId);
+    return await deps.readSigners(step.delivery.clientId);
   } catch (error) {
     if (isRetriable(error)) throw error;
-    const { requestId, clientId } = delivery;
-    deps.log.error(
-      { requestId, clientId, traceId: traceIdOf(traceparent), error: describeError(error) },
-      'cannot open the signing secret',
-    );
+    logError(deps, step, error, 'cannot open the signing secret');
     return undefined;
   }
 }
@@ -189,12 +215,12 @@ async function scheduleAndLog(
  * although it has not claimed now: it may have claimed before a crash, and be read a second time.
  */
 async function defer(deps: DeliveryDependencies, step: Step, reason: DeferralReason): Promise<void> {
-  const { delivery, position, traceparent } = step;
-  const retry = planDeferral(reason, delivery.deferralCount, clockOf(deps, delivery));
+  const { delivery, position, waitedIn, traceparent } = step;
+  const retry = planDeferral(reason, delivery.deferralCount, clockOf(deps, delivery), waitedIn);
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);
   await deps.waitForDeferralBatch();
-  await deps.deliveries.releaseClaim(delivery, position, dueAt);
+  await deps.deliveries.releaseClaim(delivery, position, dueAt, deps.redisNowMs());
   const next = { ...delivery, deferralCount: delivery.deferralCount + 1, dueAt };
   await deps.publishRetry(retry.tier, next, traceparent);
   deps.metrics.countDeferral(reason);

@@ -1,8 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import type { SaveResult } from '#shared/redis/results.ts';
-import type { DeliverWebhook } from './deliver-webhook.ts';
+import type { DeliverWebhook, NewBody } from './deliver-webhook.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 
 const record: RecordContext = {
@@ -32,7 +31,7 @@ const aResult = (delivery: CheckCompleted['delivery']): CheckCompleted => ({
 const aWebhook = aResult({ mode: 'webhook', callbackUrl: 'https://hooks.example/' });
 
 function setUp() {
-  const delivered: { delivery: WebhookRetry; saving: SaveResult | undefined }[] = [];
+  const delivered: { delivery: WebhookRetry; saving: NewBody | undefined }[] = [];
   const deliver: DeliverWebhook = async (delivery, _, saving) => void delivered.push({ delivery, saving });
   return { delivered, deliver, handle: makeResultHandler(deliver) };
 }

@@ -31,7 +31,6 @@ const firstDelivery = (message: CheckCompleted, callbackUrl: string): WebhookRet
   clientId: message.clientId,
   accountId: message.accountId,
   callbackUrl,
-  resultJson: message.resultJson,
   acceptedAt: message.acceptedAt,
   retainUntil: message.retainUntil,
   attemptCount: 0,

@@ -8,6 +8,8 @@ import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
+import { makeSavePositions } from '#shared/redis/positions.ts';
+import { makeResults } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
 import { startTogether } from '#shared/start-together.ts';
@@ -21,7 +23,7 @@ import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
 import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
 import { makeSigners } from './delivery/read-signers.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
-import { makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
+import { makeRequestedHandler, makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeReadTierDepths } from './read-tier-depths.ts';
 import { makeWaitForBatch } from './wait-for-batch.ts';
@@ -73,6 +75,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     log: context.log,
     waitForLogBatch: makeWaitForBatch(LOG_BATCH_MS),
     waitForDeferralBatch: makeWaitForBatch(DEFERRAL_BATCH_MS),
+    readBody: makeResults(store.redis).read,
     readSigners: signers.read,
     publishRetry: (tier, message, traceparent) => kafka.publish(webhookRetry[tier], message, { traceparent }),
     publishAttempted: (message, traceparent) => kafka.publish(webhookAttempted, message, { traceparent }),
@@ -88,11 +91,6 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt, tierDepths });
 
   const { window } = webhook;
-  const retry = {
-    window,
-    handle: makeRetryHandler(deliver),
-    giveUp: makeRetryGiveUp(giveUp),
-  };
   const due = { dueAtOf: ({ dueAt }: { dueAt: string }) => Date.parse(dueAt), now: clock.now };
   // Stopped together: while one drains, the others must not start records.
   scope.use(
@@ -106,9 +104,19 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
         handle: makeResultHandler(deliver),
         giveUp: makeResultGiveUp(giveUp),
       }),
-      kafka.consume({ ...retry, groupId: CONSUMER_GROUPS.webhookRequests, topics: [webhookRequested] }),
       kafka.consume({
-        ...retry,
+        groupId: CONSUMER_GROUPS.webhookRequests,
+        topics: [webhookRequested],
+        window,
+        // How far the bodies of this topic are stored: where a Redis that lost writes is read up from.
+        beforeCommit: makeSavePositions(store.redis),
+        handle: makeRequestedHandler(deliver),
+        giveUp: makeRetryGiveUp(giveUp),
+      }),
+      kafka.consume({
+        window,
+        handle: makeRetryHandler(deliver),
+        giveUp: makeRetryGiveUp(giveUp),
         due,
         groupId: CONSUMER_GROUPS.webhookRetries,
         topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),

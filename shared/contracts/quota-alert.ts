@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { DAY_MS } from './durations.ts';
-import type { WebhookRetry } from './webhook.ts';
+import type { NewWebhook } from './webhook.ts';
 
 /** Shares of a month's quota, in percent, at which an app gets an alert, lowest first. */
 const QUOTA_THRESHOLDS = [80, 100] as const;
@@ -43,7 +43,7 @@ export function alertEndsAt(month: string): number {
 }
 
 /** The alert as a delivery that waits for its first attempt. */
-export function deliveryOfAlert(alert: QuotaAlert, accountId: string, callbackUrl: string): WebhookRetry {
+export function deliveryOfAlert(alert: QuotaAlert, accountId: string, callbackUrl: string): NewWebhook {
   return {
     requestId: quotaAlertId(alert),
     clientId: alert.clientId,

@@ -21,8 +21,6 @@ export type Topic<M> = TopicSpec & {
   /** Value of the `rolecall-schema` header. Consumers accept this version and the one before. */
   readonly schemaVersion: number;
   readonly schema: z.ZodType<M>;
-  /** The value of a record, where it has more than the message: members that the previous version still reads. */
-  readonly encode?: (message: M) => unknown;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
   /** Where the partition is not that of the key's hash. */
@@ -42,7 +40,6 @@ type TopicOptions<M> = {
   /** Default 1. */
   readonly schemaVersion?: number;
   readonly schema: z.ZodType<M>;
-  readonly encode?: (message: M) => unknown;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
   readonly partitionOf?: (message: M) => number;
@@ -64,7 +61,6 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     name: options.name,
     schema: options.schema,
     keyOf: options.keyOf,
-    ...(options.encode ? { encode: options.encode } : {}),
     ...(options.urgent ? { urgent: options.urgent } : {}),
     ...(options.partitionOf ? { partitionOf: options.partitionOf } : {}),
     schemaVersion: options.schemaVersion ?? 1,

@@ -11,6 +11,8 @@ export const Usage = z.object({
   /** The calendar month (UTC) of `asOf`, and its counter then: the start value when the counters are rebuilt. */
   month: z.string(),
   monthTotal: z.number().int().nonnegative(),
+  /** How many checks of the month were refunded for their results by then: the counter does not contain them. */
+  monthRefunds: z.number().int().nonnegative(),
   /** The counters of the hour's whole day until `asOf`, by the names of `day-figures.ts`. */
   day: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** Redis's clock at the moment the figures were read. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOUR_MS } from './durations.ts';
 import { defineTopic } from './topic.ts';
 
 /**
@@ -8,67 +9,50 @@ import { defineTopic } from './topic.ts';
 export const RETRY_TIERS = ['5s', '5m', '30m', '2h', '5h', '10h'] as const;
 export type RetryTier = (typeof RETRY_TIERS)[number];
 
-/*
- * Schema version 2 of these topics renames two members: `chain` is `resendCount`, `asideCount` is `deferralCount`.
- * While processes of both versions run, each reads records of the other. Version 1 reads a missing `chain` as 0, and
- * would drop a resend as superseded. So version 2 writes both names and reads either.
- *
- * Deprecated: `chain` and `asideCount`. Schema version 3 neither writes nor reads them. It may be released 30 days
- * after the last process of version 1 has stopped: the attempt log and the dead-letter topics keep records that long.
+/** A delivery is given up this long after its first attempt or deferral. */
+export const DELIVERY_MS_MAX = 40 * HOUR_MS;
+
+/**
+ * A delivery that waits for its next attempt. It holds all that an attempt needs except the signing secret and the body,
+ * which is stored under the request id.
  */
-const SCHEMA_VERSION = 2;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Gives the members of a version 1 record the names of version 2. */
-const acceptVersion1 = (value: unknown): unknown =>
-  isObject(value) ? { resendCount: value['chain'], deferralCount: value['asideCount'], ...value } : value;
-
-const encodeRetry = (message: WebhookRetry) => ({
-  ...message,
-  chain: message.resendCount,
-  asideCount: message.deferralCount,
-});
-
-const encodeAttempted = (message: WebhookAttempted) => ({ ...message, chain: message.resendCount });
-
-const WebhookRetryVersion2 = z.object({
+export const WebhookRetry = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
   /** The account that owns the client app: what is shared, is shared by account first. */
   accountId: z.string(),
   callbackUrl: z.string(),
-  /** The stored result; every attempt sends these bytes. */
-  resultJson: z.string(),
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
   /** Attempts made since the last resend. A deferral is not an attempt. */
   attemptCount: z.number().int().nonnegative(),
-  /** Deferrals since the last attempt: the first one goes to the shortest tier, later ones may go to the next. */
-  deferralCount: z.number().int().nonnegative().default(0),
+  /** Deferrals since the last attempt: each may wait in a longer tier than the one before. */
+  deferralCount: z.number().int().nonnegative(),
   /** When the delivery was first attempted or deferred: the give-up bound counts from there. */
   firstAttemptAt: z.iso.datetime().optional(),
   /** Redis's clock. */
   dueAt: z.iso.datetime(),
   /** 0 for the first delivery; each resend raises it, and supersedes the records of lower counts. */
-  resendCount: z.number().int().nonnegative().default(0),
+  resendCount: z.number().int().nonnegative(),
 });
-
-/** A delivery that waits for its next attempt. It holds all that an attempt needs except the signing secret. */
-export const WebhookRetry = z.preprocess(acceptVersion1, WebhookRetryVersion2);
 export type WebhookRetry = z.infer<typeof WebhookRetry>;
+
+/** The first record of a delivery that is not a check's, which brings the body, or that of a resend, which does not. */
+export const WebhookRequested = WebhookRetry.extend({
+  /** Stored under the request id before the first attempt; every attempt sends these bytes. */
+  resultJson: z.string().optional(),
+});
+export type WebhookRequested = z.infer<typeof WebhookRequested>;
+/** The record that begins a delivery. */
+export type NewWebhook = WebhookRequested & { readonly resultJson: string };
 
 const retryTopic = (tier: RetryTier) =>
   defineTopic({
     name: `webhook.retry.${tier}.v1`,
-    schemaVersion: SCHEMA_VERSION,
     schema: WebhookRetry,
-    encode: encodeRetry,
     keyOf: (message) => message.requestId,
     partitionCount: 12,
     retentionDays: 7,
-    messageMibMax: 4,
   });
 
 export const webhookRetry = {
@@ -80,12 +64,10 @@ export const webhookRetry = {
   '10h': retryTopic('10h'),
 } as const satisfies Record<RetryTier, ReturnType<typeof retryTopic>>;
 
-/** Requests of operators and developers to send a webhook again. */
+/** The webhooks of batches, watches, quota alerts and test events, and requests to send any webhook again. */
 export const webhookRequested = defineTopic({
   name: 'webhook.requested.v1',
-  schemaVersion: SCHEMA_VERSION,
-  schema: WebhookRetry,
-  encode: encodeRetry,
+  schema: WebhookRequested,
   keyOf: (message) => message.requestId,
   partitionCount: 12,
   retentionDays: 7,
@@ -112,13 +94,14 @@ export type AttemptClass = z.infer<typeof AttemptClass>;
 export const WebhookState = z.enum(['pending', 'delivered', 'exhausted', 'stopped']);
 export type WebhookState = z.infer<typeof WebhookState>;
 
-const WebhookAttemptedVersion2 = z.object({
+/** Dispatcher → log of attempts, for the portal and the operator. */
+export const WebhookAttempted = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
   /** The account that owns the client app: what is shared, is shared by account first. */
   accountId: z.string(),
   /** The `resendCount` of the delivery that the attempt belongs to. */
-  resendCount: z.number().int().nonnegative().default(0),
+  resendCount: z.number().int().nonnegative(),
   /** From 1, counted again after each resend; absent if the delivery was given up without an attempt. */
   attempt: z.number().int().positive().optional(),
   at: z.iso.datetime(),
@@ -133,16 +116,11 @@ const WebhookAttemptedVersion2 = z.object({
   callbackUrl: z.string(),
   retainUntil: z.iso.datetime(),
 });
-
-/** Dispatcher → log of attempts, for the portal and the operator. */
-export const WebhookAttempted = z.preprocess(acceptVersion1, WebhookAttemptedVersion2);
 export type WebhookAttempted = z.infer<typeof WebhookAttempted>;
 
 export const webhookAttempted = defineTopic({
   name: 'webhook.attempted.v1',
-  schemaVersion: SCHEMA_VERSION,
   schema: WebhookAttempted,
-  encode: encodeAttempted,
   keyOf: (message) => message.requestId,
   partitionCount: 12,
   retentionDays: 30,

@@ -131,7 +131,7 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
       : topic.schema.safeParse(message);
     if (!parsed.success)
       throw new ServiceError('message-unreadable', `a message does not match ${topic.name}`);
-    const value = JSON.stringify(topic.encode ? topic.encode(parsed.data) : parsed.data);
+    const value = JSON.stringify(parsed.data);
     if (Buffer.byteLength(value) > topic.messageBytesMax)
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
     const key = topic.keyOf(message);

@@ -9,6 +9,22 @@ import { GENERATION_KEY, ORDINARY_ACCESS } from './view.ts';
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC, `2026-11`). */
 export const monthCounterKey = (clientId: string, month: string): string => `quota:{${clientId}}:${month}`;
 
+/** How many checks of the month their results have refunded: a rebuild works the counter out from both. */
+export const refundsKey = (monthCounter: string): string => `${monthCounter}:refunds`;
+
+/** `refundMonth(counter, count)` refunds checks to a month's counter, at most what was charged; nothing if `counter` is ''. */
+export const LUA_REFUND_MONTH = `
+local function refundMonth(counter, count)
+  if counter == '' then return end
+  count = math.min(count, tonumber(redis.call('GET', counter) or '0'))
+  if count <= 0 then return end
+  redis.call('DECRBY', counter, count)
+  redis.call('INCRBY', counter .. ':refunds', count)
+  local keptMs = redis.call('PTTL', counter)
+  if keptMs > 0 then redis.call('PEXPIRE', counter .. ':refunds', keptMs) end
+end
+`;
+
 /** The used part of an app's quota in a month. */
 export const readMonthUsed = (redis: Redis, clientId: string, month: string): Promise<number> =>
   inStore(async () => Number((await redis.get(monthCounterKey(clientId, month))) ?? 0));

@@ -1,4 +1,5 @@
 import { DAY_MS } from '#shared/contracts/durations.ts';
+import { LUA_REFUND_MONTH } from './admit.ts';
 import { LUA_LIST_BATCH } from './batch-list.ts';
 import { LUA_COUNT_DAY } from './usage-days.ts';
 import { REQUIRE_VIEW } from './view.ts';
@@ -148,7 +149,7 @@ return #due
  *
  * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether all parts are stored.
  */
-export const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}
+export const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}
 local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[12], tonumber(ARGV[14]), ARGV[15]
 registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
 local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[16]) == 0
@@ -182,8 +183,7 @@ if done > charged then
   redis.call('INCRBY', KEYS[10], done - charged)
   redis.call('HSET', KEYS[2], 'charged', done)
 end
-local refund = math.min(tonumber(ARGV[17]), tonumber(redis.call('GET', KEYS[10]) or '0'))
-if refund > 0 then redis.call('DECRBY', KEYS[10], refund) end
+refundMonth(KEYS[10], tonumber(ARGV[17]))
 countDay(KEYS[11], KEYS[12], ARGV[18])
 return { 1, complete and 1 or 0 }
 `;

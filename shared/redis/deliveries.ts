@@ -1,20 +1,26 @@
 import type { WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
-import { CLAIM, FAILED_MAX, RECORD, RELEASE_CLAIM, SAVE_AND_CLAIM } from './delivery-scripts.ts';
+import {
+  CLAIM,
+  DELIVERY_KEPT_MS,
+  deliveryKey,
+  FAILED_MAX,
+  keepBodyUntil,
+  RECORD,
+  RELEASE_CLAIM,
+  SAVE_AND_CLAIM,
+} from './delivery-scripts.ts';
 import { attemptLineOf, type DeliveryView, parseDelivery } from './delivery-view.ts';
-import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
+import { resultKey, type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from './view.ts';
 
-const deliveryKey = (requestId: string) => `webhook:${requestId}`;
 const listKey = (clientId: string) => `webhooks:${clientId}`;
 const failedKey = (clientId: string) => `webhooks-failed:${clientId}`;
 const UNDELIVERED_KEY = 'webhooks-undelivered';
 
-/** A delivery is kept until its result expires, and at least this long after its last change. */
-const KEEP_MS = 72 * HOUR_MS;
 /** Longer than a delivery can take: its record has left Kafka. */
 const UNDELIVERED_AGE_MS_MAX = 8 * DAY_MS;
 /** Most deliveries read for one page. */
@@ -46,8 +52,17 @@ export type Deliveries = {
   /**
    * Claims the current step of `delivery` for the Kafka record at `position` (`topic/partition/offset`).
    * The same record may claim again; a second record at the same step gets `taken`, unless it was deferred more often.
+   *
+   * A stored body is kept until its delivery has ended, however short its retention.
+   *
+   * @param body stored with the claim, unless one is stored
    */
-  readonly claim: (delivery: WebhookRetry, position: string, redisNowMs: number) => Promise<ClaimOutcome>;
+  readonly claim: (
+    delivery: WebhookRetry,
+    position: string,
+    redisNowMs: number,
+    body?: string,
+  ) => Promise<ClaimOutcome>;
   /**
    * Saves a result unless one is stored, and claims its delivery, in one step. Returns the stored bytes, which are the
    * ones to deliver. The result is saved whatever the outcome of the claim.
@@ -59,7 +74,12 @@ export type Deliveries = {
     redisNowMs: number,
   ) => Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }>;
   /** Releases a claim, before the record that claims the step next is published. */
-  readonly releaseClaim: (delivery: WebhookRetry, position: string, nextAttemptAt: string) => Promise<void>;
+  readonly releaseClaim: (
+    delivery: WebhookRetry,
+    position: string,
+    nextAttemptAt: string,
+    redisNowMs: number,
+  ) => Promise<void>;
   /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
   readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
   readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
@@ -114,18 +134,21 @@ export function makeDeliveries(redis: Redis): Deliveries {
   };
 
   return {
-    claim: (delivery, position, redisNowMs) =>
-      claim(keysOf(delivery), claimArguments(delivery, position, redisNowMs)),
+    claim: (delivery, position, redisNowMs, body = '') =>
+      claim(keysOf(delivery), [...claimArguments(delivery, position, redisNowMs, body), body]),
     async saveAndClaim(delivery, saving, position, redisNowMs) {
       const [outcome, stored] = await saveAndClaim(
-        [...keysOf(delivery), ...savingKeysOf(saving)],
+        // The first key of a saving is the last one of a claim.
+        [...keysOf(delivery), ...savingKeysOf(saving).slice(1)],
         [...claimArguments(delivery, position, redisNowMs), ...savingArgumentsOf(saving)],
       );
       return { outcome, resultJson: stored ?? saving.resultJson };
     },
-    async releaseClaim({ requestId, resendCount, attemptCount }, position, nextAttemptAt) {
-      const keys = [GENERATION_KEY, deliveryKey(requestId)];
-      await releaseClaim(keys, [ORDINARY_ACCESS, resendCount, attemptCount, position, nextAttemptAt]);
+    async releaseClaim(delivery, position, nextAttemptAt, redisNowMs) {
+      const { requestId, resendCount, attemptCount } = delivery;
+      const keys = [GENERATION_KEY, deliveryKey(requestId), resultKey(requestId)];
+      const step = [resendCount, attemptCount, position, nextAttemptAt];
+      await releaseClaim(keys, [ORDINARY_ACCESS, ...step, keepBodyUntil(delivery, redisNowMs) ?? '']);
     },
     async record(attempted, access = ORDINARY_ACCESS) {
       await record(keysOf(attempted), recordArguments(attempted, access));
@@ -178,20 +201,22 @@ export function makeDeliveries(redis: Redis): Deliveries {
   };
 }
 
-/** As the scripts expect them: marker, delivery, list, failed, undelivered. */
+/** As the scripts expect them: marker, delivery, list, failed, undelivered, the stored body. */
 const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clientId'>) => [
   GENERATION_KEY,
   deliveryKey(requestId),
   listKey(clientId),
   failedKey(clientId),
   UNDELIVERED_KEY,
+  resultKey(requestId),
 ];
 
 /** The members with at least a score, out of alternating members and scores. */
 const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
   flat.filter((_, i) => i % 2 === 0 && Number(flat[i + 1]) >= sinceMs);
 
-const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number) => [
+/** @param body a new body is stored also if its retention is long enough */
+const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number, body = '') => [
   ORDINARY_ACCESS,
   delivery.requestId,
   delivery.resendCount,
@@ -203,12 +228,16 @@ const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: nu
   delivery.retainUntil,
   Date.parse(delivery.acceptedAt),
   redisNowMs,
-  Math.max(Date.parse(delivery.retainUntil), redisNowMs + KEEP_MS),
+  Math.max(Date.parse(delivery.retainUntil), redisNowMs + DELIVERY_KEPT_MS),
   delivery.deferralCount,
+  keepBodyUntil(delivery, redisNowMs) ?? (body === '' ? '' : Date.parse(delivery.retainUntil)),
 ];
 
 function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
   const atMs = Date.parse(attempted.at);
+  const keptUntil = keepBodyUntil(attempted, atMs);
+  const bodyEndsAt =
+    attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil);
   return [
     access,
     attempted.requestId,
@@ -223,12 +252,13 @@ function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
     attempted.retainUntil,
     atMs,
     deliveryEndsAt(attempted),
+    bodyEndsAt ?? '',
   ];
 }
 
 /** Until when a delivery is shown, epoch ms: as long as its result, and at least 72 h, so that it can be resent. */
 export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
-  Math.max(Date.parse(retainUntil), Date.parse(at) + KEEP_MS);
+  Math.max(Date.parse(retainUntil), Date.parse(at) + DELIVERY_KEPT_MS);
 
 async function requireView(redis: Redis): Promise<void> {
   if ((await redis.exists(GENERATION_KEY)) === 0)

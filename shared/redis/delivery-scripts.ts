@@ -1,3 +1,5 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { DELIVERY_MS_MAX, type WebhookRetry } from '#shared/contracts/webhook.ts';
 import { LUA_SAVE_IF_ABSENT } from './results.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
@@ -23,6 +25,22 @@ import { REQUIRE_VIEW } from './view.ts';
  * other is dropped.
  */
 
+export const deliveryKey = (requestId: string): string => `webhook:${requestId}`;
+
+/** A delivery is kept until its result expires, and at least this long after its last change. */
+export const DELIVERY_KEPT_MS = 72 * HOUR_MS;
+/** From each claim, deferral and failed attempt on, a body is kept that long: its delivery has ended by then. */
+const BODY_KEPT_MS = DELIVERY_MS_MAX + HOUR_MS;
+
+/** Until when a body must be kept for a delivery that is open, epoch ms; undefined if its retention is longer. */
+export function keepBodyUntil(
+  { retainUntil }: Pick<WebhookRetry, 'retainUntil'>,
+  nowMs: number,
+): number | undefined {
+  const endsAtMs = nowMs + BODY_KEPT_MS;
+  return Date.parse(retainUntil) < endsAtMs ? endsAtMs : undefined;
+}
+
 /** Most deliveries listed per client app; older ones are still shown by their id. */
 export const LISTED_MAX = 10_000;
 /** Most failed deliveries kept per client app for "send all failed again". */
@@ -41,7 +59,19 @@ const addToList = (key: number, score: string, expireAt: string, countMax: numbe
   else redis.call('PEXPIREAT', KEYS[${key}], ${expireAt}, 'GT') end
   if listed % 64 == 1 then redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1}) end`;
 
-const LUA_CLAIM = `
+/**
+ * `keepBody(key, body, keepUntil)` keeps a stored body until then, unless it is kept longer; stores `body` if it is not ''
+ * and none is stored. Nothing where `keepUntil` is '': the retention of the body is long enough.
+ */
+export const LUA_KEEP_BODY = `
+local function keepBody(key, body, keepUntil)
+  if keepUntil == '' then return end
+  if body ~= '' then redis.call('SET', key, body, 'NX', 'PXAT', keepUntil) end
+  redis.call('PEXPIREAT', key, keepUntil, 'GT')
+end
+`;
+
+const LUA_CLAIM = `${LUA_KEEP_BODY}
 local function claim(KEYS, ARGV)
 local requestId, resendCount, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state', 'deferrals')
@@ -64,35 +94,38 @@ if found[1] then
   if found[4] ~= 'pending' then redis.call('ZREM', KEYS[4], requestId) end
 else ${addToList(3, 'ARGV[11]', 'ARGV[12]', LISTED_MAX)} end
 redis.call('ZADD', KEYS[5], 'NX', ARGV[10], requestId)
+keepBody(KEYS[6], ARGV[15], ARGV[14])
 return 'claimed'
 end
 `;
 
-/** KEYS: marker, delivery, list, failed, undelivered. */
+/** KEYS: marker, delivery, list, failed, undelivered, the stored body. */
 export const CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}
 return claim(KEYS, ARGV)
 `;
 
-/** KEYS: those of a claim, then of saving: the result, its waiters, the day, the month, the app's log, the hour. */
+/** KEYS: those of a claim, whose last is the result; then of saving: its waiters, the day, the month, the app's log, the hour. */
 export const SAVE_AND_CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
 local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11],
-  ARGV[14], ARGV[15], ARGV[16], ARGV[17], ARGV[18])
+  ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19])
 return { claim(KEYS, ARGV), stored }
 `;
 
-/** KEYS: marker, delivery. */
-export const RELEASE_CLAIM = `${REQUIRE_VIEW}
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place')
+/** KEYS: marker, delivery, the stored body. ARGV: access, resend count, step, place, next attempt, keep the body until. */
+export const RELEASE_CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state')
+if found[4] == 'pending' then keepBody(KEYS[3], '', ARGV[6]) end
 if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
 return 1
 `;
 
 /**
- * KEYS: marker, delivery, list, failed, undelivered. An empty step is a delivery given up without an attempt.
+ * KEYS: marker, delivery, list, failed, undelivered, the stored body. An empty step is a delivery given up without an attempt.
+ * A body that was kept beyond its retention ends with its delivery.
  * A line that is already stored is not added again, so a rebuild may read a record twice.
  */
-export const RECORD = `${REQUIRE_VIEW}
+export const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local requestId, resendCount, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local line, body, nextAttemptAt = ARGV[6], ARGV[7], ARGV[8]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state', 'place')
@@ -115,8 +148,13 @@ if advances then
   set('chain', resendCount) set('step', step or foundStep or 0) set('place', '') set('state', state)
   if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
   elseif foundStep ~= 0 then redis.call('HDEL', KEYS[2], 'nextAttemptAt') end
-  if state == 'pending' then redis.call('ZADD', KEYS[5], 'NX', ARGV[12], requestId)
-  else redis.call('ZREM', KEYS[5], requestId) end
+  if state == 'pending' then
+    redis.call('ZADD', KEYS[5], 'NX', ARGV[12], requestId)
+    keepBody(KEYS[6], '', ARGV[14])
+  else
+    redis.call('ZREM', KEYS[5], requestId)
+    if ARGV[14] ~= '' then redis.call('PEXPIREAT', KEYS[6], ARGV[14]) end
+  end
   if state == 'exhausted' or state == 'stopped' then ${addToList(4, 'ARGV[12]', 'ARGV[13]', FAILED_MAX)}
   elseif not foundCount or resendCount ~= foundCount then redis.call('ZREM', KEYS[4], requestId) end
 end

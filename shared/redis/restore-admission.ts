@@ -1,5 +1,5 @@
 import { DAY_MS } from '../contracts/durations.ts';
-import { claimKey, monthCounterKey } from './admit.ts';
+import { claimKey, monthCounterKey, refundsKey } from './admit.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { type AppHour, usageKey } from './usage.ts';
@@ -32,12 +32,14 @@ return 1
 `;
 
 /**
- * KEYS: marker, the month's counter. A counter is never lowered: in a rolling upgrade gateways of the older version charge
- * while the views are rebuilt, and their charges are later than those that were read from the topics.
+ * KEYS: marker, the month's counter, its refunds. ARGV: access, counter, when both end, refunds. A counter is never lowered:
+ * in a rolling upgrade gateways of the older version charge while the views are rebuilt, and their charges are later than
+ * those that were read from the topics.
  */
 const RESTORE_COUNTER = `${REQUIRE_VIEW}
 local charged = math.max(tonumber(ARGV[2]), tonumber(redis.call('GET', KEYS[2]) or '0'))
 redis.call('SET', KEYS[2], string.format('%.0f', charged), 'PXAT', ARGV[3])
+redis.call('SET', KEYS[3], ARGV[4], 'PXAT', ARGV[3])
 return 1
 `;
 
@@ -82,6 +84,14 @@ export type LostCharges = AppHour & {
   readonly last: AdmittedAt;
 };
 
+/** The counter of a month, and how many refunds it is without. */
+export type MonthCharges = {
+  readonly clientId: string;
+  readonly month: string;
+  readonly count: number;
+  readonly refunds: number;
+};
+
 /** Restores the counters and claims of admission, for a rebuild. */
 export type RestoreAdmission = {
   /** Nothing is done for a claim that would have expired by `nowMs`. */
@@ -91,7 +101,7 @@ export type RestoreAdmission = {
   /** Adds charges behind `before`, once. */
   readonly addCharges: (charges: LostCharges, access: ViewAccess) => Promise<void>;
   /** Raises the month's counter to `count`; a higher one stays. */
-  readonly counter: (clientId: string, month: string, count: number, access: ViewAccess) => Promise<void>;
+  readonly counter: (charges: MonthCharges, access: ViewAccess) => Promise<void>;
 };
 
 export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
@@ -118,9 +128,10 @@ export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
       const lasts = [before ? textOf(before) : '', textOf(last)];
       await addCharges(keys, [access, ...lasts, count, hour, counterEndsAt(month), clientId]);
     },
-    async counter(clientId, month, count, access) {
-      const endsAtMs = counterEndsAt(month);
-      await restoreCounter([GENERATION_KEY, monthCounterKey(clientId, month)], [access, count, endsAtMs]);
+    async counter({ clientId, month, count, refunds }, access) {
+      const counter = monthCounterKey(clientId, month);
+      const keys = [GENERATION_KEY, counter, refundsKey(counter)];
+      await restoreCounter(keys, [access, count, counterEndsAt(month), refunds]);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { lineOfCheck } from '#shared/contracts/check-log.ts';
 import { type CountedCheck, countCheck } from '#shared/contracts/day-figures.ts';
 import { DAY_MS } from '../contracts/durations.ts';
-import { monthCounterKey } from './admit.ts';
+import { LUA_REFUND_MONTH, monthCounterKey } from './admit.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 import { inStore, type Redis } from './connect.ts';
@@ -11,7 +11,8 @@ import { makeScript } from './script.ts';
 import { dayOfDate, hourOf, LUA_COUNT_DAY, textOfFigures, usageDayKey, usageHourKey } from './usage-days.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
-const keyOf = (requestId: string): string => `result:${requestId}`;
+/** The stored result of a check, or the body of another webhook. */
+export const resultKey = (requestId: string): string => `result:${requestId}`;
 
 /** The reply channels of the gateways that wait for a result or a batch. */
 export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
@@ -27,7 +28,7 @@ const SAVED_KEPT_MS = DAY_MS;
  * is added to the client app's log unless it is ''; where it ends in a question mark, the time from the acceptance until now
  * stands instead. All of this happens once, also for a result that is saved after its end and leaves no key.
  */
-export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}
+export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}
 local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey, hourKey,
   resultJson, retainUntil, figures, logLine, acceptedAtMs)
   local stored = redis.call('GET', resultKey)
@@ -36,7 +37,7 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, l
   local time = redis.call('TIME')
   if tonumber(retainUntil) - time[1] * 1000 < ${ENDS_SOON_MS}
     and not redis.call('SET', 'saved:' .. requestId, '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return false end
-  if monthKey ~= '' and tonumber(redis.call('GET', monthKey) or '0') > 0 then redis.call('DECR', monthKey) end
+  refundMonth(monthKey, 1)
   countDay(dayKey, hourKey, figures)
   if logLine ~= '' then
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -65,7 +66,7 @@ export const savingKeysOf = ({
   refund,
   counted,
 }: SaveResult): [string, string, string, string, string, string] => [
-  keyOf(requestId),
+  resultKey(requestId),
   wantedKey(requestId),
   counted ? usageDayKey(counted.clientId, dayOfDate(counted.date)) : '',
   refund ? monthCounterKey(refund.clientId, refund.month) : '',
@@ -134,7 +135,7 @@ export function makeResults(redis: Redis): Results {
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
     for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {
-      const keys = requestIds.slice(i, i + READ_MANY_MAX).map(keyOf);
+      const keys = requestIds.slice(i, i + READ_MANY_MAX).map(resultKey);
       const values = await readKeys([GENERATION_KEY, ...keys], [ORDINARY_ACCESS]);
       found.push(...values.map((value) => value ?? undefined));
     }

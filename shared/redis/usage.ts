@@ -1,6 +1,6 @@
 import type { Usage } from '#shared/contracts/usage.ts';
 import { HOUR_MS } from '../contracts/durations.ts';
-import { logKey, monthCounterKey } from './admit.ts';
+import { logKey, monthCounterKey, refundsKey } from './admit.ts';
 import { END_INSTANT_LUA } from './admit-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
@@ -19,14 +19,14 @@ export const usageKey = (clientId: string, hour: number): string => `usage:{${cl
 const publishLockKey = 'usage:publish-lock';
 
 /**
- * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks. The instant
+ * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks, the month's refunds. The instant
  * separates the checks that are counted from later ones. Nothing is read while the views are incomplete, because a counter
  * that is not rebuilt yet would count as 0.
  */
 const READ = `${REQUIRE_VIEW}${END_INSTANT_LUA}
 local figures = redis.call('HMGET', KEYS[2], 'accepted', 'refused')
 return {endInstant(KEYS[5]), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[3]) or '0',
-  redis.call('HGETALL', KEYS[4])}
+  redis.call('HGETALL', KEYS[4]), redis.call('GET', KEYS[6]) or '0'}
 `;
 
 /** KEYS: marker, usage of the hour. ARGV: access, client app, accepted, refused, the hour. */
@@ -59,15 +59,16 @@ export type UsageFigures = {
  * for (const appHour of await figures.listRecent(clock.now())) await publish(await figures.read(appHour));
  */
 export function makeUsageFigures(redis: Redis): UsageFigures {
-  const read = makeScript<[number, string, string, string, string[]]>(redis, READ);
+  const read = makeScript<[number, string, string, string, string[], string]>(redis, READ);
   const restore = makeScript<number>(redis, RESTORE);
   const readOne = async ({ clientId, hour }: AppHour): Promise<Usage> => {
     const startsAt = new Date(hour * HOUR_MS).toISOString();
     const month = startsAt.slice(0, 7);
     const counter = monthCounterKey(clientId, month);
     const day = usageDayKey(clientId, dayOf(hour * HOUR_MS));
-    const [asOf, accepted, refused, monthTotal, figures] = await read(
-      [GENERATION_KEY, usageKey(clientId, hour), counter, day, logKey(clientId, 'per-second')],
+    const log = logKey(clientId, 'per-second');
+    const [asOf, accepted, refused, monthTotal, figures, monthRefunds] = await read(
+      [GENERATION_KEY, usageKey(clientId, hour), counter, day, log, refundsKey(counter)],
       [ORDINARY_ACCESS],
     );
     return {
@@ -77,6 +78,7 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
       refused: Number(refused),
       month,
       monthTotal: Number(monthTotal),
+      monthRefunds: Number(monthRefunds),
       day: figuresFrom(figures),
       asOf: new Date(asOf).toISOString(),
     };

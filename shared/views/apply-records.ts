@@ -14,14 +14,14 @@ const APPLY_BYTES_MAX = 4 * 1024 * 1024;
 export async function applyRecords<M>(
   topic: Topic<M>,
   records: readonly TopicRecord[],
-  apply: (message: M, publishedAtMs: number) => Promise<unknown>,
+  apply: (message: M) => Promise<unknown>,
   log: Logger,
 ): Promise<void> {
   for (let next = 0; next < records.length; ) {
     const end = endOfBatch(records, next);
-    const batch = records.slice(next, end).map(async ({ value, offset, timestamp }) => {
+    const batch = records.slice(next, end).map(async ({ value, offset }) => {
       try {
-        await apply(parseMessage(topic, value), Number(timestamp));
+        await apply(parseMessage(topic, value));
       } catch (error) {
         if (isRetriable(error)) throw error;
         log.warn({ topic: topic.name, offset }, 'record skipped in a rebuild');

@@ -27,6 +27,7 @@ const aTotal = (hour: string, refused: number, asOfMinute: number, day: Usage['d
   refused,
   month: hour.slice(0, 7),
   monthTotal: 0,
+  monthRefunds: 0,
   asOf: `${hour}:${asOfMinute}:00.000Z`,
   ...(day && { day }),
 });

@@ -14,6 +14,7 @@ import { makeUsageDays } from '#shared/redis/usage-days.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
+import { makeWebhookBodies } from '#shared/redis/webhook-bodies.ts';
 
 /** Every view in a Redis: for a rebuild, and for an operator's look-ups. */
 export const openViews = (redis: Redis) => ({
@@ -28,6 +29,7 @@ export const openViews = (redis: Redis) => ({
   batches: makeBatches(redis),
   batchList: makeBatchList(redis),
   deliveries: makeDeliveries(redis),
+  webhookBodies: makeWebhookBodies(redis),
   admission: makeRestoreAdmission(redis),
   usageFigures: makeUsageFigures(redis),
   usageDays: makeUsageDays(redis),

@@ -13,12 +13,12 @@ import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage.ts';
 import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watch.ts';
-import { isWatchEventId } from '#shared/contracts/watch-event.ts';
 import { webhookAttempted, webhookRequested } from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { Batches } from '#shared/redis/batches.ts';
+import type { CheckLog } from '#shared/redis/check-log.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import { type Deliveries, deliveryEndsAt } from '#shared/redis/deliveries.ts';
 import { positionName } from '#shared/redis/positions.ts';
@@ -30,10 +30,12 @@ import { DAY_KEPT_MS, dayOfDate, hourOf, type UsageDays } from '#shared/redis/us
 import type { Positions, ViewState } from '#shared/redis/view.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
+import type { WebhookBodies } from '#shared/redis/webhook-bodies.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { applyRecords } from './apply-records.ts';
 import { ChargeCount } from './count-charges.ts';
 import { DayCount } from './count-days.ts';
+import { restoreBody, restoreBodyOfCheck } from './restore-bodies.ts';
 import { underRebuildLock } from './under-lock.ts';
 
 export type Rebuild = {
@@ -46,7 +48,9 @@ export type Rebuild = {
   readonly watchMembers: Pick<WatchMembers, 'project'>;
   readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly batches: Pick<Batches, 'register' | 'savePart'>;
+  readonly checkLog: Pick<CheckLog, 'restore'>;
   readonly deliveries: Pick<Deliveries, 'record'>;
+  readonly webhookBodies: Pick<WebhookBodies, 'restore' | 'restoreOpen'>;
   readonly admission: RestoreAdmission;
   readonly usageFigures: Pick<UsageFigures, 'restore'>;
   readonly usageDays: Pick<UsageDays, 'restore' | 'restoreHour'>;
@@ -122,7 +126,7 @@ async function applyAll(
     for (const [partition, end] of ends) positions.set(positionName(topic.name, partition), end);
   };
   await applyApps(rebuild, token, follow, counts);
-  const tally = { charges: new ChargeCount(), days: new DayCount(rebuild.now()) };
+  const tally = { charges: new ChargeCount(rebuild.now()), days: new DayCount(rebuild.now()) };
   await applyAdmissions(rebuild, token, follow, counts, tally);
   await applyOutcomes(rebuild, token, follow, counts, tally);
   await applyTally(rebuild, token, counts, tally);
@@ -138,8 +142,8 @@ async function applyTally(
   counts: Counts,
   { charges, days }: Tally,
 ): Promise<void> {
-  for (const { clientId, month, count } of charges.charges()) {
-    await rebuild.admission.counter(clientId, month, count, token);
+  for (const month of charges.charges()) {
+    await rebuild.admission.counter(month, token);
     counts.counters++;
   }
   const oldest = dayOfDate(new Date(rebuild.now() - DAY_KEPT_MS).toISOString().slice(0, 10));
@@ -153,10 +157,7 @@ async function applyTally(
     await rebuild.usageDays.restoreHour(clientId, hourOf(Date.parse(`${hour}:00:00Z`)), figures, token);
 }
 
-type Follow = <M>(
-  topic: Topic<M>,
-  apply: (message: M, publishedAtMs: number) => Promise<unknown>,
-) => Promise<void>;
+type Follow = <M>(topic: Topic<M>, apply: (message: M) => Promise<unknown>) => Promise<void>;
 
 async function applyApps(
   { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: Rebuild,
@@ -247,39 +248,40 @@ export function claimOf(message: CheckRequested | BatchPartRequested): RestoredC
 
 const hourOfUsage = ({ hour }: Usage): number => hourOf(Date.parse(`${hour}:00:00Z`));
 
+/** Deliveries before bodies: they tell which bodies are kept beyond their retention. */
 async function applyOutcomes(
-  { results, batches, deliveries, now }: Rebuild,
+  rebuild: Rebuild,
   token: string,
   follow: Follow,
   counts: Counts,
   { charges, days }: Tally,
 ): Promise<void> {
-  await follow(checkCompleted, async (message, publishedAtMs) => {
-    charges.addResult(message, publishedAtMs);
-    days.addResult(message);
-    if (Date.parse(message.retainUntil) <= now()) return;
-    // Counters and days are worked out by the tally: a refund or a count here would be a second one.
-    const { refund: _, counted: __, ...saving } = savingOf(message);
-    await results.saveIfAbsent({ ...saving, access: token });
-    counts.results++;
-  });
-  // The bodies of watches' events: where the portal shows them and a resend finds them.
-  await follow(webhookRequested, async ({ requestId, resultJson, retainUntil }) => {
-    const retainUntilMs = Date.parse(retainUntil);
-    if (!isWatchEventId(requestId) || retainUntilMs <= now()) return;
-    await results.saveIfAbsent({ requestId, resultJson, retainUntil: retainUntilMs, access: token });
-    counts.results++;
-  });
-  await follow(batchCompleted, async (part, publishedAtMs) => {
-    charges.addPartResult(part, publishedAtMs);
-    days.addPart(part);
-    if (Date.parse(part.retainUntil) <= now()) return;
-    await batches.savePart(part, { access: token, isTallied: false });
-    counts.parts++;
-  });
+  const { results, batches, checkLog, deliveries, now } = rebuild;
   await follow(webhookAttempted, async (message) => {
     if (deliveryEndsAt(message) <= now()) return;
     await deliveries.record(message, token);
     counts.attempts++;
+  });
+  await follow(checkCompleted, async (message) => {
+    charges.addResult(message);
+    days.addResult(message);
+    // Counters and days are worked out by the tally: a refund or a count here would be a second one.
+    const { refund: _, counted, ...saving } = savingOf(message);
+    const isKept = Date.parse(message.retainUntil) > now();
+    if (isKept) {
+      const logged = counted && { counted: { ...counted, figures: {} } };
+      await results.saveIfAbsent({ ...saving, ...logged, access: token });
+    } else if (counted) await checkLog.restore(counted, token);
+    if ((await restoreBodyOfCheck(rebuild, message, token)) || isKept) counts.results++;
+  });
+  await follow(webhookRequested, async (message) => {
+    if (await restoreBody(rebuild, message, token)) counts.results++;
+  });
+  await follow(batchCompleted, async (part) => {
+    charges.addPartResult(part);
+    days.addPart(part);
+    if (Date.parse(part.retainUntil) <= now()) return;
+    await batches.savePart(part, { access: token, isTallied: false });
+    counts.parts++;
   });
 }

@@ -6,7 +6,7 @@ import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { watch, watchMember } from '#shared/contracts/watch.ts';
-import { webhookAttempted } from '#shared/contracts/webhook.ts';
+import { webhookAttempted, webhookRequested } from '#shared/contracts/webhook.ts';
 import { positionName } from '#shared/redis/positions.ts';
 import { savingOf } from '#shared/redis/results.ts';
 import type { LastSeen, Positions } from '#shared/redis/view.ts';
@@ -14,6 +14,7 @@ import { HOUR_MS } from '../contracts/durations.ts';
 import { applyRecords } from './apply-records.ts';
 import { countLost, TailCount } from './count-lost.ts';
 import { claimOf, type Rebuild, rebuildViews, registerPart } from './rebuild-views.ts';
+import { restoreBody, restoreBodyOfCheck } from './restore-bodies.ts';
 import { underRebuildLock } from './under-lock.ts';
 
 /**
@@ -32,12 +33,13 @@ type TailCounts = Readonly<
  * Completes the views on a Redis that was restarted or replaced, and may lack the last writes that were
  * acknowledged: reads the topics from where that Redis is, and declares the views complete.
  *
- * Views that the result-store writes are read from the position that is stored with them; those that a gateway or a
- * dispatcher writes, from a margin before the views were last seen complete. Applying a record again changes nothing.
+ * Views that the result-store writes, and bodies that a dispatcher stores, are read from the position that is stored with
+ * them; other views that a gateway or a dispatcher writes, from a margin before the views were last seen complete. Applying a record again changes nothing.
  *
  * | view | read from | data that is in no topic |
  * | --- | --- | --- |
  * | results, parts of batches, refunds, figures of the day | `check.completed`, `batch.completed` | refusals of the lost second are missing in the figures |
+ * | bodies of batches, events of watches, quota alerts, test events | `webhook.requested` | |
  * | accounts, client apps, rule sets, audit trail | their topics | |
  * | deliveries | `webhook.attempted` | claims: an attempt may be made twice, with one id and the same bytes |
  * | the month's counters, the hour's accepted, claims of idempotency keys | the lanes, against the last millisecond that was counted | a refund for a check that was never published: it was answered 503 |
@@ -83,7 +85,7 @@ type Tail = {
   /** Reads from a margin before the views were last seen complete. */
   readonly fromLastSeen: <M>(topic: Topic<M>, apply: Apply<M>) => Promise<void>;
 };
-type Apply<M> = (message: M, publishedAtMs: number) => Promise<unknown>;
+type Apply<M> = (message: M) => Promise<unknown>;
 
 async function applyTails(
   rebuild: Rebuild,
@@ -113,7 +115,7 @@ async function applyTails(
       await read(topic, { sinceMs: (last.atMs ?? 0) - MARGIN_MS }, apply);
     },
   };
-  // Charges before results: a result that refunds its check finds it counted.
+  // Charges before results: a result that refunds its check finds it counted. Deliveries before bodies.
   await Promise.all([
     applyDocuments(rebuild, token, tail, counts),
     applyCharges(rebuild, token, tail, last.chargedUntilMs, counts),
@@ -121,7 +123,11 @@ async function applyTails(
   ]);
   await tail.fromPosition(checkCompleted, async (message) => {
     await rebuild.results.saveIfAbsent({ ...savingOf(message), access: token });
+    await restoreBodyOfCheck(rebuild, message, token);
     counts.results++;
+  });
+  await tail.fromPosition(webhookRequested, async (message) => {
+    if (await restoreBody(rebuild, message, token)) counts.results++;
   });
   await tail.fromPosition(batchCompleted, async (part) => {
     await rebuild.batches.savePart(part, { access: token });

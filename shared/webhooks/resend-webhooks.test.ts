@@ -1,66 +1,46 @@
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { WebhookRequested } from '#shared/contracts/webhook.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import { makeResendWebhooks } from './resend-webhooks.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
-const status: BatchStatus = {
-  requestId: 'batch_1',
-  status: 'completed',
-  entries: 2,
-  done: 2,
-  roles: [{ id: 'r', granted: 1, denied: 1, undetermined: 0 }],
-  acceptedAt: '2026-11-22T09:00:00.000Z',
-  completedAt: '2026-11-22T09:00:01.000Z',
-};
-const clientApps = { read: async () => ({ accountId: 'acc_1' }) as ClientApp };
-const delivery = { requestId: 'batch_1', clientId: 'app_1', resendCount: 0 } as DeliveryView;
+const BODY_BYTES = 300;
+const delivery = { requestId: 'r_1', clientId: 'app_1', resendCount: 0 } as DeliveryView;
 
-function makeResend(found: BatchStatus | undefined) {
-  const published: WebhookRetry[] = [];
-  const { resend } = makeResendWebhooks({
-    clientApps,
-    deliveries: { read: async () => delivery, failedSince: async () => [] },
-    results: { read: async () => undefined },
-    batches: { readStatus: async () => found },
+function makeResends(storedBytes: number, failed: readonly string[] = []) {
+  const published: WebhookRequested[] = [];
+  const resends = makeResendWebhooks({
+    clientApps: { read: async () => ({ accountId: 'acc_1' }) as ClientApp },
+    deliveries: {
+      read: async () => delivery,
+      failedSince: async () => [...failed],
+    },
+    webhookBodies: { keep: async () => storedBytes },
     publish: async (message) => void published.push(message),
     now: () => NOW,
   });
-  return { resend, published };
+  return { ...resends, published };
 }
 
-test('the webhook of a finished batch is sent again with the bytes of its status', async () => {
-  const { resend, published } = makeResend(status);
-  await resend('batch_1');
-  expect(published).toMatchObject([{ requestId: 'batch_1', accountId: 'acc_1', resendCount: 1 }]);
-  expect(JSON.parse(published[0]?.resultJson ?? '')).toEqual({ type: 'batch.completed', ...status });
+test('a resend names the webhook and does not carry its body', async () => {
+  const { resend, published } = makeResends(BODY_BYTES);
+  await resend('r_1');
+  expect(published).toMatchObject([{ requestId: 'r_1', accountId: 'acc_1', resendCount: 1 }]);
+  expect(published[0]).not.toHaveProperty('resultJson');
 });
 
-test.each([
-  ['is not finished', { ...status, status: 'pending' as const }],
-  ['has expired', undefined],
-])('the webhook of a batch that %s is not sent again', async (_, found) => {
-  const { resend } = makeResend(found);
-  await expect(resend('batch_1')).rejects.toMatchObject({ code: 'not-found' });
+test('a webhook whose body is no longer stored is not sent again', async () => {
+  const { resend, resendFailed, published } = makeResends(0, ['r_1']);
+  await expect(resend('r_1')).rejects.toMatchObject({ code: 'not-found' });
+  expect(await resendFailed('app_1', 0)).toEqual({ count: 0 });
+  expect(published).toEqual([]);
 });
 
 describe('a resend of all failed webhooks', () => {
-  const makeResendFailed = (failed: readonly string[]) => {
-    const published: WebhookRetry[] = [];
-    const { resendFailed } = makeResendWebhooks({
-      clientApps,
-      deliveries: { read: async () => delivery, failedSince: async () => [...failed] },
-      results: { read: async () => undefined },
-      batches: { readStatus: async () => status },
-      publish: async (message) => void published.push(message),
-      now: () => NOW,
-    });
-    return { resendFailed, published };
-  };
+  const makeResendFailed = (failed: readonly string[]) => makeResends(BODY_BYTES, failed);
 
   it('charges their number before the first is sent', async () => {
-    const { resendFailed, published } = makeResendFailed(['batch_1', 'batch_2']);
+    const { resendFailed, published } = makeResendFailed(['r_1', 'r_2']);
     const charged: number[][] = [];
     const charge = async (count: number) => void charged.push([count, published.length]);
     expect(await resendFailed('app_1', 0, { charge })).toEqual({ count: 2 });
@@ -68,14 +48,14 @@ describe('a resend of all failed webhooks', () => {
   });
 
   it('sends none if the charge is refused', async () => {
-    const { resendFailed, published } = makeResendFailed(['batch_1', 'batch_2']);
+    const { resendFailed, published } = makeResendFailed(['r_1', 'r_2']);
     const charge = () => Promise.reject(new Error('refused'));
     await expect(resendFailed('app_1', 0, { charge })).rejects.toThrow('refused');
     expect(published).toEqual([]);
   });
 
   it('charges the bytes of each chunk, and leaves the others failed if the budget ends after some were sent', async () => {
-    const { resendFailed, published } = makeResendFailed(Array.from({ length: 60 }, (_, i) => `batch_${i}`));
+    const { resendFailed, published } = makeResendFailed(Array.from({ length: 60 }, (_, i) => `r_${i}`));
     const charged: number[] = [];
     const chargeBytes = async (bytes: number) => {
       if (charged.length === 2) throw new Error('used up');
@@ -83,7 +63,7 @@ describe('a resend of all failed webhooks', () => {
     };
     const { count } = await resendFailed('app_1', 0, { chargeBytes });
     expect([count, published.length]).toEqual([50, 50]);
-    expect(charged[0]).toBe(25 * Buffer.byteLength(published[0]?.resultJson ?? ''));
+    expect(charged[0]).toBe(25 * BODY_BYTES);
     await expect(resendFailed('app_1', 0, { chargeBytes })).rejects.toThrow('used up');
     expect(published).toHaveLength(50);
   });

@@ -1,22 +1,19 @@
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { WebhookRequested } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Batches } from '#shared/redis/batches.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
-import type { Results } from '#shared/redis/results.ts';
-import { readWebhookBody } from './read-webhook-body.ts';
+import type { WebhookBodies } from '#shared/redis/webhook-bodies.ts';
 
-/** Deliveries read and published at once; the body of each may have a megabyte. */
+/** Deliveries read and published at once. */
 const CHUNK = 25;
 
 type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'read'>;
   readonly deliveries: Pick<Deliveries, 'read' | 'failedSince'>;
-  readonly results: Pick<Results, 'read'>;
-  readonly batches: Pick<Batches, 'readStatus'>;
+  readonly webhookBodies: Pick<WebhookBodies, 'keep'>;
   /** Publishes to `webhook.requested.v1`. */
-  readonly publish: (message: WebhookRetry) => Promise<void>;
+  readonly publish: (message: WebhookRequested) => Promise<void>;
   /** Awaited after each publish; by default nothing is awaited. */
   readonly afterPublish?: ((requestId: string, resendCount: number) => Promise<void>) | undefined;
   /** Epoch ms, Redis's clock. */
@@ -56,35 +53,35 @@ export type ResendWebhooks = {
 
 /**
  * @example
- * const { resend } = makeResendWebhooks({ clientApps, deliveries, results, batches, now: clock.now,
+ * const { resend } = makeResendWebhooks({ clientApps, deliveries, webhookBodies, now: clock.now,
  *   publish: (message) => kafka.publish(webhookRequested, message) });
  * await resend(requestId);
  */
 export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
   const { clientApps, deliveries, publish, afterPublish, now } = deps;
-  const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRetry | undefined> => {
-    const [view, resultJson] = await Promise.all([
-      deliveries.read(requestId),
-      readWebhookBody(deps, requestId),
-    ]);
-    if (view === undefined || resultJson === undefined) return undefined;
+  const prepare = async (requestId: string, resendCount?: number): Promise<Resend | undefined> => {
+    const view = await deliveries.read(requestId);
+    if (view === undefined) return undefined;
+    // From now on, because the record of the resend does not bring the body.
+    const bytes = await deps.webhookBodies.keep(view, now());
+    if (bytes === 0) return undefined;
     const app = await clientApps.read(view.clientId);
     if (app === undefined) return undefined;
     const { accountId } = app;
     const count = resendCount ?? view.resendCount + 1;
-    return resendOf({ ...view, accountId }, count, resultJson, new Date(now()).toISOString());
+    return { message: resendOf({ ...view, accountId }, count, new Date(now()).toISOString()), bytes };
   };
-  const send = async (message: WebhookRetry): Promise<void> => {
+  const send = async ({ message }: Resend): Promise<void> => {
     await publish(message);
     await afterPublish?.(message.requestId, message.resendCount);
   };
   return {
     async resend(requestId, { resendCount, chargeBytes } = {}) {
-      const message = await prepare(requestId, resendCount);
-      if (message === undefined)
+      const prepared = await prepare(requestId, resendCount);
+      if (prepared === undefined)
         throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
-      await chargeBytes?.(bytesOf(message));
-      await send(message);
+      await chargeBytes?.(prepared.bytes);
+      await send(prepared);
       return { requestId };
     },
     async resendFailed(clientId, sinceMs, { untilMs, charge, chargeBytes } = {}) {
@@ -93,36 +90,34 @@ export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
       let count = 0;
       for (let i = 0; i < ids.length; i += CHUNK) {
         const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
-        const messages = prepared.filter((message) => message !== undefined);
-        const bytes = messages.reduce((sum, message) => sum + bytesOf(message), 0);
+        const resends = prepared.filter((resend) => resend !== undefined);
         try {
-          await chargeBytes?.(bytes);
+          await chargeBytes?.(resends.reduce((sum, { bytes }) => sum + bytes, 0));
         } catch (error) {
           if (count === 0) throw error;
           break;
         }
-        await Promise.all(messages.map(send));
-        count += messages.length;
+        await Promise.all(resends.map(send));
+        count += resends.length;
       }
       return { count };
     },
   };
 }
 
-const bytesOf = ({ resultJson }: WebhookRetry): number => Buffer.byteLength(resultJson);
+/** A resend, and the bytes of its body. */
+type Resend = { readonly message: WebhookRequested; readonly bytes: number };
 
-/** The record of a resend; it supersedes the delivery's earlier records once a dispatcher claims it. */
+/** The record of a resend, which brings no body; it supersedes the delivery's earlier records once a dispatcher claims it. */
 const resendOf = (
   view: DeliveryView & { readonly accountId: string },
   resendCount: number,
-  resultJson: string,
   nowIso: string,
-): WebhookRetry => ({
+): WebhookRequested => ({
   requestId: view.requestId,
   clientId: view.clientId,
   accountId: view.accountId,
   callbackUrl: view.callbackUrl,
-  resultJson,
   acceptedAt: view.acceptedAt ?? nowIso,
   retainUntil: view.retainUntil,
   attemptCount: 0,

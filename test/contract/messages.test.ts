@@ -28,9 +28,9 @@ test('every topic has a golden message for each of its schema versions', () => {
 
 test.each(files)('%s is read and rewritten as the newest version of its topic', (file) => {
   const topic = topicOf(file);
-  const parsed = parseMessage(topic, golden(file));
-  const written = topic.encode ? topic.encode(parsed) : parsed;
-  expect(written).toEqual(JSON.parse(golden(fileOf(topic.name, topic.schemaVersion))));
+  expect(parseMessage(topic, golden(file))).toEqual(
+    JSON.parse(golden(fileOf(topic.name, topic.schemaVersion))),
+  );
 });
 
 test.each(files)('%s is read with a member that a newer version added', (file) => {

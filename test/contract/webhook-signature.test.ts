@@ -82,7 +82,7 @@ const shownAttempt = { attempt: 2, at: new Date(AT_MS).toISOString() };
 
 test('the portal shows the headers of an attempt, with their known values', async () => {
   let sent: Readonly<Record<string, string>> = {};
-  const delivery = { requestId: 'r1', resultJson: '{}', callbackUrl: 'https://a.example', attemptCount: 1 };
+  const delivery = { requestId: 'r1', callbackUrl: 'https://a.example', attemptCount: 1 };
   await attemptWebhook(
     {
       attempt: async ({ headers }) => {
@@ -93,6 +93,7 @@ test('the portal shows the headers of an attempt, with their known values', asyn
     },
     {
       delivery: delivery as WebhookRetry,
+      body: '{}',
       signers: [signer(SECRET)],
       atMs: AT_MS,
       traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`,

@@ -3,7 +3,12 @@ import { audit } from '#shared/contracts/audit.ts';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { clientApp } from '#shared/contracts/client-app.ts';
-import { type WebhookAttempted, type WebhookRetry, webhookAttempted } from '#shared/contracts/webhook.ts';
+import {
+  type WebhookAttempted,
+  type WebhookRetry,
+  webhookAttempted,
+  webhookRequested,
+} from '#shared/contracts/webhook.ts';
 import { makeAdmitter, readMonthUsed } from '#shared/redis/admit.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeSavePositions } from '#shared/redis/positions.ts';
@@ -182,7 +187,6 @@ test('a deferred webhook is delivered even if Redis lost the release of its clai
     clientId: 'app_rewound',
     accountId: 'acc_rewound',
     callbackUrl: 'https://example.com/',
-    resultJson: '{}',
     acceptedAt: new Date().toISOString(),
     retainUntil: later(),
     attemptCount: 0,
@@ -192,7 +196,7 @@ test('a deferred webhook is delivered even if Redis lost the release of its clai
   };
   expect(await views.deliveries.claim(delivery, 'first/0/1', Date.now())).toBe('claimed');
   const rewind = await remember();
-  await views.deliveries.releaseClaim(delivery, 'first/0/1', later());
+  await views.deliveries.releaseClaim(delivery, 'first/0/1', later(), Date.now());
   const logged: WebhookAttempted = {
     requestId: randomUUID(),
     clientId: 'app_rewound',
@@ -215,6 +219,40 @@ test('a deferred webhook is delivered even if Redis lost the release of its clai
   expect(await views.deliveries.claim(delivery, 'second/0/1', Date.now())).toBe('taken');
   const deferred = { ...delivery, deferralCount: 1 };
   expect(await views.deliveries.claim(deferred, 'again/0/1', Date.now())).toBe('claimed');
+});
+
+test('the bodies of lost events come back: of watches, tests and quota alerts', async () => {
+  const at = new Date().toISOString();
+  const events = ['watch_', 'test_', 'quota_'].map((prefix) => ({
+    requestId: `${prefix}${randomUUID()}`,
+    ...{ clientId: 'app_rewound', accountId: 'acc_1', callbackUrl: 'https://example.com/' },
+    resultJson: `{"of":"${prefix}"}`,
+    ...{ acceptedAt: at, retainUntil: later(), dueAt: at },
+    ...{ attemptCount: 0, deferralCount: 0, resendCount: 0 },
+  }));
+  const rewind = await remember();
+  for (const event of events) {
+    await stores.kafka.publish(webhookRequested, event);
+    expect(await views.deliveries.claim(event, `${event.requestId}/0/1`, Date.now(), event.resultJson)).toBe(
+      'claimed',
+    );
+  }
+  await rewind();
+  await becomeAnotherRun();
+  await makeWhole();
+  const bodies = await views.results.readMany(events.map(({ requestId }) => requestId));
+  expect(bodies).toEqual(events.map(({ resultJson }) => resultJson));
+});
+
+test('a webhook that lost its body with its retention near its end keeps it until it is delivered', async () => {
+  const delivery = { mode: 'webhook', callbackUrl: 'https://example.com/' } as const;
+  const check = aResult({ delivery, retainUntil: new Date(Date.now() + 1_000).toISOString() });
+  const rewind = await remember();
+  await complete(check);
+  await rewind();
+  await becomeAnotherRun();
+  await makeWhole();
+  expect(await stores.redis.pttl(`result:${check.requestId}`)).toBeGreaterThan(3_600_000);
 });
 
 test('lost writes behind a connection that stayed open are detected at the next commit', async () => {

@@ -15,6 +15,7 @@ import { replyChannelOf } from '#shared/redis/result-notices.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
+import { dayOf } from '#shared/redis/usage-days.ts';
 import { GENERATION_KEY, makeViewState } from '#shared/redis/view.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
@@ -262,7 +263,7 @@ test('an idempotency key that was used again after a wipe replays the second che
 test('the newest total of an hour comes back, regardless of the order of two publishers', async () => {
   const clientId = `app_${randomUUID()}`;
   const hour = new Date().toISOString().slice(0, 13);
-  const total = { clientId, hour, refused: 0, month: hour.slice(0, 7), monthTotal: 0 };
+  const total = { clientId, hour, refused: 0, month: hour.slice(0, 7), monthTotal: 0, monthRefunds: 0 };
   await stores.kafka.publish(usage, { ...total, accepted: 7, asOf: `${hour}:30:01.000Z` });
   await stores.kafka.publish(usage, { ...total, accepted: 5, asOf: `${hour}:30:00.000Z` });
   await stores.redis.flushdb();
@@ -294,6 +295,49 @@ test('an emptied Redis is rebuilt from the topics: apps, and the first of two re
   expect(await results.read(first.requestId)).toBe('{"n":1}');
   expect(await results.read(expired.requestId)).toBeUndefined();
   expect((await makeClientApps(stores.redis).read(`app_${first.requestId}`))?.name).toBe('one');
+});
+
+test('the log of checks comes back after a rebuild, of expired results too, each check once', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const logged = (over: Partial<CheckCompleted>) =>
+    aCheckCompleted(clientId, { resultJson: aCheckResult({}), requestId: randomUUID(), ...over });
+  const kept = logged({ acceptedAt: new Date(Date.now() - 1_000).toISOString() });
+  const expired = logged({
+    acceptedAt: new Date(Date.now() - 2 * HOUR_MS).toISOString(),
+    retainUntil: new Date(Date.now() - HOUR_MS).toISOString(),
+  });
+  for (const check of [kept, expired, kept, expired]) await stores.kafka.publish(checkCompleted, check);
+  const { checkLog, usageDays, views } = openViews(stores.redis);
+  const logIds = async () => (await checkLog.list(clientId)).map(({ requestId }) => requestId);
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  expect(await logIds()).toEqual([kept.requestId, expired.requestId]);
+  // An operator's rebuild finds the log there.
+  await views.invalidate();
+  await stores.rebuild();
+  expect(await logIds()).toEqual([kept.requestId, expired.requestId]);
+  const today = dayOf(Date.now());
+  const days = await usageDays.read(clientId, [today - 1, today]);
+  expect(days.reduce((sum, figures) => sum + (figures['poll.completed.0'] ?? 0), 0)).toBe(2);
+});
+
+test('a rebuild keeps the body of an open webhook beyond its retention, and of no ended one', async () => {
+  const ended = new Date(Date.now() - 1_000).toISOString();
+  const delivery = { mode: 'webhook', callbackUrl: 'https://example.com/' } as const;
+  const aWebhook = () => aResult({ requestId: randomUUID(), delivery, retainUntil: ended });
+  const [deferred, failing, delivered] = [aWebhook(), aWebhook(), aWebhook()];
+  const attempt = { ...aFailure('app_views', Date.now()), attempt: 1, retainUntil: ended };
+  for (const check of [deferred, failing, delivered]) await stores.kafka.publish(checkCompleted, check);
+  for (const [{ requestId }, state] of [[failing, 'pending'] as const, [delivered, 'delivered'] as const])
+    await stores.kafka.publish(webhookAttempted, { ...attempt, requestId, state });
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  const ids = [deferred, failing, delivered].map(({ requestId }) => requestId);
+  expect(await makeResults(stores.redis).readMany(ids)).toEqual(['{"n":1}', '{"n":1}', undefined]);
+  // Until the delivery ends.
+  const { deliveries } = openViews(stores.redis);
+  await deliveries.record({ ...attempt, requestId: failing.requestId, attempt: 2, state: 'delivered' });
+  expect(await makeResults(stores.redis).read(failing.requestId)).toBeUndefined();
 });
 
 const HOUR_MS = 3_600_000;
@@ -396,11 +440,11 @@ test('a rebuild raises the counter of a month and never lowers it', async () => 
   const month = '2026-11';
   const clientId = `app_${randomUUID()}`;
   const counter = async () => redis.get(monthCounterKey(clientId, month));
-  await admission.counter(clientId, month, 5, 'mine');
+  await admission.counter({ clientId, month, count: 5, refunds: 0 }, 'mine');
   expect(await counter()).toBe('5');
   // A gateway of another version charges while the topics are read.
   await redis.incrby(monthCounterKey(clientId, month), 3);
-  await admission.counter(clientId, month, 6, 'mine');
+  await admission.counter({ clientId, month, count: 6, refunds: 0 }, 'mine');
   expect(await counter()).toBe('8');
   await views.releaseLock('mine');
 });

@@ -3,10 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
-import { makeBatches } from '#shared/redis/batches.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
-import { makeResults } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeWebhookBodies } from '#shared/redis/webhook-bodies.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -156,8 +155,7 @@ test('both secrets of a rotation verify as soon as the change is announced, on a
   const { resend } = makeResendWebhooks({
     clientApps: makeClientApps(fixture.redis),
     deliveries: fixture.deliveries,
-    results: makeResults(fixture.redis),
-    batches: makeBatches(fixture.redis),
+    webhookBodies: makeWebhookBodies(fixture.redis),
     publish: (message) => fixture.kafka.publish(webhookRequested, message),
     now: Date.now,
   });

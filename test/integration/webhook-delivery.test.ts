@@ -8,9 +8,10 @@ import {
   webhookRetry,
 } from '#shared/contracts/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
-import { makeBatches } from '#shared/redis/batches.ts';
+import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
-import { makeResults } from '#shared/redis/results.ts';
+import { makeResults, savingOf } from '#shared/redis/results.ts';
+import { makeWebhookBodies } from '#shared/redis/webhook-bodies.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { type ReceivedWebhook, receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
 import type { SpawnedProcess } from '../support/spawn-process.ts';
@@ -30,7 +31,6 @@ const aRetryOf = (check: CheckCompleted, over: Partial<WebhookRetry> = {}): Webh
   clientId: fixture.clientId,
   accountId: check.accountId,
   callbackUrl: receiver.url,
-  resultJson: check.resultJson,
   acceptedAt: check.acceptedAt,
   retainUntil: check.retainUntil,
   attemptCount: 0,
@@ -44,8 +44,7 @@ const resendWebhooks = () =>
   makeResendWebhooks({
     clientApps: makeClientApps(fixture.redis),
     deliveries: fixture.deliveries,
-    results: makeResults(fixture.redis),
-    batches: makeBatches(fixture.redis),
+    webhookBodies: makeWebhookBodies(fixture.redis),
     publish: (message) => fixture.kafka.publish(webhookRequested, message),
     now: Date.now,
   });
@@ -131,6 +130,64 @@ test('a failed attempt is repeated with the same id and bytes until the receiver
   ]);
 });
 
+/** The values of the tiers' records of one webhook. */
+async function readTierRecords(requestId: string): Promise<string[]> {
+  const values: string[] = [];
+  const apply = async (records: readonly TopicRecord[]) => {
+    for (const { key, value } of records) if (`${key}` === requestId) values.push(`${value}`);
+  };
+  await Promise.all(
+    Object.values(webhookRetry).map(({ name }) => fixture.kafka.readTopic({ topic: name, apply })),
+  );
+  return values;
+}
+
+test('a webhook outlives the retention of its result, whose bytes are then deleted', async () => {
+  const check = fixture.aWebhookCheck(receiver.url);
+  const retainedUntilMs = Date.now() + 1_000;
+  // The fourth attempt comes more than 2 s after the first.
+  receiver.setAnswer(({ requestId, attempt }) => (requestId === check.requestId && attempt < 4 ? 500 : 200));
+  await publish({ ...check, retainUntil: new Date(retainedUntilMs).toISOString() });
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  const webhooks = received(check);
+  expect(webhooks.at(-1)?.atMs).toBeGreaterThan(retainedUntilMs);
+  expect(new Set(webhooks.map(({ body }) => body))).toEqual(new Set([check.resultJson]));
+  expect(await makeResults(fixture.redis).read(check.requestId)).toBeUndefined();
+});
+
+test('a webhook whose retention has ended before its first attempt is retried with its body', async () => {
+  const check = { ...fixture.aWebhookCheck(receiver.url), retainUntil: '2026-11-21T10:00:00.000Z' };
+  receiver.setAnswer(({ requestId, attempt }) => (requestId === check.requestId && attempt < 2 ? 500 : 200));
+  await publish(check);
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  expect(received(check).map(({ body }) => body)).toEqual([check.resultJson, check.resultJson]);
+});
+
+test('the retry of a webhook near the largest message is small, and sends the whole body again', async () => {
+  const check = fixture.aWebhookCheck(receiver.url);
+  const resultJson = JSON.stringify({ requestId: check.requestId, text: 'x'.repeat(4_190_000) });
+  receiver.setAnswer(({ requestId, attempt }) => (requestId === check.requestId && attempt < 2 ? 500 : 200));
+  await publish({ ...check, resultJson });
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  expect(received(check).map(({ body }) => body === resultJson)).toEqual([true, true]);
+  const [record, ...others] = await readTierRecords(check.requestId);
+  expect(others).toEqual([]);
+  expect(record?.length).toBeLessThan(600);
+});
+
+test('an event brings its body once: it is stored, retried and resent by its id', async () => {
+  const check = fixture.aWebhookCheck(receiver.url);
+  receiver.setAnswer(({ requestId, attempt }) => (requestId === check.requestId && attempt < 2 ? 500 : 200));
+  const event = { ...aRetryOf(check), resultJson: '{"type":"test"}' };
+  await fixture.kafka.publish(webhookRequested, event);
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  expect(await makeResults(fixture.redis).read(check.requestId)).toBe(event.resultJson);
+  receiver.setAnswer(204);
+  await resendWebhooks().resend(check.requestId);
+  await waitUntil('the resend', () => received(check).length === 3);
+  expect(new Set(received(check).map(({ body }) => body))).toEqual(new Set([event.resultJson]));
+});
+
 test('a 410 stops a delivery until all failed deliveries are resent', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   receiver.setAnswer(410);
@@ -207,6 +264,7 @@ test('a malformed retry record is dead-lettered, and the records behind it are p
   const topic = webhookRetry['5s'];
   const check = fixture.aWebhookCheck(receiver.url);
   await fixture.kafka.publishRecord(topic.name, { key: check.requestId, value: '{"requestId":1}' });
+  await makeResults(fixture.redis).saveIfAbsent(savingOf(check));
   await fixture.kafka.publish(topic, aRetryOf(check));
   await receiver.waitFor(of(check));
   const letters = await waitUntil('the dead letter', async () => {

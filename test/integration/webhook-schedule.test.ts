@@ -1,6 +1,7 @@
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type RetryTier, type WebhookRetry, webhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import type { SpawnedProcess } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -23,10 +24,12 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 
 const iso = (atMs: number) => new Date(atMs).toISOString();
 
-/** A record of a retry tier; returns its request id. */
+/** A record of a retry tier, whose body is stored; returns its request id. */
 async function publishRetry(tier: RetryTier, url: string, over: Partial<WebhookRetry>): Promise<string> {
-  const { requestId, clientId, accountId, resultJson, acceptedAt, retainUntil } = fixture.aWebhookCheck(url);
-  const common = { requestId, clientId, accountId, callbackUrl: url, resultJson, acceptedAt, retainUntil };
+  const check = fixture.aWebhookCheck(url);
+  const { requestId, clientId, accountId, acceptedAt, retainUntil } = check;
+  await makeResults(fixture.redis).saveIfAbsent(savingOf(check));
+  const common = { requestId, clientId, accountId, callbackUrl: url, acceptedAt, retainUntil };
   const counts = { attemptCount: 1, deferralCount: 0, resendCount: 0, dueAt: iso(Date.now()) };
   await fixture.kafka.publish(webhookRetry[tier], { ...common, ...counts, ...over });
   return requestId;

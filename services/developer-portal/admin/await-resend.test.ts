@@ -1,4 +1,3 @@
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
@@ -16,8 +15,7 @@ function makeResends({ isClaimed = true, failed = [] as string[] } = {}) {
   const resends = makeResendWebhooks({
     clientApps: { read: async () => ({ accountId: 'acc_1' }) as ClientApp },
     deliveries: { read, failedSince: async () => failed },
-    results: { read: async () => undefined },
-    batches: { readStatus: async () => ({ status: 'completed' }) as BatchStatus },
+    webhookBodies: { keep: async () => 1 },
     async publish({ requestId, resendCount }: WebhookRetry) {
       published.push([requestId, resendCount]);
       if (isClaimed) setTimeout(() => counts.set(requestId, resendCount), CLAIMED_AFTER_MS);

@@ -1,5 +1,13 @@
 import fc from 'fast-check';
-import { ATTEMPTS_MAX, isGivenUp, parseRetryAfter, planDeferral, planRetry } from './schedule-retry.ts';
+import { type RetryTier, WebhookRetry } from '#shared/contracts/webhook.ts';
+import {
+  ATTEMPTS_MAX,
+  type DeferralReason,
+  isGivenUp,
+  parseRetryAfter,
+  planDeferral,
+  planRetry,
+} from './schedule-retry.ts';
 
 const HOUR_MS = 3_600_000;
 const clock = (over: Partial<Parameters<typeof planDeferral>[2]> = {}) => ({
@@ -69,11 +77,79 @@ test('gives a delivery up 40 h after its first attempt, and plans no attempt bey
   expect(planDeferral('breaker', 1, clock({ nowMs: 40 * HOUR_MS }))).toBeUndefined();
 });
 
-test('defers to the 5 s tier first, and to the 5 min tier again for every reason except slots', () => {
-  expect(planDeferral('slots', 3, clock())?.tier).toBe('5s');
-  expect([0, 5, 6].map((count) => planDeferral('hanging', count, clock())?.tier)).toEqual(['5s', '5s', '5m']);
-  expect(planDeferral('breaker', 0, clock())?.tier).toBe('5s');
-  expect(planDeferral('breaker', 1, clock())?.tier).toBe('5m');
+/** The tiers of successive deferrals for one reason. */
+const deferralTiers = (reason: DeferralReason, count: number) => {
+  const tiers: (RetryTier | undefined)[] = [];
+  for (let i = 0; i < count; i += 1) tiers.push(planDeferral(reason, i, clock(), tiers.at(-1))?.tier);
+  return tiers;
+};
+
+test('an open breaker defers to the 5 s, then the 5 min, then the 30 min tier, from then on always', () => {
+  expect(deferralTiers('breaker', 5)).toEqual(['5s', '5m', '30m', '30m', '30m']);
+  expect(deferralTiers('secret', 5)).toEqual(['5s', '5m', '30m', '30m', '30m']);
+  expect(deferralTiers('hanging', 6)).toEqual(['5s', '5s', '5s', '5m', '30m', '30m']);
+  expect(deferralTiers('slots', 50).every((tier) => tier === '5s')).toBe(true);
+});
+
+test('a deferral climbs one tier at a time, however often a message had waited for a slot', () => {
+  expect(planDeferral('breaker', 50, clock(), '5s')?.tier).toBe('5m');
+  expect(planDeferral('hanging', 50, clock(), '5s')?.tier).toBe('5m');
+  expect(planDeferral('breaker', 0, clock(), '2h')?.tier).toBe('5s');
+});
+
+/** The most records that one webhook of a dead receiver writes beside its first, whichever of the reasons meets it when. */
+function recordsOfDeadReceiver(
+  known: Map<string, number>,
+  { attemptCount, deferralCount, waitedIn, nowMs }: Position = {
+    attemptCount: 0,
+    deferralCount: 0,
+    nowMs: 0,
+  },
+): number {
+  const key = `${attemptCount} ${deferralCount} ${waitedIn} ${nowMs}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const at = clock({ nowMs });
+  const retry = planRetry(attemptCount + 1, undefined, at);
+  const deferrals = (['breaker', 'hanging', 'secret'] as const).map((reason) =>
+    planDeferral(reason, deferralCount, at, waitedIn),
+  );
+  const counts = [
+    ...(retry ? [{ attemptCount: attemptCount + 1, deferralCount: 0, ...retry }] : []),
+    ...deferrals.flatMap((deferral) =>
+      deferral ? [{ attemptCount, deferralCount: deferralCount + 1, ...deferral }] : [],
+    ),
+  ].map(
+    ({ tier, dueAtMs, ...counted }) =>
+      1 + recordsOfDeadReceiver(known, { ...counted, waitedIn: tier, nowMs: dueAtMs }),
+  );
+  const most = Math.max(0, ...counts);
+  known.set(key, most);
+  return most;
+}
+type Position = {
+  readonly attemptCount: number;
+  readonly deferralCount: number;
+  readonly waitedIn?: RetryTier;
+  readonly nowMs: number;
+};
+
+test('a webhook of a dead receiver costs at most 100 records and 60 KB beside the first, over its 40 h', () => {
+  const at = new Date(0).toISOString();
+  const record: WebhookRetry = {
+    requestId: 'x'.repeat(40),
+    clientId: `app_${'0'.repeat(24)}`,
+    accountId: `acc_${'0'.repeat(24)}`,
+    callbackUrl: 'https://hooks.example.com/rolecall',
+    ...{ acceptedAt: at, retainUntil: at, firstAttemptAt: at, dueAt: at },
+    ...{ attemptCount: 8, deferralCount: 99, resendCount: 9 },
+  };
+  // Key, headers, and what the broker stores around a record.
+  const bytes = JSON.stringify(WebhookRetry.parse(record)).length + record.requestId.length + 110;
+  const count = recordsOfDeadReceiver(new Map());
+  expect(count).toBeGreaterThan(40 * 2);
+  expect(count).toBeLessThanOrEqual(100);
+  expect(count * bytes).toBeLessThanOrEqual(60_000);
 });
 
 test.each([

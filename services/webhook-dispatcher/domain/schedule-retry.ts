@@ -1,5 +1,5 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import type { RetryTier } from '#shared/contracts/webhook.ts';
+import { DELIVERY_MS_MAX, type RetryTier } from '#shared/contracts/webhook.ts';
 
 /*
  * attempt   1    2     3      4     5     6      7      8
@@ -26,9 +26,6 @@ const TIER_DELAYS_MS: readonly (readonly [RetryTier, number])[] = [
 /** The largest random share added to a delay, so that retries of one outage do not all arrive at once. */
 const JITTER_MAX = 0.2;
 
-/** A delivery is given up this long after its first attempt or deferral. */
-const GIVE_UP_MS = 40 * HOUR_MS;
-
 /** Attempts after the check or a resend, the first included. */
 export const ATTEMPTS_MAX = SCHEDULE.length + 1;
 
@@ -46,7 +43,7 @@ type Retry = { readonly tier: RetryTier; readonly dueAtMs: number };
 
 /** Whether a delivery is too old to be attempted again. */
 export const isGivenUp = ({ nowMs, startedAtMs, scale }: Omit<Clock, 'jitter'>): boolean =>
-  nowMs - startedAtMs > GIVE_UP_MS * scale;
+  nowMs - startedAtMs > DELIVERY_MS_MAX * scale;
 
 /**
  * Plans the attempt that follows a failed one.
@@ -78,34 +75,47 @@ export function planRetry(
 export const DEFERRAL_REASONS = ['slots', 'hanging', 'breaker', 'secret'] as const;
 export type DeferralReason = (typeof DEFERRAL_REASONS)[number];
 
-/** How often a delivery is deferred by the 5 s tier before the 5 min tier is used. */
+/** How often a delivery is deferred by the 5 s tier before it climbs to the 5 min tier. */
 const SHORT_DEFERRALS_MAX: Readonly<Record<DeferralReason, number>> = {
   slots: Number.POSITIVE_INFINITY,
-  hanging: 6,
+  hanging: 3,
   breaker: 1,
   secret: 1,
 };
+/** The tiers of deferrals are the first ones of `TIER_DELAYS_MS`, up to the 30 min tier. */
+const DEFERRAL_TIER_MAX = 2;
 
 /**
  * Plans when a delivery that was deferred without an attempt is tried again. Its schedule does not advance.
  *
- * | reason    | meaning                                                       | tier                      |
- * | --------- | ------------------------------------------------------------- | ------------------------- |
- * | `slots`   | no slot is free at a receiver with a recent success           | 5 s                       |
- * | `hanging` | no slot is free at a receiver without a recent success        | 5 s six times, then 5 min |
- * | `breaker` | the breaker of a failing receiver is open                     | 5 s at first, then 5 min  |
- * | `secret`  | the signing secret cannot be opened                           | 5 s at first, then 5 min  |
+ * | reason    | meaning                                                | tier                                          |
+ * | --------- | ------------------------------------------------------ | --------------------------------------------- |
+ * | `slots`   | no slot is free at a receiver with a recent success    | 5 s                                           |
+ * | `hanging` | no slot is free at a receiver without a recent success | 5 s three times, then 5 min, 30 min from then |
+ * | `breaker` | the breaker of a failing receiver is open              | 5 s, then 5 min, 30 min from then on          |
+ * | `secret`  | the signing secret cannot be opened                    | 5 s, then 5 min, 30 min from then on          |
  *
- * `hanging` needs the 5 min tier: a client app with ever new hanging receivers makes too few attempts at each to open a
- * breaker, and its messages would return every 5 s for 40 h. Six times leave a receiver half a minute to recover.
+ * Each deferral writes a record, so what waits for long must climb: a dead receiver costs fewer than 100 records of each
+ * webhook. `hanging` climbs too: a client app with ever new hanging receivers makes too few attempts at each to open a
+ * breaker.
  *
+ * @param waitedIn the tier of the record that is deferred, if it comes from one. No tier is skipped: a receiver that fails
+ *   only now is asked again in 5 min at the latest, however often its messages had waited for a slot.
  * @returns `undefined` once the 40 h are over
  *
  * @example
  * planDeferral('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
  */
-export function planDeferral(reason: DeferralReason, deferralCount: number, clock: Clock): Retry | undefined {
-  return dueIn(TIER_DELAYS_MS[deferralCount < SHORT_DEFERRALS_MAX[reason] ? 0 : 1], clock);
+export function planDeferral(
+  reason: DeferralReason,
+  deferralCount: number,
+  clock: Clock,
+  waitedIn?: RetryTier,
+): Retry | undefined {
+  const climbed = Math.max(0, deferralCount - SHORT_DEFERRALS_MAX[reason] + 1);
+  const next = 1 + TIER_DELAYS_MS.findIndex(([tier]) => tier === waitedIn);
+  const index = Math.min(climbed, waitedIn === undefined ? climbed : next, DEFERRAL_TIER_MAX);
+  return dueIn(TIER_DELAYS_MS[index], clock);
 }
 
 function dueIn(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
