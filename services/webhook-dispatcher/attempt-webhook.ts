@@ -31,7 +31,7 @@ export function attemptWebhook(
       traceparent,
       ...signMessage({ requestId, body, atMs, signers }),
     };
-    const outcome = await attempt({ url, body, headers });
+    const outcome = await attempt({ owner: delivery, url, body, headers });
     note({
       ...(outcome.status === undefined ? {} : { 'http.response.status_code': outcome.status }),
       ...(judgeClass(outcome.class) === 'retry' ? { 'error.type': outcome.class } : {}),

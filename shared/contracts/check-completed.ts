@@ -38,4 +38,5 @@ export const checkCompleted = defineTopic({
   partitionCount: 24,
   retentionDays: 7,
   messageMibMax: 4,
+  reservedKib: 64,
 });

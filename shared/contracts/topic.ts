@@ -21,6 +21,8 @@ export type Topic<M> = TopicSpec & {
   /** Value of the `rolecall-schema` header. Consumers accept this version and the one before. */
   readonly schemaVersion: number;
   readonly schema: z.ZodType<M>;
+  /** Most bytes of a message as it is published, at most `messageBytesMax`. */
+  readonly publishedBytesMax: number;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
   /** Where the partition is not that of the key's hash. */
@@ -47,6 +49,8 @@ type TopicOptions<M> = {
   readonly cleanup?: Cleanup;
   readonly retentionDays?: number;
   readonly messageMibMax?: number;
+  /** So much less may be published: the content of a message may travel on in one with more members. Default none. */
+  readonly reservedKib?: number;
 };
 
 /**
@@ -57,6 +61,7 @@ type TopicOptions<M> = {
  *   keyOf: (m) => m.requestId, partitionCount: 24, retentionDays: 7 });
  */
 export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
+  const messageBytesMax = (options.messageMibMax ?? 1) * MIB;
   return {
     name: options.name,
     schema: options.schema,
@@ -67,7 +72,8 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     partitionCount: options.partitionCount,
     cleanup: options.cleanup ?? 'delete',
     ...(options.retentionDays === undefined ? {} : { retentionMs: options.retentionDays * DAY_MS }),
-    messageBytesMax: (options.messageMibMax ?? 1) * MIB,
+    messageBytesMax,
+    publishedBytesMax: messageBytesMax - (options.reservedKib ?? 0) * 1024,
   };
 }
 

@@ -132,7 +132,7 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
     if (!parsed.success)
       throw new ServiceError('message-unreadable', `a message does not match ${topic.name}`);
     const value = JSON.stringify(parsed.data);
-    if (Buffer.byteLength(value) > topic.messageBytesMax)
+    if (Buffer.byteLength(value) > topic.publishedBytesMax)
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
     const key = topic.keyOf(message);
     const isUrgent = topic.urgent?.is(parsed.data) ?? false;

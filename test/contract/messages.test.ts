@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { CheckResult, UNDETERMINED } from '#shared/contracts/result.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
+import { webhookRequested } from '#shared/contracts/webhook.ts';
 
 // A published message must be readable for as long as it is kept: golden files are never changed, only added. A new
 // version of a message gets a file of its own: `<topic>.schema-2.json` holds the message of `<topic>.json` as schema
@@ -83,6 +85,12 @@ test('the result inside a completed check has the documented shape', () => {
   const { resultJson } = JSON.parse(golden('check.completed.v1.json')) as { resultJson: string };
   const result = CheckResult.strict().parse(JSON.parse(resultJson));
   for (const fault of result.errors) expect(fault.retryable).toBe(UNDETERMINED[fault.code].retryable);
+});
+
+test('a result that fits its topic also fits the record of its webhook, with 64 KiB for the other members', () => {
+  expect(checkCompleted.publishedBytesMax).toBeLessThanOrEqual(
+    webhookRequested.publishedBytesMax - 64 * 1024,
+  );
 });
 
 test('every topic has a dead-letter topic with room for twice its largest message', () => {

@@ -24,6 +24,7 @@ const connect = (attemptTimeoutMs: number) =>
     attemptTimeoutMs,
     connectionsPerOriginMax: 16,
   });
+const OWNER = { accountId: 'acc_1', clientId: 'app_1' };
 const delivery = connect(120_000);
 /** For receivers that can only time out. */
 const ATTEMPT_TIMEOUT_MS = 400;
@@ -43,7 +44,7 @@ async function listen(server: Server): Promise<number> {
 }
 
 const post = (url: string, over = delivery) =>
-  over.attempt({ url, headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
+  over.attempt({ owner: OWNER, url, headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
 const attemptAt = async (listener: RequestListener) =>
   post(`http://127.0.0.1:${await listen(createServer(listener))}/hook?x=1`);
 const attemptAtRaw = async (onConnection: (socket: Socket) => void, over = delivery) =>
@@ -185,6 +186,33 @@ test('keeps connections alive and reuses them', async () => {
   for (let i = 0; i < 20; i += 1) await post(`http://127.0.0.1:${port}/`);
   // A second one, because the first may not be free yet when its response is returned.
   expect(connections).toBeLessThanOrEqual(2);
+});
+
+test('repeats it also while other attempts dial', async () => {
+  const otherPort = await listen(createServer((_, response) => response.writeHead(204).end()));
+  const seen = new WeakSet<object>();
+  const server = createServer(async (request, response) => {
+    if (!seen.has(request.socket)) {
+      seen.add(request.socket);
+      return response.writeHead(204).end();
+    }
+    await post(`http://127.0.0.1:${otherPort}/`);
+    return request.socket.destroy();
+  });
+  const port = await listen(server);
+  jest.spyOn(performance, 'now').mockReturnValue(0);
+  for (let i = 0; i < 2; i += 1)
+    expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ class: 'delivered' });
+});
+
+test('does not repeat a request whose new connection is reset', async () => {
+  let count = 0;
+  jest.spyOn(performance, 'now').mockReturnValue(0);
+  const outcome = await attemptAt((request) => {
+    count += 1;
+    request.socket.destroy();
+  });
+  expect([outcome.class, count]).toEqual(['connection-reset', 1]);
 });
 
 test('repeats a request within its attempt if the receiver closes the kept-alive connection', async () => {

@@ -1,5 +1,6 @@
 import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import { type AttemptOutcome, classifyErrorCode, classifyStatus } from '../domain/classify-attempt.ts';
+import { type DialOwner, dialOwner } from './guarded-connector.ts';
 
 /** Bytes read of a response body; after that the connection is closed and the status decides. */
 const ANSWER_BYTES_MAX = 65_536;
@@ -26,6 +27,8 @@ const AGENT_OPTIONS = {
 } as const;
 
 export type AttemptRequest = {
+  /** Whose turn it is if the name must be looked up. */
+  readonly owner: DialOwner;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -49,23 +52,32 @@ type Options = {
  * const outcome = await delivery.attempt({ url, headers, body }); // { class: 'delivered', status: 204, … }
  */
 export function connectDelivery(options: Options): AsyncDisposable & { readonly attempt: AttemptDelivery } {
-  let dialCount = 0;
-  const connect: buildConnector.connector = (target, callback) => {
-    dialCount += 1;
-    options.connect(target, callback);
-  };
+  // undici starts the first request of a connection while it takes the connection over, and every later one at other times.
+  let isTakingOver = false;
+  const connect: buildConnector.connector = (target, callback) =>
+    options.connect(target, (...result) => {
+      isTakingOver = true;
+      try {
+        callback(...result);
+      } finally {
+        isTakingOver = false;
+      }
+    });
   const agent = new Agent({ ...AGENT_OPTIONS, connect, connections: options.connectionsPerOriginMax });
-  const post = (over: Agent, request: AttemptRequest) => postOnce(over, request, options.attemptTimeoutMs);
+  const post = (over: Agent, request: AttemptRequest, onStart?: () => void) =>
+    dialOwner.run(request.owner, () => postOnce(over, request, options.attemptTimeoutMs, onStart));
 
   const attempt = async (request: AttemptRequest): Promise<Answer> => {
-    const startedAt = performance.now();
-    const dialledBefore = dialCount;
+    let reusedAt: number | undefined;
+    const noteReuse = () => {
+      reusedAt = isTakingOver ? undefined : performance.now();
+    };
     try {
-      return await post(agent, request);
+      return await post(agent, request, noteReuse);
     } catch (error) {
-      // Without a new dial, the request went out on a kept-alive connection that the receiver was closing.
-      const isStale = classOf(error) === 'connection-reset' && dialCount === dialledBefore;
-      if (!isStale || performance.now() - startedAt > STALE_MS_MAX) throw error;
+      // The request went out on a kept-alive connection that the receiver was closing.
+      const isStale = classOf(error) === 'connection-reset' && reusedAt !== undefined;
+      if (!isStale || performance.now() - (reusedAt ?? 0) > STALE_MS_MAX) throw error;
       const fresh = new Agent({ ...AGENT_OPTIONS, connect, connections: 1 });
       return await post(fresh, request).finally(() => fresh.destroy());
     }
@@ -113,11 +125,16 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Posts once through undici's handler interface, without a stream or an AbortSignal per attempt. */
+/**
+ * Posts once through undici's handler interface, without a stream or an AbortSignal per attempt.
+ *
+ * @param onStart called when a connection begins to send the request
+ */
 export function postOnce(
   agent: Pick<Agent, 'dispatch'>,
-  { url, headers, body }: AttemptRequest,
+  { url, headers, body }: Omit<AttemptRequest, 'owner'>,
   timeoutMs: number,
+  onStart?: () => void,
 ): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -139,6 +156,7 @@ export function postOnce(
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       controller = started;
+      onStart?.();
       // The attempt timed out while it waited for a connection: it must not be sent now.
       if (isOver) started.abort(TIMED_OUT);
     },

@@ -2,11 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
 import { answerDns, type Zone } from '../../../test/support/answer-dns.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connectDelivery } from './attempt-delivery.ts';
-import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
+import { dialOwner, makeGuardedConnector, makeResolveHost, makeSystemLookup } from './guarded-connector.ts';
 
 // Scenario: a receiver on loopback, and a DNS server that gives an attacker's answers.
 
+const OWNER = { accountId: 'acc_1', clientId: 'app_1' };
 const ALLOWED = parseCidrs('127.0.0.1/32');
 const server = createServer((_, response) => response.writeHead(204).end());
 let port = 0;
@@ -36,7 +38,8 @@ async function attemptAt(host: string, zone: Zone, allowed: readonly Cidr[] = AL
     attemptTimeoutMs: 120_000,
     connectionsPerOriginMax: 1,
   });
-  return (await delivery.attempt({ url: `http://${host}:${port}/`, headers: {}, body: '{}' })).class;
+  return (await delivery.attempt({ owner: OWNER, url: `http://${host}:${port}/`, headers: {}, body: '{}' }))
+    .class;
 }
 
 const nothing: Zone = () => [];
@@ -86,4 +89,43 @@ test('dials a name that rebinds between two queries only at the checked address'
   let later = 0;
   const turning: Zone = () => (later++ === 0 ? ['10.0.0.1'] : ['127.0.0.1']);
   expect(await attemptAt('rebind.example', turning)).toBe('address-refused');
+});
+
+test("an app's look-ups wait for no more than one of each other app's in the same domain", async () => {
+  const asked: string[] = [];
+  const open: (() => void)[] = [];
+  const lookUp = makeSystemLookup((hostname) => {
+    asked.push(hostname);
+    return new Promise((resolve) => open.push(() => resolve([{ address: '127.0.0.1', family: 4 }])));
+  });
+  const ask = (clientId: string, hostname: string) =>
+    dialOwner.run({ ...OWNER, clientId }, () => lookUp(hostname));
+  const hostile = Array.from({ length: 20 }, (_, i) => ask('app_2', `a${i}.co.uk`));
+  const honest = ask('app_1', 'hooks.co.uk');
+  const dials = [...hostile, honest];
+  for (let ended = 0; ended < dials.length; ended += 1) {
+    await waitUntil('the next look-up', () => open.length > ended);
+    open[ended]?.();
+  }
+  expect(await honest).toEqual(['127.0.0.1']);
+  await Promise.all(hostile);
+  // Two were under way, and one more of the other app had its turn.
+  expect(asked.indexOf('hooks.co.uk')).toBeLessThanOrEqual(3);
+});
+
+test("an attempt looks its receiver's name up as its client app", async () => {
+  const owners: unknown[] = [];
+  await using delivery = connectDelivery({
+    connect: makeGuardedConnector({
+      ...{ allowed: ALLOWED, allowHttp: true, connectTimeoutMs: 120_000 },
+      resolve: async () => {
+        owners.push(dialOwner.getStore());
+        return ['127.0.0.1'];
+      },
+    }),
+    ...{ attemptTimeoutMs: 120_000, connectionsPerOriginMax: 1 },
+  });
+  const url = `http://hooks.example:${port}/`;
+  expect((await delivery.attempt({ owner: OWNER, url, headers: {}, body: '{}' })).class).toBe('delivered');
+  expect(owners).toEqual([OWNER]);
 });

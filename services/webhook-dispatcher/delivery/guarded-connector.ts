@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { lookup as lookupBySystem, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
@@ -26,6 +27,15 @@ class ConnectError extends Error {
     this.code = code;
   }
 }
+
+/** The client app whose attempt opens a connection. */
+export type DialOwner = { readonly accountId: string; readonly clientId: string };
+
+/**
+ * The owner of the attempt that dials. undici tells its connector nothing about the request; a connection that is opened
+ * again for waiting requests has the owner of an earlier attempt at the same origin.
+ */
+export const dialOwner = new AsyncLocalStorage<DialOwner>();
 
 /** All addresses of a name, in text form. Rejects with a `dns` error. */
 type ResolveHost = (hostname: string) => Promise<readonly string[]>;
@@ -94,7 +104,7 @@ function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): Look
   };
 }
 
-/** Names of one domain share a queue: many names are cheap for its owner. */
+/** Of one client app, names of one domain share a queue: many names are cheap for their owner. */
 const domainOf = (hostname: string): string => hostname.split('.').slice(-2).join('.');
 
 /**
@@ -108,7 +118,7 @@ const domainOf = (hostname: string): string => hostname.split('.').slice(-2).joi
 export function makeResolveHost(servers: readonly string[]): ResolveHost {
   const resolver = new Resolver({ timeout: RESOLVE_TIMEOUT_MS, tries: RESOLVE_TRIES });
   if (servers.length > 0) resolver.setServers(servers);
-  const systemLookups = new FairTaskQueue(SYSTEM_LOOKUPS);
+  const lookUp = makeSystemLookup();
   return async (hostname) => {
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -117,7 +127,18 @@ export function makeResolveHost(servers: readonly string[]): ResolveHost {
     const timedOut = failures.find(({ code }) => code === 'ETIMEOUT');
     if (timedOut !== undefined) throw new ConnectError('ESERVFAIL', 'the name servers did not answer');
     if (servers.length > 0) throw failures[0] ?? new ConnectError('ENOTFOUND', 'the name has no address');
-    const found = await systemLookups.run(domainOf(hostname), () => lookupBySystem(hostname, { all: true }));
+    return lookUp(hostname);
+  };
+}
+
+/** The system's look-ups, two at a time: client apps take turns, and so do the domains of one. */
+export function makeSystemLookup(lookup: typeof lookupAll = lookupAll): ResolveHost {
+  const lookups = new FairTaskQueue(SYSTEM_LOOKUPS);
+  return async (hostname) => {
+    const queue = `${dialOwner.getStore()?.clientId} ${domainOf(hostname)}`;
+    const found = await lookups.run(queue, () => lookup(hostname));
     return found.map(({ address }) => address);
   };
 }
+
+const lookupAll = (hostname: string) => lookupBySystem(hostname, { all: true });
