@@ -191,9 +191,9 @@ const SIZE = {
   watchers: 1,
 } as const;
 
-/** A deferred delivery is retried within the drain. */
+/** A delivery that was deferred for the longest time is retried within the drain. */
 const USUAL_ENV = {
-  WEBHOOK_SCHEDULE_SCALE: '0.1',
+  WEBHOOK_SCHEDULE_SCALE: '0.04',
   WEBHOOK_CONNECT_TIMEOUT_MS: '1000',
   WEBHOOK_ATTEMPT_TIMEOUT_MS: '5000',
   NODE_OPTIONS: '',
