@@ -107,11 +107,14 @@ async function addPartitions(admin: Admin, topics: readonly TopicSpec[]): Promis
 /** The replication factor by which a broker chooses its own. */
 const BROKER_DEFAULT = -1;
 
+/** Keeps the brokers' default, which may be a compression that cannot be read, from a new topic. An operator may change it. */
+const AS_SENT = { 'compression.type': 'producer' } as const;
+
 const creationOf = (topic: TopicSpec): ITopicConfig => ({
   topic: topic.name,
   numPartitions: topic.partitionCount,
   replicationFactor: BROKER_DEFAULT,
-  configEntries: entriesOf(settingsOf(topic)),
+  configEntries: entriesOf({ ...settingsOf(topic), ...AS_SENT }),
 });
 
 const entriesOf = (settings: Readonly<Record<string, string>>) =>

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { ConfigResourceTypes } from 'kafkajs';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { describeError } from '#shared/errors.ts';
+import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { verifyTopics } from '#shared/kafka/verify-topics.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { aCheckCompleted } from '../support/a-check-completed.ts';
-import { connectTestKafka, testConfig } from '../support/connections.ts';
+import { connectTestKafka, testConfig, testContext } from '../support/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: the topics of a real broker, which an operator has changed by hand, or which another release has made.
@@ -22,14 +23,21 @@ const aTopic = (name = `topic.${randomUUID()}`) =>
     messageBytesMax: 1_000_000,
   }) as const;
 
-/** The topic's own settings afterwards: exactly these. */
-async function set({ admin }: KafkaConnection, topic: string, settings: Record<string, string>) {
+/** The topic's own settings afterwards: exactly these, once the broker has taken them over. */
+async function set(kafka: KafkaConnection, topic: string, settings: Record<string, string>) {
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-  await admin.alterConfigs({
+  await kafka.admin.alterConfigs({
     validateOnly: false,
     resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
   });
+  await untilOwnSettingsAre(kafka, topic, settings);
 }
+
+const untilOwnSettingsAre = (kafka: KafkaConnection, topic: string, settings: Record<string, string>) =>
+  waitUntil(`the settings of ${topic}`, async () => {
+    const own = await ownSettingsOf(kafka, topic);
+    return Object.entries(settings).every(([name, value]) => own[name] === value);
+  });
 
 async function ownSettingsOf({ admin }: KafkaConnection, topic: string) {
   const { resources } = await admin.describeConfigs({
@@ -40,6 +48,16 @@ async function ownSettingsOf({ admin }: KafkaConnection, topic: string) {
     ({ isDefault, configSource }) => !isDefault && configSource === 1,
   );
   return Object.fromEntries((own ?? []).map(({ configName, configValue }) => [configName, configValue]));
+}
+
+/** A topic of results whose records the broker compresses from the first one on. */
+async function makeCompressed({ admin }: KafkaConnection, compression: string) {
+  const topic = { ...checkCompleted, name: `compressed.${randomUUID()}` };
+  const configEntries = [{ name: 'compression.type', value: compression }];
+  await admin.createTopics({
+    topics: [{ topic: topic.name, numPartitions: topic.partitionCount, configEntries }],
+  });
+  return topic;
 }
 
 function listen() {
@@ -71,7 +89,7 @@ test('applying a declaration keeps the settings that an operator has set on the 
   ]);
   const changed = { created: [], changed: [topic.name], unchanged: 0 };
   expect(await applyTopics(kafka.admin, [topic])).toEqual(changed);
-  expect(await ownSettingsOf(kafka, topic.name)).toMatchObject({ ...operators, 'retention.ms': '3600000' });
+  await untilOwnSettingsAre(kafka, topic.name, { ...operators, 'retention.ms': '3600000' });
   expect(await applyTopics(kafka.admin, [topic])).toEqual({ created: [], changed: [], unchanged: 1 });
 });
 
@@ -100,6 +118,13 @@ test('more partitions than declared are accepted, except of a compacted topic', 
   await expect(verifyTopics(kafka.admin, older, listen().log)).rejects.toThrow(
     `topics: ${compacted.name} has 3 partitions instead of 2, which never changes because it is compacted`,
   );
+});
+
+test("the brokers' default compression does not apply to a new topic", async () => {
+  await using kafka = await connectTestKafka(testConfig(3));
+  const topic = aTopic();
+  await applyTopics(kafka.admin, [topic]);
+  expect(await ownSettingsOf(kafka, topic.name)).toMatchObject({ 'compression.type': 'producer' });
 });
 
 test('a compression that cannot be read is refused with the topic and the setting', async () => {
@@ -150,3 +175,19 @@ test.each(['gzip', 'zstd'])(
     await waitUntil('every record', () => sent.every(({ requestId }) => read.has(requestId)));
   },
 );
+
+test('records that cannot be read end the consumer, and the last line of the log says what to do', async () => {
+  const failures: unknown[] = [];
+  const context = { ...testContext(), fail: (error: unknown) => void failures.push(error) };
+  await using kafka = await connectKafka(testConfig(3), 'test', context);
+  const topic = await makeCompressed(kafka, 'lz4');
+  await kafka.publish(topic, aCheckCompleted(randomUUID()));
+  const handle = jest.fn(async () => undefined);
+  const consuming = { groupId: `test.${randomUUID()}`, topics: [topic], window: 64, handle };
+  await using _ = await kafka.consume<CheckCompleted>(consuming);
+  await waitUntil('the end of the consumer', () => failures.length > 0);
+  expect(describeError(failures[0]).message).toMatch(
+    new RegExp(`${topic.name}, partition \\d+: the records are compressed by lz4, .* set compression\\.type`),
+  );
+  expect(handle).not.toHaveBeenCalled();
+});
