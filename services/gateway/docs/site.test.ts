@@ -33,6 +33,16 @@ describe('the documentation', () => {
     for (const { slug } of TOPICS) expect(bodyOf(`/docs/${slug}.md`)).not.toMatch(/base_url\}\{/);
   });
 
+  it('says which tokens are not followed', () => {
+    const page = bodyOf('/docs/watches');
+    for (const word of ['WETH9', 'ERC-2309', 'rebasing', 'CELO', 'GLMR', 'delegation'])
+      expect(page.slice(page.indexOf('id="what-is-not-followed"'))).toContain(word);
+  });
+
+  it('serves no source file', () => {
+    expect([...site.keys()].filter((path) => /\.(ts|mjs|py|go)$/.test(path))).toEqual([]);
+  });
+
   it('links only to files of the site and to sections that exist', () => {
     for (const [path, { body }] of pages)
       for (const [, href = ''] of body.matchAll(/(?:href|src)="([^"]+)"/g)) {
