@@ -36,7 +36,10 @@ export const Watch = z
         chainId: z.number().int().positive(),
         contractAddress: z.string(),
         state: z.enum(['live', 'sweeps-only']),
-        reason: z.string().optional(),
+        reason: z.string().optional().meta({
+          description:
+            'Why the contract is not followed; of a `live` one, that a sweep found a change without a transfer event.',
+        }),
       }),
     ),
     ruleSet: Id,

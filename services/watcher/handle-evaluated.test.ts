@@ -30,6 +30,8 @@ function makeWorld(
     sweep?: number;
     /** The version of the watch's rule set. */
     rulesVersion?: number;
+    rules?: readonly object[];
+    isDue?: boolean;
   } = {},
 ) {
   const known: { member: WatchMember; due: number | undefined } = { member: aMember(over.member), due: NOW };
@@ -46,7 +48,9 @@ function makeWorld(
     return result;
   };
   const nameOf = (member: WatchMember) => ({ uid: uidOfMember(member), memberId: member.memberId });
+  const silent: unknown[] = [];
   const members = {
+    isDue: async () => over.isDue ?? false,
     readMany: () => step(() => [known.member]),
     async *readInPages(_: string, ids: readonly string[]) {
       if (ids.length > 0) yield await step(() => [known.member]);
@@ -87,13 +91,18 @@ function makeWorld(
   const dependencies = {
     members,
     watches: { readByUid: () => step(() => aWatch({ paused: over.paused })) },
-    ruleSets: { read: () => step(() => ({ id: 'set', rulesVersion: over.rulesVersion ?? 1 })) },
+    ruleSets: {
+      read: () => step(() => ({ id: 'set', rulesVersion: over.rulesVersion ?? 1, rules: over.rules ?? [] })),
+    },
     sweeps: {
       finish: () => step(() => undefined),
       isOpen: () => step(() => over.isSweepOpen ?? true),
       read: () => step(() => ({ sweep: over.sweep ?? SWEEP })),
     },
     openParts: { give: () => step(() => undefined) },
+    followed: {
+      noteSilent: async (...noted: unknown[]) => void silent.push(noted),
+    },
     chargeEvents: async () => undefined,
     refund: async (refund: unknown) => void refunds.push(refund),
     metrics: { countChecks: () => undefined, countEvent: () => undefined },
@@ -112,6 +121,7 @@ function makeWorld(
     topic,
     events,
     refunds,
+    silent,
     async handle(record: WatchEvaluated, crashAt = Infinity): Promise<void> {
       stepsLeft = crashAt;
       const all = dependencies as unknown as Dependencies;
@@ -331,4 +341,54 @@ test('a transfer whose check was answered by an endpoint that lags behind is che
   });
   await world.handle(behind(55));
   expect(world.known.due).toBe(NOW + (NOW - Date.parse(atSecond(50))));
+});
+
+describe('a role that a sweep finds changed', () => {
+  const contractAddress = `0x${'CC'.repeat(20)}`;
+  const rule = { type: 'ERC20', chainId: 1, contractAddress, roleId: 'gold', minToken: '1' };
+  const native = { type: 'NATIVE', chainId: 1, roleId: 'gold', minToken: '1' };
+  type Over = Parameters<typeof makeWorld>[0];
+  /** What is noted when a member who was granted the role is denied it. */
+  async function silentOf(over: Over, context: Parameters<typeof anAnswer>[3] = { sweep: SWEEP }) {
+    const world = makeWorld(over);
+    await world.handle(anAnswer(aMember(), true, 10));
+    expect(world.silent).toEqual([]);
+    await world.handle(anAnswer(aMember(), false, 20, context));
+    return world.silent;
+  }
+
+  test('is noted for the contract that alone decides on it, with the block and the time of its last check', async () => {
+    expect(await silentOf({ rules: [rule] })).toEqual([
+      [
+        UID,
+        { chainId: 1, contractAddress: contractAddress.toLowerCase(), blockTag: 'latest' },
+        { accounts: [aMember().account], blockNumber: 20, foundAt: atSecond(20) },
+        Date.parse(atSecond(10)),
+      ],
+    ]);
+  });
+
+  test.each<[string, Over, Parameters<typeof anAnswer>[3]]>([
+    [
+      'the member waits for another check, perhaps of a transfer',
+      { rules: [rule], isDue: true },
+      { sweep: SWEEP },
+    ],
+    ['another rule decides on the role too', { rules: [rule, native] }, { sweep: SWEEP }],
+    [
+      'the rule is composed',
+      { rules: [{ type: 'ALL', roleId: 'gold', rules: [rule, native] }] },
+      { sweep: SWEEP },
+    ],
+    ['the rule is on the native coin', { rules: [native] }, { sweep: SWEEP }],
+    [
+      'the member has vaults',
+      { rules: [rule], member: { vaults: [`0x${'dd'.repeat(20)}`] } },
+      { sweep: SWEEP },
+    ],
+    ['a transfer caused the check', { rules: [rule] }, { cause: 'transfer' }],
+    ['the sweep was for new rules', { rules: [rule] }, { cause: 'rule-set', sweep: SWEEP }],
+  ])('is not noted where %s', async (_, over, context) => {
+    expect(await silentOf(over, context)).toEqual([]);
+  });
 });

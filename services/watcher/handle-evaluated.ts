@@ -12,6 +12,7 @@ import {
 import { memberEventId } from '#shared/contracts/watch-event.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
+import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { RefundWatch } from '#shared/redis/watch-quota.ts';
@@ -20,6 +21,7 @@ import type { Watches } from '#shared/redis/watches.ts';
 import { type Applied, applyCheck, awaitBlocks, releaseHeld, settleSweep } from './domain/apply-check.ts';
 import { checkedRules } from './domain/checked-rules.ts';
 import { composeRolesChanged } from './domain/compose-event.ts';
+import { findSilentChanges } from './domain/find-silent-changes.ts';
 import type { MemberCheck } from './domain/judge-age.ts';
 import { holdExcess } from './hold-excess.ts';
 import type { WatcherMetrics } from './metrics.ts';
@@ -37,8 +39,17 @@ type Dependencies = {
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<
     WatchMembers,
-    'readMany' | 'readInPages' | 'write' | 'refresh' | 'setDue' | 'withheld' | 'figures' | 'mayRevoke'
+    | 'isDue'
+    | 'readMany'
+    | 'readInPages'
+    | 'write'
+    | 'refresh'
+    | 'setDue'
+    | 'withheld'
+    | 'figures'
+    | 'mayRevoke'
   >;
+  readonly followed: Pick<FollowedContracts, 'noteSilent'>;
   readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen' | 'read'>;
   readonly openParts: Pick<OpenParts, 'give'>;
   readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
@@ -92,11 +103,32 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
       const hold = { roles: held.get(member.memberId) ?? new Set(), at };
       return check ? applyCheck(member, check, hold) : { member, revoked: [] };
     };
+    if (ruleSet && watch.follow)
+      await noteSilentChanges(deps, watch, findSilentChanges(members, checks, ruleSet));
     const eventCount = await changeMembers(deps, { watch, partition, members, change });
     if (cause === 'transfer' && eventCount > 0) await deps.chargeEvents(watch, eventCount);
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
   await deps.openParts.give(part.clientId, part.requestId);
+}
+
+/** A member that is due may wait for the check of a transfer, which told of the change. */
+async function noteSilentChanges(
+  { members, followed }: Dependencies,
+  watch: Watch,
+  changes: ReturnType<typeof findSilentChanges>,
+): Promise<void> {
+  const uid = watchUid(watch);
+  for (const { chainId, contractAddress, member, check } of changes) {
+    if (await members.isDue({ uid, memberId: member.memberId })) continue;
+    const change = {
+      accounts: [...check.accounts],
+      blockNumber: check.blockNumbers[String(chainId)] ?? 0,
+      foundAt: check.evaluatedAt,
+    };
+    const contract = { chainId, contractAddress, blockTag: watch.blockTag };
+    await followed.noteSilent(uid, contract, change, Date.parse(member.checkedAt ?? ''));
+  }
 }
 
 /**

@@ -32,7 +32,7 @@ async function handle(
   { memberIds = [memberId], isBudgetUsed = false, failure, isLost = false, isFull = false }: Members = {},
 ) {
   const [due, asked, swept]: [unknown[], ChecksToRequest[], unknown[]] = [[], [], []];
-  const commands: unknown[] = [];
+  const [commands, withdrawn]: [unknown[], unknown[]] = [[], []];
   let [drawn, ruleSetsRead] = [0, 0];
   await makeHandleTransfer({
     watches: { readByUid: async () => watch },
@@ -45,6 +45,7 @@ async function handle(
     followed: {
       isFollowedBy: async (_: string, { contractAddress, blockTag }: ChainTransferred) =>
         isLost ? undefined : contractAddress === CONTRACT && blockTag === watch?.blockTag,
+      withdrawSilent: async (_: string, one: unknown) => void withdrawn.push(one),
     },
     members: {
       async *ofWallet() {
@@ -79,15 +80,20 @@ async function handle(
       if (error !== failure) throw error;
     },
   );
-  return { due, asked, swept, commands, drawn, ruleSetsRead };
+  return { due, asked, swept, commands, withdrawn, drawn, ruleSetsRead };
 }
 
-const NOTHING = { due: [], asked: [], swept: [], commands: [], drawn: 0, ruleSetsRead: 0 };
+const NOTHING = { due: [], asked: [], swept: [], commands: [], withdrawn: [], drawn: 0, ruleSetsRead: 0 };
 
 test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
   const { due, asked } = await handle(TRANSFER, aWatch());
   expect(due).toHaveLength(1);
   expect(asked).toMatchObject([{ cause: 'transfer', isCharged: false, minBlock: { '1': 9 } }]);
+});
+
+test('a transfer withdraws a change that a sweep found earlier than the transfer arrived', async () => {
+  const { withdrawn } = await handle(TRANSFER, aWatch());
+  expect(withdrawn).toMatchObject([{ contractAddress: CONTRACT, account, blockNumber: 9 }]);
 });
 
 test('a dropped transfer makes its members due at any block', async () => {
@@ -143,7 +149,12 @@ test.each([
   ['has the wallet in more members than are checked at once', { memberIds: manyIds }],
   ['belongs to a client app whose free checks of the hour are used', { isBudgetUsed: true }],
 ])('a watch that %s is swept instead', async (_, members) => {
-  expect(await handle(TRANSFER, aWatch(), members)).toEqual({ ...NOTHING, swept: [aWatch()] });
+  expect(await handle(TRANSFER, aWatch(), members)).toMatchObject({
+    swept: [aWatch()],
+    due: [],
+    asked: [],
+    drawn: 0,
+  });
 });
 
 test('transfers that may have been missed make sweeps due, and no single member', async () => {

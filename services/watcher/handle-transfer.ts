@@ -33,7 +33,7 @@ const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, wi
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly followed: Pick<FollowedContracts, 'isFollowedBy'>;
+  readonly followed: Pick<FollowedContracts, 'isFollowedBy' | 'withdrawSilent'>;
   readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readInPages'>;
   readonly throttle: Pick<Throttle, 'take' | 'refund'>;
   readonly openParts: Pick<OpenParts, 'take'>;
@@ -69,6 +69,8 @@ async function checkMembers(
   const watch = await deps.watches.readByUid(uid);
   // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
   if (!watch?.follow || !(await isAbout(deps, watch, transfer))) return;
+  const { account, blockNumber } = transfer;
+  if (account !== undefined) await deps.followed.withdrawSilent(uid, { ...transfer, account, blockNumber });
   const draws = [{ budget: TRANSFER_CHECKS, owner: watch.clientId, count: memberIds.length }];
   if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudget(deps, draws)))
     return deps.sweepSoon(watch);

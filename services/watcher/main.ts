@@ -123,7 +123,7 @@ await runService(
     const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
     const refund = makeRefundWatch(redis);
     const chargeChecks = makeChargeChecks({ chargeWatch: makeChargeWatch(redis), readLimits, pause });
-    const sweepSoon = makeSweepSoon(sweeps, now);
+    const sweepSoon = makeSweepSoon(sweeps, common.followed, now);
     const requestChecks = makeRequestChecks({ ...common, chargeChecks, refund });
 
     scope.use(

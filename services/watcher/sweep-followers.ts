@@ -21,9 +21,16 @@ type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>
  * the sweeps of a watch that transfers cause are at least as far apart as its scheduled ones.
  */
 export const makeSweepSoon =
-  (sweeps: Pick<WatchSweeps, 'setNextAfterGap'>, now: () => number): SweepSoon =>
-  (watch) =>
-    sweeps.setNextAfterGap(watchUid(watch), now(), watch.everySeconds * 1_000);
+  (
+    sweeps: Pick<WatchSweeps, 'setNextAfterGap'>,
+    followed: Pick<FollowedContracts, 'noteMissed'>,
+    now: () => number,
+  ): SweepSoon =>
+  async (watch) => {
+    const uid = watchUid(watch);
+    await followed.noteMissed(uid, now());
+    await sweeps.setNextAfterGap(uid, now(), watch.everySeconds * 1_000);
+  };
 
 /**
  * If transfers of a contract may have been missed, makes a sweep of every watch that follows the contract due. A reader that

@@ -721,6 +721,8 @@ export type Watch = {
     readonly chainId: number;
     readonly contractAddress: string;
     readonly state: 'live' | 'sweeps-only';
+
+    /** Why the contract is not followed; of a `live` one, that a sweep found a change without a transfer event. */
     readonly reason?: string | undefined;
   }[];
   readonly ruleSet: string;

@@ -13,6 +13,8 @@ export type DueMembers = {
   readonly due: (partition: number, nowMs: number, countMax: number) => Promise<MemberName[]>;
   /** When the first member of a partition was due. */
   readonly oldestDueAt: (partition: number) => Promise<number | undefined>;
+  /** Whether a member waits for a check by itself. */
+  readonly isDue: (name: MemberName) => Promise<boolean>;
   /** Makes members due then, unless they are due earlier. */
   readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
   /** Takes members of a partition out of those that are due, if their due time is still this one. */
@@ -52,6 +54,7 @@ export function makeDueMembers(redis: Redis): DueMembers {
         const [, score] = await redis.zrange(dueKey(partition), '0', '0', 'WITHSCORES');
         return score === undefined ? undefined : Number(score);
       }),
+    isDue: (name) => inStore(async () => (await redis.zscore(keyOf(name), textOfName(name))) !== null),
     async dropDue(partition, names, atMs) {
       await dropDue([GENERATION_KEY, dueKey(partition)], [ORDINARY_ACCESS, atMs, ...names.map(textOfName)]);
     },

@@ -21,7 +21,7 @@ export type FollowedContract = {
 
 const FollowingState = z.object({
   state: z.enum(['live', 'sweeps-only']),
-  /** In plain words, for `sweeps-only`. */
+  /** In plain words: for `sweeps-only` the cause, for `live` what following cannot see. */
   reason: z.string().optional(),
 });
 export type FollowingState = z.infer<typeof FollowingState>;
@@ -29,6 +29,19 @@ export type FollowingState = z.infer<typeof FollowingState>;
 const chainKey = (chainId: number | string): string => `followed:${chainId}`;
 const stateKey = (chainId: number | string): string => `following:${chainId}`;
 const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
+const sinceKey = (uid: string): string => `followed-since:${uid}`;
+const silentKey = (uid: string): string => `followed-silent:${uid}`;
+/** The reader of logs starts with a contract within seconds after a watch wants it followed. */
+const START_MS_MAX = 120_000;
+
+/** A role of a member whose balance had changed when a sweep looked, although no transfer of the contract named its wallets. */
+const SilentChange = z.object({
+  accounts: z.array(z.string()),
+  /** Of the contract's chain, the block that the sweep read. */
+  blockNumber: z.number(),
+  foundAt: z.string(),
+});
+export type SilentChange = z.infer<typeof SilentChange>;
 
 /**
  * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on (`chainId/address`).
@@ -37,6 +50,7 @@ const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
  */
 const FOLLOW = `${REQUIRE_VIEW}
 local app = string.match(ARGV[2], '^[^/]*')
+local since, silent = 'followed-since:' .. ARGV[2], 'followed-silent:' .. ARGV[2]
 local function places(name)
   local chain, contract = string.match(name, '^(%d+)/(.+)$')
   return 'followed:' .. chain, 'followed:' .. chain .. ':' .. app, 'following:' .. chain, contract
@@ -51,6 +65,8 @@ for i = 3, #ARGV do wanted[ARGV[i]] = true end
 for _, name in ipairs(redis.call('SMEMBERS', KEYS[2])) do
   if not wanted[name] then
     redis.call('SREM', KEYS[2], name)
+    redis.call('HDEL', since, name)
+    redis.call('HDEL', silent, name)
     local ofChain, ofApp, states, contract = places(name)
     release(ofApp, contract)
     if release(ofChain, contract) then redis.call('HDEL', states, contract) end
@@ -64,6 +80,7 @@ for i = 3, #ARGV do
   if isAllowed and redis.call('SADD', KEYS[2], ARGV[i]) == 1 then
     redis.call('HINCRBY', ofChain, contract, 1)
     redis.call('HINCRBY', ofApp, contract, 1)
+    redis.call('HSET', since, ARGV[i], redis.call('TIME')[1] .. '000')
   end
 end
 return 1
@@ -79,6 +96,20 @@ export type FollowedContracts = {
   ) => Promise<void>;
   /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has lost which. */
   readonly isFollowedBy: (uid: string, contract: FollowedContract) => Promise<boolean | undefined>;
+  /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its contract until it is looked at again. */
+  readonly noteMissed: (uid: string, nowMs: number) => Promise<void>;
+  /** Notes a change of which no transfer told, if the contract was followed without a gap since the member was last checked. */
+  readonly noteSilent: (
+    uid: string,
+    contract: FollowedContract,
+    change: SilentChange,
+    checkedAtMs: number,
+  ) => Promise<void>;
+  /** A transfer came later than the sweep that found its change. */
+  readonly withdrawSilent: (
+    uid: string,
+    transfer: FollowedContract & { readonly account: string; readonly blockNumber: number },
+  ) => Promise<void>;
   /** Every followed contract of a chain, once for each block tag. */
   readonly list: (chainId: number) => Promise<FollowedContract[]>;
   /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
@@ -108,6 +139,26 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
         if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
         return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
       }),
+    noteMissed: (uid, nowMs) =>
+      inStore(async () => {
+        const names = await redis.smembers(ofWatchKey(uid));
+        if (names.length > 0)
+          await redis.hset(sinceKey(uid), Object.fromEntries(names.map((name) => [name, nowMs])));
+      }),
+    noteSilent: (uid, contract, change, checkedAtMs) =>
+      inStore(async () => {
+        const since = await redis.hget(sinceKey(uid), nameOf(contract));
+        if (since !== null && Number(since) + START_MS_MAX < checkedAtMs)
+          await redis.hsetnx(silentKey(uid), nameOf(contract), JSON.stringify(change));
+      }),
+    withdrawSilent: (uid, { account, blockNumber, ...contract }) =>
+      inStore(async () => {
+        const text = await redis.hget(silentKey(uid), nameOf(contract));
+        if (text === null) return;
+        const change = SilentChange.parse(JSON.parse(text));
+        if (change.accounts.includes(account) && blockNumber <= change.blockNumber)
+          await redis.hdel(silentKey(uid), nameOf(contract));
+      }),
     list: (chainId) =>
       inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
     watchedAmong: makeWalletIndex(redis).watchedAmong,
@@ -118,7 +169,11 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
       ),
     states: (uid, contracts) =>
       inStore(async () => {
-        const followed = new Set(await redis.smembers(ofWatchKey(uid)));
+        const [names, silent] = await Promise.all([
+          redis.smembers(ofWatchKey(uid)),
+          redis.hgetall(silentKey(uid)),
+        ]);
+        const followed = new Set(names);
         const isFollowed = (contract: FollowedContract) => followed.has(nameOf(contract));
         const ofChains = Map.groupBy(contracts.filter(isFollowed), ({ chainId }) => chainId);
         // A list of watches asks for thousands of contracts: all of a chain in one command.
@@ -141,7 +196,13 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
           if (!isFollowed(contract)) return { chainId, contractAddress, ...TOO_MANY };
           const text = stored.get(nameOf(contract));
           const state = text === undefined ? NOT_YET : FollowingState.parse(JSON.parse(text));
-          return { chainId, contractAddress, ...state };
+          const change = state.state === 'live' ? silent[nameOf(contract)] : undefined;
+          return {
+            chainId,
+            contractAddress,
+            ...state,
+            ...(change === undefined ? {} : describeSilent(change)),
+          };
         });
       }),
   };
@@ -157,6 +218,15 @@ function contractOf(chainId: number, field: string): FollowedContract {
 }
 
 const nameOf = (contract: FollowedContract): string => `${contract.chainId}/${fieldOf(contract)}`;
+
+const describeSilent = (text: string): { readonly reason: string } => {
+  const { foundAt } = SilentChange.parse(JSON.parse(text));
+  return {
+    reason:
+      `On ${foundAt.slice(0, 10)} a sweep found a balance that had changed without a transfer event: ` +
+      'such changes of this token are found by sweeps alone.',
+  };
+};
 
 const TOO_MANY: FollowingState = {
   state: 'sweeps-only',

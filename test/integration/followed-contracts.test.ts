@@ -99,3 +99,45 @@ test('a contract is followed for a watch under one block tag, until the watch is
   await follow('app/w/1', []);
   expect(await areFollowed()).toEqual([undefined, undefined, undefined]);
 });
+
+test('a change that a sweep found without a transfer stands in the contract’s reason, until a transfer tells of it', async () => {
+  const { follow, states, setState, noteMissed, noteSilent, withdrawSilent } = makeFollowedContracts(
+    connection.redis,
+  );
+  const [uid, account] = ['app/silent/1', `0x${'aa'.repeat(20)}`];
+  const one = { ...contract(1), chainId: CHAIN_ID + 1 };
+  const change = { accounts: [account], blockNumber: 50, foundAt: '2026-11-26T12:00:00.000Z' };
+  const reasonOf = async () => (await states(uid, [one]))[0]?.reason;
+  await connection.redis.set(logLeaseKey(one.chainId), 'test');
+  await follow(uid, [one]);
+  await setState(one, { state: 'live' });
+  const followedAt = Number((await connection.redis.time())[0]) * 1_000;
+
+  // Following had just begun, or had missed transfers, when the member was last checked.
+  await noteSilent(uid, one, change, followedAt + 60_000);
+  await noteMissed(uid, followedAt + 600_000);
+  await noteSilent(uid, one, change, followedAt + 600_000);
+  expect(await reasonOf()).toBeUndefined();
+
+  await noteSilent(uid, one, change, followedAt + 900_000);
+  expect(await states(uid, [one])).toMatchObject([
+    {
+      state: 'live',
+      reason: expect.stringMatching(/^On 2026-11-26 a sweep found .* without a transfer event/),
+    },
+  ]);
+  await withdrawSilent(uid, { ...one, account: `0x${'bb'.repeat(20)}`, blockNumber: 50 });
+  await withdrawSilent(uid, { ...one, account, blockNumber: 51 });
+  expect(await reasonOf()).toBeDefined();
+
+  // While the contract is not followed, that is its reason.
+  await setState(one, { state: 'sweeps-only', reason: 'No logs.' });
+  expect(await reasonOf()).toBe('No logs.');
+  await setState(one, { state: 'live' });
+  await withdrawSilent(uid, { ...one, account, blockNumber: 50 });
+  expect(await reasonOf()).toBeUndefined();
+
+  await noteSilent(uid, one, change, followedAt + 900_000);
+  await follow(uid, []);
+  expect(await connection.redis.keys(`*${uid}`)).toEqual([]);
+});
