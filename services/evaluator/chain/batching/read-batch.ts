@@ -56,7 +56,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     try {
       const answer = await options.readFrom(
         endpoint,
-        { block, reads, way: batch.way, mayLackBlock: isPast || isNew },
+        { block, reads, way: batch.way, isNew, isPast },
         signal,
       );
       if (isNew) endpoint.lag.ready(ageMs);

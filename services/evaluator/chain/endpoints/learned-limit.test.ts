@@ -42,6 +42,17 @@ test('a limit never falls below one, nor below what was answered since', () => {
   expect(limit.current).toBe(1);
 });
 
+test('a single refusal of a call that was answered before lowers no limit', () => {
+  const { limit } = aLimit(100);
+  for (let calls = 0; calls < 5; calls += 1) {
+    limit.succeed(100);
+    limit.refuse(100);
+  }
+  expect(limit.current).toBe(100);
+  limit.refuse(100);
+  expect(limit.current).toBe(50);
+});
+
 test('a limit whose refusals had another cause is forgotten', () => {
   const { limit } = aLimit(100);
   limit.refuse(100);

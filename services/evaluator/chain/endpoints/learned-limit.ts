@@ -44,10 +44,13 @@ export class LearnedLimit {
     this.#known = Math.max(this.#known, Math.min(count, this.#max));
   }
 
-  /** A call that asked for `count` was refused. */
+  /** A call that asked for `count` was refused. If such a call was answered before, only the second refusal counts. */
   refuse(count: number): void {
     const half = Math.max(1, Math.floor(count / 2));
-    if (this.#worked >= count) this.#worked = half;
+    if (this.#worked >= count) {
+      this.#worked = half;
+      return;
+    }
     this.#known = Math.max(1, Math.min(this.#known, Math.max(half, this.#worked)));
     this.#refusedMs = this.#monotonicMs();
   }

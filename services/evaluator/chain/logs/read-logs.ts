@@ -267,6 +267,8 @@ class EndpointRead {
     const { blocks } = this.#learned;
     let countMax = blocks.current;
     let end = planned;
+    let isSplit = false;
+    let doubtfulCount: number | undefined;
     for (let at = fromBlock, cuts = 0; at <= end; ) {
       const count = Math.min(countMax, end - at + 1);
       try {
@@ -276,11 +278,24 @@ class EndpointRead {
         if (this.#logs.length > LOGS_MAX) throw new TooManyLogs(this.#logs);
         blocks.succeed(count);
         at += count;
+        if (at === this.#newestFrom && this.#refusedCount === undefined) countMax = blocks.current;
       } catch (error) {
         const failure = toRpcFailure(error);
         if (failure.kind === 'block-unavailable' && cuts < CUTS_MAX) {
           end = Math.min(at + count - 2, end - 2 ** cuts);
           cuts += 1;
+          continue;
+        }
+        const last = at + count - 1;
+        if (failure.isRefusal && last >= this.#newestFrom && !isSplit && at < this.#newestFrom) {
+          // Perhaps only the newest blocks are missing: they are asked for apart.
+          isSplit = true;
+          doubtfulCount = count;
+          countMax = this.#newestFrom - at;
+          continue;
+        }
+        if (failure.isRefusal && last >= this.#newestFrom && isSplit) {
+          end = at - 1;
           continue;
         }
         if (count > 1 && (failure.kind === 'timeout' || failure.isRefusal)) {
@@ -291,6 +306,7 @@ class EndpointRead {
         if (count === 1 || !failure.isRefusal) throw error;
       }
     }
+    if (end === planned) this.#refusedCount ??= doubtfulCount;
     return end;
   }
 

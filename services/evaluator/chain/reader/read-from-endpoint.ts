@@ -33,8 +33,10 @@ export type BatchRequest = {
   readonly block: Block;
   readonly reads: readonly Read[];
   readonly way: ReadWay;
-  /** Whether an error that does not depend on what is read means that the endpoint lacks the block. */
-  readonly mayLackBlock: boolean;
+  /** Whether the endpoint may not have the block yet. */
+  readonly isNew: boolean;
+  /** Whether a check has named the block, so that the endpoint may not have it any more. */
+  readonly isPast: boolean;
 };
 
 export type ReadFromEndpoint = (
@@ -56,7 +58,7 @@ type Options = {
 /** Makes the function that reads a batch from one endpoint by the best method that the endpoint supports. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
   const { capabilitiesOf, quarantine, codeProofs, kept } = options;
-  return async function readFromEndpoint(endpoint, { block, reads, way, mayLackBlock }, signal) {
+  return async function readFromEndpoint(endpoint, { block, reads, way, isNew, isPast }, signal) {
     const capabilities = await capabilitiesOf(endpoint);
     const { method, pin, source, hasHistory = false } = capabilities;
     const callable = endpoint.asClients;
@@ -74,7 +76,8 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
         endpoint: callable,
         reads: part,
         readOwn: () => readOwn(callable, block, capabilities, kept, signal),
-        mayLackBlock,
+        isNew,
+        isPast,
         // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
         isSuspect: method === 'multicall3' && !isIsolated,
         readSome: async (some) => {

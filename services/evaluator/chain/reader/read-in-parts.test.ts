@@ -17,12 +17,13 @@ function makeReading(
   const limit = new BatchLimit(perCallMax);
   const sizes: number[] = [];
   let ownCount = 0;
-  const read = (count: number, { isSuspect = false, mayLackBlock = false } = {}) =>
+  const read = (count: number, { isSuspect = false, isNew = false, isPast = false } = {}) =>
     readInParts({
       endpoint: { limit, use: () => Promise.reject(new Error('not called')) },
       reads: makeReads(count),
       isSuspect,
-      mayLackBlock,
+      isNew,
+      isPast,
       readOwn: async () => {
         ownCount += 1;
         if (own !== undefined) throw own;
@@ -51,21 +52,22 @@ test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
 const ALL = (kind: FailureKind) => Object.fromEntries(makeReads(500).map(({ key }) => [key, kind]));
 
 test.each([
-  ['may not have the block yet', true, 'block-unavailable'],
-  ['must have the block', false, 'rpc-error'],
+  ['may not have the block yet', { isNew: true }, 'block-unavailable'],
+  ['may not have the block any more', { isPast: true }, 'block-unavailable'],
+  ['must have the block', {}, 'rpc-error'],
 ])(
   'an endpoint that %s and cannot read anything at it costs two calls and no bisection',
-  async (_, mayLackBlock, kind) => {
+  async (_, age, kind) => {
     const own = new RpcFailure('rpc-error', { isErrorAnswer });
     const { sizes, read, ownCount } = makeReading(ALL('rpc-error'), { own });
-    await expect(read(500, { mayLackBlock })).rejects.toMatchObject({ kind });
+    await expect(read(500, age)).rejects.toMatchObject({ kind });
     expect([sizes, ownCount()]).toEqual([[500], 1]);
   },
 );
 
 test('an endpoint that is found unreachable meanwhile is not taken for one without the block', async () => {
   const { read } = makeReading(ALL('rpc-error'), { own: new RpcFailure('unreachable') });
-  await expect(read(8, { mayLackBlock: true })).rejects.toMatchObject({ kind: 'unreachable' });
+  await expect(read(8, { isNew: true })).rejects.toMatchObject({ kind: 'unreachable' });
 });
 
 test.each(['gas-exhausted', 'reverted'] as const)(
@@ -114,4 +116,13 @@ test('a lone read that times out takes no room from other reads', async () => {
   const readsPerCall = limit.current;
   for (let times = 0; times < 5; times++) await expect(read(1)).rejects.toMatchObject({ kind: 'timeout' });
   expect(limit.current).toBe(readsPerCall);
+});
+
+test('at a new block a read that no contract failed stays open: another node may have answered the read of our own', async () => {
+  const { read } = makeReading({ 3: 'rpc-error', 5: 'gas-exhausted' });
+  const readings = await read(8, { isNew: true });
+  expect([readings[3], readings[5]]).toEqual([undefined, failed('gas-exhausted')]);
+  await expect(makeReading({ 0: 'rpc-error' }).read(1, { isNew: true })).rejects.toMatchObject({
+    kind: 'block-unavailable',
+  });
 });

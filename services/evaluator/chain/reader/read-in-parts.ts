@@ -12,8 +12,10 @@ type Options = {
   readonly readSome: (reads: readonly Read[]) => Promise<BatchReadings>;
   /** Makes a read of the service's own at the same block. @throws RpcFailure if the endpoint cannot read there */
   readonly readOwn: () => Promise<void>;
-  /** Whether an error that does not depend on what is read means that the endpoint lacks the block. */
-  readonly mayLackBlock: boolean;
+  /** Whether the block is so new that the endpoint, or one node behind its URL, may not have it yet. */
+  readonly isNew: boolean;
+  /** Whether the block is one that a check has named, so that the endpoint may not have it any more. */
+  readonly isPast: boolean;
   /** Whether a read that fails its whole call must be repeated in isolation before its outcome is final. */
   readonly isSuspect: boolean;
 };
@@ -22,12 +24,12 @@ type Options = {
  * Reads a batch in parts of the endpoint's batch size. A part that fails as a whole is bisected, so that one bad read does
  * not fail the others, but only once the endpoint has read something else at the same block: else the error does not
  * depend on what is in the batch. If the endpoint fails midway, or the bound on calls is reached, the remaining reads stay
- * open for a later batch.
+ * open for a later batch, and so do those that fail at a new block for a reason that no contract gives.
  *
  * @throws RpcFailure if nothing could be read; `block-unavailable` if the endpoint does not have the block (yet)
  */
 export async function readInParts(options: Options): Promise<BatchReadings> {
-  const { endpoint, reads, readSome } = options;
+  const { endpoint, reads, readSome, isNew, isPast } = options;
   const partMax = endpoint.limit.current;
   let callsLeft = CALLS_MAX + Math.ceil(reads.length / partMax) - 1;
   let isAnyRead = false;
@@ -42,9 +44,13 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       hasReadOwn = true;
     } catch (error) {
       const own = toRpcFailure(error);
-      throw own.isErrorAnswer && options.mayLackBlock ? failure.as('block-unavailable') : own;
+      throw own.isErrorAnswer && (isNew || isPast) ? failure.as('block-unavailable') : own;
     }
   }
+
+  /** The read of our own may have been answered by another node behind the endpoint's URL. */
+  const isNotYet = ({ kind, isErrorAnswer }: RpcFailure): boolean =>
+    isNew && isErrorAnswer && !mayBeContractFault(kind);
 
   async function readPart(part: readonly Read[]): Promise<BatchReadings> {
     if (callsLeft === 0) return part.map(() => undefined);
@@ -64,6 +70,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         callsLeft = 0;
         return part.map(() => undefined);
       }
+      if (reads.length === 1 && isNotYet(failure)) throw failure.as('block-unavailable');
       await requireBlock(failure);
       lastFailure = failure;
       if (part.length > 1) {
@@ -71,6 +78,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
       }
       if (options.isSuspect && mayBeContractFault(kind)) return [PERHAPS_OUT_OF_GAS];
+      if (isNotYet(failure)) return [undefined];
       // If other reads succeed, the contract caused the oversized answer.
       return [kind === 'endless' ? failed('return-malformed') : failure.reading];
     }
@@ -80,6 +88,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
   for (let from = 0; from < reads.length; from += partMax)
     readings.push(...(await readPart(reads.slice(from, from + partMax))));
   const isOneSuspect = readings.length === 1 && isSuspect(readings[0]);
-  if (lastFailure !== undefined && !isAnyRead && !isOneSuspect) throw lastFailure;
+  if (lastFailure !== undefined && !isAnyRead && !isOneSuspect)
+    throw isNotYet(lastFailure) ? lastFailure.as('block-unavailable') : lastFailure;
   return readings;
 }
