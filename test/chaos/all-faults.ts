@@ -35,6 +35,7 @@ import { f33Reorg } from './faults/f33-reorg.ts';
 import { f34BadLogs } from './faults/f34-bad-logs.ts';
 import { f35HostileClient } from './faults/f35-hostile-client.ts';
 import { f36RedisFailover } from './faults/f36-redis-failover.ts';
+import { f37Providers } from './faults/f37-providers.ts';
 
 /** The matrix without the soak. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -74,6 +75,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f34BadLogs,
   f35HostileClient,
   f36RedisFailover,
+  f37Providers,
 ];
 
 /** Short rows that can share one system, for `npm test`. */

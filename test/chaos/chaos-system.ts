@@ -17,6 +17,7 @@ import { type ChaosChains, startChaosChains } from './parts/chaos-chains.ts';
 import { type CountedLines, countLines } from './parts/count-lines.ts';
 import { type Gates, makeGates } from './parts/gates.ts';
 import { makeRedisPair, type StartedPair } from './parts/redis-pair.ts';
+import { type ProviderChains, startProviderChains } from './parts/provider-chains.ts';
 import { mountSmallDisk, type SmallDisk } from './parts/small-disk.ts';
 import { type Cluster, makeCluster } from './parts/start-cluster.ts';
 
@@ -43,6 +44,8 @@ export type Needs = {
   readonly smallDisk?: boolean;
   /** A primary and a replica of Redis behind one address. */
   readonly redisPair?: boolean;
+  /** Further chains, behind simulated providers. */
+  readonly providers?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly preloads?: readonly Preload[];
   /** The heap size of each process of these services. */
@@ -63,6 +66,7 @@ export type ChaosSystem = AsyncDisposable & {
   readonly ready: ReadyLine;
   readonly chain: NonNullable<ReadyLine['chain']>;
   readonly chains: ChaosChains;
+  readonly providers: ProviderChains | undefined;
   readonly gateways: readonly Gateway[];
   /** The operator's connections. */
   readonly open: OpenSystem;
@@ -97,8 +101,9 @@ export async function startChaosSystem(
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-chaos-'));
   scope.defer(() => rmSync(dir, { recursive: true, force: true }));
   const { chains, file } = await startChaosChains(scope, `http://127.0.0.1:${portBase + 5}`);
+  const providers = needs.providers ? await startProviderChains(scope) : undefined;
   const chainsFile = join(dir, 'chaos-chains.json');
-  writeFileSync(chainsFile, JSON.stringify(file));
+  writeFileSync(chainsFile, JSON.stringify({ chains: [...file.chains, ...(providers?.entries ?? [])] }));
   const disk = needs.smallDisk ? scope.use(mountSmallDisk(join(dir, 'disk'), SMALL_DISK_MIB)) : undefined;
   const places = CLUSTER_PORTS.map((at) => ({ port: portBase + at, controllerPort: portBase + at + 1 }));
   const cluster = needs.brokers === 3 ? makeCluster(scope, dir, places) : undefined;
@@ -145,6 +150,7 @@ export async function startChaosSystem(
     ready,
     chain: ready.chain,
     chains,
+    providers,
     gateways: ready.gateways.map((url, i) => ({ url, ops: `http://127.0.0.1:${portBase + 40 + i}` })),
     open,
     lines,

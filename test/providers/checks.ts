@@ -2,7 +2,8 @@ import type { TestCheck } from '../support/connect-test-chains.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import type { MinedChain } from './mined-chain.ts';
 
-const UNIT = '0.000001';
+/** The least amount of the demo's ERC20. */
+export const UNIT = '0.000001';
 /** A block that exists on no chain here. */
 const FAR_AHEAD = 1_000_000;
 /** A block whose state providers have pruned. */

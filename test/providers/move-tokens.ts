@@ -30,17 +30,25 @@ const tokens = new Interface([
   'function safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data)',
 ]);
 
-/** New wallets that the chain signs for. */
-export async function makeWallets({ rpc }: MinedChain, count: number): Promise<string[]> {
-  const wallets = Array.from(
+/** Wallets that the chain signs for, and what they hold. */
+export type Wallets = {
+  readonly accounts: readonly string[];
+  /** Those with a unit of the ERC20. */
+  readonly holders: Set<string>;
+  /** The next free id of the ERC721. */
+  nextId: number;
+};
+
+export async function makeWallets({ rpc }: MinedChain, count: number): Promise<Wallets> {
+  const accounts = Array.from(
     { length: count },
     (_, i) => `0x${(0xabc0000 + i).toString(16).padStart(40, '3')}`,
   );
-  for (const wallet of wallets) {
+  for (const wallet of accounts) {
     await callJsonRpc(rpc, 'anvil_setBalance', [wallet, NATIVE_COIN]);
     await callJsonRpc(rpc, 'anvil_impersonateAccount', [wallet]);
   }
-  return wallets;
+  return { accounts, holders: new Set(), nextId: FIRST_ID };
 }
 
 /**
@@ -48,26 +56,26 @@ export async function makeWallets({ rpc }: MinedChain, count: number): Promise<s
  * now and then an ERC721 or ERC1155 comes instead. An account moves at most once in a block, so that the order within
  * a block does not matter.
  */
-export function startMoving(chain: MinedChain, accounts: readonly string[], intervalMs: number): Mover {
+export function startMoving(chain: MinedChain, wallets: Wallets, intervalMs: number): Mover {
   const { rpc, holder } = chain;
+  const { accounts, holders } = wallets;
   const stopping = new AbortController();
   const sent: (Omit<Move, 'blockNumber'> & { readonly hash: string })[] = [];
-  const holds = new Set<string>();
   const movedAt = new Map<string, number>();
 
   const moveOf = (account: string, count: number) => {
     const encode = (name: string, args: readonly unknown[]) => tokens.encodeFunctionData(name, args);
     if (count % 4 === 2)
-      return { from: holder, to: chain.erc721, data: encode('mint', [account, FIRST_ID + count]) };
+      return { from: holder, to: chain.erc721, data: encode('mint', [account, wallets.nextId++]) };
     if (count % 4 === 3)
       return {
         from: holder,
         to: chain.erc1155,
         data: encode('safeTransferFrom', [holder, account, 7, 0, '0x']),
       };
-    if (holds.delete(account))
+    if (holders.delete(account))
       return { from: account, to: chain.erc20, data: encode('transfer', [BURNT, 1]) };
-    holds.add(account);
+    holders.add(account);
     return { from: holder, to: chain.erc20, data: encode('mint', [account, 1]) };
   };
   const moving = (async () => {

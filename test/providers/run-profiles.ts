@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectInProcess } from './connect-in-process.ts';
 import { type MinedChain, startMinedChain } from './mined-chain.ts';
-import { type Move, makeWallets, startMoving } from './move-tokens.ts';
+import { type Move, makeWallets, startMoving, type Wallets } from './move-tokens.ts';
 import type { Profile } from './profile.ts';
 import { healthy } from './profiles/healthy.ts';
 import { type Outcome, runProfile, type Times } from './run-profile.ts';
@@ -12,7 +12,7 @@ const ACCOUNTS = 12;
 const MOVE_MS = 600;
 
 /** A chain of one block time, and wallets whose tokens can move. */
-export type Stage = { readonly chain: MinedChain; readonly accounts: readonly string[] };
+export type Stage = { readonly chain: MinedChain; readonly wallets: Wallets };
 /** By the block time of the profiles. */
 export type Stages = ReadonlyMap<Profile['blockTimeMs'], Stage>;
 
@@ -33,7 +33,7 @@ export async function startStages(
   const blockTimes = [...new Set(profiles.map(({ blockTimeMs }) => blockTimeMs))];
   const stages = blockTimes.map(async (blockTimeMs): Promise<[Profile['blockTimeMs'], Stage]> => {
     const chain = scope.use(await startMinedChain(blockTimeOf(blockTimeMs)));
-    return [blockTimeMs, { chain, accounts: await makeWallets(chain, ACCOUNTS) }];
+    return [blockTimeMs, { chain, wallets: await makeWallets(chain, ACCOUNTS) }];
   });
   return new Map(await Promise.all(stages));
 }
@@ -74,7 +74,7 @@ async function runBoth(
     return await runProfile(
       stage.chain,
       subject,
-      { accounts: stage.accounts, moves },
+      { accounts: stage.wallets.accounts, moves },
       { ...times, drainMsMax },
     );
   };
@@ -82,12 +82,12 @@ async function runBoth(
   return { beside, alone };
 }
 
-const connectHere: NonNullable<RunOptions['connect']> = (profile, { chain, accounts }, arrangement) =>
-  connectInProcess(profile, chain, arrangement, accounts);
+const connectHere: NonNullable<RunOptions['connect']> = (profile, { chain, wallets }, arrangement) =>
+  connectInProcess(profile, chain, arrangement, wallets.accounts);
 
 /** Moves the tokens for as long as the profiles send checks. */
-async function moveFor({ chain, accounts }: Stage, { warmUpMs, phaseMs }: Times): Promise<Move[]> {
-  const mover = startMoving(chain, accounts, MOVE_MS);
+async function moveFor({ chain, wallets }: Stage, { warmUpMs, phaseMs }: Times): Promise<Move[]> {
+  const mover = startMoving(chain, wallets, MOVE_MS);
   await delay(warmUpMs + 2 * phaseMs);
   return mover.stop();
 }

@@ -19,7 +19,7 @@ export type ChaosChains = {
 export async function startChaosChains(
   scope: AsyncDisposableStack,
   target: string,
-): Promise<{ chains: ChaosChains; file: unknown }> {
+): Promise<{ chains: ChaosChains; file: { readonly chains: readonly object[] } }> {
   const proxy = async (chainId: number) => scope.use(await startRpcFaultProxy({ target, chainId }));
   const main = [await proxy(CHAINS.main), await proxy(CHAINS.main)];
   const other = await proxy(CHAINS.other);

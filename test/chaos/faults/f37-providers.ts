@@ -1,0 +1,62 @@
+import { PROFILES } from '../../providers/all-profiles.ts';
+import { runProfiles } from '../../providers/run-profiles.ts';
+import { brokenOf, formatRows, type Row as ProviderRow } from '../../providers/table.ts';
+import type { Fault } from '../fault.ts';
+import { atMost } from '../measure.ts';
+import { QUORUMS } from '../parts/provider-chains.ts';
+import { makeProviderClients, useProviderChain } from '../parts/use-provider-chain.ts';
+
+const WARM_UP_S = 60;
+/** Some fifty chains are checked at the same time. */
+const TIMES = { drainMsMax: 60_000, ordinaryEveryMs: 2_000, hostileEveryMs: 1_000 };
+
+export const f37Providers: Fault = {
+  id: 'F37',
+  title:
+    'providers as they are: late pools, unknown words, limits, missing tags and states; a hostile client',
+  needs: { providers: true },
+  perSecond: 10,
+  async run({ system, seconds, scope }) {
+    const { providers } = system;
+    if (providers === undefined) throw new Error('the system has no chains behind simulated providers');
+    const clients = await makeProviderClients(system, scope);
+    const broken: string[] = [];
+    const all: ProviderRow[] = [];
+    for (const quorum of QUORUMS) {
+      const rows = await runProfiles(PROFILES, {
+        stages: providers.stages,
+        quorum,
+        times: { ...TIMES, warmUpMs: Math.min(WARM_UP_S, 2 * seconds) * 1_000, phaseMs: seconds * 1_000 },
+        connect: (profile, stage, arrangement) =>
+          useProviderChain(system, clients, stage, providers.find(profile, arrangement)),
+      });
+      process.stdout.write(`quorum ${quorum}\n${formatRows(rows)}\n`);
+      for (const row of rows)
+        broken.push(...brokenOf(row).map((found) => `quorum ${quorum}, ${row.profile.name}: ${found}`));
+      all.push(...rows);
+    }
+    const sumOf = (count: (row: ProviderRow) => number) => all.reduce((sum, row) => sum + count(row), 0);
+    return () => ({
+      figures: [
+        atMost(
+          'transfers lost',
+          sumOf(({ beside, alone }) => beside.lost.length + alone.lost.length),
+          0,
+        ),
+        atMost(
+          'wrong verdicts',
+          sumOf(({ beside, alone }) => beside.wrong.length + alone.wrong.length),
+          0,
+        ),
+        atMost(
+          'failed checks beside a healthy endpoint',
+          sumOf(
+            ({ beside: { failed } }) => failed.warmUp.length + failed.ordinary.length + failed.hostile.length,
+          ),
+          0,
+        ),
+      ],
+      broken,
+    });
+  },
+};
