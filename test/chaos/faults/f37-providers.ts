@@ -7,14 +7,16 @@ import { QUORUMS } from '../parts/provider-chains.ts';
 import { makeProviderClients, useProviderChain } from '../parts/use-provider-chain.ts';
 
 const WARM_UP_S = 60;
-/** Some fifty chains are checked at the same time. */
-const TIMES = { drainMsMax: 60_000, ordinaryEveryMs: 2_000, hostileEveryMs: 1_000 };
+/** Up to twenty chains are checked at the same time. */
+const TIMES = { drainMsMax: 120_000, ordinaryEveryMs: 2_000, hostileEveryMs: 1_000 };
+/** Every provider answers at once, but this process may be busy. */
+const ENVIRONMENT = { RPC_ATTEMPT_TIMEOUT_MS: '8000' };
 
 export const f37Providers: Fault = {
   id: 'F37',
   title:
     'providers as they are: late pools, unknown words, limits, missing tags and states; a hostile client',
-  needs: { providers: true },
+  needs: { providers: true, env: ENVIRONMENT },
   perSecond: 10,
   async run({ system, seconds, scope }) {
     const { providers } = system;
@@ -22,14 +24,18 @@ export const f37Providers: Fault = {
     const clients = await makeProviderClients(system, scope);
     const broken: string[] = [];
     const all: ProviderRow[] = [];
+    const times = { ...TIMES, warmUpMs: Math.min(WARM_UP_S, 2 * seconds) * 1_000, phaseMs: seconds * 1_000 };
     for (const quorum of QUORUMS) {
-      const rows = await runProfiles(PROFILES, {
-        stages: providers.stages,
-        quorum,
-        times: { ...TIMES, warmUpMs: Math.min(WARM_UP_S, 2 * seconds) * 1_000, phaseMs: seconds * 1_000 },
-        connect: (profile, stage, arrangement) =>
-          useProviderChain(system, clients, stage, providers.find(profile, arrangement)),
-      });
+      const rows: ProviderRow[] = [];
+      for (const stage of providers.stages)
+        rows.push(
+          ...(await runProfiles(PROFILES, {
+            stages: new Map([stage]),
+            ...{ quorum, times },
+            connect: (profile, own, arrangement) =>
+              useProviderChain(clients, own, providers.find(profile, arrangement)),
+          })),
+        );
       process.stdout.write(`quorum ${quorum}\n${formatRows(rows)}\n`);
       for (const row of rows)
         broken.push(...brokenOf(row).map((found) => `quorum ${quorum}, ${row.profile.name}: ${found}`));

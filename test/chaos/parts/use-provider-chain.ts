@@ -10,10 +10,9 @@ import type { TestCheck } from '../../support/connect-test-chains.ts';
 import { demoRules } from '../../support/demo-rules.ts';
 import { judgeRevocations, judgeWatchEvents, readWatchEvent } from '../../support/judge-watch-events.ts';
 import { receiveWebhooks } from '../../support/receive-webhooks.ts';
-import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import { createApp } from './create-app.ts';
-import { metricsOf, sumOf } from './process-facts.ts';
+import { sumOf } from './process-facts.ts';
 import type { ProviderChain } from './provider-chains.ts';
 
 const REQUEST_MS_MAX = 120_000;
@@ -34,15 +33,27 @@ export async function makeProviderClients(system: ChaosSystem, scope: AsyncDispo
     app_1: await clientOf('Other'),
     app_hostile: await clientOf('Hostile'),
   };
-  return { receiver, rolecall, checking };
+  return { receiver, rolecall, checking, readMetrics: makeMetricsReader(system) };
+}
+
+/** Reads the metrics of all evaluators; chains that ask at the same time share an answer, which is a large text. */
+function makeMetricsReader(system: ChaosSystem): () => Promise<string[]> {
+  const read = async (ops: string): Promise<string> =>
+    (await fetch(`${ops}/metrics`, { signal: AbortSignal.timeout(REQUEST_MS_MAX) })).text();
+  let reading: Promise<string[]> | undefined;
+  return () => {
+    reading ??= Promise.all(system.running('evaluator').map(({ ops }) => read(ops ?? ''))).finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
 }
 
 type Clients = Awaited<ReturnType<typeof makeProviderClients>>;
 
 /** A chain of a running system as what is tested: its checks by HTTP, and a watch whose only member checks are by transfers. */
 export async function useProviderChain(
-  system: ChaosSystem,
-  { receiver, rolecall, checking }: Clients,
+  { receiver, rolecall, checking, readMetrics }: Clients,
   { chain, wallets: { accounts } }: Stage,
   { chainId, endpoints }: ProviderChain,
 ): Promise<Subject> {
@@ -92,13 +103,7 @@ export async function useProviderChain(
     },
     callCount: endpoints.callCount,
     async batchCount() {
-      const evaluators = system.running('evaluator');
-      const texts = await Promise.all(
-        evaluators.map(({ ops }) =>
-          waitUntil('metrics', async () => (await metricsOf(ops ?? '')) || undefined),
-        ),
-      );
-      const counts = texts.map((text) =>
+      const counts = (await readMetrics()).map((text) =>
         sumOf(text, 'rolecall_reads_per_call_count', `chain_id="${chainId}"`),
       );
       return counts.reduce((sum, count) => sum + count, 0);
