@@ -1,10 +1,18 @@
+import { askUnknown, judgeUnknown } from './ask-unknown.ts';
 import { compileTokens, type Token } from './compile-tokens.ts';
 import { deployTokens } from './deploy-tokens.ts';
 import { judgeByWay, WAYS, type Way } from './judge-by-way.ts';
 import { makeCases } from './make-rules.ts';
 import { askNode } from './node-oracle.ts';
 import { type Prepared, prepare } from './prepare.ts';
-import { type ClientReport, compareWithNode, findDisagreements, formatReport, isClean } from './report.ts';
+import {
+  type ClientReport,
+  compareWithNode,
+  findDisagreements,
+  formatReport,
+  formatUnknown,
+  isClean,
+} from './report.ts';
 import { CLIENTS, type Client } from './start-clients.ts';
 
 // Compares the evaluator's verdicts with Ethereum clients' own answers: real tokens from npm, each rule at its boundary,
@@ -37,7 +45,9 @@ async function judgeClient(
     byWay.push({ way, judged: await judgeByWay(chain.rpc, way, cases, deployment.registry) });
   const ways = await Promise.all(byWay.map(compareWithNode));
   const { tokenCount } = deployment;
-  const report = { client: client.name, tokenCount, ways, disagreements: findDisagreements(byWay) };
+  const unknown = { answers: await askUnknown(chain.rpc), outcomes: await judgeUnknown(chain.rpc) };
+  const disagreements = findDisagreements(byWay);
+  const report = { client: client.name, tokenCount, ways, disagreements, unknown };
   say(formatReport(report));
   say(`  ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
   return report;
@@ -63,4 +73,5 @@ for (const client of CLIENTS.filter(({ name }) => names.length === 0 || names.in
   const report = await judgeClient(client, prepared, tokens);
   if (report !== undefined) reports.push(report);
 }
+say(formatUnknown(reports));
 process.exitCode = reports.length > 0 && reports.every(isClean) ? 0 : 1;

@@ -1,4 +1,5 @@
 import type { Condition } from '#shared/contracts/rule.ts';
+import { ORDINARY_CHECK, type UnknownAnswer, type UnknownOutcome } from './ask-unknown.ts';
 import type { Judged, Outcome, Way } from './judge-by-way.ts';
 import type { Case } from './make-rules.ts';
 
@@ -25,6 +26,11 @@ export type ClientReport = {
   readonly tokenCount: number;
   readonly ways: readonly WayReport[];
   readonly disagreements: readonly string[];
+  /** About blocks and tags that the client does not have. */
+  readonly unknown: {
+    readonly answers: readonly UnknownAnswer[];
+    readonly outcomes: readonly UnknownOutcome[];
+  };
 };
 
 const isDecided = (outcome: Outcome | undefined): boolean => outcome === 'granted' || outcome === 'denied';
@@ -79,8 +85,9 @@ function add(counts: Counts, name: string): void {
 }
 
 /** Whether a report has a fault that must be fixed. */
-export const isClean = ({ ways, disagreements }: ClientReport): boolean =>
+export const isClean = ({ ways, disagreements, unknown }: ClientReport): boolean =>
   disagreements.length === 0 &&
+  unknown.outcomes.every(({ question, outcome }) => question !== ORDINARY_CHECK || outcome === 'decided') &&
   ways.every(({ wrong, missedWithoutReason }) => wrong.length === 0 && missedWithoutReason.length === 0);
 
 /** Faults that are printed of each kind: one cause often appears in hundreds of rules. */
@@ -108,4 +115,21 @@ function formatWay({ way, ruleCount, decidedCount, undetermined, missed, wrong }
     .map(([code, count]) => `${code} ${count}${missed[code] ? ` (missed ${missed[code]})` : ''}`);
   const counts = `${ruleCount} rules, ${decidedCount} decided, ${wrong.length} wrong`;
   return `  ${way.padEnd(10)} ${counts}; undetermined: ${byCode.join(', ')}`;
+}
+
+/** One table of all clients: their answers about what they do not have, and what checks that name it get. */
+export function formatUnknown(reports: readonly ClientReport[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const rowsOf = ({ unknown: { answers, outcomes } }: ClientReport) => [
+    ...answers.map(({ question, answer }) => ({ question, text: answer })),
+    ...outcomes.map(({ question, outcome }) => ({ question, text: outcome })),
+  ];
+  const [first] = reports;
+  if (first === undefined) return '';
+  const headings = ['asked for', ...reports.map(({ client }) => client)];
+  const rows = rowsOf(first).map(({ question }, index) => [
+    question,
+    ...reports.map((report) => rowsOf(report)[index]?.text ?? ''),
+  ]);
+  return [headings, headings.map(() => '---'), ...rows].map(line).join('\n');
 }
