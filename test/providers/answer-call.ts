@@ -60,7 +60,9 @@ function answerHeader({ profile, chain, lag, ask }: Node, [block, ...rest]: read
   const { number: head } = chain.newestAt(lag.headsMs);
   if (isTag(block) && profile.lacksTags) return given(profile.words.missingTag);
   const number = isTag(block) ? Math.max(0, head - BLOCKS_TO[block]) : numberOf(block, head);
-  if (number > head) return given(profile.words.blockPastHead, { number });
+  const { words, stateBlocks = Number.POSITIVE_INFINITY } = profile;
+  if (number > head) return given(words.blockPastHead, { number });
+  if (words.prunedBlock && head - number >= stateBlocks) return given(words.prunedBlock, { number });
   return ask('eth_getBlockByNumber', [hex(number), ...rest]);
 }
 

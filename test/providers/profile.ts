@@ -25,6 +25,8 @@ export type Words = {
   readonly missingTag: Refusal | null;
   /** A call at a block whose state the node no longer has. */
   readonly prunedState: Refusal;
+  /** `eth_getBlockByNumber` of a block whose state the node no longer has; default the header. */
+  readonly prunedBlock?: Refusal;
 };
 
 /** How long after a block was mined a node has it, by what it is asked for. */

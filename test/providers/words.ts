@@ -4,8 +4,8 @@ const error = (message: string, code = -32_000): Refusal => ({ code, message });
 
 /**
  * The words of clients, from their sources:
- * - go-ethereum 1.17: `eth/api_backend.go` (headers, states), `eth/filters` (logs), `core/blockchain_reader.go` and
- *   `triedb/pathdb` (states);
+ * - go-ethereum 1.17: `eth/api_backend.go` (headers), `eth/filters/api.go` (logs), `trie/errors.go` and `triedb/pathdb`
+ *   (states), `core/history` (pruned blocks);
  * - Nitro: go-ethereum's, and `arbitrum/apibackend.go` of its fork; its log filter ends silently at the head;
  * - Avalanche: coreth `eth/api_backend.go` and `eth/filters/filter.go`;
  * - Erigon: `rpc/rpchelper/helper.go` and `core/state`; a number past the head counts as the newest block.
