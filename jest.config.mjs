@@ -33,7 +33,7 @@ export default {
       testMatch: [
         '<rootDir>/{services,shared,deploy}/**/*.test.ts',
         '<rootDir>/test/*.test.ts',
-        '<rootDir>/test/{contract,chaos,bench,support}/**/*.test.ts',
+        '<rootDir>/test/{contract,chaos,bench,providers,support}/**/*.test.ts',
       ],
     },
     {

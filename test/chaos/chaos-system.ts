@@ -16,8 +16,8 @@ import type { Gateway } from './parts/balance.ts';
 import { type ChaosChains, startChaosChains } from './parts/chaos-chains.ts';
 import { type CountedLines, countLines } from './parts/count-lines.ts';
 import { type Gates, makeGates } from './parts/gates.ts';
-import { makeRedisPair, type StartedPair } from './parts/redis-pair.ts';
 import { type ProviderChains, startProviderChains } from './parts/provider-chains.ts';
+import { makeRedisPair, type StartedPair } from './parts/redis-pair.ts';
 import { mountSmallDisk, type SmallDisk } from './parts/small-disk.ts';
 import { type Cluster, makeCluster } from './parts/start-cluster.ts';
 
