@@ -4,10 +4,10 @@ import type { MinedChain } from './mined-chain.ts';
 
 /** The least amount of the demo's ERC20. */
 export const UNIT = '0.000001';
-/** A block that exists on no chain here. */
+/** How far ahead of the head no chain here comes. */
 const FAR_AHEAD = 1_000_000;
-/** A block whose state providers have pruned. */
-const LONG_PAST = 5;
+/** How far below the head providers have pruned the state. */
+const PRUNED_BLOCKS = 250;
 
 /** A check of an ordinary client: at the head, at a block of which it has a receipt, or exactly at the head. */
 export function ordinaryCheck(
@@ -43,8 +43,8 @@ export function hostileCheck(chain: MinedChain, chainId: number, count: number):
   });
   const { hostile } = chain;
   const asks: readonly { rule: unknown; consistency?: object }[] = [
-    { rule: native(), consistency: at(FAR_AHEAD + count) },
-    { rule: native(), consistency: at(LONG_PAST + (count % 7)) },
+    { rule: native(), consistency: at(chain.newest().number + FAR_AHEAD + count) },
+    { rule: native(), consistency: at(chain.newest().number - PRUNED_BLOCKS) },
     { rule: native(), consistency: { blockTag: 'safe' } },
     { rule: native(), consistency: { blockTag: 'finalized' } },
     { rule: erc20(hostile.infiniteLoop) },

@@ -8,6 +8,8 @@ import {
   type HostileContract,
 } from '../support/hostile-contracts/hostile-contracts.ts';
 
+/** More than the hashes that EIP-2935 keeps, so that the contract can be asked for all of them. */
+const FIRST_BLOCK = 10_000;
 /** Blocks before the run: more than nodes keep states of, so that there is pruned state to ask for. */
 const BLOCKS_BEFORE = 200;
 
@@ -40,7 +42,13 @@ export type MinedChain = AsyncDisposable &
 export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> {
   const [port = 0] = await findFreePorts(1);
   await using scope = new AsyncDisposableStack();
-  const { rpc, chainId: _, ...chain } = scope.use(await startChain({ port }));
+  const {
+    rpc,
+    pid,
+    chainId: _,
+    ...chain
+  } = scope.use(await startChain({ port, args: ['--number', String(FIRST_BLOCK)] }));
+  scope.use(killedAtExit(pid));
   const hostile = await deployHostileContracts(rpc);
   await callJsonRpc(rpc, 'anvil_mine', [`0x${BLOCKS_BEFORE.toString(16)}`]);
   await callJsonRpc(rpc, 'evm_setAutomine', [false]);
@@ -54,7 +62,7 @@ export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> 
     byHash.set(hash, block);
   };
   const count = Number(await callJsonRpc(rpc, 'eth_blockNumber', []));
-  const numbers = Array.from({ length: count + 1 }, (_, number) => number);
+  const numbers = Array.from({ length: count - FIRST_BLOCK + 1 }, (_, at) => FIRST_BLOCK + at);
   await Promise.all(numbers.map((number) => learn(number, Number.NEGATIVE_INFINITY)));
   const stopping = new AbortController();
   const mining = (async () => {
@@ -85,4 +93,11 @@ export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> 
     byNumber: (number) => blocks[number],
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
   };
+}
+
+/** Kills the chain when the process ends without having stopped it. */
+function killedAtExit(pid: number): Disposable {
+  const kill = () => void process.kill(pid, 'SIGKILL');
+  process.once('exit', kill);
+  return { [Symbol.dispose]: () => void process.off('exit', kill) };
 }
