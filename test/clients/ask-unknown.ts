@@ -1,5 +1,4 @@
 import { connectTestChains } from '../support/connect-test-chains.ts';
-import { CHAIN_ID } from './start-clients.ts';
 
 /** What a client says about a block, tag or range that it does not have: its words, `null`, or that it answered. */
 export type UnknownAnswer = { readonly question: string; readonly answer: string };
@@ -39,13 +38,13 @@ export async function askUnknown(rpc: string): Promise<UnknownAnswer[]> {
 }
 
 /** Has the evaluator judge checks that name such blocks, and then an ordinary check, on the same endpoint. */
-export async function judgeUnknown(rpc: string): Promise<UnknownOutcome[]> {
-  await using chains = connectTestChains([{ chainId: CHAIN_ID, urls: [rpc] }]);
+export async function judgeUnknown(rpc: string, chainId: number): Promise<UnknownOutcome[]> {
+  await using chains = connectTestChains([{ chainId, urls: [rpc] }]);
   const head = Number((await post(rpc, 'eth_blockNumber', [])).result);
   const judge = async (consistency: object): Promise<string> => {
     const { roles, errors } = await chains.judge({
       account: NOBODY,
-      rules: [{ type: 'NATIVE', chainId: CHAIN_ID, roleId: 'native', minToken: '1' }],
+      rules: [{ type: 'NATIVE', chainId, roleId: 'native', minToken: '1' }],
       consistency: { blockTag: 'latest', minBlock: {}, ...consistency },
     });
     return roles.length > 0 ? 'decided' : (errors[0]?.code ?? 'no answer');
@@ -55,7 +54,7 @@ export async function judgeUnknown(rpc: string): Promise<UnknownOutcome[]> {
     for (let count = 0; count < HOSTILE_CHECKS; count++) outcomes.add(await judge(consistencyOf(count)));
     return [...outcomes].join(', ');
   };
-  const pastHead = await repeat((count) => ({ atBlock: { [CHAIN_ID]: head + BLOCKS_PAST_HEAD + count } }));
+  const pastHead = await repeat((count) => ({ atBlock: { [chainId]: head + BLOCKS_PAST_HEAD + count } }));
   const safe = await repeat(() => ({ blockTag: 'safe' }));
   const finalized = await repeat(() => ({ blockTag: 'finalized' }));
   return [

@@ -21,6 +21,10 @@ export type Client = {
   readonly name: string;
   /** Whether it supports accounts with delegated code. */
   readonly hasEip7702: boolean;
+  /** A client that is asked only for what it does not have, and started only if it is named. */
+  readonly isOnlyAsked?: boolean;
+  /** Default the chain id of local chains. */
+  readonly chainId?: number;
   /** Starts the client with Multicall3 at its address, or returns why this machine cannot start it. */
   start(prepared: Prepared): Promise<RunningClient | string>;
 };
@@ -137,6 +141,26 @@ async function startGanache({ packages }: Prepared): Promise<RunningClient> {
   return running;
 }
 
+/** A network of one node; its C-Chain is coreth's, with a chain id of its own. */
+async function startAvalanche({ avalanche }: Prepared): Promise<RunningClient | string> {
+  if (avalanche === undefined) return 'Go is not installed, and avalanchego is built with it';
+  const [stakingPort = 0] = await findFreePorts(1);
+  const start = async (folder: string, port: number): Promise<Command> => {
+    const alone = [
+      '--network-id=local',
+      '--sybil-protection-enabled=false',
+      '--bootstrap-ips=',
+      '--bootstrap-ids=',
+    ];
+    const at = [`--http-port=${port}`, `--staking-port=${stakingPort}`, '--staking-host=127.0.0.1'];
+    const limits = ['--public-ip=127.0.0.1', '--fd-limit=8192', `--data-dir=${folder}`];
+    return { program: avalanche, args: [...alone, ...at, ...limits] };
+  };
+  return startInFolder(start, { path: '/ext/bc/C/rpc', chainId: AVALANCHE_CHAIN_ID });
+}
+
+const AVALANCHE_CHAIN_ID = 43_112;
+
 /** Stops a client when the run is interrupted. Returns a function that removes this handler. */
 function killAtExit(pid: number): () => void {
   const kill = () => void process.kill(pid, 'SIGKILL');
@@ -149,6 +173,7 @@ type Command = { readonly program: string; readonly args: readonly string[]; rea
 /** Starts a client that keeps its files in a temporary folder, which is removed with it. */
 async function startInFolder(
   prepareCommand: (folder: string, port: number) => Promise<Command>,
+  { path = '', chainId = CHAIN_ID } = {},
 ): Promise<RunningClient> {
   const folder = mkdtempSync(join(tmpdir(), 'rolecall-client-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -162,8 +187,8 @@ async function startInFolder(
     child.process.stderr?.on('data', (chunk: Buffer) => {
       log = (log + chunk.toString()).slice(-2_000);
     });
-    const rpc = `http://127.0.0.1:${port}`;
-    const isUp = async () => Number(await callJsonRpc(rpc, 'eth_chainId', [])) === CHAIN_ID;
+    const rpc = `http://127.0.0.1:${port}${path}`;
+    const isUp = async () => Number(await callJsonRpc(rpc, 'eth_chainId', [])) === chainId;
     const stop = async () => {
       await child.stop();
       forget();
@@ -188,4 +213,11 @@ export const CLIENTS: readonly Client[] = [
   { name: 'hardhat-2', hasEip7702: true, start: startHardhat2 },
   { name: 'hardhat-3', hasEip7702: true, start: startHardhat3 },
   { name: 'ganache', hasEip7702: false, start: startGanache },
+  {
+    name: 'avalanche',
+    hasEip7702: false,
+    isOnlyAsked: true,
+    chainId: AVALANCHE_CHAIN_ID,
+    start: startAvalanche,
+  },
 ];
