@@ -15,23 +15,7 @@ const TIMES = {
   hostileEveryMs: 200,
 };
 /** Providers that the chain layer does not handle yet. */
-const PENDING: readonly string[] = [
-  'HTTP 201',
-  'gzip',
-  'log ranges limited',
-  'limits in error.data',
-  'pool of Avalanche',
-  'pool of go-ethereum',
-  'BLOCKHASH is a state root',
-  'HTTP 429 without words',
-  'pool of Nitro',
-  'state of another block',
-  'pool, unheard-of words',
-  'pool of Erigon',
-  'used-up month',
-  'code 429',
-  'null for no logs',
-];
+const PENDING: readonly string[] = ['pool of Nitro', 'state of another block', 'pool, unheard-of words'];
 
 test('a provider loses no transfer, gives no wrong verdict, and lets no client make the checks of another fail', async () => {
   const profiles = PROFILES.filter(({ name }) => !PENDING.includes(name));
