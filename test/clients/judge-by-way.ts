@@ -1,4 +1,5 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { connectTestChains, type TestChains } from '../support/connect-test-chains.ts';
 import { type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 import type { Case } from './make-rules.ts';
@@ -19,11 +20,14 @@ export type Judged = { readonly case: Case; readonly outcomes: readonly Outcome[
 const AT_ONCE = 8;
 const ATTEMPT_TIMEOUT_MS = 30_000;
 const EVALUATION_MS_MAX = 120_000;
+/** The contract that keeps block hashes in state (EIP-2935), where a client has it. */
+const HISTORY = '0x0000F90827F1C53a10cb7A02335B175320002935';
 
 /**
  * Makes the evaluator judge every case through an endpoint that leaves it one way of reading.
  *
- * @throws Error where a result is from another block than the oracle's, or was read in another way
+ * @throws Error where a result is from another block than the oracle's, was read in another way, or does not say that its
+ *   state is identified where the client keeps block hashes
  */
 export async function judgeByWay(
   rpc: string,
@@ -40,22 +44,35 @@ export async function judgeByWay(
       evaluationMsMax: EVALUATION_MS_MAX,
     },
   );
+  const hasState = way !== 'plain' && (await keepsHashes(rpc));
   const judged: Judged[] = new Array(cases.length);
   let next = 0;
   const worker = async () => {
     for (let index = next++; index < cases.length; index = next++) {
       const one = cases[index] as Case;
-      judged[index] = { case: one, outcomes: await judgeCase(chains, one, way, `app_${index}`) };
+      judged[index] = {
+        case: one,
+        outcomes: await judgeCase(chains, one, { way, hasState }, `app_${index}`),
+      };
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return judged;
 }
 
+/** Whether the contract of EIP-2935 has the parent of the newest block. */
+async function keepsHashes(rpc: string): Promise<boolean> {
+  const head = await callJsonRpc(rpc, 'eth_getBlockByNumber', ['latest', false]);
+  const { number, parentHash } = head as { readonly number: string; readonly parentHash: string };
+  const data = `0x${(BigInt(number) - 1n).toString(16).padStart(64, '0')}`;
+  const kept = await callJsonRpc(rpc, 'eth_call', [{ to: HISTORY, data }, number]).catch(() => undefined);
+  return kept === parentHash;
+}
+
 async function judgeCase(
   chains: TestChains,
   { wallets, rules, target, block, isPast }: Case,
-  way: Way,
+  { way, hasState }: { readonly way: Way; readonly hasState: boolean },
   clientId: string,
 ): Promise<Outcome[]> {
   const named = rules.map((rule, index) => ({ ...rule, roleId: String(index) }));
@@ -77,6 +94,8 @@ async function judgeCase(
     );
   if (read !== undefined && read.proved !== (way !== 'plain'))
     throw new Error(`${where}: proved is ${read.proved}`);
+  if (read !== undefined && (read.state ?? false) !== hasState)
+    throw new Error(`${where}: state is ${read.state}`);
   const byIndex = new Map<string, Outcome>(
     roles.map(({ id, granted }) => [id, granted ? 'granted' : 'denied']),
   );

@@ -12,6 +12,10 @@ import type { Prepared } from './prepare.ts';
 
 export const CHAIN_ID = 31_337;
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
+/** The contract that keeps block hashes in state, and its code (EIP-2935). */
+const HISTORY = '0x0000F90827F1C53a10cb7A02335B175320002935';
+const HISTORY_CODE =
+  '0x3373fffffffffffffffffffffffffffffffffffffffe14604657602036036042575f35600143038111604257611fff81430311604257611fff9006545f5260205ff35b5f5ffd5b5f35611fff60014303065500';
 /** The phrase of the accounts that every local chain funds; go-ethereum funds only the ninth, which deploys. */
 const PHRASE = 'test test test test test test test test test test test junk';
 const DEPLOYER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
@@ -55,6 +59,7 @@ async function startGeth({ geth }: Prepared): Promise<RunningClient | string> {
       gasLimit: `0x${GAS_LIMIT.toString(16)}`,
       alloc: {
         [MULTICALL3]: { balance: '0x0', code: MULTICALL3_CODE },
+        [HISTORY]: { balance: '0x0', nonce: '0x1', code: HISTORY_CODE },
         [DEPLOYER]: { balance: '0x3635c9adc5dea00000' },
         ...Object.fromEntries(GETH_QUEUES.map((address) => [address, { balance: '0x0', code: '0x00' }])),
       },
