@@ -97,8 +97,8 @@ const changeMembers: ZodOpenApiOperationObject = {
   summary: 'Add and remove members of a watch',
   description:
     `At most ${MEMBER_CHANGES_MAX} entries: as \`application/json\` at most 2 MiB, as \`application/x-ndjson\` at most ` +
-    '16 MiB, where each line is `{ "add": … }` or `{ "remove": … }` of at most 8 KiB. Adding a known `ref` with other wallets ' +
-    'replaces its wallets. If one entry is not valid, nothing is changed.',
+    '16 MiB, where each line is `{ "add": … }` or `{ "remove": … }` of at most 8 KiB; blank lines are ' +
+    'passed over. Adding a known `ref` with other wallets replaces its wallets. If one entry is not valid, nothing is changed.',
   requestParams: { path },
   requestBody: {
     required: true,

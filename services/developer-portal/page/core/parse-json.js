@@ -16,7 +16,7 @@ const EXPECTED = {
 };
 
 /**
- * Parses JSON, and returns the line of each value by JSON pointer.
+ * Parses JSON, behind a byte-order mark or not, and returns the line of each value by JSON pointer.
  *
  * @returns `{ value, lines }`, or `{ fault: { line, column, text } }` of the first character that cannot be where it
  *   does; lines and columns count from 1
@@ -24,7 +24,8 @@ const EXPECTED = {
  * parseJson('{\n"a": [1]}').lines; // Map { '' => 1, '/a' => 2, '/a/0' => 2 }
  * parseJson('{"a" 1}').fault.text; // 'Line 1, column 6: expected a colon.'
  */
-export function parseJson(text) {
+export function parseJson(written) {
+  const text = written.replace(/^\ufeff/, '');
   const place = { at: 0, line: 1, lineStart: 0 };
   const walk = { stack: [], lines: new Map(), pointer: '', wanted: 'value' };
   for (;;) {

@@ -1,5 +1,6 @@
 import { ask } from '../core/api.js';
 import { html, useState } from '../core/html.js';
+import { parseJson } from '../core/parse-json.js';
 import { navigate } from '../core/router.js';
 import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
@@ -107,10 +108,10 @@ function Editor({ stored, reload }) {
 
 /** @throws a fault of the field if the text is not JSON: the server has nothing to judge then */
 function parseRules(text) {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const faults = { '/rules': `This is not JSON: ${error.message}.` };
-    throw Object.assign(new Error(''), { status: 422, faults });
-  }
+  const { value, fault } = parseJson(text);
+  if (fault === undefined) return value;
+  throw Object.assign(new Error(''), {
+    status: 422,
+    faults: { '/rules': `This is not JSON. ${fault.text}` },
+  });
 }
