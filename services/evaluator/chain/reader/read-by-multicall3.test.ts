@@ -5,6 +5,7 @@ import type { Callable } from '../endpoints/endpoint.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { MULTICALL3_ADDRESS, readByMulticall3 } from './read-by-multicall3.ts';
+import type { BlockSource } from './reader-codec.ts';
 import { PERHAPS_OUT_OF_GAS } from './readings.ts';
 import { KeptHashes } from './state-identity.ts';
 
@@ -34,7 +35,12 @@ const BURN = `0x${'6'.padStart(40, '0')}`;
 const isGauge = (target: string, calldata: string) =>
   target === MULTICALL3_ADDRESS && calldata.startsWith('0x82ad56cb');
 
+/** Arbitrum's ArbSys: `arbBlockNumber()`, and `arbBlockHash(uint256)` of the parent. */
+const ARBSYS = `0x${'64'.padStart(40, '0')}`;
+
 function answerOf(target: string, calldata: string): [boolean, string] {
+  if (target === ARBSYS && calldata === '0xa3b1b31d') return [true, `0x${word(block.number)}`];
+  if (target === ARBSYS) return [calldata === `0x2b407a82${word(block.number - 1)}`, block.parentHash];
   if (isGauge(target, calldata)) return [false, GAUGED];
   if (target === MULTICALL3_ADDRESS) {
     const isNumber = calldata === MULTICALL3.encodeFunctionData('getBlockNumber');
@@ -53,15 +59,18 @@ type FakeOptions = {
 /** An endpoint on which every contract but `SOUND` reverts. */
 function anEndpoint({ proofFailure, readsMax = Number.POSITIVE_INFINITY }: FakeOptions = {}) {
   const counts = { calls: 0 };
+  const asked: string[] = [];
   const answer = ({ params }: RpcRequest): string => {
     const [{ to, data }] = JSON.parse(params) as [{ to: string; data: string }];
     if (to !== MULTICALL3_ADDRESS) throw new RpcFailure('reverted');
     const [calls] = MULTICALL3.decodeFunctionData('aggregate3', data);
     const targets: string[] = calls.map(({ target }: { target: string }) => target.toLowerCase());
+    asked.push(...targets);
     const isProof = calls.some(({ callData }: { callData: string }) => callData.startsWith('0x01ffc9a7'));
     if (proofFailure !== undefined && isProof) throw new RpcFailure(proofFailure);
     const answers = targets.map((target, index) => answerOf(target, calls[index].callData));
-    const readCount = targets.filter((target) => target !== MULTICALL3_ADDRESS && target !== BURN).length;
+    const notReads = [MULTICALL3_ADDRESS, BURN, ARBSYS];
+    const readCount = targets.filter((target) => !notReads.includes(target)).length;
     if (readCount > readsMax) answers.splice(-3, 3, [true, `0x${word(0)}`], [false, '0x'], [false, '0x']);
     return MULTICALL3.encodeFunctionResult('aggregate3', [answers]);
   };
@@ -83,15 +92,15 @@ function anEndpoint({ proofFailure, readsMax = Number.POSITIVE_INFINITY }: FakeO
       return send(rpc);
     },
   } as unknown as Callable;
-  const read = (reads: readonly Read[], isIsolated = false) =>
+  const read = (reads: readonly Read[], isIsolated = false, source: BlockSource = 'evm') =>
     readByMulticall3(
       endpoint,
       block,
       reads,
-      { pin: 'hash', source: 'evm', isIsolated, kept: new KeptHashes(), hasHistory: false },
+      { pin: 'hash', source, isIsolated, kept: new KeptHashes(), hasHistory: false },
       new AbortController().signal,
     ).then(({ readings }) => readings);
-  return { counts, read };
+  return { counts, asked, read };
 }
 
 test('a call asks at most eight contracts for ERC165 and leaves the others to isolated reads', async () => {
@@ -141,4 +150,10 @@ test('a group whose calls leave too little gas is halved, and a value that came 
 test('an isolated read that leaves too little gas has used up its gas, whatever it answers', async () => {
   const { read } = anEndpoint({ readsMax: 1 });
   expect(await read([aRead(SOUND)], true)).toEqual([failed('gas-exhausted')]);
+});
+
+test('ArbSys proves the block where the EVM counts the blocks of another chain', async () => {
+  const { read, asked } = anEndpoint();
+  expect(await read([aRead(SOUND)], false, 'arbsys')).toEqual([{ ok: true, value: 7n }]);
+  expect(asked.filter((target) => target === ARBSYS)).toHaveLength(2);
 });
