@@ -1,53 +1,95 @@
+/** Who holds a share: one app of an account, or one that has no apps, such as the account itself or a network address. */
+export type Owner = string | { readonly accountId: string; readonly clientId: string };
+
+type Holdings = { total: number; readonly byApp: Map<string, number> };
+
+const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.accountId);
+
+/** The part of the places that is kept for owners that hold none. */
+const KEPT_PART = 1 / 4;
+
 /**
- * Shares a number of slots, or of bytes, between owners: an owner may hold at most as many as are free.
+ * Shares a number of places, or of bytes, between accounts, and the part of an account between its apps.
  *
- * An owner alone gets half of them, each of two a third, each of N one part in N + 1: no owner can leave the others
- * without any, and unused slots are not reserved. The rule is known from switches that share a buffer ("dynamic queue
- * length thresholds", Choudhury and Hahne, 1998).
+ * An account that holds none takes its first place while one is free. One that holds some takes more only while it holds
+ * fewer than are free above a quarter of the places, so that quarter is left for first places. An account alone gets three
+ * eighths, each of two a quarter, each of N three quarters of one part in N + 1. Within an account the same holds for its
+ * apps: one that holds some takes more only while it holds fewer than its account may still hold. Unused places are not
+ * reserved. The rule is known from switches that share a buffer ("dynamic queue length thresholds", Choudhury and Hahne,
+ * 1998).
  *
  * @example
  * const shares = new FairShares(512);
- * if (!shares.take(clientId)) refuse();
- * shares.give(clientId);
+ * if (!shares.take(app)) refuse();
+ * shares.give(app);
  */
 export class FairShares {
   readonly #countMax: number;
-  readonly #heldBy = new Map<string, number>();
+  readonly #place: number;
+  readonly #kept: number;
+  readonly #accounts = new Map<string, Holdings>();
   #count = 0;
 
-  constructor(countMax: number) {
+  /** @param place where bytes are shared, the largest single item: so much is a first place */
+  constructor(countMax: number, { place = 1 }: { readonly place?: number } = {}) {
     this.#countMax = countMax;
+    this.#place = place;
+    this.#kept = Math.max(place, countMax * KEPT_PART);
   }
 
-  /** Slots held by all owners together. */
+  /** Places held by all owners together. */
   get count(): number {
     return this.#count;
   }
 
-  heldBy(owner: string): number {
-    return this.#heldBy.get(owner) ?? 0;
+  heldBy(owner: Owner): number {
+    const account = this.#accounts.get(accountOf(owner));
+    if (typeof owner === 'string') return account?.total ?? 0;
+    return account?.byApp.get(owner.clientId) ?? 0;
   }
 
-  /** Whether the owner may take `count`, one after the other: before the last it holds fewer than are free. */
-  hasRoom(owner: string, count = 1): boolean {
+  /** Places held by the owner's account, in all its apps. */
+  heldByAccount(owner: Owner): number {
+    return this.heldBy(accountOf(owner));
+  }
+
+  /** Whether the owner may take `count`, one after the other. */
+  hasRoom(owner: Owner, count = 1): boolean {
+    const free = this.#countMax - this.#count;
+    if (count > free) return false;
+    const ofAccount = this.heldByAccount(owner);
+    if (ofAccount + count <= this.#place) return true;
+    // Before the last one.
     const earlier = count - 1;
-    return this.heldBy(owner) + earlier < this.#countMax - this.#count - earlier;
+    const left = free - earlier - this.#kept - (ofAccount + earlier);
+    if (left <= 0) return false;
+    const ofApp = this.heldBy(owner);
+    return typeof owner === 'string' || ofApp + count <= this.#place || ofApp + earlier < left;
   }
 
-  /** Takes slots; false, and none of them, if there is no room. */
-  take(owner: string, count = 1): boolean {
+  /** Takes places; false, and none of them, if there is no room. */
+  take(owner: Owner, count = 1): boolean {
     if (!this.hasRoom(owner, count)) return false;
-    this.#heldBy.set(owner, this.heldBy(owner) + count);
-    this.#count += count;
+    this.#change(owner, count);
     return true;
   }
 
-  /** Frees slots that the owner holds, at most those. */
-  give(owner: string, count = 1): void {
-    const held = this.heldBy(owner);
-    const freed = Math.min(held, count);
-    if (held === freed) this.#heldBy.delete(owner);
-    else this.#heldBy.set(owner, held - freed);
-    this.#count -= freed;
+  /** Frees places that the owner holds, at most those. */
+  give(owner: Owner, count = 1): void {
+    this.#change(owner, -Math.min(this.heldBy(owner), count));
+  }
+
+  #change(owner: Owner, by: number): void {
+    const name = accountOf(owner);
+    const account = this.#accounts.get(name) ?? { total: 0, byApp: new Map<string, number>() };
+    account.total += by;
+    this.#count += by;
+    if (typeof owner !== 'string') {
+      const ofApp = (account.byApp.get(owner.clientId) ?? 0) + by;
+      if (ofApp === 0) account.byApp.delete(owner.clientId);
+      else account.byApp.set(owner.clientId, ofApp);
+    }
+    if (account.total === 0) this.#accounts.delete(name);
+    else this.#accounts.set(name, account);
   }
 }

@@ -1,4 +1,6 @@
 import { ServiceError } from '#shared/errors.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { Owner } from './fair-shares.ts';
 
 type Options = {
   /** Maximum of running tasks. */
@@ -12,8 +14,8 @@ type Options = {
 type Waiter = { readonly start: () => void; readonly refuse: () => void };
 
 /**
- * Runs a bounded number of tasks at a time, with one queue per owner. Queues are served round-robin, so an owner delays
- * another by at most one task per round. If too many tasks wait, the longest queue loses its newest task.
+ * Runs a bounded number of tasks at a time, those that wait in the turns of a fair queue. If too many tasks wait, the longest
+ * queue loses its newest task.
  *
  * @example
  * const queue = new FairTaskQueue({ atOnceMax: 2, waitingMax: 64, refusal: 'too many password checks are waiting' });
@@ -21,58 +23,32 @@ type Waiter = { readonly start: () => void; readonly refuse: () => void };
  */
 export class FairTaskQueue {
   readonly #options: Options;
-  /** Queues by owner; the next owner to be served is first. */
-  readonly #queues = new Map<string, Waiter[]>();
+  readonly #waiting = new FairQueue<Waiter>();
   #runningCount = 0;
-  #waitingCount = 0;
 
   constructor(options: Options) {
     this.#options = options;
   }
 
   /** @throws ServiceError `overloaded` if the task was dropped from its queue */
-  async run<T>(owner: string, task: () => Promise<T>): Promise<T> {
+  async run<T>(owner: Owner, task: () => Promise<T>): Promise<T> {
     if (this.#runningCount < this.#options.atOnceMax) this.#runningCount += 1;
     else await this.#wait(owner);
     try {
       return await task();
     } finally {
       // The slot passes to the next waiting task, or becomes free.
-      if (!this.#startNext()) this.#runningCount -= 1;
+      const next = this.#waiting.take();
+      if (next) next.start();
+      else this.#runningCount -= 1;
     }
   }
 
-  #wait(owner: string): Promise<void> {
+  #wait(owner: Owner): Promise<void> {
     return new Promise((start, reject) => {
-      const queue = this.#queues.get(owner) ?? [];
-      queue.push({ start, refuse: () => reject(new ServiceError('overloaded', this.#options.refusal)) });
-      this.#queues.set(owner, queue);
-      this.#waitingCount += 1;
-      if (this.#waitingCount > this.#options.waitingMax) this.#refuseOne(owner);
+      const refuse = () => reject(new ServiceError('overloaded', this.#options.refusal));
+      this.#waiting.push(owner, { start, refuse });
+      if (this.#waiting.size > this.#options.waitingMax) this.#waiting.drop(owner)?.refuse();
     });
-  }
-
-  #startNext(): boolean {
-    for (const [owner, queue] of this.#queues) {
-      const next = queue.shift();
-      this.#queues.delete(owner);
-      if (queue.length > 0) this.#queues.set(owner, queue);
-      this.#waitingCount -= 1;
-      next?.start();
-      return true;
-    }
-    return false;
-  }
-
-  /** Refuses the newest task of the longest queue; of equally long queues, the newcomer's. */
-  #refuseOne(newcomer: string): void {
-    let longest = newcomer;
-    const lengthOf = (owner: string) => this.#queues.get(owner)?.length ?? 0;
-    for (const [owner] of this.#queues) if (lengthOf(owner) > lengthOf(longest)) longest = owner;
-    const queue = this.#queues.get(longest);
-    const refused = queue?.pop();
-    if (queue?.length === 0) this.#queues.delete(longest);
-    this.#waitingCount -= 1;
-    refused?.refuse();
   }
 }

@@ -36,7 +36,7 @@ type EvaluatorConfig = CommonConfig & {
   /** Time limit of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
   /** How many checks may wait for one chain that does not answer; a waiting check holds no slot of the window. */
-  readonly waitingBounds: { readonly perClientMax: number; readonly max: number };
+  readonly waitingMax: number;
   /** `iss` of signed verdicts. */
   readonly proofIssuer: string;
 };
@@ -54,12 +54,11 @@ const PROOF_ISSUER = 'urn:rolecall';
 const PARTS_MAX = 6;
 
 /**
- * How many checks of one client, and of all clients, may wait for one chain, as fractions of a lane's window. Waiting
- * checks are parked outside the window. The parking area holds four windows: those of other chains, and checks that wait for their
+ * How many checks may wait for one chain, in windows of a lane; an app alone may have half a window. Waiting checks are
+ * parked outside the window. The parking area holds four windows: those of other chains, and checks that wait for their
  * reads, still fit.
  */
-const WAITING_PART_PER_CLIENT = 0.5;
-const WAITING_PART = 1;
+const WAITING_WINDOWS = 2;
 
 /** The default of RPC_ATTEMPT_TIMEOUT_MS, unless the whole evaluation is shorter. */
 const ATTEMPT_TIMEOUT_MS = 3_000;
@@ -79,10 +78,7 @@ export function loadConfig(env: Environment): EvaluatorConfig {
     window: parsed.EVALUATOR_WINDOW,
     partsMax: PARTS_MAX,
     attemptTimeoutMs,
-    waitingBounds: {
-      perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART_PER_CLIENT),
-      max: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART),
-    },
+    waitingMax: parsed.EVALUATOR_WINDOW * WAITING_WINDOWS,
     proofIssuer: parsed.PUBLIC_BASE_URL || PROOF_ISSUER,
   };
 }

@@ -6,7 +6,7 @@ import type { PerformReads } from './chain/connect-chains.ts';
 import { failed, type Read, type Reading } from './domain/read.ts';
 import { makeGiveUpPart } from './give-up-part.ts';
 import { makePartHandler } from './handle-part.ts';
-import { READS_IN_PROGRESS_MAX, ReadBudget } from './read-budget.ts';
+import { READS_IN_PROGRESS, ReadBudget } from './read-budget.ts';
 import { makeRunningChecks } from './running-checks.ts';
 import { makeSlicing } from './slice-work.ts';
 
@@ -63,7 +63,7 @@ function makeHandler() {
       return `signed ${jti}`;
     },
     publish: async (completed: BatchPartCompleted) => void published.push(completed),
-    readBudget: new ReadBudget(READS_IN_PROGRESS_MAX.others),
+    readBudget: new ReadBudget(READS_IN_PROGRESS.others),
     recordPart: () => undefined,
     recordFailure: () => undefined,
     forEachInSlices: makeSlicing(

@@ -60,7 +60,7 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
   const evaluatePart = makeEvaluatePart(deps);
   return async function handlePart(part, record) {
     const count = Math.min(countPart(part), PART_READS_MAX);
-    await deps.readBudget.run({ clientId: part.clientId, count, record }, () => evaluatePart(part, record));
+    await deps.readBudget.run({ owner: part, count, record }, () => evaluatePart(part, record));
   };
 }
 
@@ -79,6 +79,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
     const endAt = startedAt + deps.evaluationMsMax;
     const deadline = startDeadline(endAt, startedAt);
     const observed = await deps.performReads(reads, {
+      accountId: part.accountId,
       clientId: part.clientId,
       consistency: part.consistency,
       lane: 'batch',

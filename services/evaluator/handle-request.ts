@@ -46,7 +46,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     // Before the plan, which takes the memory. A check by another producer may have more reads; it is rejected.
     const count = Math.min(countReads(check, check.rules), READS_MAX[lane]);
     const beganAt = deps.redisNowMs();
-    await deps.readBudget.run({ clientId: check.clientId, count, record }, () =>
+    await deps.readBudget.run({ owner: check, count, record }, () =>
       evaluate(check, record, deps.redisNowMs() - beganAt > WAIT_MS_MAX),
     );
   };

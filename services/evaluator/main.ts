@@ -21,7 +21,7 @@ import { makeRequestHandler } from './handle-request.ts';
 import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
-import { READS_IN_PROGRESS_MAX, ReadBudget } from './read-budget.ts';
+import { READS_IN_PROGRESS, ReadBudget } from './read-budget.ts';
 import { makeRunningChecks } from './running-checks.ts';
 import { makeProve } from './sign-proof.ts';
 import { makeSlicing } from './slice-work.ts';
@@ -44,7 +44,7 @@ await runService(
     const chains = scope.use(
       connectChains(chainFile, {
         attemptTimeoutMs: config.attemptTimeoutMs,
-        waitingBounds: config.waitingBounds,
+        waitingMax: config.waitingMax,
         poolSize: pool.size,
         agreeOn,
         isAnswer,
@@ -68,8 +68,8 @@ await runService(
       evaluationMsMax: config.evaluationMsMax,
       waitForTick: makeTickLimiter().waitForTick,
     };
-    const others = new ReadBudget(READS_IN_PROGRESS_MAX.others);
-    const readBudgets = { interactive: new ReadBudget(READS_IN_PROGRESS_MAX.sync), bulk: others };
+    const others = new ReadBudget(READS_IN_PROGRESS.others);
+    const readBudgets = { interactive: new ReadBudget(READS_IN_PROGRESS.sync), bulk: others };
     const running = makeRunningChecks();
     // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the interactive window.
     const consume = (lane: Lane) =>

@@ -17,7 +17,10 @@ function aRecord() {
 const hold = (budget: ReadBudget, clientId: string, count: number, record = aRecord()) =>
   new Promise<() => void>((start, reject) => {
     budget
-      .run({ clientId, count, record }, () => new Promise<void>((release) => start(release)))
+      .run(
+        { owner: { accountId: `acc_of_${clientId}`, clientId }, count, record },
+        () => new Promise<void>((release) => start(release)),
+      )
       .catch(reject);
   });
 
@@ -28,10 +31,10 @@ const isDone = (work: Promise<unknown>): Promise<boolean> =>
     new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
   ]);
 
-test('an app alone may hold half of the reads; its further checks wait in their order, and those of others do not', async () => {
-  const budget = new ReadBudget(1_000);
-  const release = await hold(budget, 'app_1', 400, aRecord());
-  const [second, third] = [hold(budget, 'app_1', 400, aRecord()), hold(budget, 'app_1', 10, aRecord())];
+test('an app alone may hold a quarter of the reads; its further checks wait in their order, and those of others do not', async () => {
+  const budget = new ReadBudget({ max: 1_000, ofCheckMax: 200 });
+  const release = await hold(budget, 'app_1', 240, aRecord());
+  const [second, third] = [hold(budget, 'app_1', 240, aRecord()), hold(budget, 'app_1', 10, aRecord())];
   expect([await isDone(second), await isDone(third)]).toEqual([false, false]);
   const releaseOther = await hold(budget, 'app_2', 200, aRecord());
   releaseOther();
@@ -39,17 +42,17 @@ test('an app alone may hold half of the reads; its further checks wait in their 
   expect([await isDone(second), await isDone(third)]).toEqual([true, true]);
   (await second)();
   (await third)();
-  expect(await isDone(hold(budget, 'app_3', 500, aRecord()))).toBe(true);
+  expect(await isDone(hold(budget, 'app_3', 250, aRecord()))).toBe(true);
 });
 
 test('a waiting check reports that it is alive while reads are given back', async () => {
-  const budget = new ReadBudget(1_000);
+  const budget = new ReadBudget({ max: 1_000, ofCheckMax: 200 });
   const [large, small] = [
-    await hold(budget, 'app_1', 300, aRecord()),
+    await hold(budget, 'app_1', 150, aRecord()),
     await hold(budget, 'app_1', 100, aRecord()),
   ];
   const record = aRecord();
-  const waiting = hold(budget, 'app_1', 500, record);
+  const waiting = hold(budget, 'app_1', 250, record);
   small();
   expect([await isDone(waiting), record.aliveCount]).toEqual([false, 1]);
   large();
@@ -57,32 +60,32 @@ test('a waiting check reports that it is alive while reads are given back', asyn
 });
 
 test('a waiting check is left to the next owner when the process stops, and the others are not held up by it', async () => {
-  const budget = new ReadBudget(1_000);
-  const release = await hold(budget, 'app_1', 400, aRecord());
+  const budget = new ReadBudget({ max: 1_000, ofCheckMax: 200 });
+  const release = await hold(budget, 'app_1', 240, aRecord());
   const record = aRecord();
-  const left = hold(budget, 'app_1', 400, record);
+  const left = hold(budget, 'app_1', 240, record);
   record.leave();
   await expect(left).rejects.toMatchObject({ code: 'overloaded' });
   release();
   // Without effect once the wait is over.
   record.leave();
-  expect(await isDone(hold(budget, 'app_1', 400, aRecord()))).toBe(true);
+  expect(await isDone(hold(budget, 'app_1', 240, aRecord()))).toBe(true);
 });
 
 test('an app that uses its own share delays no other app, however long its checks wait', async () => {
   let nowMs = 0;
-  const budget = new ReadBudget(1_000, () => nowMs);
-  await hold(budget, 'app_1', 400);
-  void hold(budget, 'app_1', 400);
+  const budget = new ReadBudget({ max: 1_000, ofCheckMax: 200 }, () => nowMs);
+  await hold(budget, 'app_1', 240);
+  void hold(budget, 'app_1', 240);
   nowMs = 60_000;
   expect(await isDone(hold(budget, 'app_2', 200))).toBe(true);
 });
 
 test('a large check that has waited for long goes before later checks of all apps, however small', async () => {
   let nowMs = 0;
-  const budget = new ReadBudget(1_000, () => nowMs);
+  const budget = new ReadBudget({ max: 1_000, ofCheckMax: 200 }, () => nowMs);
   const busy = await Promise.all(
-    ['app_1', 'app_2', 'app_3', 'app_4'].map((clientId) => hold(budget, clientId, 190)),
+    ['app_1', 'app_2', 'app_3', 'app_4', 'app_6'].map((clientId) => hold(budget, clientId, 190)),
   );
   const large = hold(budget, 'app_large', 200);
   nowMs = 5_001;

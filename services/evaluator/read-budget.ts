@@ -1,15 +1,21 @@
+import { PART_READS_MAX } from '#shared/contracts/batch.ts';
+import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { FairShares } from '#shared/fair-shares.ts';
+import { FairQueue } from '#shared/fair-queue.ts';
+import { FairShares, type Owner } from '#shared/fair-shares.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 
 /**
  * Reads of the checks in progress in one process: of sync checks, and of all others, so that an app's sync checks do not wait
  * for its batches. A planned read of a delegation has about 1.5 KB, one of a balance 400 bytes.
  */
-export const READS_IN_PROGRESS_MAX = { sync: 50_000, others: 100_000 } as const;
+export const READS_IN_PROGRESS = {
+  sync: { max: 50_000, ofCheckMax: READS_MAX.interactive },
+  others: { max: 100_000, ofCheckMax: PART_READS_MAX },
+} as const;
 
 type Reads = {
-  readonly clientId: string;
+  readonly owner: Owner;
   readonly count: number;
   /** The record of the check. */
   readonly record: Pick<RecordContext, 'alive' | 'park'>;
@@ -19,29 +25,32 @@ type Waiter = Pick<Reads, 'count'> & {
   readonly alive: () => void;
   readonly sinceMs: number;
 };
-/** Once a check of an app that holds no reads has waited for this time, no other starts before it: small checks could keep it waiting for ever. */
+/** Once a check of an account that holds no reads has waited for this time, no other starts before it: small checks could keep it waiting for ever. */
 const AGED_MS = 5_000;
 
 /**
  * Bounds the reads that the checks in progress have planned: their number bounds the memory, and one check may have 10 000.
  * Small checks are not counted.
  *
- * A client app alone may hold half of them, each of N busy apps 1/(N + 1). Checks beyond that wait without a plan, those of
- * one app in their order. The oldest of an app that holds none goes before all others after five seconds.
+ * Checks beyond the share of their account and app wait without a plan, those of one app in their order. The oldest of an
+ * account that holds none goes before all others after five seconds.
  *
  * @example
- * const budget = new ReadBudget(100_000);
- * await budget.run({ clientId: 'app_1', count: 9_792, record }, () => evaluate(check, record));
+ * const budget = new ReadBudget(READS_IN_PROGRESS.others);
+ * await budget.run({ owner: check, count: 9_792, record }, () => evaluate(check, record));
  */
 export class ReadBudget {
   readonly #shares: FairShares;
-  readonly #waiting = new Map<string, Waiter[]>();
+  readonly #waiting = new FairQueue<Waiter>();
 
   readonly #nowMs: () => number;
 
   /** @param nowMs monotonic clock */
-  constructor(readsMax: number, nowMs: () => number = performance.now.bind(performance)) {
-    this.#shares = new FairShares(readsMax);
+  constructor(
+    { max, ofCheckMax }: { readonly max: number; readonly ofCheckMax: number },
+    nowMs: () => number = performance.now.bind(performance),
+  ) {
+    this.#shares = new FairShares(max, { place: ofCheckMax });
     this.#nowMs = nowMs;
   }
 
@@ -51,59 +60,47 @@ export class ReadBudget {
    * @throws ServiceError `overloaded` if the process stops while the work waits, and what the work throws
    */
   async run<T>(reads: Reads, work: () => Promise<T>): Promise<T> {
-    const { clientId, count } = reads;
-    const mustWait = this.#waiting.has(clientId) || this.#findAged() !== undefined;
-    if (mustWait || !this.#shares.take(clientId, count)) await this.#wait(reads);
+    const { owner, count } = reads;
+    const mustWait = this.#waiting.has(owner) || this.#findAged() !== undefined;
+    if (mustWait || !this.#shares.take(owner, count)) await this.#wait(reads);
     try {
       return await work();
     } finally {
-      this.#shares.give(clientId, count);
+      this.#shares.give(owner, count);
       this.#startWaiting();
     }
   }
 
-  #wait({ clientId, count, record: { alive, park } }: Reads): Promise<void> {
+  #wait({ owner, count, record: { alive, park } }: Reads): Promise<void> {
     return new Promise((start, reject) => {
-      const queue = this.#waiting.get(clientId) ?? [];
-      this.#waiting.set(clientId, queue);
       const waiter = { count, start, alive, sinceMs: this.#nowMs() };
-      queue.push(waiter);
+      this.#waiting.push(owner, waiter);
       park(() => {
-        const index = queue.indexOf(waiter);
-        if (index < 0) return;
-        queue.splice(index, 1);
-        if (queue.length === 0) this.#waiting.delete(clientId);
-        reject(new ServiceError('overloaded', 'the process stopped before the check was evaluated'));
+        if (this.#waiting.remove(owner, waiter))
+          reject(new ServiceError('overloaded', 'the process stopped before the check was evaluated'));
       });
     });
   }
 
   #startWaiting(): void {
     // As long as reads are given back, the wait is no stall.
-    for (const queue of this.#waiting.values()) for (const { alive } of queue) alive();
-    for (let aged = this.#findAged(); aged !== undefined; aged = this.#findAged())
-      if (!this.#startFirst(aged)) return;
-    for (const clientId of this.#waiting.keys()) while (this.#startFirst(clientId));
+    for (const [, waiters] of this.#waiting.queues()) for (const { alive } of waiters) alive();
+    for (let aged = this.#findAged(); ; aged = this.#findAged()) {
+      const next = this.#waiting.take(
+        (waiter, owner) => (aged ?? waiter) === waiter && this.#shares.take(owner, waiter.count),
+      );
+      if (next === undefined) return;
+      next.start();
+    }
   }
 
-  /** The app that holds no reads and whose first check has waited longest, if that is long. */
-  #findAged(): string | undefined {
-    let aged: string | undefined;
+  /** The first waiting check of an account that holds no reads, if it has waited long; of several the oldest. */
+  #findAged(): Waiter | undefined {
+    let aged: Waiter | undefined;
     let sinceMs = this.#nowMs() - AGED_MS;
-    for (const [clientId, [first]] of this.#waiting)
-      if (first !== undefined && first.sinceMs < sinceMs && this.#shares.heldBy(clientId) === 0)
-        [aged, sinceMs] = [clientId, first.sinceMs];
+    for (const [owner, [first]] of this.#waiting.queues())
+      if (first !== undefined && first.sinceMs < sinceMs && this.#shares.heldByAccount(owner) === 0)
+        [aged, sinceMs] = [first, first.sinceMs];
     return aged;
-  }
-
-  /** Starts the first waiting check of an app; false if there is none, or if it must wait. */
-  #startFirst(clientId: string): boolean {
-    const queue = this.#waiting.get(clientId);
-    const first = queue?.[0];
-    if (first === undefined || !this.#shares.take(clientId, first.count)) return false;
-    queue?.shift();
-    if (queue?.length === 0) this.#waiting.delete(clientId);
-    first.start();
-    return true;
   }
 }

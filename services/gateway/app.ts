@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
@@ -96,16 +97,16 @@ function makeBounds(
   inFlight: InFlight,
 ): Bounds {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
-  const resumeRequest = (response: Response, clientId: string): void => {
+  const resumeRequest = (response: Response, app: AppAccess): void => {
     if (!inFlight.enter(response)) throw tooManyRequests();
-    if (!inFlight.assign(response, clientId)) throw tooManyOfApp();
+    if (!inFlight.assign(response, app)) throw tooManyOfApp();
   };
   return {
     async authenticate(request, address) {
       const caller = await authenticate(request, address);
       const { res } = request as Request;
       // Without the limits: this bound protects the gateway, so a refusal by it must cost no work.
-      if (res && !inFlight.assign(res, caller.app.clientId)) throw tooManyOfApp();
+      if (res && !inFlight.assign(res, caller.app)) throw tooManyOfApp();
       return caller;
     },
     async readBody(request, response, app) {
@@ -113,8 +114,8 @@ function makeBounds(
       if (request.complete) return readJsonBody(request);
       inFlight.leave(response);
       try {
-        const body = await bodies.read(app.clientId, () => readJsonBody(request));
-        resumeRequest(response, app.clientId);
+        const body = await bodies.read(app, () => readJsonBody(request));
+        resumeRequest(response, app);
         return body;
       } catch (refusal) {
         if (!(refusal instanceof Problem)) throw refusal;
@@ -124,12 +125,12 @@ function makeBounds(
         throw refusal;
       }
     },
-    openBatchBody(request, response, clientId) {
+    openBatchBody(request, response, app) {
       inFlight.leave(response);
-      return batchBodies.open(request, clientId);
+      return batchBodies.open(request, app);
     },
-    async openMembersBody(request, response, clientId) {
-      const body = await batchBodies.openInTurn(request, clientId);
+    async openMembersBody(request, response, app) {
+      const body = await batchBodies.openInTurn(request, app);
       inFlight.leave(response);
       return body;
     },

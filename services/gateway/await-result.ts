@@ -1,4 +1,4 @@
-import { FairShares } from '#shared/fair-shares.ts';
+import { FairShares, type Owner } from '#shared/fair-shares.ts';
 import { parseNotice } from '#shared/redis/result-notices.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { within } from '#shared/wait-for.ts';
@@ -22,14 +22,14 @@ export type WaitOptions = {
   readonly requestId: string;
   readonly timeoutMs: number;
   /** For a long poll: its client app. Long polls end when the process stops; sync checks do not. */
-  readonly longPollOf?: string;
+  readonly longPollOf?: Owner;
 };
 
 export type Waiters = Disposable & {
   /** Each wait belongs to a request in flight, so their bound is the bound of waits too. */
   readonly wait: (options: WaitOptions) => Waiting;
   /** Whether a client app may start one more long poll; a sync check may always wait. */
-  readonly hasRoom: (clientId: string) => boolean;
+  readonly hasRoom: (app: Owner) => boolean;
   /** Called for a message of the reply channel. */
   readonly notice: (message: string) => void;
   /** Reads every awaited result, because notices may have been lost. */
@@ -44,8 +44,8 @@ type Dependencies = {
   /** Asks for a notice of a result: the message of an asynchronous check names no reply channel. */
   readonly requestNotice: (requestId: string, forMs: number) => Promise<void>;
   /**
-   * Above it long polls are answered at once, so that they leave room for checks. A client app may have as many as are
-   * free.
+   * Above it long polls are answered at once, so that they leave room for checks. They are shared by
+   * account, then by client app.
    */
   readonly waitersMax: number;
 };
@@ -129,7 +129,7 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
         );
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
-    hasRoom: (clientId) => count < waitersMax && longPolls.hasRoom(clientId),
+    hasRoom: (app) => count < waitersMax && longPolls.hasRoom(app),
     notice(message) {
       const { requestId, resultJson } = parseNotice(message);
       if (resultJson !== undefined) endWaits(requestId, resultJson);

@@ -44,7 +44,7 @@ const makeList = (deps: Dependencies) =>
   async function listRuleSets(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
     const page = pageOf(request, (text) => RULE_SET_ID.test(text));
-    const answer = await deps.documentLists.run(app.clientId, async () => {
+    const answer = await deps.documentLists.run(app, async () => {
       const { ruleSets, hasMore } = await deps.ruleSets.list(app.clientId, page);
       const next = hasMore ? { next: ruleSets.at(-1)?.id } : {};
       return JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), ...next });

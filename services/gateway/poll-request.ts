@@ -1,3 +1,4 @@
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Waiters } from './await-result.ts';
 import { decodeSegment } from './decode-segment.ts';
 import { judgePoll, type Retention } from './domain/judge-poll.ts';
@@ -55,7 +56,7 @@ const notFound = (): Problem =>
 /** Waits for a result as long as `Prefer: wait=N` asks for; `undefined` if it does not come, or must not be waited for. */
 export async function longPoll(
   { waiters, isStopping }: Pick<Dependencies, 'waiters' | 'isStopping'>,
-  { requestId, clientId }: { readonly requestId: string; readonly clientId: string },
+  { requestId, app }: { readonly requestId: string; readonly app: AppAccess },
   request: Request,
   response: Response,
 ): Promise<string | undefined> {
@@ -63,8 +64,8 @@ export async function longPoll(
   const waitSeconds = parsePreferWait(typeof prefer === 'string' ? prefer : prefer?.join(','));
   if (waitSeconds === 0) return undefined;
   addHeaders(response, { 'preference-applied': `wait=${waitSeconds}` });
-  if (isStopping() || !waiters.hasRoom(clientId)) return undefined;
-  const waiting = waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, longPollOf: clientId });
+  if (isStopping() || !waiters.hasRoom(app)) return undefined;
+  const waiting = waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, longPollOf: app });
   response.on('close', waiting.cancel);
   return waiting.result;
 }

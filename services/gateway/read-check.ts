@@ -13,17 +13,15 @@ export type Dependencies = PollDependencies &
 export function makeReadCheck(deps: Dependencies) {
   return async function readCheck(request: Request, response: Response): Promise<void> {
     const { app, admission } = await admitRead(deps, request, response);
-    const { clientId } = app;
     const segment = request.path.slice(RESPONSES_PATH.length);
     const requestId = findIssued(deps, {
       segment,
-      clientId,
+      clientId: app.clientId,
       nowMs: admission.nowMs,
       isOf: (lane) => lane !== 'batch',
     });
     const resultJson =
-      (await deps.readResult(requestId)) ??
-      (await longPoll(deps, { requestId, clientId }, request, response));
+      (await deps.readResult(requestId)) ?? (await longPoll(deps, { requestId, app }, request, response));
     if (resultJson !== undefined) sendJson(response, 200, resultJson);
     else sendJson(response, 202, pendingJson(requestId), retryAfter(1_000));
   };

@@ -122,10 +122,10 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
     if (step === undefined) return;
     if (isOver) return giveUp(deps, step);
 
-    const { clientId, callbackUrl } = step.delivery;
+    const { callbackUrl } = step.delivery;
     const signers = await readSigners(deps, step);
     if (signers === undefined) return defer(deps, step, 'secret');
-    const admission = await deps.gate.admit(clientId, callbackUrl, textOf(step)?.length ?? 0);
+    const admission = await deps.gate.admit(step.delivery, callbackUrl, textOf(step)?.length ?? 0);
     if (admission.reason !== undefined) return defer(deps, step, admission.reason);
     await attempt(step, admission, signers);
   };

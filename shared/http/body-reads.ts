@@ -1,4 +1,4 @@
-import { FairShares } from '#shared/fair-shares.ts';
+import { FairShares, type Owner } from '#shared/fair-shares.ts';
 
 /** Why a body is read no further: its owner sends too many at once, or this one takes too long. */
 export type BodyFault = 'too-many' | 'too-slow';
@@ -18,17 +18,17 @@ type Reading = { readonly stop: (fault: BodyFault) => void };
  * Bounds the bodies that are being read. Requests in flight have a separate bound, because a body costs memory but no
  * work, and a client may send it slowly or never finish it.
  *
- * An owner may hold every free slot. When none is free, its newest body displaces its oldest: a client that shares an
+ * When an owner has used its share, its newest body displaces its oldest: a client that shares an
  * owner with an attacker still gets through, because an honest body is complete within milliseconds.
  *
  * @example
  * const bodies = new BodyReads({ countMax: 512, timeoutMs: 10_000, fail });
- * const body = await bodies.read(clientId, () => readBody(request));
+ * const body = await bodies.read(app, () => readBody(request));
  */
 export class BodyReads {
   readonly #options: Options;
   readonly #shares: FairShares;
-  /** By owner, the oldest first. */
+  /** By app, or owner without apps; the oldest first. */
   readonly #readings = new Map<string, Set<Reading>>();
 
   constructor(options: Options) {
@@ -45,10 +45,10 @@ export class BodyReads {
    *
    * @throws the error of `fail`, if the body is displaced, takes too long, or finds no free slot
    */
-  async read<T>(owner: string, read: () => Promise<T>): Promise<T> {
+  async read<T>(owner: Owner, read: () => Promise<T>): Promise<T> {
     const { timeoutMs, fail } = this.#options;
     if (!this.#shares.take(owner)) {
-      const [oldest] = this.#readings.get(owner) ?? [];
+      const [oldest] = this.#readings.get(nameOf(owner)) ?? [];
       oldest?.stop('too-many');
       if (!this.#shares.take(owner)) throw fail('too-many');
     }
@@ -75,16 +75,18 @@ export class BodyReads {
     }
   }
 
-  #add(owner: string, reading: Reading): void {
-    const others = this.#readings.get(owner);
+  #add(owner: Owner, reading: Reading): void {
+    const others = this.#readings.get(nameOf(owner));
     if (others) others.add(reading);
-    else this.#readings.set(owner, new Set([reading]));
+    else this.#readings.set(nameOf(owner), new Set([reading]));
   }
 
-  #remove(owner: string, reading: Reading): void {
-    const others = this.#readings.get(owner);
+  #remove(owner: Owner, reading: Reading): void {
+    const others = this.#readings.get(nameOf(owner));
     others?.delete(reading);
-    if (others?.size === 0) this.#readings.delete(owner);
+    if (others?.size === 0) this.#readings.delete(nameOf(owner));
     this.#shares.give(owner);
   }
 }
+
+const nameOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.clientId);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { FairShares } from '#shared/fair-shares.ts';
+import { FairShares, type Owner } from '#shared/fair-shares.ts';
 
 type Options = {
   /** Requests answered at once. */
@@ -16,11 +16,11 @@ type Options = {
  *
  * @example
  * const inFlight = new InFlight({ countMax: 10_000, observe: (count) => metrics.inFlight.set(count) });
- * if (!inFlight.enter(response) || !inFlight.assign(response, clientId)) refuse();
+ * if (!inFlight.enter(response) || !inFlight.assign(response, app)) refuse();
  */
 export class InFlight {
   readonly #options: Options;
-  readonly #owners = new Map<ServerResponse, string | undefined>();
+  readonly #owners = new Map<ServerResponse, Owner | undefined>();
   readonly #shares: FairShares;
 
   constructor(options: Options) {
@@ -37,8 +37,8 @@ export class InFlight {
     return true;
   }
 
-  /** Assigns a request to its owner; false if the owner has as many in flight as are free. */
-  assign(response: ServerResponse, owner: string): boolean {
+  /** Assigns a request to its owner; false if the owner has used its share. */
+  assign(response: ServerResponse, owner: Owner): boolean {
     if (!this.#owners.has(response)) return true;
     if (!this.#shares.take(owner)) return false;
     this.#owners.set(response, owner);

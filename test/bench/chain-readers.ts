@@ -71,6 +71,7 @@ export async function readByRolecall(
   await atOnce(checks, CHECKS_AT_ONCE, async (reads) => {
     const observed = await chains.chains.performReads(new Map([[CHAIN_ID, reads]]), {
       lane: 'bulk',
+      accountId: 'acc_1',
       clientId: 'app_1',
       consistency: { blockTag: 'latest', minBlock: {} },
       onWait: () => undefined,

@@ -176,7 +176,7 @@ test('a client that floods a hanging chain keeps only its share of the waiting c
   await using chains = connectTestChains([{ urls: [rpcUrl] }, { chainId: 5, urls: [proxy.url] }], {
     attemptTimeoutMs: 20_000,
     evaluationMsMax: 15_000,
-    waitingBounds: { perClientMax: 10, max: 20 },
+    waitingMax: 40,
   });
   const codes: string[] = [];
   const flood = Array.from({ length: 100 }, () =>
@@ -215,7 +215,7 @@ test('checks of a hanging chain are parked, and checks of a working chain are no
 test('a client that floods a chain with checks of a future block keeps only its share of the waiting checks', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }], {
     evaluationMsMax: 4_000,
-    waitingBounds: { perClientMax: 10, max: 20 },
+    waitingMax: 40,
   });
   const minBlock = { '31337': Number(await callJsonRpc(rpcUrl, 'eth_blockNumber', [])) + 5 };
   // Only the wait for the block counts here, not the first read of a chain on a busy machine.

@@ -4,7 +4,7 @@ import { CheckResult } from '#shared/contracts/result.ts';
 import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
-import { READS_IN_PROGRESS_MAX, ReadBudget } from '../../services/evaluator/read-budget.ts';
+import { READS_IN_PROGRESS, ReadBudget } from '../../services/evaluator/read-budget.ts';
 import { aRule, faultProxies, grantedOf } from '../support/chain-checks.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { connectTestKafka, testConfig } from '../support/connections.ts';
@@ -50,7 +50,7 @@ test('checks that wait for a chain delay no others, and are released at once whe
   const handle = makeRequestHandler(
     {
       ...chains.chains,
-      readBudget: new ReadBudget(READS_IN_PROGRESS_MAX.others),
+      readBudget: new ReadBudget(READS_IN_PROGRESS.others),
       publish: async ({ requestId, resultJson }) =>
         void results.set(requestId, CheckResult.parse(JSON.parse(resultJson))),
       recordMetrics: () => undefined,

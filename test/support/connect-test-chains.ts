@@ -10,7 +10,7 @@ import { type Chains, connectChains } from '../../services/evaluator/chain/conne
 import { agreeOn, isAnswer } from '../../services/evaluator/domain/agree.ts';
 import { makePartHandler } from '../../services/evaluator/handle-part.ts';
 import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
-import { READS_IN_PROGRESS_MAX, ReadBudget } from '../../services/evaluator/read-budget.ts';
+import { READS_IN_PROGRESS, ReadBudget } from '../../services/evaluator/read-budget.ts';
 import { makeSlicing } from '../../services/evaluator/slice-work.ts';
 import { aBatchPart } from './a-batch.ts';
 
@@ -77,12 +77,7 @@ const chainFileOf = (chains: readonly TestChain[]): ChainFile =>
  */
 export function connectTestChains(
   chains: readonly TestChain[],
-  {
-    attemptTimeoutMs = 20_000,
-    evaluationMsMax = 60_000,
-    waitingBounds = { perClientMax: 250, max: 500 },
-    redisNowMs = Date.now,
-  } = {},
+  { attemptTimeoutMs = 20_000, evaluationMsMax = 60_000, waitingMax = 1_000, redisNowMs = Date.now } = {},
 ): TestChains {
   const calls: string[] = [];
   const health: string[] = [];
@@ -91,7 +86,7 @@ export function connectTestChains(
   let parkedCount = 0;
   const connected = connectChains(chainFileOf(chains), {
     attemptTimeoutMs,
-    waitingBounds,
+    waitingMax,
     poolSize: () => 1,
     agreeOn,
     isAnswer,
@@ -123,7 +118,7 @@ export function connectTestChains(
       const handle = makeRequestHandler(
         {
           ...connected,
-          readBudget: new ReadBudget(READS_IN_PROGRESS_MAX.others),
+          readBudget: new ReadBudget(READS_IN_PROGRESS.others),
           publish: async ({ resultJson }) => {
             result = CheckResult.parse(JSON.parse(resultJson));
           },
@@ -161,7 +156,7 @@ export function connectTestChains(
       let lines = '';
       const handle = makePartHandler({
         ...connected,
-        readBudget: new ReadBudget(READS_IN_PROGRESS_MAX.others),
+        readBudget: new ReadBudget(READS_IN_PROGRESS.others),
         publish: async ({ linesGzip }) => {
           lines = gunzipSync(Buffer.from(linesGzip, 'base64')).toString();
         },

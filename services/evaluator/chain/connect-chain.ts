@@ -3,7 +3,7 @@ import type { Observation, Reading } from '../domain/read.ts';
 import { makeBatchReader } from './batching/read-batch.ts';
 import { ReadQueue } from './batching/read-queue.ts';
 import { traceBatches, traceReads } from './batching/trace-reads.ts';
-import { type WaitingBounds, WaitingChecks } from './batching/waiting-checks.ts';
+import { WaitingChecks } from './batching/waiting-checks.ts';
 import { fetchOwnBlock, findBlock } from './blocks/block.ts';
 import { Heads } from './blocks/heads.ts';
 import { PastBlocks } from './blocks/past-blocks.ts';
@@ -35,7 +35,7 @@ export type ChainOptions = {
   /** Time limit of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
   /** How many checks may wait for one chain that does not answer. */
-  readonly waitingBounds: WaitingBounds;
+  readonly waitingMax: number;
   /** Number of evaluators that share the endpoints' rates. */
   readonly poolSize: () => number;
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
@@ -69,7 +69,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       });
     },
   );
-  const waitingChecks = new WaitingChecks(options.waitingBounds);
+  const waitingChecks = new WaitingChecks(options.waitingMax);
   const kept = new KeptHashes();
   const pool = new EndpointPool({
     endpoints,
@@ -111,7 +111,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       redisNowMs,
       monotonicMs,
       onHead,
-      waitingChecks: new WaitingChecks(options.waitingBounds),
+      waitingChecks: new WaitingChecks(options.waitingMax),
     });
     scope.defer(() => own.close());
     return own;
@@ -123,7 +123,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     pool,
     quorum,
     blockTime,
-    waitingChecks: new WaitingChecks(options.waitingBounds),
+    waitingChecks: new WaitingChecks(options.waitingMax),
     monotonicMs,
     headNumber: (signal) => heads.newestNumber(signal),
   });
@@ -196,6 +196,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         tag,
         minBlock: 0,
         startedMs: monotonicMs(),
+        accountId: '',
         clientId: '',
         onWait: () => undefined,
         signal,

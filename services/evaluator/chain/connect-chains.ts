@@ -8,6 +8,7 @@ import type { FollowableChain } from './logs/follow-chains.ts';
 
 export type PerformReadsContext = {
   readonly lane: ReadLane;
+  readonly accountId: string;
   readonly clientId: string;
   readonly consistency: Consistency;
   /** Whether the check has waited for long already: then it does not wait for a chain that does not answer. */

@@ -17,7 +17,7 @@ const blockOf = (number: number): Block => ({
 });
 
 const CONTEXT = {
-  ...({ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0 } as const),
+  ...({ lane: 'bulk', accountId: 'acc_1', clientId: 'app_1', blockTag: 'latest', minBlock: 0 } as const),
   onWait: () => undefined,
   isolatedReads: new IsolatedReadBudget('bulk'),
   signal: new AbortController().signal,
@@ -48,7 +48,7 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
     quorum,
     agreed: (observation) => agreeOn(observation, quorum),
     isAnswer,
-    waitingChecks: new WaitingChecks({ perClientMax: 1, max: 1 }),
+    waitingChecks: new WaitingChecks(1),
     isQuiet: () => isSilent,
     isSilent: () => isSilent,
     onSaved: () => undefined,
@@ -102,7 +102,7 @@ test('answered reads prove a block, whatever happened to the others', async () =
     pastBlocks: { read: async () => blockOf(1) },
     ...{ heads: { read: async () => blockOf(1) } as never, queue: { read: async () => entries } as never },
     ...{ quorum: 1, agreed: (observation: Observation) => agreeOn(observation, 1), isAnswer },
-    waitingChecks: new WaitingChecks({ perClientMax: 1, max: 1 }),
+    waitingChecks: new WaitingChecks(1),
     ...{ isQuiet: () => false, isSilent: () => false, monotonicMs: () => 0 },
     ...{ onSaved: () => undefined, onRead: () => undefined },
   });

@@ -36,6 +36,7 @@ const BLOCKS_MAX = 2;
 
 export type ChainReadContext = {
   readonly lane: ReadLane;
+  readonly accountId: string;
   readonly clientId: string;
   readonly blockTag: BlockTag;
   readonly minBlock: number;
@@ -161,12 +162,13 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     };
     if (options.isQuiet()) {
       context.onWait();
-      const mayWait = !context.isLate && waitingChecks.hasRoomFor(context.clientId);
+      const mayWait = !context.isLate && waitingChecks.hasRoomFor(context);
       if (options.isSilent() && !mayWait) return allFailed(failed('rpc-timeout'));
     }
     const evicted = Promise.withResolvers<ChainObservations>();
-    const { clientId, onWait } = context;
-    const waiter = { clientId, onWait, evict: () => evicted.resolve(allFailed(failed('rpc-timeout'))) };
+    const { accountId, clientId, onWait } = context;
+    const owner = { accountId, clientId };
+    const waiter = { owner, onWait, evict: () => evicted.resolve(allFailed(failed('rpc-timeout'))) };
     waitingChecks.add(waiter);
     try {
       return await Promise.race([readAtSomeBlock(reads, context), evicted.promise]);

@@ -23,9 +23,9 @@ export type Dependencies = AdmitDependencies & {
   readonly admitCheck: AdmitCheck;
   readonly publishBatch: PublishBatch;
   /** Opens a client app's body; the request leaves the requests in flight until `resume`. */
-  readonly openBatchBody: (request: Request, response: Response, clientId: string) => BatchBody;
+  readonly openBatchBody: (request: Request, response: Response, app: AppAccess) => BatchBody;
   /** Counts a request in flight again, once its body was read. */
-  readonly resumeRequest: (response: Response, clientId: string) => void;
+  readonly resumeRequest: (response: Response, app: AppAccess) => void;
   readonly rules: RequestRules;
   readonly isOverloaded: IsOverloaded;
   /** Without a trailing slash; empty for relative addresses. */
@@ -45,10 +45,10 @@ export function makeAcceptBatch(deps: Dependencies) {
     if (faults.length > 0) throw invalidBody(faults);
     const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload && idempotencyKey === undefined) throw overload;
-    using body = deps.openBatchBody(request, response, app.clientId);
+    using body = deps.openBatchBody(request, response, app);
     const batch = await receiveBatch(format, body.chunks, collectorFor(app, deps, idempotencyKey));
     const refusal = overload ?? ('refusal' in batch ? batch.refusal : undefined);
-    deps.resumeRequest(response, app.clientId);
+    deps.resumeRequest(response, app);
     const admitted = await deps.admitCheck(
       {
         app,

@@ -1,22 +1,28 @@
 import type { IncomingMessage } from 'node:http';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { acquireWithin } from '#shared/documents/acquire-within.ts';
 import { FairShares } from '#shared/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { overloaded, Problem } from '../problem.ts';
+import { NDJSON_BYTES_MAX } from './receive-values.ts';
 
-/** Bytes of bodies that a gateway has in memory, from their first byte until their request is handled; the apps share them. */
+type App = Pick<AppAccess, 'accountId' | 'clientId'>;
+
+/** Bytes of bodies that a gateway has in memory, from their first byte until their request is handled. */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
 /** How long a request may wait until the body before it was read. */
 const WAIT_MS_MAX = 3_000;
 const WAIT_RETRY_MS = 25;
-/** Requests that wait; the apps share them. Node keeps up to 64 KiB of the body of each. */
+/** Requests that wait. Node keeps up to 64 KiB of the body of each. */
 const WAITING_MAX = 256;
 
 export type BatchBodyBounds = {
   readonly bytesMax: number;
+  /** Of one body. */
+  readonly bodyBytesMax: number;
   readonly timeoutMs: number;
   readonly waitMsMax: number;
   readonly waitingMax: number;
@@ -33,28 +39,29 @@ export type BatchBodies = {
    *
    * @throws Problem `overloaded` while another such body of the app is being read
    */
-  readonly open: (request: IncomingMessage, clientId: string) => BatchBody;
+  readonly open: (request: IncomingMessage, app: App) => BatchBody;
   /**
    * The same, and waits while another body of the app is being read.
    *
    * @throws Problem, ServiceError `overloaded` after the longest wait, or at once if too many requests wait
    */
-  readonly openInTurn: (request: IncomingMessage, clientId: string) => Promise<BatchBody>;
+  readonly openInTurn: (request: IncomingMessage, app: App) => Promise<BatchBody>;
 };
 
 /**
- * Bounds the bodies of batches and member changes: one per client app at a time, and their bytes over all apps. No app can leave the others
- * without any: it holds at most as many as are free. The same holds for requests that wait.
+ * Bounds the bodies of batches and member changes: one per client app at a time, and their bytes over all apps, shared by
+ * account, then by app. The requests that wait are shared alike.
  *
  * @param stopping ends the bodies that are being read
  * @example
- * using body = bodies.open(request, app.clientId);
+ * using body = bodies.open(request, app);
  * for await (const chunk of body.chunks) take(chunk);
  */
 export function makeBatchBodies(
   stopping: AbortSignal,
   {
     bytesMax = BODIES_BYTES_MAX,
+    bodyBytesMax = NDJSON_BYTES_MAX,
     timeoutMs = BODY_TIMEOUT_MS,
     waitMsMax = WAIT_MS_MAX,
     waitingMax = WAITING_MAX,
@@ -62,7 +69,7 @@ export function makeBatchBodies(
 ): BatchBodies {
   /** The request whose body is being read, by client app. */
   const reading = new Map<string, IncomingMessage>();
-  const shares = new FairShares(bytesMax);
+  const shares = new FairShares(bytesMax, { place: bodyBytesMax });
   const waiting = new FairShares(waitingMax);
   /** Of this request only: the app may have sent another one since. */
   const endReading = (clientId: string, request: IncomingMessage): void => {
@@ -71,7 +78,7 @@ export function makeBatchBodies(
 
   async function* bounded(
     request: IncomingMessage,
-    clientId: string,
+    { clientId }: App,
     hold: (bytes: number) => void,
   ): AsyncGenerator<Buffer, void> {
     const chunks = readChunks(request);
@@ -92,47 +99,48 @@ export function makeBatchBodies(
     }
   }
 
-  const begin = (request: IncomingMessage, clientId: string): BatchBody => {
+  const begin = (request: IncomingMessage, app: App): BatchBody => {
+    const { clientId } = app;
     reading.set(clientId, request);
     setOwnDeadline(request);
     let ownBytes = 0;
     const hold = (bytes: number) => {
-      if (!shares.take(clientId, bytes))
+      if (!shares.take(app, bytes))
         throw overloaded('Too many batches and member changes are being received.');
       ownBytes += bytes;
     };
     return {
-      chunks: bounded(request, clientId, hold),
+      chunks: bounded(request, app, hold),
       [Symbol.dispose]() {
         endReading(clientId, request);
-        shares.give(clientId, ownBytes);
+        shares.give(app, ownBytes);
         ownBytes = 0;
       },
     };
   };
 
-  const wait = async (request: IncomingMessage, clientId: string): Promise<BatchBody> => {
-    if (!waiting.take(clientId)) throw overloaded('Too many member changes of this client app are waiting.');
+  const wait = async (request: IncomingMessage, app: App): Promise<BatchBody> => {
+    if (!waiting.take(app)) throw overloaded('Too many member changes of this client app are waiting.');
     try {
       return await acquireWithin(
         { msMax: waitMsMax, retryMs: WAIT_RETRY_MS, message: `another ${BEING_RECEIVED}` },
-        async () => !reading.has(clientId) && begin(request, clientId),
+        async () => !reading.has(app.clientId) && begin(request, app),
       );
     } finally {
-      waiting.give(clientId);
+      waiting.give(app);
     }
   };
 
   return {
-    open(request, clientId) {
-      if (!reading.has(clientId)) return begin(request, clientId);
+    open(request, app) {
+      if (!reading.has(app.clientId)) return begin(request, app);
       dropRest(request);
       throw overloaded(`Another ${BEING_RECEIVED}; send one at a time.`);
     },
-    async openInTurn(request, clientId) {
-      if (!reading.has(clientId)) return begin(request, clientId);
+    async openInTurn(request, app) {
+      if (!reading.has(app.clientId)) return begin(request, app);
       try {
-        return await wait(request, clientId);
+        return await wait(request, app);
       } catch (refusal) {
         dropRest(request);
         throw refusal;

@@ -25,12 +25,12 @@ export const BATCH_RESULTS_PATH = /^\/access-control\/check-roles\/batch\/[^/]+\
 /** Answers `GET /access-control/check-roles/batch/{requestId}`: 200, pending or completed. */
 export function makeReadBatch(deps: Dependencies) {
   return async function readBatch(request: Request, response: Response): Promise<void> {
-    const { requestId, clientId } = await findBatch(deps, request, response);
+    const { requestId, app } = await findBatch(deps, request, response);
     const status = await readStatus(deps, requestId);
     const waited =
       status?.status === 'completed'
         ? undefined
-        : await longPoll({ ...deps, waiters: deps.batchWaiters }, { requestId, clientId }, request, response);
+        : await longPoll({ ...deps, waiters: deps.batchWaiters }, { requestId, app }, request, response);
     if (waited !== undefined) return sendJson(response, 200, waited);
     const latest = status?.status === 'completed' ? status : await readStatus(deps, requestId);
     if (!latest) throw notStoredYet();
@@ -41,7 +41,7 @@ export function makeReadBatch(deps: Dependencies) {
 /** Answers `GET /access-control/check-roles/batch/{requestId}/results`: the finished entries of a range, as NDJSON. */
 export function makeReadBatchResults(deps: Dependencies) {
   return async function readBatchResults(request: Request, response: Response): Promise<void> {
-    const { requestId, clientId } = await findBatch(deps, request, response);
+    const { requestId, app } = await findBatch(deps, request, response);
     const { from, limit, hasLimit } = parseRange(request.url);
     const status = await readStatus(deps, requestId);
     if (!status) throw notStoredYet();
@@ -54,7 +54,7 @@ export function makeReadBatchResults(deps: Dependencies) {
     const query = `from=${next}${hasLimit ? `&limit=${limit}` : ''}`;
     const address = `${deps.publicBaseUrl}${BATCH_PATH}/${requestId}/results?${query}`;
     await deps.streamResults(
-      { clientId, requestId, from, to: next },
+      { app, requestId, from, to: next },
       request,
       response,
       next < status.entries ? { link: `<${address}>; rel="next"` } : {},
@@ -83,7 +83,7 @@ async function findBatch(deps: Dependencies, request: Request, response: Respons
     nowMs: admission.nowMs,
     isOf: (lane) => lane === 'batch',
   });
-  return { requestId, clientId: app.clientId };
+  return { requestId, app };
 }
 
 /** A batch that was never accepted does not exist for its client, who can send it again with the same key. */

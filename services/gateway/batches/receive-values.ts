@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
 
 /** A JSON body is parsed in one go: for its time the gateway does nothing else. */
 export const JSON_BYTES_MAX = 2 * 1024 * 1024;
-const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
+export const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
 /** An entry of a batch, or a change of a member. */
 export const LINE_BYTES_MAX = 8 * 1024;
 /** One for each entry of the largest batch: a body of 16 MiB of them would cost the CPU seconds. */

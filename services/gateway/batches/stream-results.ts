@@ -1,4 +1,5 @@
 import { type LineRange, readBatchLines } from '#shared/batches/batch-lines.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { FairShares } from '#shared/fair-shares.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
 import type { Batches } from '#shared/redis/batches.ts';
@@ -11,7 +12,7 @@ const STREAMS_MAX = 64;
 const STALL_MS_MAX = 30_000;
 const STREAM_MS_MAX = 120_000;
 
-export type ResultRange = LineRange & { readonly clientId: string };
+export type ResultRange = LineRange & { readonly app: AppAccess };
 
 export type StreamResults = (
   range: ResultRange,
@@ -35,7 +36,7 @@ export function makeStreamResults(
 ): StreamResults {
   const shares = new FairShares(streamsMax);
   return async function streamResults(range, request, response, headers) {
-    if (!shares.take(range.clientId)) throw overloaded('Too many results of this client app are being sent.');
+    if (!shares.take(range.app)) throw overloaded('Too many results of this client app are being sent.');
     try {
       const isGzip = acceptsGzip(request.headers['accept-encoding']);
       begin(response, 200, 'application/x-ndjson', {
@@ -45,7 +46,7 @@ export function makeStreamResults(
       });
       await sendStream(response, readBatchLines(batches, range), { isGzip, ...times });
     } finally {
-      shares.give(range.clientId);
+      shares.give(range.app);
     }
   };
 }

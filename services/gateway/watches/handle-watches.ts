@@ -39,8 +39,8 @@ const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
 export type Dependencies = AdmitDependencies & {
   readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
   /** Waits while another body of the app is being read; then the request leaves the requests in flight until `resume`. */
-  readonly openMembersBody: (request: Request, response: Response, clientId: string) => Promise<BatchBody>;
-  readonly resumeRequest: (response: Response, clientId: string) => void;
+  readonly openMembersBody: (request: Request, response: Response, app: AppAccess) => Promise<BatchBody>;
+  readonly resumeRequest: (response: Response, app: AppAccess) => void;
   readonly rules: { readonly callback: CallbackPolicy };
   readonly watches: Pick<Watches, 'read' | 'list'>;
   readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
@@ -76,7 +76,7 @@ const makeList = (deps: Dependencies) =>
   async function listWatches(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
     const page = pageOf(request, (text) => RULE_SET_ID.test(text));
-    const answer = await deps.documentLists.run(app.clientId, async () => {
+    const answer = await deps.documentLists.run(app, async () => {
       const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
       const shown = found.slice(0, page.countMax);
       const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
@@ -129,9 +129,9 @@ const makeChange = (deps: Dependencies) =>
     const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
     const format = formatOf(request);
     const watch = await readWatch(deps, app.clientId, request);
-    using body = await deps.openMembersBody(request, response, app.clientId);
+    using body = await deps.openMembersBody(request, response, app);
     const changes = await receiveMembers(format, body.chunks);
-    deps.resumeRequest(response, app.clientId);
+    deps.resumeRequest(response, app);
     const limits = storageLimitsOf(app.limits);
     const counts = await deps.changeMembers({ watch, actor: keyId, limits }, changes);
     sendJson(response, 200, JSON.stringify(counts));

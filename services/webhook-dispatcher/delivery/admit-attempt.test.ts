@@ -25,34 +25,36 @@ function setUp({ areFree = true, isProven = true } = {}) {
   return { state, gate };
 }
 
+const appOf = (clientId: string) => ({ accountId: 'acc_1', clientId });
+
 async function fail(gate: ReturnType<typeof makeAttemptGate>, times: number, url = HOOK, client = 'app_1') {
   const admissions: AdmitResult[] = [];
-  for (let i = 0; i < times; i += 1) admissions.push(await gate.admit(client, url, 1));
+  for (let i = 0; i < times; i += 1) admissions.push(await gate.admit(appOf(client), url, 1));
   for (const admission of admissions) admission.end?.('failing');
 }
 
 test('frees the slot with the health that the attempt showed', async () => {
   const { state, gate } = setUp();
-  (await gate.admit('app_1', HOOK, 1)).end?.('healthy');
-  (await gate.admit('app_1', HOOK, 1)).end?.('failing');
-  (await gate.admit('app_1', HOOK, 1)).end?.('unknown');
+  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.('healthy');
+  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.('failing');
+  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.('unknown');
   expect(state).toMatchObject({ held: 0, releasedAs: [true, false, undefined] });
 });
 
 test('refuses without a slot, and names the reason', async () => {
   const { gate } = setUp({ areFree: false });
-  expect(await gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'slots' });
+  expect(await gate.admit(appOf('app_1'), HOOK, 1)).toEqual({ reason: 'slots' });
   const hanging = setUp({ areFree: false, isProven: false });
-  expect(await hanging.gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'hanging' });
+  expect(await hanging.gate.admit(appOf('app_1'), HOOK, 1)).toEqual({ reason: 'hanging' });
 });
 
 test('refuses behind an open breaker without taking a slot, for that client app and origin only', async () => {
   const { state, gate } = setUp();
   await fail(gate, 10);
-  expect(await gate.admit('app_1', 'https://hooks.example/b', 1)).toEqual({ reason: 'breaker' });
+  expect(await gate.admit(appOf('app_1'), 'https://hooks.example/b', 1)).toEqual({ reason: 'breaker' });
   expect(state.held).toBe(0);
-  expect((await gate.admit('app_2', HOOK, 1)).end).toBeDefined();
-  expect((await gate.admit('app_1', 'https://hooks.example:8443/a', 1)).end).toBeDefined();
+  expect((await gate.admit(appOf('app_2'), HOOK, 1)).end).toBeDefined();
+  expect((await gate.admit(appOf('app_1'), 'https://hooks.example:8443/a', 1)).end).toBeDefined();
   expect(gate.breakerCounts()).toEqual({ closed: 2, open: 1, 'half-open': 0 });
 });
 
@@ -60,9 +62,9 @@ test('admits one probe once the breaker is half-open, and refuses the others wit
   const { state, gate } = setUp();
   await fail(gate, 10);
   state.nowMs = 30_000;
-  const probe = await gate.admit('app_1', HOOK, 1);
-  expect(await gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'breaker' });
+  const probe = await gate.admit(appOf('app_1'), HOOK, 1);
+  expect(await gate.admit(appOf('app_1'), HOOK, 1)).toEqual({ reason: 'breaker' });
   expect(state.held).toBe(1);
   probe.end?.('healthy');
-  expect((await gate.admit('app_1', HOOK, 1)).end).toBeDefined();
+  expect((await gate.admit(appOf('app_1'), HOOK, 1)).end).toBeDefined();
 });

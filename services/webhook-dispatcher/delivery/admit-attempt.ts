@@ -1,5 +1,5 @@
 import { type BreakerState, makeBreaker } from '../domain/make-breaker.ts';
-import type { DeliverySlots } from './delivery-slots.ts';
+import type { AppOwner, DeliverySlots } from './delivery-slots.ts';
 import { PerReceiver } from './per-receiver.ts';
 
 /** How an admitted attempt ended: the receiver took the message, failed, or was not reached. */
@@ -15,7 +15,7 @@ export type AdmitResult =
 
 export type AttemptGate = {
   /** Asks for permission to deliver `bytes` to a callback URL. Resolves within about 2 s. */
-  readonly admit: (clientId: string, callbackUrl: string, bytes: number) => Promise<AdmitResult>;
+  readonly admit: (app: AppOwner, callbackUrl: string, bytes: number) => Promise<AdmitResult>;
   /** How many breakers are in each state. */
   readonly breakerCounts: () => Readonly<Record<BreakerState, number>>;
 };
@@ -30,7 +30,7 @@ type Dependencies = {
  * The gate before every attempt: the breaker and the slots of its receiver (client app and origin).
  *
  * @example
- * const admission = await gate.admit(clientId, callbackUrl, body.length);
+ * const admission = await gate.admit(delivery, callbackUrl, body.length);
  * if (admission.end) admission.end('healthy');
  */
 export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): AttemptGate {
@@ -40,11 +40,12 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): At
     isIdle: () => true,
   });
   return {
-    async admit(clientId, callbackUrl, bytes) {
+    async admit(app, callbackUrl, bytes) {
+      const { clientId } = app;
       const { origin } = new URL(callbackUrl);
       const breaker = breakers.of(clientId, origin);
       if (breaker.state(monotonicMs()) === 'open') return { reason: 'breaker' };
-      const slot = await slots.acquire(clientId, origin, bytes);
+      const slot = await slots.acquire(app, origin, bytes);
       if (slot === undefined) return { reason: slots.isProven(clientId, origin) ? 'slots' : 'hanging' };
       // Last, because an admitted probe must be made. The breaker may have opened during the wait for a slot.
       const admission = breaker.admit(monotonicMs());

@@ -10,7 +10,8 @@ beforeEach(() => {
 afterEach(() => slots[Symbol.dispose]());
 
 const origin = (name: string) => `https://${name}.example`;
-const acquire = (name: string, client = 'app_1') => slots.acquire(client, origin(name), 100);
+const appOf = (clientId: string, accountId = `acc_of_${clientId}`) => ({ accountId, clientId });
+const acquire = (name: string, client = 'app_1') => slots.acquire(appOf(client), origin(name), 100);
 
 const settling = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -97,7 +98,7 @@ test('lets at most 4 096 messages wait for one receiver', async () => {
 test('keeps slots for healthy receivers while a hundred others hang', async () => {
   for (const slot of await takeMany('healthy', 8)) slot.release(true);
   for (let i = 0; i < 100; i += 1) await takeMany(`hangs-${i}`, 8);
-  expect(slots.inFlightCount).toBeLessThanOrEqual(192);
+  expect(slots.inFlightCount).toBe(112);
   expect(await takeMany('healthy', 8)).toHaveLength(8);
 });
 
@@ -107,10 +108,10 @@ test('keeps hanging receivers to their share when slots become free', async () =
     for (const slot of await takeMany(`healthy-${i}`, 1)) slot.release(true);
     healthy.push(...(await takeMany(`healthy-${i}`, 8)));
   }
-  expect(slots.inFlightCount).toBe(192);
+  expect(slots.inFlightCount).toBe(128);
   const waiting = Array.from({ length: 400 }, (_, i) => acquire(`hangs-${i}`));
   for (const slot of healthy) slot.release(true);
-  expect(slots.inFlightCount).toBeLessThanOrEqual(192);
+  expect(slots.inFlightCount).toBeLessThanOrEqual(128);
   slots[Symbol.dispose]();
   await Promise.all(waiting);
 });
@@ -155,7 +156,7 @@ describe('a client app with many hanging receivers', () => {
 
   test('leaves slots for first deliveries of other apps, which do not wait', async () => {
     await hang('greedy', 300);
-    expect(slots.inFlightCount).toBe(96);
+    expect(slots.inFlightCount).toBe(112);
     for (let i = 0; i < 40; i += 1) {
       const [slot] = await takeMany('new', 1, `app_${i}`);
       expect([i, slot !== undefined]).toEqual([i, true]);
@@ -167,7 +168,7 @@ describe('a client app with many hanging receivers', () => {
     const greedy = ['a', 'b', 'c', 'd'];
     for (let i = 0; i < 200; i += 1)
       for (const client of greedy) await takeMany(`${client}-hangs-${i}`, 1, client);
-    expect(slots.inFlightCount).toBeLessThanOrEqual(156);
+    expect(slots.inFlightCount).toBeLessThanOrEqual(224);
     expect(await takeMany('new', 8, 'other')).toHaveLength(8);
   });
 
@@ -177,7 +178,7 @@ describe('a client app with many hanging receivers', () => {
   });
 
   test('has messages to a further receiver deferred at once, and other apps have none deferred', async () => {
-    await hang('greedy', 96);
+    await hang('greedy', 112);
     nowMs = 15_000;
     const waiting = Array.from({ length: 50 }, (_, i) => acquire(`further-${i}`, 'greedy'));
     const asides = await settledOf(waiting);
@@ -190,7 +191,7 @@ describe('a client app with many hanging receivers', () => {
     for (let i = 0; i < 40; i += 1)
       for (const slot of await takeMany(`slow-${i}`, 1, 'greedy')) slot.release(true);
     for (let i = 0; i < 40; i += 1) await takeMany(`slow-${i}`, 8, 'greedy');
-    expect(slots.inFlightCount).toBe(192);
+    expect(slots.inFlightCount).toBe(128);
     expect(await takeMany('new', 8, 'other')).toHaveLength(8);
   });
 
@@ -203,14 +204,21 @@ describe('a client app with many hanging receivers', () => {
   });
 
   test('cannot use all the memory for waiting messages', async () => {
-    const [big] = [32 * 1024 * 1024];
+    const [big] = [16 * 1024 * 1024];
     await takeMany('a', 8, 'greedy');
     await takeMany('b', 8, 'other');
-    const kept = slots.acquire('greedy', origin('a'), big);
-    expect(await slots.acquire('greedy', origin('a'), 1)).toBeUndefined();
-    const other = slots.acquire('other', origin('b'), 1_000_000);
+    const kept = slots.acquire(appOf('greedy'), origin('a'), big);
+    expect(await slots.acquire(appOf('greedy'), origin('a'), 1)).toBeUndefined();
+    const other = slots.acquire(appOf('other'), origin('b'), 1_000_000);
     expect(await settledOf([kept, other])).toEqual([]);
     slots[Symbol.dispose]();
     await Promise.all([kept, other]);
+  });
+
+  test('has no larger share with 500 client apps of its account', async () => {
+    for (let i = 0; i < 500; i += 1)
+      await settledOf([slots.acquire(appOf(`app_${i}`, 'acc_big'), origin(`hangs-${i}`), 100)]);
+    expect(slots.inFlightCount).toBe(192);
+    expect(await takeMany('new', 8, 'other')).toHaveLength(8);
   });
 });

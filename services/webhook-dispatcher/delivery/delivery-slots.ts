@@ -1,12 +1,14 @@
+import { webhookRequested } from '#shared/contracts/webhook.ts';
+import { FairShares } from '#shared/fair-shares.ts';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import { PerReceiver } from './per-receiver.ts';
 import { makeReceiver, RECEIVER_SLOTS, type Receiver } from './receiver.ts';
-import { countUnproven, hasUnprovenRoom, isShareUsed, type Unproven } from './unproven-share.ts';
+import { unprovenOf, unprovenSlotsOf } from './unproven-share.ts';
 
 /** Attempts in flight in this process. */
-const SLOTS = 256;
-/** One client app may hold this many times as many as are free: alone 192, two 109 each. */
-const SLOTS_PER_FREE_SLOT = 3;
+const SLOTS = 512;
+/** Slots of its share that an app's receivers without a recent success leave to its others. */
+const PROVEN_SLOTS = 16;
 /** Attempts in flight to one origin, for all client apps together. */
 export const ORIGIN_SLOTS = 16;
 /** A message waits in memory while its expected wait is at most this. */
@@ -14,8 +16,10 @@ const EXPECTED_WAIT_MS_MAX = 1_000;
 /** A message that has waited this long is deferred, even if less was expected. */
 const WAIT_MS_MAX = 2_000;
 const WAITING_PER_RECEIVER_MAX = 4_096;
-/** Bytes waiting in this process; one client app may hold as many as are free. */
+/** Bytes waiting in this process. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** The largest record of a delivery. */
+const MESSAGE_BYTES_MAX = webhookRequested.messageBytesMax;
 /** How often the expected waits are checked again. */
 const SWEEP_INTERVAL_MS = 100;
 
@@ -31,12 +35,13 @@ type Waiter = {
 };
 type Queue = { readonly receiver: Receiver; readonly waiters: Waiter[] };
 
+export type AppOwner = { readonly accountId: string; readonly clientId: string };
+
 /** A client app with attempts in flight or waiting messages. */
 type App = {
-  readonly clientId: string;
+  readonly owner: AppOwner;
   inFlightCount: number;
   waitingCount: number;
-  waitingBytes: number;
   /** Receivers with waiting messages, by origin; the next to be served first. */
   readonly queues: Map<string, Queue>;
 };
@@ -45,14 +50,14 @@ type App = {
  * Hands out the slots for attempts. A slow receiver delays only its own messages, and a client app only its own
  * receivers.
  *
- * Bounds: 256 in flight, 16 per origin, 8 per receiver; waiting 4 096 per receiver and 64 MiB in all, each
- * about a second. A client app may have as many attempts in flight at unproven receivers as are free of 192: one app alone 96,
- * two apps 64 each. Some are always free. Slots that become free go to the waiting client apps in turn, and within each
- * to its receivers in turn.
+ * Bounds: 512 in flight, 16 per origin, 8 per receiver; waiting 4 096 per receiver and 64 MiB in all, each
+ * about a second. Slots and bytes are shared by account, then by client app. Of an app's share its unproven receivers leave
+ * 16 slots to the others. Slots that become free go to the waiting accounts in turn, within each to its apps, and within an
+ * app to its receivers in turn.
  *
  * @example
  * using slots = new DeliverySlots(() => performance.now());
- * const slot = await slots.acquire(clientId, origin, body.length);
+ * const slot = await slots.acquire(app, origin, body.length);
  * slot?.release(true);
  */
 export class DeliverySlots implements Disposable {
@@ -65,12 +70,13 @@ export class DeliverySlots implements Disposable {
   /** Receivers with attempts in flight: at most as many as there are slots. */
   readonly #active = new Set<Receiver>();
   readonly #inFlightByOrigin = new Map<string, number>();
-  /** The next client app to be served first. */
+  readonly #shares = new FairShares(SLOTS);
+  readonly #waitingBytes = new FairShares(WAITING_BYTES_MAX, { place: MESSAGE_BYTES_MAX });
   readonly #apps = new Map<string, App>();
+  /** The accounts of waiting apps, and each account's; the next to be served first. */
+  readonly #turns = new Map<string, Map<string, App>>();
   readonly #sweeping: Repetition;
-  #inFlightCount = 0;
   #waitingCount = 0;
-  #waitingBytes = 0;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -78,7 +84,7 @@ export class DeliverySlots implements Disposable {
   }
 
   get inFlightCount(): number {
-    return this.#inFlightCount;
+    return this.#shares.count;
   }
 
   get waitingCount(): number {
@@ -90,13 +96,13 @@ export class DeliverySlots implements Disposable {
    *
    * @param bytes size of the message while it waits
    */
-  async acquire(clientId: string, origin: string, bytes: number): Promise<Slot | undefined> {
-    const app = this.#appOf(clientId);
+  async acquire({ accountId, clientId }: AppOwner, origin: string, bytes: number): Promise<Slot | undefined> {
+    const app = this.#appOf({ accountId, clientId });
     const receiver = this.#receivers.of(clientId, origin);
     const queuePosition = (app.queues.get(origin)?.waiters.length ?? 0) + 1;
-    const unproven = this.#countUnproven(clientId);
-    if (queuePosition === 1 && this.#hasRoom(app, receiver, unproven)) return this.#take(app, receiver);
-    const slot = this.#mayWait(app, receiver, { queuePosition, bytes, unproven })
+    if (queuePosition === 1 && this.#hasRoom(app, receiver, this.#unprovenOf(app)))
+      return this.#take(app, receiver);
+    const slot = this.#mayWait(app, receiver, queuePosition, bytes)
       ? new Promise<Slot | undefined>((settle) =>
           this.#enqueue(app, receiver, { bytes, sinceMs: this.#monotonicMs(), settle }),
         )
@@ -130,43 +136,42 @@ export class DeliverySlots implements Disposable {
       while (queue.waiters.length > 0) this.#dequeue(app, queue, queue.waiters.pop())?.settle(undefined);
   }
 
-  #hasRoom(app: App, receiver: Receiver, unproven: Unproven): boolean {
-    const freeCount = SLOTS - this.#inFlightCount;
-    if (app.inFlightCount >= freeCount * SLOTS_PER_FREE_SLOT) return false;
+  #hasRoom(app: App, receiver: Receiver, unprovenCount: number): boolean {
+    if (!this.#shares.hasRoom(app.owner)) return false;
     if (receiver.inFlightCount() >= RECEIVER_SLOTS) return false;
     const atOriginCount = this.#inFlightByOrigin.get(receiver.origin) ?? 0;
     if (atOriginCount >= ORIGIN_SLOTS) return false;
     if (receiver.isProven(this.#monotonicMs())) return true;
     // Many client apps may share one origin: an app whose receiver hangs must leave slots at it to the others.
     if (receiver.inFlightCount() >= ORIGIN_SLOTS - atOriginCount) return false;
-    return hasUnprovenRoom(receiver, unproven);
+    return (
+      this.#hasUnprovenRoom(app, unprovenCount) && receiver.inFlightCount() < unprovenSlotsOf(unprovenCount)
+    );
   }
 
-  #countUnproven(clientId: string): Unproven {
-    return countUnproven(this.#active, clientId, this.#monotonicMs());
+  /** Whether the app's unproven receivers may have one more attempt in flight. */
+  #hasUnprovenRoom({ owner, inFlightCount }: App, unprovenCount: number): boolean {
+    const left = Math.max(0, PROVEN_SLOTS - (inFlightCount - unprovenCount));
+    return inFlightCount === 0 || this.#shares.hasRoom(owner, 1 + left);
+  }
+
+  #unprovenOf({ owner }: App): number {
+    return unprovenOf(this.#active, owner.clientId, this.#monotonicMs());
   }
 
   /** Whether a message may wait in memory: there is room, and its turn is expected in time. */
-  #mayWait(
-    app: App,
-    receiver: Receiver,
-    {
-      queuePosition,
-      bytes,
-      unproven,
-    }: { readonly queuePosition: number; readonly bytes: number; readonly unproven: Unproven },
-  ): boolean {
+  #mayWait(app: App, receiver: Receiver, queuePosition: number, bytes: number): boolean {
     if (queuePosition > WAITING_PER_RECEIVER_MAX) return false;
-    if (app.waitingBytes + bytes > WAITING_BYTES_MAX - this.#waitingBytes) return false;
+    if (!this.#waitingBytes.hasRoom(app.owner, bytes)) return false;
     if (this.#expectedWaitMs(receiver, queuePosition) > EXPECTED_WAIT_MS_MAX) return false;
-    if (!isShareUsed(unproven) || receiver.isProven(this.#monotonicMs())) return true;
+    if (receiver.isProven(this.#monotonicMs()) || this.#hasUnprovenRoom(app, this.#unprovenOf(app))) return true;
     return this.#expectedTurnMs(app) <= EXPECTED_WAIT_MS_MAX;
   }
 
   #take(app: App, receiver: Receiver): Slot {
     const attempt = receiver.begin(this.#monotonicMs());
     this.#active.add(receiver);
-    this.#inFlightCount += 1;
+    this.#shares.take(app.owner);
     app.inFlightCount += 1;
     this.#countOrigin(receiver.origin, 1);
     let isFree = false;
@@ -176,7 +181,7 @@ export class DeliverySlots implements Disposable {
         isFree = true;
         receiver.end(attempt, isHealthy, this.#monotonicMs());
         if (receiver.inFlightCount() === 0) this.#active.delete(receiver);
-        this.#inFlightCount -= 1;
+        this.#shares.give(app.owner);
         app.inFlightCount -= 1;
         this.#countOrigin(receiver.origin, -1);
         this.#serve();
@@ -200,41 +205,49 @@ export class DeliverySlots implements Disposable {
 
   #dequeue(app: App, queue: Queue, waiter: Waiter | undefined): Waiter | undefined {
     if (waiter === undefined) return undefined;
-    this.#countWaiting(app, -1, -waiter.bytes);
+    this.#countWaiting(app, -1, waiter.bytes);
     if (queue.waiters.length === 0) app.queues.delete(queue.receiver.origin);
     this.#forgetIfIdle(app);
     return waiter;
   }
 
   #countWaiting(app: App, count: 1 | -1, bytes: number): void {
+    const { accountId, clientId } = app.owner;
     this.#waitingCount += count;
-    this.#waitingBytes += bytes;
     app.waitingCount += count;
-    app.waitingBytes += bytes;
+    if (count > 0) this.#waitingBytes.take(app.owner, bytes);
+    else this.#waitingBytes.give(app.owner, bytes);
+    const turns = this.#turns.get(accountId) ?? new Map<string, App>();
+    if (app.waitingCount === 0) turns.delete(clientId);
+    else if (!turns.has(clientId)) turns.set(clientId, app);
+    if (turns.size === 0) this.#turns.delete(accountId);
+    else if (!this.#turns.has(accountId)) this.#turns.set(accountId, turns);
   }
 
-  /** Each waiting client app gets at most one slot per round. Stops after a round without one. */
+  /** Each waiting account gets at most one slot per round. Stops after a round without one. */
   #serve(): void {
     for (let isServed = true; isServed && this.#waitingCount > 0; ) {
       isServed = false;
-      for (const app of [...this.#apps.values()]) {
-        if (this.#inFlightCount >= SLOTS) return;
-        if (app.waitingCount > 0 && this.#serveOne(app)) isServed = true;
+      for (const apps of [...this.#turns.values()]) {
+        if (this.#shares.count >= SLOTS) return;
+        if ([...apps.values()].some((app) => this.#serveOne(app))) isServed = true;
       }
     }
   }
 
   /** Gives a slot to the first of an app's waiting receivers that has room for an attempt. */
   #serveOne(app: App): boolean {
+    const { accountId, clientId } = app.owner;
     // Counted once per slot given, not once per waiting receiver: there may be thousands of those.
-    const unproven = this.#countUnproven(app.clientId);
+    const unprovenCount = this.#unprovenOf(app);
     for (const [origin, queue] of app.queues) {
-      if (!this.#hasRoom(app, queue.receiver, unproven)) continue;
+      if (!this.#hasRoom(app, queue.receiver, unprovenCount)) continue;
       const slot = this.#take(app, queue.receiver);
       const waiter = this.#dequeue(app, queue, queue.waiters.shift());
-      // Move both to the end of their queues.
-      if (app.queues.delete(origin)) app.queues.set(origin, queue);
-      if (this.#apps.delete(app.clientId)) this.#apps.set(app.clientId, app);
+      // Each goes to the end of its queue.
+      moveToEnd(app.queues, origin);
+      moveToEnd(this.#turns.get(accountId), clientId);
+      moveToEnd(this.#turns, accountId);
       waiter?.settle(slot);
       return true;
     }
@@ -250,21 +263,21 @@ export class DeliverySlots implements Disposable {
     const nowMs = this.#monotonicMs();
     let endingPerMs = 0;
     for (const receiver of this.#active)
-      if (receiver.clientId === app.clientId && !receiver.isProven(nowMs))
+      if (receiver.clientId === app.owner.clientId && !receiver.isProven(nowMs))
         endingPerMs += receiver.inFlightCount() / receiver.expectedDurationMs(nowMs);
     return (app.waitingCount + 1) / endingPerMs;
   }
 
-  #appOf(clientId: string): App {
-    const known = this.#apps.get(clientId);
+  #appOf(owner: AppOwner): App {
+    const known = this.#apps.get(owner.clientId);
     if (known !== undefined) return known;
-    const app: App = { clientId, inFlightCount: 0, waitingCount: 0, waitingBytes: 0, queues: new Map() };
-    this.#apps.set(clientId, app);
+    const app: App = { owner, inFlightCount: 0, waitingCount: 0, queues: new Map() };
+    this.#apps.set(owner.clientId, app);
     return app;
   }
 
   #forgetIfIdle(app: App): void {
-    if (app.inFlightCount === 0 && app.waitingCount === 0) this.#apps.delete(app.clientId);
+    if (app.inFlightCount === 0 && app.waitingCount === 0) this.#apps.delete(app.owner.clientId);
   }
 
   #allQueues(): [App, Queue][] {
@@ -272,4 +285,11 @@ export class DeliverySlots implements Disposable {
       [...app.queues.values()].map((queue): [App, Queue] => [app, queue]),
     );
   }
+}
+
+function moveToEnd<V>(turns: Map<string, V> | undefined, name: string): void {
+  const entry = turns?.get(name);
+  if (entry === undefined) return;
+  turns?.delete(name);
+  turns?.set(name, entry);
 }

@@ -83,7 +83,7 @@ export class BlockReads {
   }
 
   queue(entry: Entry): void {
-    this.waiting[entry.way === 'isolated' ? 'isolated' : entry.lane].push(entry.clientId, entry);
+    this.waiting[entry.way === 'isolated' ? 'isolated' : entry.lane].push(entry, entry);
   }
 
   /**

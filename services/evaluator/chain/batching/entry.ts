@@ -19,6 +19,7 @@ export type ReadWay = 'shared' | 'costly' | 'caller' | 'isolated';
 export type Entry = {
   readonly read: Read;
   readonly lane: ReadLane;
+  readonly accountId: string;
   readonly clientId: string;
   /** Of the check that requested it first. */
   readonly traceparent: string | undefined;

@@ -1,22 +1,31 @@
-/** Items taken of one client before the next client's turn. */
+/** Items taken of one app before the next account's turn. */
 const QUANTUM = 32;
 
 type Queue<T> = { items: T[]; next: number };
 
-/** Waiting items of many clients, taken round-robin, so that a client's backlog delays only that client. */
+/** The queues of an account's apps, in the order of their turns. */
+type Account<T> = Map<string, Queue<T>>;
+type AppOwner = { readonly accountId: string; readonly clientId: string };
+
+/**
+ * Waiting items, taken by weight: accounts have turns, and within an account its apps, so that the backlog of an account
+ * delays only that account.
+ */
 export class FairQueue<T> {
   /** In the order of their turns. */
-  readonly #byClient = new Map<string, Queue<T>>();
+  readonly #accounts = new Map<string, Account<T>>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  push(clientId: string, item: T): void {
-    const queue = this.#byClient.get(clientId);
-    if (queue === undefined) this.#byClient.set(clientId, { items: [item], next: 0 });
+  push({ accountId, clientId }: AppOwner, item: T): void {
+    const account = this.#accounts.get(accountId) ?? new Map<string, Queue<T>>();
+    const queue = account.get(clientId);
+    if (queue === undefined) account.set(clientId, { items: [item], next: 0 });
     else queue.items.push(item);
+    this.#accounts.set(accountId, account);
     this.#size += 1;
   }
 
@@ -27,9 +36,8 @@ export class FairQueue<T> {
     const taken: T[] = [];
     let weight = 0;
     while (weight < max && this.#size > 0) {
-      const [turn] = this.#byClient;
-      if (turn === undefined) break;
-      const [clientId, queue] = turn;
+      const [accountId, account] = firstOf(this.#accounts);
+      const [clientId, queue] = firstOf(account);
       for (let quantum = 0; quantum < QUANTUM && weight < max && queue.next < queue.items.length; ) {
         const item = queue.items[queue.next++] as T;
         this.#size -= 1;
@@ -38,12 +46,17 @@ export class FairQueue<T> {
         weight += weightOf(item);
         quantum += 1;
       }
-      this.#byClient.delete(clientId);
-      if (queue.next < queue.items.length) this.#byClient.set(clientId, compact(queue));
+      account.delete(clientId);
+      if (queue.next < queue.items.length) account.set(clientId, compact(queue));
+      this.#accounts.delete(accountId);
+      if (account.size > 0) this.#accounts.set(accountId, account);
     }
     return taken;
   }
 }
+
+/** The entry whose turn it is; owners without items are not kept. */
+const firstOf = <V>(turns: Map<string, V>): [string, V] => turns.entries().next().value as [string, V];
 
 /** Frees the taken items once they are the larger part, so that an endless backlog does not leak memory. */
 function compact<T>(queue: Queue<T>): Queue<T> {

@@ -58,7 +58,7 @@ function makeQueue({
   ) =>
     queue
       .read(block, reads, {
-        ...{ lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal },
+        ...{ lane: 'bulk', accountId: 'acc_1', clientId: 'app_1', signal: new AbortController().signal },
         isolatedReads: new IsolatedReadBudget(over.lane ?? 'bulk'),
         ...over,
       })
@@ -233,6 +233,7 @@ test('a bug in a call ends its reads as internal and frees its slot', async () =
   });
   const context = {
     lane: 'bulk',
+    accountId: 'acc_1',
     clientId: 'app_1',
     isolatedReads: new IsolatedReadBudget('bulk'),
     signal: new AbortController().signal,

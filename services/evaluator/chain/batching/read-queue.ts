@@ -1,4 +1,4 @@
-import { failed, type Observation, type Read, type ReadLane } from '../../domain/read.ts';
+import { failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockReads, type Group } from './block-reads.ts';
 import {
@@ -54,9 +54,7 @@ type ReadQueueOptions = {
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
 };
 
-type ReadContext = {
-  readonly lane: ReadLane;
-  readonly clientId: string;
+type ReadContext = Pick<Entry, 'lane' | 'accountId' | 'clientId'> & {
   readonly traceparent?: string;
   /** Shared by all chains of the check. */
   readonly isolatedReads: IsolatedReadBudget;
@@ -114,18 +112,20 @@ export class ReadQueue {
     return entries;
   }
 
-  #requestRead(ofBlock: BlockReads, read: Read, { lane, clientId, traceparent }: ReadContext): Entry {
+  #requestRead(ofBlock: BlockReads, read: Read, context: ReadContext): Entry {
+    const { lane, accountId, clientId, traceparent } = context;
     const known = ofBlock.find(read, lane);
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
       // A waiting read that a check of an earlier lane requests moves to that lane.
       if (isAhead(lane, known.lane) && known.batch === undefined && known.way === 'shared')
-        ofBlock.waiting[lane].push(clientId, known);
+        ofBlock.waiting[lane].push(context, known);
       return known;
     }
     const entry: Entry = {
       read,
       lane,
+      accountId,
       clientId,
       traceparent,
       observation: undefined,

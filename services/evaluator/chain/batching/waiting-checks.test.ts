@@ -1,12 +1,13 @@
+import type { Owner } from '#shared/fair-shares.ts';
 import { type Waiter, WaitingChecks } from './waiting-checks.ts';
 
-function fill(waiting: WaitingChecks, clientId: string, count: number) {
+function fill(waiting: WaitingChecks, owner: Owner, count: number) {
   const evicted: number[] = [];
   const waited: number[] = [];
   const waiters = Array.from(
     { length: count },
     (_, index): Waiter => ({
-      clientId,
+      owner,
       onWait: () => void waited.push(index),
       evict: () => void evicted.push(index),
     }),
@@ -15,30 +16,40 @@ function fill(waiting: WaitingChecks, clientId: string, count: number) {
   return { waiters, evicted, waited };
 }
 
-test('a client at its bound may not add a waiting check, and other clients may', () => {
-  const waiting = new WaitingChecks({ perClientMax: 2, max: 3 });
-  const { waiters } = fill(waiting, 'one', 2);
-  expect([waiting.hasRoomFor('one'), waiting.hasRoomFor('two')]).toEqual([false, true]);
-  fill(waiting, 'two', 1);
-  expect(waiting.hasRoomFor('three')).toBe(false);
-  for (const waiter of waiters) waiting.remove(waiter);
-  expect([waiting.hasRoomFor('one'), waiting.size]).toEqual([true, 1]);
+const appOf = (clientId: string): Owner => ({ accountId: 'acc_1', clientId });
+
+test('an account at its share may not add a waiting check in any app, and other accounts may', () => {
+  const waiting = new WaitingChecks(8);
+  const [first, second] = [fill(waiting, appOf('one'), 2), fill(waiting, appOf('two'), 1)];
+  const room = () =>
+    [appOf('one'), appOf('two'), appOf('three'), 'acc_2'].map((app) => waiting.hasRoomFor(app));
+  expect(room()).toEqual([false, false, false, true]);
+  for (const waiter of [...first.waiters, ...second.waiters]) waiting.remove(waiter);
+  expect([...room(), waiting.size]).toEqual([true, true, true, true, 0]);
 });
 
-test('checks beyond the bounds are evicted, the latest of the clients with the most first', () => {
-  const waiting = new WaitingChecks({ perClientMax: 2, max: 3 });
+test('checks beyond the bound are evicted, those of the owners with the most first, and the oldest stay', () => {
+  const waiting = new WaitingChecks(8);
   const greedy = fill(waiting, 'greedy', 5);
   const modest = fill(waiting, 'modest', 1);
   waiting.evictExcess();
   expect({ greedy: greedy.evicted, modest: modest.evicted, size: waiting.size }).toEqual({
-    greedy: [2, 3, 4],
+    greedy: [3, 4],
     modest: [],
-    size: 3,
+    size: 4,
   });
 });
 
+test('a check beyond the bound stays if there is room for it by the time of the eviction', () => {
+  const waiting = new WaitingChecks(8);
+  const { waiters, evicted } = fill(waiting, 'one', 4);
+  for (const waiter of waiters.slice(0, 1)) waiting.remove(waiter);
+  waiting.evictExcess();
+  expect([evicted, waiting.size]).toEqual([[], 3]);
+});
+
 test('waiting checks are notified, and checks that have left are not', () => {
-  const waiting = new WaitingChecks({ perClientMax: 2, max: 2 });
+  const waiting = new WaitingChecks(8);
   const { waiters, waited } = fill(waiting, 'one', 2);
   for (const waiter of waiters.slice(0, 1)) waiting.remove(waiter);
   waiting.notifyAll();
@@ -46,7 +57,7 @@ test('waiting checks are notified, and checks that have left are not', () => {
 });
 
 test('leaving twice frees one slot', () => {
-  const waiting = new WaitingChecks({ perClientMax: 2, max: 2 });
+  const waiting = new WaitingChecks(8);
   const { waiters } = fill(waiting, 'one', 2);
   const [first] = waiters;
   if (first !== undefined) for (let times = 0; times < 2; times++) waiting.remove(first);

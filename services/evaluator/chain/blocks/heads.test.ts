@@ -44,7 +44,7 @@ function makeHeads(
     const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
     return anEndpoint({ call }, { name: String(index), monotonicMs, blockTimestampMsMax });
   });
-  const waitingChecks = new WaitingChecks({ perClientMax: 2, max: 3 });
+  const waitingChecks = new WaitingChecks(8);
   const heads = new Heads({
     pool: poolOf(endpoints),
     quorum: 1,
@@ -61,6 +61,7 @@ function makeHeads(
       tag: 'latest',
       minBlock: 0,
       startedMs: clock.ms,
+      accountId: 'acc_1',
       clientId: 'app_1',
       onWait: state.onWait,
       signal: new AbortController().signal,

@@ -49,6 +49,7 @@ export type HeadRequest = {
   readonly startedMs: number;
   /** Blocks that the check has found replaced by a reorg: they are not accepted as heads. */
   readonly gone?: readonly Block[];
+  readonly accountId: string;
   readonly clientId: string;
   /** Called when the check starts to wait for a block. */
   readonly onWait: () => void;
@@ -85,7 +86,8 @@ export class Heads {
    *
    * @throws RpcFailure
    */
-  async read({ tag, minBlock, startedMs, gone, clientId, onWait, signal }: HeadRequest): Promise<Head> {
+  async read(request: HeadRequest): Promise<Head> {
+    const { tag, minBlock, startedMs, gone, onWait, signal } = request;
     const isGone = ({ arrived }: Fetched) => gone?.some(({ hash }) => hash === arrived?.hash) ?? false;
     const last = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
     const fetched = isGone(last) ? this.#fetch(tag, Number.POSITIVE_INFINITY) : last;
@@ -93,8 +95,9 @@ export class Heads {
     block ??= await awaitFetch(fetched, signal);
     if (block.number >= minBlock) return block;
     const { waitingChecks } = this.#options;
-    if (!waitingChecks.hasRoomFor(clientId)) throw new RpcFailure('min-block-not-reached');
-    const waiter = { clientId, onWait, evict: () => undefined };
+    const owner = { accountId: request.accountId, clientId: request.clientId };
+    if (!waitingChecks.hasRoomFor(owner)) throw new RpcFailure('min-block-not-reached');
+    const waiter = { owner, onWait, evict: () => undefined };
     waitingChecks.add(waiter);
     onWait();
     try {

@@ -43,7 +43,7 @@ function makePastBlocks({
     };
     return anEndpoint({ call }, { name: String(index) });
   });
-  const waitingChecks = new WaitingChecks({ perClientMax: 1, max: 1 });
+  const waitingChecks = new WaitingChecks(1);
   const blocks = new PastBlocks({
     pool: poolOf(endpoints),
     quorum,
@@ -57,7 +57,7 @@ function makePastBlocks({
   });
   const onWait = jest.fn();
   const read = (number: number, gone: GoneBlock[] = [], signal = new AbortController().signal) =>
-    blocks.read({ number, gone, clientId: 'app_1', onWait, signal });
+    blocks.read({ number, gone, accountId: 'acc_1', clientId: 'app_1', onWait, signal });
   return { state, endpoints, read, onWait, waitingChecks };
 }
 

@@ -25,6 +25,7 @@ export type GoneBlock = Block & {
 type PastBlockRequest = {
   readonly number: number;
   readonly gone: readonly GoneBlock[];
+  readonly accountId: string;
   readonly clientId: string;
   /** Called when the check starts to wait for the block. */
   readonly onWait: () => void;
@@ -57,7 +58,7 @@ export class PastBlocks {
   }
 
   /** @throws RpcFailure */
-  async read({ number, gone, clientId, onWait, signal }: PastBlockRequest): Promise<Block> {
+  async read({ number, gone, accountId, clientId, onWait, signal }: PastBlockRequest): Promise<Block> {
     const isStateMissing = gone.at(-1)?.isMissing ?? false;
     if (isStateMissing) await this.#requireNear(number, new RpcFailure('block-unavailable'), signal);
     if (gone.length === 0) {
@@ -65,8 +66,9 @@ export class PastBlocks {
       if (block !== undefined) return block;
     }
     const { waitingChecks } = this.#options;
-    if (!waitingChecks.hasRoomFor(clientId)) throw new RpcFailure('block-unavailable');
-    const waiter = { clientId, onWait, evict: () => undefined };
+    const owner = { accountId, clientId };
+    if (!waitingChecks.hasRoomFor(owner)) throw new RpcFailure('block-unavailable');
+    const waiter = { owner, onWait, evict: () => undefined };
     waitingChecks.add(waiter);
     onWait();
     try {

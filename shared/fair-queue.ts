@@ -1,0 +1,123 @@
+import type { Owner } from './fair-shares.ts';
+
+/** The queues of an account's apps; the next to be served first. */
+type Account<T> = {
+  size: number;
+  readonly apps: Map<string, { readonly owner: Owner; readonly items: T[] }>;
+};
+
+const namesOf = (owner: Owner): readonly [account: string, app: string] =>
+  typeof owner === 'string' ? [owner, ''] : [owner.accountId, owner.clientId];
+
+/** The owner alone: the one that was passed may be a whole record. */
+const nameOf = (owner: Owner): Owner =>
+  typeof owner === 'string' ? owner : { accountId: owner.accountId, clientId: owner.clientId };
+
+/**
+ * Waiting items of many owners: accounts have turns, and within an account its apps. So an account delays another by one item
+ * a round, however many apps it has.
+ *
+ * @example
+ * queue.push(app, start);
+ * queue.take()?.();
+ */
+export class FairQueue<T> {
+  /** The next to be served first. */
+  readonly #accounts = new Map<string, Account<T>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Whether items of the owner wait. */
+  has(owner: Owner): boolean {
+    const [account, app] = namesOf(owner);
+    return this.#accounts.get(account)?.apps.has(app) === true;
+  }
+
+  push(owner: Owner, item: T): void {
+    const [name, app] = namesOf(owner);
+    const account = this.#accounts.get(name) ?? { size: 0, apps: new Map() };
+    const queue = account.apps.get(app);
+    if (queue === undefined) account.apps.set(app, { owner: nameOf(owner), items: [item] });
+    else queue.items.push(item);
+    account.size += 1;
+    this.#size += 1;
+    this.#accounts.set(name, account);
+  }
+
+  /** Takes the first item of the owner whose turn it is, or of the next one whose first item is ready. */
+  take(isReady: (item: T, owner: Owner) => boolean = () => true): T | undefined {
+    for (const { apps } of this.#accounts.values())
+      for (const { owner, items } of apps.values())
+        if (isReady(items[0] as T, owner)) return this.#takeFirst(owner);
+    return undefined;
+  }
+
+  /** Drops the newest item of the longest queue, of the account with the most items; of equally long ones, the newcomer's. */
+  drop(newcomer: Owner): T | undefined {
+    const [account, app] = namesOf(newcomer);
+    const name = longest(this.#accounts, account, ({ size }) => size);
+    const { apps } = this.#accounts.get(name) ?? {};
+    const queue = apps?.get(longest(apps, app, ({ items }) => items.length));
+    return queue && this.#remove(queue.owner, queue.items.length - 1);
+  }
+
+  /** Removes an item, wherever it waits; false if it does not wait. */
+  remove(owner: Owner, item: T): boolean {
+    const [account, app] = namesOf(owner);
+    const index = this.#accounts.get(account)?.apps.get(app)?.items.indexOf(item) ?? -1;
+    if (index < 0) return false;
+    this.#remove(owner, index);
+    return true;
+  }
+
+  /** The items of each owner, the oldest first. */
+  *queues(): Generator<readonly [Owner, readonly T[]]> {
+    for (const { apps } of this.#accounts.values())
+      for (const { owner, items } of apps.values()) yield [owner, items];
+  }
+
+  /** Takes the first item of an owner, whose turn is over then. */
+  #takeFirst(owner: Owner): T | undefined {
+    const item = this.#remove(owner, 0);
+    const [name, app] = namesOf(owner);
+    const account = this.#accounts.get(name);
+    if (account === undefined) return item;
+    moveToEnd(this.#accounts, name);
+    moveToEnd(account.apps, app);
+    return item;
+  }
+
+  #remove(owner: Owner, index: number): T | undefined {
+    const [name, app] = namesOf(owner);
+    const account = this.#accounts.get(name);
+    const queue = account?.apps.get(app);
+    if (account === undefined || queue === undefined) return undefined;
+    const [item] = queue.items.splice(index, 1);
+    this.#size -= 1;
+    account.size -= 1;
+    if (queue.items.length === 0) account.apps.delete(app);
+    if (account.size === 0) this.#accounts.delete(name);
+    return item;
+  }
+}
+
+function moveToEnd<V>(turns: Map<string, V>, name: string): void {
+  const entry = turns.get(name);
+  if (entry === undefined) return;
+  turns.delete(name);
+  turns.set(name, entry);
+}
+
+/** The name of the largest entry; the named one if no other is larger. */
+function longest<V>(entries: ReadonlyMap<string, V>, named: string, sizeOf: (entry: V) => number): string {
+  const sizeOfNamed = (name: string): number => {
+    const entry = entries.get(name);
+    return entry === undefined ? 0 : sizeOf(entry);
+  };
+  let found = named;
+  for (const name of entries.keys()) if (sizeOfNamed(name) > sizeOfNamed(found)) found = name;
+  return found;
+}
