@@ -202,11 +202,12 @@ async function admitAgain(
 
 /** The limiter's input for a check or batch. */
 const checkOf = (
-  { seed, cost, refusal }: SeededCheck,
+  { app, lane, seed, cost, refusal }: SeededCheck,
   claim: NonNullable<AdmitRequest['check']>['claim'],
 ): NonNullable<AdmitRequest['check']> => ({
   seed,
   ...(cost === undefined ? {} : { cost }),
+  ...(lane === 'batch' ? { batchOf: app.accountId } : {}),
   ...(refusal === undefined ? {} : { isReplayOnly: true }),
   ...(claim ? { claim } : {}),
 });

@@ -3,6 +3,7 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/redis/admit.ts';
 import { addHeaders, type Response } from './exchange.ts';
+import { laneFull } from './lane-overload.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { overloaded, Problem } from './problem.ts';
 import { rateHeaders } from './rate-headers.ts';
@@ -50,6 +51,7 @@ export function refuseOverLimit(admission: Admission, bucket: Bucket): void {
   if (admission.outcome === 'rate-limited') throw rateLimited(admission, bucket);
   if (admission.outcome === 'quota-exceeded') throw quotaExceeded(admission, describeQuota(admission));
   if (admission.outcome === 'results-exceeded') throw resultsExceeded(admission);
+  if (admission.outcome === 'lane-full') throw laneFull('batch');
 }
 
 const violated = (policy: Bucket | 'per-month') => ({ 'violated-policies': [policy] });

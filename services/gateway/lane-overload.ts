@@ -8,9 +8,10 @@ export type IsOverloaded = (lane: IssuedLane) => boolean;
 
 /** A lane with too much lag takes no more; the other lanes are not affected. Undefined if it takes more. */
 export const overloadOf = (isOverloaded: IsOverloaded, lane: IssuedLane): Problem | undefined =>
-  isOverloaded(lane)
-    ? overloaded(
-        `Too many ${lane === 'batch' ? 'batches' : 'checks'} are waiting for evaluation; retry after the seconds in Retry-After.`,
-        { retryAfterMs: RETRY_AFTER_MS },
-      )
-    : undefined;
+  isOverloaded(lane) ? laneFull(lane) : undefined;
+
+export const laneFull = (lane: IssuedLane): Problem =>
+  overloaded(
+    `Too many ${lane === 'batch' ? 'batches' : 'checks'} are waiting for evaluation; retry after the seconds in Retry-After.`,
+    { retryAfterMs: RETRY_AFTER_MS },
+  );

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import { makeChangeMembers } from '#shared/documents/write-watch-members.ts';
 import { makeWatchWrites } from '#shared/documents/write-watches.ts';
@@ -203,8 +202,8 @@ await runService(
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       trustedProxies: config.http.trustedProxies,
       isStopping: () => context.stopping.aborted,
-      isOverloaded: (lane) =>
-        lag.laneLag(lane) * (lane === 'batch' ? PART_ENTRIES_MAX : 1) > config.laneLagMax,
+      // Of the batch lane the last resort: it is counted in parts here, and shared by account and app at admission.
+      isOverloaded: (lane) => lag.laneLag(lane) > config.laneLagMax,
       metrics,
       log: context.log,
     });

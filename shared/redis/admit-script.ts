@@ -1,4 +1,5 @@
 import { RESULT_BYTES_FIGURE } from '#shared/contracts/day-figures.ts';
+import { LUA_HOLD_ENTRIES } from './held-entries.ts';
 import { LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from './usage-days.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
@@ -25,7 +26,7 @@ end
 
 /** Keys and arguments of one admission; a call carries several. */
 const ADMISSION_KEYS = 4;
-const ADMISSION_ARGUMENTS = 10;
+const ADMISSION_ARGUMENTS = 11;
 
 /**
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each is judged as if
@@ -42,7 +43,7 @@ const ADMISSION_ARGUMENTS = 10;
  *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
  *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id: under it the hour's usage is counted
  *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
- *   10 bytes of results that the app may store on one day
+ *   10 bytes of results that the app may store on one day  11 of a batch, the account: its entries are held until they are finished
  *
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest leaves, month's
  * counter, which month (1 or 2), claim's time, claim's seed, claim's request id, claim's month, with a blank between
@@ -58,7 +59,7 @@ const ADMISSION_ARGUMENTS = 10;
  * more than 1 000 ms. If Redis's clock is behind the log's last entry by at
  * most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind, the log is deleted.
  */
-export const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
+export const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}${LUA_HOLD_ENTRIES}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
 local COUNTER_KEPT, HOUR_KEPT = 40 * 86400000, 50 * 3600000
 local time = redis.call('TIME')
@@ -166,6 +167,8 @@ local function admit(k, a)
       return answer('results-exceeded')
     end
   end
+  local account = ARGV[a + 11]
+  if account ~= '' and not holdAdmitted(seed, account, client, cost, now) then enter() return answer('lane-full') end
   enter()
   countUsage('accepted', cost)
   if quota > 0 then

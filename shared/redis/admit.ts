@@ -57,6 +57,8 @@ export type AdmitRequest = {
     readonly seed: string;
     /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
     readonly cost?: number;
+    /** Of a batch, the account of the app: the entries count as unfinished until they are stored. */
+    readonly batchOf?: string;
     /** Whether the request is refused unless an earlier request has claimed its key. Default false. */
     readonly isReplayOnly?: boolean;
     readonly claim?: {
@@ -92,6 +94,7 @@ export type Claim = {
  * |---|---|---|---|
  * | `rate-limited`, `quota-exceeded` | refused | no | no |
  * | `results-exceeded` | refused: the results of the app have used their share of the store today | yes | no |
+ * | `lane-full` | refused: account or app has used its share of unfinished entries of batches | yes | no |
  * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay | yes | no |
  * | `fresh` | a new check | yes | yes |
  * | `taken-over` | claimed ≥ 5 s ago and never marked published: to be published again, as it was | yes | was |
@@ -103,6 +106,7 @@ export const ADMIT_OUTCOMES = [
   'rate-limited',
   'quota-exceeded',
   'results-exceeded',
+  'lane-full',
   'counted',
   'fresh',
   'taken-over',
@@ -233,6 +237,7 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     request.clientId,
     check?.cost ?? 1,
     resultBytesOf(request.limits),
+    check?.batchOf ?? '',
   ];
 }
 

@@ -1,6 +1,7 @@
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { LUA_REFUND_MONTH } from './admit.ts';
 import { LUA_LIST_BATCH } from './batch-list.ts';
+import { LUA_HOLD_ENTRIES } from './held-entries.ts';
 import { LUA_COUNT_DAY } from './usage-days.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
@@ -25,7 +26,7 @@ export const ABANDONED_AFTER_MS = 600_000;
  *
  * The counts of a batch that is not complete are kept a day longer than its lines: if it completes late, its webhook has them.
  */
-const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}
+const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}${LUA_HOLD_ENTRIES}
 local function nowMs()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -49,6 +50,10 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
   end
   if batch.roleIds ~= '[]' then redis.call('HSETNX', batchKey, 'roleIds', batch.roleIds) end
   expireCounts(batchKey, batch)
+  if batch.isAccepted == '1' or redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
+    local done = tonumber(redis.call('HGET', batchKey, 'done') or '0')
+    holdEntries(batch.requestId, batch.accountId, batch.clientId, batch.entries - done, batch.retainUntilMs)
+  end
   if batch.isAccepted ~= '1' then
     if redis.call('HEXISTS', batchKey, 'accepted') == 0 and redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
       redis.call('ZADD', publishingKey, 'NX', nowMs(), batch.requestId)
@@ -70,7 +75,8 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
 end
 local function batchOf(ARGV)
   return { requestId = ARGV[2], clientId = ARGV[3], entries = ARGV[4], parts = ARGV[5], acceptedAt = ARGV[6],
-    acceptedAtMs = ARGV[7], retainUntilMs = ARGV[8], ruleSet = ARGV[9], roleIds = ARGV[10], isAccepted = ARGV[11] }
+    acceptedAtMs = ARGV[7], retainUntilMs = ARGV[8], ruleSet = ARGV[9], roleIds = ARGV[10], isAccepted = ARGV[11],
+    accountId = ARGV[12] }
 end
 `;
 
@@ -82,7 +88,8 @@ return 1
 
 /**
  * KEYS: those of a registration, then the month's counter ('' where nothing is charged). ARGV: those of a registration,
- * then the month, and how many checks it may be charged for.
+ * then the month, how many checks it may be charged for, and the
+ * seed under which its entries are held since its admission.
  *
  * A batch that is published again after it was abandoned is charged again for the refund: 0 if the rest of the monthly
  * quota is too small.
@@ -90,24 +97,27 @@ return 1
 export const BEGIN = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
 local batch = batchOf(ARGV)
 local isNew = redis.call('EXISTS', KEYS[2]) == 0
-if not isNew and ARGV[12] ~= '' then
+if not isNew and ARGV[13] ~= '' then
   local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or batch.entries)
   local owed = tonumber(batch.entries) - charged
   if owed > 0 then
-    if tonumber(redis.call('GET', KEYS[7]) or '0') + owed > tonumber(ARGV[13]) then return 0 end
+    if tonumber(redis.call('GET', KEYS[7]) or '0') + owed > tonumber(ARGV[14]) then return 0 end
     redis.call('INCRBY', KEYS[7], owed)
     redis.call('HSET', KEYS[2], 'charged', batch.entries)
   end
 end
 redis.call('HDEL', KEYS[2], 'abandoned')
+freeEntries(ARGV[15])
 registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
-if isNew and ARGV[12] ~= '' then redis.call('HSET', KEYS[2], 'charged', batch.entries, 'month', ARGV[12]) end
+if isNew and ARGV[13] ~= '' then redis.call('HSET', KEYS[2], 'charged', batch.entries, 'month', ARGV[13]) end
 if redis.call('ZSCORE', KEYS[5], batch.requestId) then redis.call('ZADD', KEYS[5], nowMs(), batch.requestId) end
 return 1
 `;
 
-/** KEYS: those of a registration. ARGV: access, the id. Deletes all data of a batch of which no part was published. */
-export const WITHDRAW = `${REQUIRE_VIEW}
+/** KEYS: those of a registration. ARGV: access, the id, its seed. Deletes all data of a batch of which no part was published. */
+export const WITHDRAW = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
+freeEntries(ARGV[2])
+freeEntries(ARGV[3])
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('ZREM', KEYS[5], ARGV[2])
 redis.call('ZREM', KEYS[6], ARGV[2])
@@ -120,12 +130,13 @@ return 1
  *
  * The entries without results are refunded. Those that were published all the same are charged again with their part.
  */
-export const ABANDON = `${REQUIRE_VIEW}
+export const ABANDON = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
 local time = redis.call('TIME')
 local before = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', before, 'LIMIT', 0, ARGV[3])
 for _, requestId in ipairs(due) do
   redis.call('ZREM', KEYS[2], requestId)
+  freeEntries(requestId)
   local key = 'batch:' .. requestId
   local clientId, charged, month, done = unpack(redis.call('HMGET', key, 'clientId', 'charged', 'month', 'done'))
   if clientId then
@@ -150,18 +161,19 @@ return #due
  * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether all parts are stored.
  */
 export const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}
-local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[12], tonumber(ARGV[14]), ARGV[15]
+local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[13], tonumber(ARGV[15]), ARGV[16]
 registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
-local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[16]) == 0
+local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[17]) == 0
 redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
 if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then
   isCopy = not redis.call('SET', 'saved:' .. batch.requestId .. '/' .. part, '1', 'NX', 'PX', ${SAVED_KEPT_MS})
 end
 if isCopy then return { 0, isComplete(KEYS[2], batch) and 1 or 0 } end
-redis.call('ZADD', KEYS[8], ARGV[13], part .. ':' .. lineCount)
+redis.call('ZADD', KEYS[8], ARGV[14], part .. ':' .. lineCount)
 redis.call('HINCRBY', KEYS[2], 'partsDone', 1)
 local done = redis.call('HINCRBY', KEYS[2], 'done', lineCount)
-for i = 19, #ARGV, 4 do
+freeEntries(batch.requestId, lineCount)
+for i = 20, #ARGV, 4 do
   for j, outcome in ipairs({ 'granted', 'denied', 'undetermined' }) do
     local count = tonumber(ARGV[i + j])
     if count > 0 then redis.call('HINCRBY', KEYS[2], outcome .. ':' .. ARGV[i], count) end
@@ -183,8 +195,8 @@ if done > charged then
   redis.call('INCRBY', KEYS[10], done - charged)
   redis.call('HSET', KEYS[2], 'charged', done)
 end
-refundMonth(KEYS[10], tonumber(ARGV[17]))
-countDay(KEYS[11], KEYS[12], ARGV[18])
+refundMonth(KEYS[10], tonumber(ARGV[18]))
+countDay(KEYS[11], KEYS[12], ARGV[19])
 return { 1, complete and 1 or 0 }
 `;
 

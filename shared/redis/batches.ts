@@ -37,7 +37,14 @@ const UNFINISHED_MS_MAX = 8 * DAY_MS;
 /** A batch as it is accepted. */
 export type AcceptedBatch = Pick<
   BatchPartCompleted,
-  'requestId' | 'clientId' | 'entryCount' | 'partCount' | 'acceptedAt' | 'retainUntil' | 'ruleSet'
+  | 'requestId'
+  | 'clientId'
+  | 'accountId'
+  | 'entryCount'
+  | 'partCount'
+  | 'acceptedAt'
+  | 'retainUntil'
+  | 'ruleSet'
 > & {
   /** In the order in which the rules name the roles first. */
   readonly roleIds: readonly string[];
@@ -74,11 +81,14 @@ export type Batches = {
    * Records that a batch is being published, so that it is abandoned unless it is accepted in time.
    *
    * @param charge the counter that its entries were charged to; undefined if nothing was charged
+   * @param seed of its admission, which holds its entries until now
    * @returns false if it was abandoned meanwhile, and the rest of the monthly quota is too small to charge it again
    */
-  readonly begin: (batch: AcceptedBatch, charge: BatchCharge | undefined) => Promise<boolean>;
+  readonly begin: (batch: AcceptedBatch, charge: BatchCharge | undefined, seed: string) => Promise<boolean>;
   /** Undoes `begin` for a batch if surely none of its parts was published, and frees its slot. */
-  readonly withdraw: (batch: Pick<AcceptedBatch, 'requestId' | 'clientId'>) => Promise<void>;
+  readonly withdraw: (
+    batch: Pick<AcceptedBatch, 'requestId' | 'clientId'> & { readonly seed: string },
+  ) => Promise<void>;
   /**
    * Registers a batch, unless it is registered.
    *
@@ -128,7 +138,7 @@ export function makeBatches(redis: Redis): Batches {
   const readStatus = makeScript<string[]>(redis, READ_STATUS);
   const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, READ_PART);
   return {
-    async begin(batch, charge) {
+    async begin(batch, charge, seed) {
       const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';
       const isBegun = await begin(
         [...registrationKeysOf(batch), counter],
@@ -136,12 +146,13 @@ export function makeBatches(redis: Redis): Batches {
           ...registrationArgumentsOf(batch, false, ORDINARY_ACCESS),
           charge?.month ?? '',
           charge?.checksMax ?? 0,
+          seed,
         ],
       );
       return isBegun === 1;
     },
     async withdraw(batch) {
-      await withdraw(registrationKeysOf(batch), [ORDINARY_ACCESS, batch.requestId]);
+      await withdraw(registrationKeysOf(batch), [ORDINARY_ACCESS, batch.requestId, batch.seed]);
     },
     async register(batch, isAccepted, access = ORDINARY_ACCESS) {
       await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted, access));
@@ -242,6 +253,7 @@ const registrationArgumentsOf = (
   batch.ruleSet === undefined ? '' : JSON.stringify(batch.ruleSet),
   JSON.stringify(batch.roleIds),
   isAccepted ? 1 : 0,
+  batch.accountId,
 ];
 
 /** The reply of HGETALL as a map. */

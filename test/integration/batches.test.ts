@@ -48,8 +48,17 @@ function twoParts(over: Partial<BatchPartCompleted> = {}): [BatchPartCompleted, 
   return [first, { ...first, part: 1, firstIndex: 2, evaluatedAt: '2030-01-01T00:00:00.000Z' }];
 }
 
-const acceptedOf = ({ requestId, entryCount, partCount, acceptedAt, retainUntil }: BatchPartCompleted) => ({
-  ...{ requestId, clientId: APP, entryCount, partCount, acceptedAt, retainUntil },
+const SEED = 'seed';
+
+const acceptedOf = ({
+  requestId,
+  accountId,
+  entryCount,
+  partCount,
+  acceptedAt,
+  retainUntil,
+}: BatchPartCompleted) => ({
+  ...{ requestId, clientId: APP, accountId, entryCount, partCount, acceptedAt, retainUntil },
   roleIds: ['r'],
 });
 
@@ -160,7 +169,7 @@ describe('a batch whose publishing was interrupted', () => {
   async function begun() {
     const [first, second] = twoParts({ chargedMonth: MONTH });
     await connection.redis.set(counter, 4);
-    expect(await batches.begin(acceptedOf(first), charge)).toBe(true);
+    expect(await batches.begin(acceptedOf(first), charge, SEED)).toBe(true);
     return { first, second, requestId: first.requestId };
   }
 
@@ -191,10 +200,10 @@ describe('a batch whose publishing was interrupted', () => {
     await batches.savePart(first);
     await batches.abandon(10, 0);
     await connection.redis.set(counter, 9);
-    expect(await batches.begin(acceptedOf(first), charge)).toBe(false);
+    expect(await batches.begin(acceptedOf(first), charge, SEED)).toBe(false);
     expect([await used(), await batches.readStatus(requestId)]).toMatchObject([9, { status: 'abandoned' }]);
     await connection.redis.set(counter, 8);
-    expect(await batches.begin(acceptedOf(first), charge)).toBe(true);
+    expect(await batches.begin(acceptedOf(first), charge, SEED)).toBe(true);
     expect([await used(), await batches.readStatus(requestId)]).toMatchObject([10, { status: 'pending' }]);
     expect(await batches.abandon(10)).toBe(0);
     await batches.register(acceptedOf(first), true);
@@ -205,7 +214,7 @@ describe('a batch whose publishing was interrupted', () => {
 
   test('leaves no data when it is withdrawn, and is not refunded by its abandonment', async () => {
     const { first, requestId } = await begun();
-    await batches.withdraw(first);
+    await batches.withdraw({ ...first, seed: SEED });
     expect(await batches.abandon(10, 0)).toBe(0);
     expect([await used(), await batches.readStatus(requestId)]).toEqual([4, undefined]);
   });
@@ -241,8 +250,17 @@ test('parts that are stored after their retention keep no lines, are refunded on
 /** Registers a batch whose results are kept for this long from now. */
 async function registerFor(ms: number, requestId: string, clientId = APP): Promise<void> {
   const retainUntil = new Date(Date.now() + ms).toISOString();
-  const { entryCount, partCount, acceptedAt } = aBatchPartCompleted(clientId);
-  const batch = { requestId, clientId, entryCount, partCount, acceptedAt, retainUntil, roleIds: ['r'] };
+  const { accountId, entryCount, partCount, acceptedAt } = aBatchPartCompleted(clientId);
+  const batch = {
+    requestId,
+    clientId,
+    accountId,
+    entryCount,
+    partCount,
+    acceptedAt,
+    retainUntil,
+    roleIds: ['r'],
+  };
   await batches.register(batch, true);
 }
 
@@ -254,7 +272,7 @@ test('the list of an app holds its own batches only, newest first, in pages', as
   expect(await idsOf({ countMax: 2 })).toEqual(['c', 'b']);
   expect(await idsOf({ countMax: 2, before: 'b' })).toEqual(['a']);
   expect(await idsOf({ countMax: 2, before: 'a' })).toEqual([]);
-  await batches.withdraw({ requestId: 'b', clientId: APP });
+  await batches.withdraw({ requestId: 'b', clientId: APP, seed: SEED });
   expect(await idsOf({ countMax: 9 })).toEqual(['c', 'a']);
 });
 

@@ -150,7 +150,10 @@ describe('the body of a batch', () => {
   });
 
   it('is bounded in bytes over all client apps, and its bytes are free again afterwards', async () => {
-    const gateway = await start({ app: ENTERPRISE_APP, bodyBounds: { bytesMax: 10_000, bodyBytesMax: 4_000, timeoutMs: 10_000 } });
+    const gateway = await start({
+      app: ENTERPRISE_APP,
+      bodyBounds: { bytesMax: 10_000, bodyBytesMax: 4_000, timeoutMs: 10_000 },
+    });
     const response = await gateway.postBatch({ entries: accountsOf(200), rules: RULES });
     expect([response.status, (await problemOf(response))['code']]).toEqual([503, 'overloaded']);
     for (let i = 0; i < 3; i += 1)
@@ -158,7 +161,10 @@ describe('the body of a batch', () => {
   });
 
   it('holds no more bytes than it leaves to the batches of other client apps', async () => {
-    const gateway = await start({ app: ENTERPRISE_APP, bodyBounds: { bytesMax: 10_000, bodyBytesMax: 4_000, timeoutMs: 10_000 } });
+    const gateway = await start({
+      app: ENTERPRISE_APP,
+      bodyBounds: { bytesMax: 10_000, bodyBytesMax: 4_000, timeoutMs: 10_000 },
+    });
     const [head, rest] = [linesOf({ rules: RULES }, accountsOf(80)), linesOf(accountOf(80), accountsOf(80))];
     const { status, body } = await sendSlowly(gateway, [head, rest], { isEnded: false });
     expect([status, body['code']]).toEqual([503, 'overloaded']);

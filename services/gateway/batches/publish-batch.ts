@@ -69,9 +69,9 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
     /** Withdraws before it refunds, so that the result-store does not abandon, and refund, the batch a second time. */
     const undo = async (): Promise<void> => {
       if (!(await isUnpublished(deps.admitter, admitted, claim))) return;
-      const { month, requestId } = admitted;
+      const { month, requestId, seed } = admitted;
       const { clientId } = app;
-      await deps.batches.withdraw({ clientId, requestId });
+      await deps.batches.withdraw({ clientId, requestId, seed });
       if (month === undefined) return;
       await deps.admitter.release({ clientId, month, count: batch.entryCount });
       toPublish.onRefund();
@@ -102,14 +102,14 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
 /** @throws Problem `limit-reached`, `monthly-quota-exceeded` */
 async function begin(
   { slots, batches }: Pick<Dependencies, 'slots' | 'batches'>,
-  { app: { clientId, limits }, admitted: { requestId, month, admission } }: BatchToPublish,
+  { app: { clientId, limits }, admitted: { requestId, month, admission, seed } }: BatchToPublish,
   accepted: AcceptedBatch,
 ): Promise<void> {
   const { unfinished } = BATCH_LIMITS[limits.tier];
   if (!(await slots.take(unfinishedBatchesKey(clientId), requestId, unfinished)))
     throw limitReached(unfinished);
   const charge = month === undefined ? undefined : { month, checksMax: limits.requestsPerMonth };
-  if (!(await batches.begin(accepted, charge)))
+  if (!(await batches.begin(accepted, charge, seed)))
     throw quotaExceeded(
       admission,
       'The batch was refunded after it could not be published, and the month has not enough left to charge it again.',

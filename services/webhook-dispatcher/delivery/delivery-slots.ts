@@ -164,7 +164,8 @@ export class DeliverySlots implements Disposable {
     if (queuePosition > WAITING_PER_RECEIVER_MAX) return false;
     if (!this.#waitingBytes.hasRoom(app.owner, bytes)) return false;
     if (this.#expectedWaitMs(receiver, queuePosition) > EXPECTED_WAIT_MS_MAX) return false;
-    if (receiver.isProven(this.#monotonicMs()) || this.#hasUnprovenRoom(app, this.#unprovenOf(app))) return true;
+    if (receiver.isProven(this.#monotonicMs()) || this.#hasUnprovenRoom(app, this.#unprovenOf(app)))
+      return true;
     return this.#expectedTurnMs(app) <= EXPECTED_WAIT_MS_MAX;
   }
 
