@@ -7,6 +7,8 @@ import { mainFileOf } from './services.ts';
 /** A service ends by itself within its own SHUTDOWN_TIMEOUT_MS; it is killed if it does not keep to that. */
 const STOP_MARGIN_MS = 2_000;
 /** The longest default: that of a gateway with the longest SYNC_DEADLINE_MS. */
+/** As in the image. */
+const HEAP_LIMIT = '--max-old-space-size=768';
 const STOP_TIMEOUT_MS_DEFAULT = 29_000;
 
 type ServiceHooks = { readonly onSpawn: (pid: number) => void };
@@ -19,7 +21,7 @@ export async function startService(
   { onSpawn }: ServiceHooks,
 ): Promise<Child> {
   const own = Number(environment.common['SHUTDOWN_TIMEOUT_MS']);
-  const child = await spawnChild(process.execPath, [mainFileOf(planned.service)], {
+  const child = await spawnChild(process.execPath, [HEAP_LIMIT, mainFileOf(planned.service)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: environmentOf(planned, environment),
     stopTimeoutMs: (own > 0 ? own : STOP_TIMEOUT_MS_DEFAULT) + STOP_MARGIN_MS,

@@ -2,6 +2,7 @@ import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
+import { memoryOf } from '#shared/contracts/rule-set.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
@@ -21,6 +22,9 @@ export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
   /** Reads a client app's body, within the bounds of that app; a refusal by these costs rate. */
   readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
+  /** Counts memory that a request holds until it is published. @throws Problem `overloaded` */
+  readonly holdMemory: (response: Response, bytes: number) => void;
+  readonly freeMemory: (response: Response) => void;
   readonly applyLimits: ApplyLimits;
   readonly admitCheck: AdmitCheck;
   readonly publishCheck: PublishCheck;
@@ -41,54 +45,104 @@ export type Dependencies = {
  */
 export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {
-    const arrivedAt = performance.now();
-    const { app, keyId } = await deps.authenticate(request, request.ip ?? '');
-    const readBody = () => deps.readBody(request, response, app);
-    const parsed = await parseRequest(request, app, deps.rules, readBody);
-    if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
-    const refusal = parsed.ok ? overloadOf(deps.isOverloaded, laneOf(parsed.check)) : parsed.problem;
-    if (!parsed.ok || refusal) {
-      const sent = parsed.ok ? parsed.check : parsed.sent;
-      return answerEarlier(deps, { app, sent, idempotencyKey: parsed.idempotencyKey, refusal }, response);
-    }
-    const { check } = parsed;
-    const admitted = await deps.admitCheck(
-      {
-        app,
-        lane: laneOf(check),
-        ...hashesOf(check),
-        idempotencyKey: parsed.idempotencyKey,
-      },
-      response,
-    );
-    const elapsedMs = performance.now() - arrivedAt;
-    const leftMs = deps.syncDeadlineMs - elapsedMs;
-    // Before publishing: the result may be there before the broker's acknowledgement is.
-    const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
-    const onRefund = () => addHeaders(response, rateHeadersAfterRefund(admitted.admission));
+    const accepted = await accept(deps, request, response);
+    if (accepted === undefined) return;
+    const { requestId, waiting, ruleCount, onRefund } = accepted;
+    if (!waiting) return answerAccepted(response, requestId, deps.publicBaseUrl);
     try {
-      if (admitted.kind !== 'replayed')
-        await deps.publishCheck({
-          app,
-          keyId,
-          check,
-          admitted,
-          delivery: deliveryOf(check, deps.replyChannel),
-          deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
-          traceparent: traceOf(response),
-          elapsedMs,
-          onRefund,
-        });
-      if (!waiting) return answerAccepted(response, admitted.requestId, deps.publicBaseUrl);
       const resultJson = await waiting.result;
       // result-store refunded the charge when it saved this result.
-      if (admitted.kind !== 'replayed' && isRefundedResult(check, resultJson)) onRefund();
-      answerSync(response, admitted.requestId, resultJson);
+      if (onRefund && isRefundedResult(ruleCount, resultJson)) onRefund();
+      answerSync(response, requestId, resultJson);
     } finally {
-      waiting?.cancel();
+      waiting.cancel();
     }
   };
 }
+
+/** All that a request keeps while it waits for its result: thousands may wait, and their bodies are large. */
+type AcceptedCheck = {
+  readonly requestId: string;
+  /** Of a sync check. */
+  readonly waiting: Waiting | undefined;
+  readonly ruleCount: number;
+  /** Absent for a replay. */
+  readonly onRefund: (() => void) | undefined;
+};
+
+/** Accepts and publishes a check; undefined if it was answered already. */
+async function accept(
+  deps: Dependencies,
+  request: Request,
+  response: Response,
+): Promise<AcceptedCheck | undefined> {
+  const arrivedAt = performance.now();
+  const { app, keyId } = await deps.authenticate(request, request.ip ?? '');
+  const readBody = () => deps.readBody(request, response, app);
+  const parsed = await parseRequest(request, app, holding(deps, response), readBody);
+  if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
+  const refusal = parsed.ok ? overloadOf(deps.isOverloaded, laneOf(parsed.check)) : parsed.problem;
+  if (!parsed.ok || refusal) {
+    const sent = parsed.ok ? parsed.check : parsed.sent;
+    await answerEarlier(deps, { app, sent, idempotencyKey: parsed.idempotencyKey, refusal }, response);
+    return undefined;
+  }
+  const { check } = parsed;
+  const admitted = await deps.admitCheck(
+    {
+      app,
+      lane: laneOf(check),
+      ...hashesOf(check),
+      idempotencyKey: parsed.idempotencyKey,
+    },
+    response,
+  );
+  const elapsedMs = performance.now() - arrivedAt;
+  const leftMs = deps.syncDeadlineMs - elapsedMs;
+  // Before publishing: the result may be there before the broker's acknowledgement is.
+  const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
+  const onRefund = refundOf(response, admitted);
+  try {
+    if (admitted.kind !== 'replayed')
+      await deps.publishCheck({
+        app,
+        keyId,
+        check,
+        admitted,
+        delivery: deliveryOf(check, deps.replyChannel),
+        deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
+        traceparent: traceOf(response),
+        elapsedMs,
+        onRefund,
+      });
+  } catch (error) {
+    waiting?.cancel();
+    throw error;
+  }
+  deps.freeMemory(response);
+  return {
+    requestId: admitted.requestId,
+    waiting,
+    ruleCount: check.rules.length,
+    onRefund: admitted.kind === 'replayed' ? undefined : onRefund,
+  };
+}
+
+/** A function of its own, so that what it refers to is not what the request has read. */
+const refundOf =
+  (response: Response, { admission }: AdmittedCheck) =>
+  () =>
+    addHeaders(response, rateHeadersAfterRefund(admission));
+
+/** The rules of a stored set are copied for the check that names it. */
+const holding = ({ rules, holdMemory }: Dependencies, response: Response): RequestRules => ({
+  ...rules,
+  async resolveRuleSet(clientId, body) {
+    const ruleSet = await rules.resolveRuleSet(clientId, body);
+    if (ruleSet) holdMemory(response, memoryOf(ruleSet));
+    return ruleSet;
+  },
+});
 
 type RefusedCheck = {
   readonly app: AppAccess;
@@ -154,10 +208,10 @@ function answerAccepted(response: Response, requestId: string, publicBaseUrl: st
 }
 
 /** A result without an error decided something; most have no error, and are not parsed. */
-const isRefundedResult = (check: ValidCheck, resultJson: string | undefined): boolean =>
+const isRefundedResult = (ruleCount: number, resultJson: string | undefined): boolean =>
   resultJson !== undefined &&
   !resultJson.includes('"errors":[]') &&
-  isRefunded(JSON.parse(resultJson), check.rules.length);
+  isRefunded(JSON.parse(resultJson), ruleCount);
 
 function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
   if (resultJson === undefined)

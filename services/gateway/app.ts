@@ -6,7 +6,7 @@ import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { instanceOf } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { type BaseProblem, problemBody } from '#shared/http/problem.ts';
-import { readJsonBody } from '#shared/http/read-json-body.ts';
+import { BODY_BYTES_MAX, type JsonBody, readJsonBody } from '#shared/http/read-json-body.ts';
 import { serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { BatchBodies } from './batches/batch-bodies.ts';
@@ -20,10 +20,30 @@ import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts'
 const DOCUMENT_LISTS_MAX = 8;
 const DOCUMENT_LISTS_WAITING_MAX = 128;
 
+/**
+ * Memory of the bodies of requests in flight, from their reading until they are published. A parsed body of the smallest
+ * rules takes up to eight times the bytes of its text; a stored rule set is counted by what the cache counts.
+ */
+const MEMORY_PER_BYTE = 8;
+export const IN_FLIGHT_BYTES = {
+  max: 128 * 1024 * 1024,
+  ofOneMax: MEMORY_PER_BYTE * BODY_BYTES_MAX,
+} as const;
+
+/** Bodies being read at once. */
+export const BODY_READS_MAX = 256;
+
 /** What the bounds on each client app add to the handlers' dependencies. */
 type Bounds = Pick<
   RouteDependencies,
-  'authenticate' | 'readBody' | 'openBatchBody' | 'openMembersBody' | 'resumeRequest' | 'documentLists'
+  | 'authenticate'
+  | 'readBody'
+  | 'holdMemory'
+  | 'freeMemory'
+  | 'openBatchBody'
+  | 'openMembersBody'
+  | 'resumeRequest'
+  | 'documentLists'
 >;
 
 type Dependencies = Omit<RouteDependencies, Exclude<keyof Bounds, 'authenticate'>> & {
@@ -51,6 +71,7 @@ export function makeApp(deps: Dependencies): RequestListener {
   const { metrics } = deps;
   const inFlight = new InFlight({
     countMax: deps.inFlightMax,
+    bytes: IN_FLIGHT_BYTES,
     observe: (count) => metrics.inFlight.set(count),
   });
   return serveRoutes({
@@ -101,6 +122,17 @@ function makeBounds(
     if (!inFlight.enter(response)) throw tooManyRequests();
     if (!inFlight.assign(response, app)) throw tooManyOfApp();
   };
+  const arrive = async (request: Request, response: Response, app: AppAccess): Promise<JsonBody> => {
+    // Most bodies arrive together with the headers.
+    if (request.complete) return readJsonBody(request);
+    inFlight.leave(response);
+    const body = await bodies.read(app, () => readJsonBody(request));
+    resumeRequest(response, app);
+    return body;
+  };
+  const holdMemory = (response: Response, bytes: number): void => {
+    if (!inFlight.hold(response, bytes)) throw tooManyOfApp();
+  };
   return {
     async authenticate(request, address) {
       const caller = await authenticate(request, address);
@@ -109,13 +141,12 @@ function makeBounds(
       if (res && !inFlight.assign(res, caller.app)) throw tooManyOfApp();
       return caller;
     },
+    holdMemory,
+    freeMemory: (response) => inFlight.free(response),
     async readBody(request, response, app) {
-      // Most bodies arrive together with the headers.
-      if (request.complete) return readJsonBody(request);
-      inFlight.leave(response);
       try {
-        const body = await bodies.read(app, () => readJsonBody(request));
-        resumeRequest(response, app);
+        const body = await arrive(request, response, app);
+        if (body.ok) holdMemory(response, body.bytes * MEMORY_PER_BYTE);
         return body;
       } catch (refusal) {
         if (!(refusal instanceof Problem)) throw refusal;

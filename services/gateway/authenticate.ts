@@ -21,7 +21,7 @@ const CACHE_MS = 30_000;
 /** Maximum of cached keys; an entry has the app's id, the key's id and its expiry. */
 const CACHED_KEYS_MAX = 20_000;
 /** Maximum size of the cached apps; an app is cached once, however many keys it has. */
-const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
+export const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
 /** Memory of a cache entry beside its texts, estimated from a heap snapshot. */
 const ENTRY_BYTES = 400;
 const KEY_BYTES = 64 + ENTRY_BYTES;

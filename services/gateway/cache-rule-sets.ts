@@ -4,7 +4,7 @@ import type { RuleSets } from '#shared/redis/rule-sets.ts';
 
 /** The longest that an old version may still be used, should the notice of its change be lost. */
 const CACHE_MS = 30_000;
-const CACHED_BYTES_MAX = 32 * 1024 * 1024;
+export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** The memory of an id without a rule set. */
 const UNKNOWN_BYTES = 600;
 

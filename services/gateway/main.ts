@@ -25,7 +25,7 @@ import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeAdmitCheck } from './admit-check.ts';
-import { makeApp } from './app.ts';
+import { BODY_READS_MAX, makeApp } from './app.ts';
 import { makeApplyLimits } from './apply-limits.ts';
 import { makeAuthenticator } from './authenticate.ts';
 import { makeWaiters } from './await-result.ts';
@@ -50,8 +50,6 @@ const READINESS_LEAD_MS = 2_000;
 const LONG_POLL_SHARE = 0.5;
 /** Of a rule set: the answer is due within 5 s, as for a check. */
 const WRITE_TIMEOUTS_MS = { publish: 4_000, wait: 4_500 } as const;
-/** Of at most 256 KiB each. */
-const BODY_READS_MAX = 512;
 const BODY_TIMEOUT_MS = 10_000;
 
 // Composition root: the only file that knows every part of the gateway.

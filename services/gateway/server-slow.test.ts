@@ -141,12 +141,12 @@ describe('a client that', () => {
     const held = Array.from({ length: 8 }, () => connect(own.port, '127.0.0.1'));
     const closed = new Set<Socket>();
     for (const socket of held) socket.on('error', () => undefined).once('close', () => closed.add(socket));
-    while (closed.size < 4) await new Promise((resolve) => setImmediate(resolve));
+    while (closed.size < 5) await new Promise((resolve) => setImmediate(resolve));
     const other = connect({ port: own.port, host: '127.0.0.1', localAddress: '127.0.0.2' });
     other.write(GET);
     const [data] = (await once(other, 'data')) as [Buffer];
     expect(statusesOf(data.toString('latin1'))).toEqual(['200']);
-    expect(closed.size).toBe(4);
+    expect(closed.size).toBe(5);
     for (const socket of [...held, other]) socket.destroy();
   });
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { memoryOf, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 
-const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
+export const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
  * Reads rule sets without parsing one again that has not changed: Redis is asked each time, and sends the rule set only if

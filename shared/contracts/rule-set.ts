@@ -80,9 +80,15 @@ const BYTES_PER_CHARACTER = 6;
 /** The memory of a rule set beside its rules. */
 const FRAME_BYTES = 600;
 
+/** By rules, for as long as they are in memory. */
+const knownMemory = new WeakMap<RuleSet['rules'], number>();
+
 /** About how many bytes of memory a rule set takes. */
-export const memoryOf = ({ rules }: Pick<RuleSet, 'rules'>): number =>
-  FRAME_BYTES + BYTES_PER_CHARACTER * JSON.stringify(rules).length;
+export function memoryOf({ rules }: Pick<RuleSet, 'rules'>): number {
+  const known = knownMemory.get(rules) ?? FRAME_BYTES + BYTES_PER_CHARACTER * JSON.stringify(rules).length;
+  knownMemory.set(rules, known);
+  return known;
+}
 
 type Stored = Readonly<Record<string, unknown>>;
 

@@ -4,9 +4,13 @@ import { FairShares, type Owner } from '#shared/fair-shares.ts';
 type Options = {
   /** Requests answered at once. */
   readonly countMax: number;
+  /** Memory of their bodies, and the most that one has. Default: not counted. */
+  readonly bytes?: { readonly max: number; readonly ofOneMax: number };
   /** Told the number at each change. */
   readonly observe: (count: number) => void;
 };
+
+type Entry = { owner?: Owner; bytes: number };
 
 /**
  * The requests that are being answered: each from its entry until its connection closes, it is answered, or it leaves.
@@ -14,42 +18,66 @@ type Options = {
  *   entered ──assign──► of an owner ──leave, close──► gone
  *      └────────────────leave, close──────────────────┘
  *
+ * They are bounded by their number, and by the memory of their bodies, from `hold` until `free`: clients choose its size.
+ *
  * @example
  * const inFlight = new InFlight({ countMax: 10_000, observe: (count) => metrics.inFlight.set(count) });
  * if (!inFlight.enter(response) || !inFlight.assign(response, app)) refuse();
  */
 export class InFlight {
   readonly #options: Options;
-  readonly #owners = new Map<ServerResponse, Owner | undefined>();
+  readonly #entries = new Map<ServerResponse, Entry>();
   readonly #shares: FairShares;
+  readonly #bytes: FairShares | undefined;
 
   constructor(options: Options) {
+    const { countMax, bytes } = options;
     this.#options = options;
-    this.#shares = new FairShares(options.countMax);
+    this.#shares = new FairShares(countMax);
+    this.#bytes = bytes && new FairShares(bytes.max, { place: bytes.ofOneMax });
   }
 
   /** Counts a request in; false if there are too many. */
   enter(response: ServerResponse): boolean {
-    if (this.#owners.size >= this.#options.countMax) return false;
-    this.#owners.set(response, undefined);
-    this.#options.observe(this.#owners.size);
+    if (this.#entries.size >= this.#options.countMax) return false;
+    this.#entries.set(response, { bytes: 0 });
+    this.#options.observe(this.#entries.size);
     response.once('close', () => this.leave(response));
     return true;
   }
 
   /** Assigns a request to its owner; false if the owner has used its share. */
   assign(response: ServerResponse, owner: Owner): boolean {
-    if (!this.#owners.has(response)) return true;
+    const entry = this.#entries.get(response);
+    if (entry === undefined) return true;
     if (!this.#shares.take(owner)) return false;
-    this.#owners.set(response, owner);
+    entry.owner = owner;
     return true;
+  }
+
+  /** Counts more memory of a request's body, once it has an owner; false if the owner has used its share. */
+  hold(response: ServerResponse, bytes: number): boolean {
+    const entry = this.#entries.get(response);
+    if (entry?.owner === undefined || this.#bytes === undefined) return true;
+    if (!this.#bytes.take(entry.owner, bytes)) return false;
+    entry.bytes += bytes;
+    return true;
+  }
+
+  /** The request needs its body no more. */
+  free(response: ServerResponse): void {
+    const entry = this.#entries.get(response);
+    if (entry?.owner === undefined || entry.bytes === 0) return;
+    this.#bytes?.give(entry.owner, entry.bytes);
+    entry.bytes = 0;
   }
 
   /** Counts a request out, at the latest when its connection closes. */
   leave(response: ServerResponse): void {
-    const owner = this.#owners.get(response);
-    if (!this.#owners.delete(response)) return;
-    if (owner !== undefined) this.#shares.give(owner);
-    this.#options.observe(this.#owners.size);
+    this.free(response);
+    const entry = this.#entries.get(response);
+    if (!this.#entries.delete(response)) return;
+    if (entry?.owner !== undefined) this.#shares.give(entry.owner);
+    this.#options.observe(this.#entries.size);
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { parseJson } from '../parse-json.ts';
 
 /** Room for a thousand rules. */
-const BODY_BYTES_MAX = 256 * 1024;
+export const BODY_BYTES_MAX = 256 * 1024;
 
 /** `application/json`, or any type with the structured suffix of RFC 6839. */
 const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;
@@ -10,7 +10,12 @@ const CHARSET = /^charset\s*=\s*"?(?:utf-8|utf8|us-ascii)"?$/;
 
 /** A JSON body, or the code and detail of its problem. */
 export type JsonBody =
-  | { readonly ok: true; readonly json: unknown }
+  | {
+      readonly ok: true;
+      readonly json: unknown;
+      /** Of its text. */
+      readonly bytes: number;
+    }
   | {
       readonly ok: false;
       readonly code: 'media-type-unsupported' | 'body-too-large' | 'malformed-json';
@@ -41,7 +46,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> 
   if (bytes === undefined)
     return refused('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes.`);
   const parsed = parseJson(bytes, 'The body');
-  return parsed.ok ? parsed : refused('malformed-json', parsed.detail);
+  return parsed.ok ? { ...parsed, bytes: bytes.length } : refused('malformed-json', parsed.detail);
 }
 
 const refused = (code: Extract<JsonBody, { ok: false }>['code'], detail: string): JsonBody => ({
@@ -77,7 +82,11 @@ function readBytes(request: IncomingMessage): Promise<Buffer | undefined> {
         resolve(undefined);
       } else chunks.push(chunk);
     });
-    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on('end', () => {
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+      // The request keeps its listeners for as long as its answer takes.
+      chunks.length = 0;
+    });
     request.on('error', reject);
     // Every request closes in the end; an error, which costs a stack, is made only if that was too early.
     request.on('close', () => request.complete || reject(new Error('the client went away')));

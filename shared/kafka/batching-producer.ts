@@ -8,7 +8,7 @@ const BATCH_MESSAGES_MAX = 1_000;
 /** Below the smallest `max.message.bytes` of any topic: the bound that the broker puts on one partition's batch. */
 const BATCH_BYTES_MAX = 900_000;
 const QUEUED_MAX = 50_000;
-const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
+export const QUEUED_BYTES_MAX = 96 * 1024 * 1024;
 const RESEND_DELAY_MS = 100;
 const RECORD_OVERHEAD_BYTES = 100;
 

@@ -10,7 +10,7 @@ import { NDJSON_BYTES_MAX } from './receive-values.ts';
 type App = Pick<AppAccess, 'accountId' | 'clientId'>;
 
 /** Bytes of bodies that a gateway has in memory, from their first byte until their request is handled. */
-const BODIES_BYTES_MAX = 64 * 1024 * 1024;
+export const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
 /** How long a request may wait until the body before it was read. */

@@ -8,7 +8,7 @@ import { begin, type Headers, type Request, type Response } from '../exchange.ts
 import { overloaded } from '../problem.ts';
 
 /** Results being sent at once, of all client apps: each holds a part of up to 3 MiB. */
-const STREAMS_MAX = 64;
+export const STREAMS_MAX = 64;
 const STALL_MS_MAX = 30_000;
 const STREAM_MS_MAX = 120_000;
 

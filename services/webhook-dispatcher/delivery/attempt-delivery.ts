@@ -3,7 +3,7 @@ import { type AttemptOutcome, classifyErrorCode, classifyStatus } from '../domai
 import { type DialOwner, dialOwner } from './guarded-connector.ts';
 
 /** Bytes read of a response body; after that the connection is closed and the status decides. */
-const ANSWER_BYTES_MAX = 65_536;
+export const ANSWER_BYTES_MAX = 65_536;
 /** Bytes kept of a response body. */
 const ANSWER_BYTES_KEPT = 4_096;
 const HEADER_BYTES_MAX = 16_384;

@@ -6,7 +6,7 @@ import { makeReceiver, RECEIVER_SLOTS, type Receiver } from './receiver.ts';
 import { unprovenOf, unprovenSlotsOf } from './unproven-share.ts';
 
 /** Attempts in flight in this process. */
-const SLOTS = 512;
+export const SLOTS = 512;
 /** Slots of its share that an app's receivers without a recent success leave to its others. */
 const PROVEN_SLOTS = 16;
 /** Attempts in flight to one origin, for all client apps together. */
@@ -17,7 +17,7 @@ const EXPECTED_WAIT_MS_MAX = 1_000;
 const WAIT_MS_MAX = 2_000;
 const WAITING_PER_RECEIVER_MAX = 4_096;
 /** Bytes waiting in this process. */
-const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest record of a delivery. */
 const MESSAGE_BYTES_MAX = webhookRequested.messageBytesMax;
 /** How often the expected waits are checked again. */

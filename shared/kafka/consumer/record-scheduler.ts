@@ -4,9 +4,9 @@ import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
 /** Parked records, as a multiple of the window; and their bytes. */
 const PARKED_PER_WINDOW = 4;
-const PARKED_BYTES_MAX = 16 * 1024 * 1024;
+export const PARKED_BYTES_MAX = 16 * 1024 * 1024;
 /** Bytes of running records: while a store is away, every one is kept. */
-const RUNNING_BYTES_MAX = 64 * 1024 * 1024;
+export const RUNNING_BYTES_MAX = 32 * 1024 * 1024;
 /** How far a partition may run past its oldest unfinished record, as a multiple of the window: more than can be parked. */
 const AHEAD_PER_WINDOW = 8;
 /** Records started in one event-loop tick, so that a backlog does not hold up the rest of the process. */

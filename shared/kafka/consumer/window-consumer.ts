@@ -21,7 +21,7 @@ const LEAVE_MS_MAX = 3_000;
 /** How long a rebalance waits for running records, and then for their commit. Well below any session timeout. */
 const SETTLE_MS_MAX = 1_000;
 /** Fetched bytes of one partition that may wait before it is paused. */
-const BACKLOG_BYTES_MAX = 1024 * 1024;
+export const BACKLOG_BYTES_MAX = 1024 * 1024;
 /**
  * With this many records running, a fetch waits a moment if it then brings so many records at least: that saves CPU on both
  * sides. Running records alone do not show it: they may all wait for a receiver that does not answer.

@@ -1,0 +1,43 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { InFlight } from './in-flight.ts';
+
+const aResponse = () => new EventEmitter() as ServerResponse;
+const appOf = (accountId: string) => ({ accountId, clientId: `app_of_${accountId}` });
+
+/** A request of an account that is in flight. */
+function enter(inFlight: InFlight, accountId: string): ServerResponse {
+  const response = aResponse();
+  expect([inFlight.enter(response), inFlight.assign(response, appOf(accountId))]).toEqual([true, true]);
+  return response;
+}
+
+const make = () =>
+  new InFlight({ countMax: 100, bytes: { max: 800, ofOneMax: 100 }, observe: () => undefined });
+
+test('bounds the memory of bodies by account, and leaves a first body to others', () => {
+  const inFlight = make();
+  let held = 0;
+  for (let i = 0; i < 20; i += 1) if (inFlight.hold(enter(inFlight, 'greedy'), 100)) held += 1;
+  expect(held).toBe(2);
+  expect(inFlight.hold(enter(inFlight, 'other'), 100)).toBe(true);
+});
+
+test('the memory of a body is free once the request needs it no more, and when its connection closes', () => {
+  const inFlight = make();
+  const [first, second] = [enter(inFlight, 'a'), enter(inFlight, 'a')];
+  expect([inFlight.hold(first, 100), inFlight.hold(second, 100)]).toEqual([true, true]);
+  const third = enter(inFlight, 'a');
+  expect(inFlight.hold(third, 100)).toBe(false);
+  inFlight.free(first);
+  inFlight.free(first);
+  expect(inFlight.hold(third, 100)).toBe(true);
+  second.emit('close');
+  expect(inFlight.hold(enter(inFlight, 'a'), 100)).toBe(true);
+});
+
+test('refuses a request beyond the number, whoever sends it', () => {
+  const inFlight = new InFlight({ countMax: 1, observe: () => undefined });
+  enter(inFlight, 'a');
+  expect(inFlight.enter(aResponse())).toBe(false);
+});
