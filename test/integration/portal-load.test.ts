@@ -14,8 +14,8 @@ import { waitUntil } from '../support/wait-until.ts';
 // this includes other visitors from the same address.
 
 const HALVES = 510;
-/** Connections of one address, which may hold as many as are free of 256. */
-const HALVES_KEPT = 128;
+/** Bodies of one address, which may hold three eighths of 256. */
+const HALVES_KEPT = 96;
 
 const config = testConfig(13);
 const stores = testStores(13);
