@@ -25,6 +25,8 @@ const ERRORS = {
   'watch-not-found': { retriable: false },
   /** A budget is used up for now. */
   'rate-limited': { retriable: false },
+  /** The account has made the system keep what it may on one day. */
+  'bytes-exceeded': { retriable: false },
   /** The document is not at the version that the writer named. */
   'version-conflict': { retriable: false },
   /** A watch refers to the rule set. */

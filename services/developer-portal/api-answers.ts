@@ -163,8 +163,6 @@ export const DeliveryAnswer = z
       z.object({
         attempt: count,
         ...AttemptFacts,
-        /** The first 4 KiB of the receiver's answer; stored for the last attempt only. */
-        answer: z.string().optional(),
       }),
     ),
   })
@@ -173,6 +171,13 @@ export const DeliveryWithPayload = DeliveryAnswer.extend({
   /** The body, byte for byte as it is sent on every attempt; absent once its retention has ended. */
   payload: z.string().optional(),
 }).meta({ id: 'DeliveryWithPayload' });
+
+export const ReceiverAnswer = z
+  .object({
+    /** The first 4 KiB of what the receiver answered to the last attempt; absent if it is empty, or not kept. */
+    answer: z.string().optional(),
+  })
+  .meta({ id: 'ReceiverAnswer' });
 
 export const RequestIdAnswer = z.object({ requestId: z.string() }).meta({ id: 'Accepted' });
 export const CountAnswer = z.object({ count }).meta({ id: 'AcceptedCount' });

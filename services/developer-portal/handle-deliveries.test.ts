@@ -45,6 +45,8 @@ function makeHandlers(sentCount = FAILED_COUNT) {
     publishDelivery: unused,
     writes: { record: async () => undefined },
     throttle: { take, refund },
+    requireRoom: async () => undefined,
+    readReceiverAnswer: unused,
     idempotency: { plan: async (_, make) => make(), run: unused },
     callbackPolicy: { allowHttp: false, allowedCidrs: [] },
     now: () => Date.UTC(2026, 10, 22),

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Account } from '#shared/contracts/client-app.ts';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { TestEvent } from '#shared/contracts/test-event.ts';
-import { limitsOf, resultBytesOf } from '#shared/contracts/tiers.ts';
 import type { NewWebhook } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import type { AccountBytes } from '#shared/redis/account-bytes.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import { FAILED_MAX } from '#shared/redis/delivery-scripts.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
@@ -20,6 +19,7 @@ import type { Call, Handlers } from './call.ts';
 import { type Idempotency, requestOf } from './idempotency.ts';
 import { presentDelivery, presentDeliverySummary } from './present.ts';
 import { invalid, Problem } from './problem.ts';
+import type { ReadReceiverAnswer } from './read-receiver-answer.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
 /** A bulk resend publishes up to 100 000 messages. */
@@ -29,10 +29,6 @@ const BULK_RESENDS_AT_ONCE_MAX = 4;
 const BULK_RESENDS_WAITING_MAX = 64;
 /** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list again at once. */
 const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
-/** A resent webhook is sent whole, up to eight times. */
-const resentBytes = (owner: Account) => ({
-  ...{ name: 'resent-bytes', countMax: 2 * resultBytesOf(limitsOf(owner)), windowMs: DAY_MS },
-});
 const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
 
@@ -45,20 +41,31 @@ type Dependencies = {
   readonly publishDelivery: (message: NewWebhook) => Promise<void>;
   readonly writes: Pick<AuditedWrites, 'record'>;
   readonly throttle: Throttle;
+  /** Refuses a resend whose account has used its bytes of the day. */
+  readonly requireRoom: AccountBytes['requireRoom'];
+  readonly readReceiverAnswer: ReadReceiverAnswer;
   readonly idempotency: Idempotency;
   readonly callbackPolicy: CallbackPolicy;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
 
-type Ids = 'listDeliveries' | 'readDelivery' | 'resendDelivery' | 'resendFailed' | 'sendTestEvent';
+type Ids =
+  | 'listDeliveries'
+  | 'readDelivery'
+  | 'readReceiverAnswer'
+  | 'resendDelivery'
+  | 'resendFailed'
+  | 'sendTestEvent';
 
 /** Webhook deliveries of a developer's apps: list, read, resend and test. */
 export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   const { readOwn, deliveries, resends, writes, throttle, idempotency, now } = deps;
   const nowIso = () => new Date(now()).toISOString();
   const ownApp = ({ account, param }: Call<Ids>) => readOwn(account, param('clientId'));
-  const ownDelivery = async (call: Call<'readDelivery' | 'resendDelivery'>): Promise<DeliveryView> => {
+  const ownDelivery = async (
+    call: Call<'readDelivery' | 'readReceiverAnswer' | 'resendDelivery'>,
+  ): Promise<DeliveryView> => {
     const [{ clientId }, view] = await Promise.all([ownApp(call), deliveries.read(call.param('requestId'))]);
     if (!view || view.clientId !== clientId) throw new ServiceError('not-found', 'there is no such delivery');
     return view;
@@ -74,9 +81,9 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     });
 
   /** @throws Problem `rate-limited` with this detail */
-  const charge = async (draw: Draw, detail: string, chargeId?: string): Promise<void> => {
+  const charge = async (draw: Draw, detail: string): Promise<void> => {
     try {
-      await throttle.take([draw], chargeId);
+      await throttle.take([draw]);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'rate-limited')) throw error;
       throw new Problem('rate-limited', detail, { headers: retryAfter(error.retryAfterMs ?? 0) });
@@ -84,12 +91,6 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   };
   const chargeResent = (clientId: string, count: number): Promise<void> =>
     charge({ budget: RESENT_WEBHOOKS, owner: clientId, count }, tooManyResent(count));
-  const chargeBytesOf =
-    ({ owner }: Call<Ids>, clientId: string, chargeId?: string) =>
-    (bytes: number): Promise<void> => {
-      const budget = resentBytes(owner);
-      return charge({ budget, owner: clientId, count: bytes }, tooManyBytesResent(budget.countMax), chargeId);
-    };
 
   const bulkResends = new FairTaskQueue({
     atOnceMax: BULK_RESENDS_AT_ONCE_MAX,
@@ -98,7 +99,6 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   });
   /** Refunds the charges of webhooks that were not sent. */
   const resendFailed = async (
-    call: Call<'resendFailed'>,
     clientId: string,
     { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
   ): Promise<{ count: number }> => {
@@ -110,7 +110,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
           await chargeResent(clientId, count);
           unsentCount = count;
         },
-        chargeBytes: chargeBytesOf(call, clientId),
+        requireRoom: () => deps.requireRoom(clientId),
       });
       unsentCount -= sent.count;
       return sent;
@@ -141,6 +141,12 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const payload = await deps.results.read(view.requestId);
       return { ...presentDelivery(view), ...(payload !== undefined && { payload }) };
     },
+    async readReceiverAnswer(call) {
+      const view = await ownDelivery(call);
+      const last = view.attempts.at(-1);
+      const answer = last && (await deps.readReceiverAnswer(view, last, call.account.accountId));
+      return answer === undefined ? {} : { answer };
+    },
     async resendDelivery(call) {
       const { requestId, clientId, resendCount } = await ownDelivery(call);
       await idempotency.run(
@@ -150,8 +156,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         async ({ chain, at }) => {
           await resends.resend(requestId, {
             resendCount: chain,
-            // A repeated request is charged once.
-            chargeBytes: chargeBytesOf(call, clientId, `resent/${requestId}/${call.idempotencyKey}/${at}`),
+            requireRoom: () => deps.requireRoom(clientId),
           });
           await record(call, clientId, 'webhook-resent', requestId, at);
         },
@@ -166,7 +171,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         at: nowIso(),
       }));
       const period = { sinceMs: Date.parse(since), untilMs: Date.parse(at) };
-      const sent = await bulkResends.run(call.owner.accountId, () => resendFailed(call, clientId, period));
+      const sent = await bulkResends.run(call.owner.accountId, () => resendFailed(clientId, period));
       // A repetition finds nothing left to send, so it returns the stored count of the first request.
       const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
       await record(call, clientId, 'webhooks-resent', `${counted.count} since ${since}`, at);
@@ -180,6 +185,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         requestOf('sendTestEvent', call, [clientId]),
         () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),
         async ({ requestId, at }) => {
+          await deps.requireRoom(clientId);
           await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
           const event = testEvent({ requestId, clientId, accountId, callbackUrl: judged.href }, at);
           const { resultJson, retainUntil } = event;
@@ -197,9 +203,6 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
 /** None of the webhooks is sent. */
 const tooManyResent = (count: number): string =>
   `An app resends at most ${RESENT_WEBHOOKS.countMax} failed webhooks in 24 hours; with these ${count} it would be more. Choose a later start, or try again later.`;
-
-const tooManyBytesResent = (bytesMax: number): string =>
-  `The webhooks that an app resends within 24 hours may have ${bytesMax} bytes together. Try again later.`;
 
 /** The delivery of a test event. */
 function testEvent(

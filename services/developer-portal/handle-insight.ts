@@ -1,5 +1,6 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { limitsOf } from '#shared/contracts/tiers.ts';
+import type { AccountBytes } from '#shared/redis/account-bytes.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import { dateOf, dayOf, hourOf, type UsageDays } from '#shared/redis/usage-days.ts';
@@ -18,6 +19,7 @@ type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly usageDays: Pick<UsageDays, 'read' | 'readHours'>;
   readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;
+  readonly readBytes: AccountBytes['read'];
   readonly clientApps: Pick<ClientApps, 'listOwned'>;
   readonly auditTrail: Pick<AuditTrail, 'ofAccount' | 'ofApp'>;
   /** Epoch ms, Redis's clock. */
@@ -28,7 +30,7 @@ type Dependencies = {
 export function makeInsightHandlers(
   deps: Dependencies,
 ): Handlers<'readUsage' | 'readAppAudit' | 'readAccountAudit'> {
-  const { readOwn, clientApps, usageDays, readMonthUsed, auditTrail, now } = deps;
+  const { readOwn, clientApps, usageDays, readMonthUsed, readBytes, auditTrail, now } = deps;
   return {
     async readUsage({ account, owner, param }) {
       const app = await readOwn(account, param('clientId'));
@@ -37,15 +39,17 @@ export function makeInsightHandlers(
       const thisHour = hourOf(now());
       const hours = Array.from({ length: HOURS }, (_, i) => thisHour - HOURS + 1 + i);
       const month = dateOf(today).slice(0, 7);
-      const [figures, figuresOfHours, used] = await Promise.all([
+      const [figures, figuresOfHours, used, { bytes, bytesMax }] = await Promise.all([
         usageDays.read(app.clientId, days),
         usageDays.readHours(app.clientId, hours),
         readMonthUsed(app.clientId, month),
+        readBytes(app.clientId),
       ]);
       const total = addFigures(figures);
       const { refused, p50Ms, p95Ms, ...rest } = summariseDay(total);
       return {
         month: { name: month, used, quota: limitsOf(owner).requestsPerMonth },
+        today: { bytes, bytesMax },
         days: figures.map((day, i) => ({ date: dateOf(days[i] ?? today), ...summariseDay(day) })),
         hours: figuresOfHours.map((hour, i) => ({
           hour: new Date((hours[i] ?? thisHour) * HOUR_MS).toISOString().slice(0, 13),

@@ -2,6 +2,7 @@ import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { startHttpServer } from '#shared/http/http-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
+import { makeAccountBytes, startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { readMonthUsed } from '#shared/redis/admit.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
@@ -35,8 +36,10 @@ import { makeWork } from './make-work.ts';
 import { makeMetrics } from './metrics.ts';
 import { makePasswords } from './passwords.ts';
 import { makeProvePassword } from './prove-password.ts';
+import { makeReadReceiverAnswer } from './read-receiver-answer.ts';
 import { makeReadSentCheck } from './read-sent-check.ts';
 import { makeReadWatchEvents } from './read-watch-events.ts';
+import { makeRecordReads } from './record-reads.ts';
 import { makeSessions } from './sessions.ts';
 import { makeTryHandlers } from './try-check.ts';
 
@@ -53,11 +56,16 @@ await runService(
     const clock = scope.use(await startClock(redis));
     const { now } = clock;
     watchClock(context.metrics, clock);
-    const kafka = scope.use(await connectKafka(config, 'developer-portal', context));
+    const bytes = scope.use(startCountingBytes(redis, context.log));
+    const kafka = scope.use(
+      await connectKafka(config, 'developer-portal', context, { countBytes: bytes.add }),
+    );
     const store = openViews(redis);
     const work = makeWork({ redis, store, publish: kafka.publish, box, now });
     const sessions = makeSessions({ redis, readAccount: store.accounts.read, ...config.session });
     const throttle = makeThrottle(redis);
+    const accountBytes = makeAccountBytes(redis);
+    const recordReads = makeRecordReads();
     const passwords = makePasswords({ ln: config.passwordCost });
     const provePassword = makeProvePassword({ passwords, throttle });
     const idempotency = makeIdempotency(redis, box);
@@ -95,6 +103,8 @@ await runService(
         ...work,
         readOwn,
         throttle,
+        requireRoom: accountBytes.requireRoom,
+        readReceiverAnswer: makeReadReceiverAnswer(kafka, recordReads),
         idempotency,
         publishDelivery: (message) => kafka.publish(webhookRequested, message),
         callbackPolicy: config.callback,
@@ -103,7 +113,7 @@ await runService(
       ...makeCheckHandlers({
         ...store,
         readOwn,
-        readSentCheck: makeReadSentCheck(kafka),
+        readSentCheck: makeReadSentCheck(kafka, recordReads),
         publicUrl: config.gateway.publicUrl,
       }),
       ...makeBatchHandlers({
@@ -124,6 +134,7 @@ await runService(
       ...makeInsightHandlers({
         ...store,
         readOwn,
+        readBytes: accountBytes.read,
         readMonthUsed: readUsed,
         now,
       }),

@@ -2,6 +2,7 @@ import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import { makeWatchWrites } from '#shared/documents/write-watches.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { makeAccountBytes } from '#shared/redis/account-bytes.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
@@ -32,6 +33,7 @@ export function makeWork({ redis, store, publish, box, afterResend, now }: Depen
   const writes = makeAuditedWrites({ ...store, publish, now });
   const slots = makeLeasedSlots(redis);
   const throttle = makeThrottle(redis);
+  const { requireRoom } = makeAccountBytes(redis);
   const apps = makeClientAppWork({ ...store, slots, writes, box, now });
   const accountWork = makeAccountWork({ ...store, apps, writes, now });
   return {
@@ -42,6 +44,7 @@ export function makeWork({ redis, store, publish, box, afterResend, now }: Depen
       followed: makeFollowedContracts(redis),
       slots,
       throttle,
+      requireRoom,
       publish,
       now,
     }),
@@ -50,7 +53,7 @@ export function makeWork({ redis, store, publish, box, afterResend, now }: Depen
     resetLinks: makeResetLinks({ redis, readAccount: store.accounts.read, record: writes.record, now }),
     accountWork,
     twoFactor: makeTwoFactor({ redis, box, throttle, accountWork, now }),
-    ruleSetWrites: makeRuleSetWrites({ ...store, slots, throttle, publish, now }),
+    ruleSetWrites: makeRuleSetWrites({ ...store, slots, throttle, requireRoom, publish, now }),
     resends: makeResendWebhooks({
       ...store,
       publish: (message) => publish(webhookRequested, message),

@@ -103,11 +103,7 @@ export const presentDelivery = (view: DeliveryView): z.input<typeof answers.Deli
   state: view.state,
   callbackUrl: view.callbackUrl,
   ...(view.nextAttemptAt !== undefined && { nextAttemptAt: view.nextAttemptAt }),
-  attempts: view.attempts.map((attempt, index) => ({
-    attempt: attempt.attempt,
-    ...presentAttempt(attempt),
-    ...(index === view.attempts.length - 1 && view.lastBody !== undefined && { answer: view.lastBody }),
-  })),
+  attempts: view.attempts.map((attempt) => ({ attempt: attempt.attempt, ...presentAttempt(attempt) })),
 });
 
 /** The ids of the accounts that an app belongs to, or belonged to. */

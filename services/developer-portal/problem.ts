@@ -2,6 +2,7 @@ import type { Fault } from '#shared/contracts/fault.ts';
 import { ServiceError, sentenceOf } from '#shared/errors.ts';
 import {
   BaseProblem,
+  BYTES_EXCEEDED,
   COMMON_PROBLEMS,
   describeFaults,
   type ProblemOptions,
@@ -71,6 +72,11 @@ export function problemOf(error: unknown): Problem {
       return new Problem(error.code, sentenceOf(error));
     case 'rate-limited':
       return new Problem('rate-limited', sentenceOf(error), { headers: retryAfter(error.retryAfterMs ?? 0) });
+    case 'bytes-exceeded':
+      return new Problem('rate-limited', BYTES_EXCEEDED, {
+        members: { 'violated-policies': ['bytes-per-day'] },
+        headers: retryAfter(error.retryAfterMs ?? 0),
+      });
     case 'store-unavailable':
     case 'view-rebuilding':
     case 'broker-unavailable':

@@ -1,13 +1,8 @@
 import type { LoggedCheck } from '#shared/contracts/check-log.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-
-/** Each read is a consumer of its own, with the memory of one record. */
-const READS_AT_ONCE_MAX = 2;
-const READS_WAITING_MAX = 16;
-const READ_TIMEOUT_MS = 10_000;
+import { makeRecordReads, READ_TIMEOUT_MS, type RecordReads } from './record-reads.ts';
 
 /**
  * Reads the request of a logged check; undefined if Kafka no longer has it, or if its position is not known.
@@ -21,21 +16,18 @@ export type ReadSentCheck = (
 ) => Promise<CheckRequested | undefined>;
 
 /**
- * Reads requests from Kafka by their positions: Redis keeps none of their rules. A bounded number at a time, with a
- * fair queue per owner.
+ * Reads requests from Kafka by their positions: Redis keeps none of their rules.
  *
  * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did not come within 10 s
  */
-export function makeReadSentCheck({ readRecord }: Pick<KafkaConnection, 'readRecord'>): ReadSentCheck {
-  const queue = new FairTaskQueue({
-    atOnceMax: READS_AT_ONCE_MAX,
-    waitingMax: READS_WAITING_MAX,
-    refusal: 'too many requests are being read from the broker',
-  });
+export function makeReadSentCheck(
+  { readRecord }: Pick<KafkaConnection, 'readRecord'>,
+  reads: RecordReads = makeRecordReads(),
+): ReadSentCheck {
   return async function readSentCheck(clientId, { requestId, mode, request }, owner = clientId) {
     if (request === undefined) return undefined;
     const topic = LANES[mode === 'sync' ? 'interactive' : 'bulk'];
-    const record = await queue.run(owner, () =>
+    const record = await reads.run(owner, () =>
       readRecord({
         topic: topic.name,
         ...request,

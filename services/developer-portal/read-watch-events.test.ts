@@ -17,7 +17,6 @@ const aDelivery = (requestId: string, over: Partial<DeliveryView> = {}): Deliver
   retainUntil: atSecond(0),
   nextAttemptAt: undefined,
   attempts: [],
-  lastBody: undefined,
   ...over,
 });
 

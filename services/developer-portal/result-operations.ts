@@ -56,6 +56,16 @@ export const RESULT_OPERATIONS = {
     answer: answers.DeliveryWithPayload,
     codes: ['not-found'],
   },
+  readReceiverAnswer: {
+    method: 'get',
+    path: `${APP}/deliveries/:requestId/answer`,
+    access: 'session',
+    summary: "The receiver's answer to the last attempt, read from Kafka; kept for 30 days",
+    isHeavy: true,
+    status: 200,
+    answer: answers.ReceiverAnswer,
+    codes: ['not-found'],
+  },
   resendDelivery: {
     method: 'post',
     path: `${APP}/deliveries/:requestId/resend`,

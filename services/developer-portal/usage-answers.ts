@@ -24,6 +24,8 @@ const UsageFigures = {
   undeterminedService: count,
   /** Requests answered 429. */
   refused: count,
+  /** Bytes that the app made the system keep, counted on the day when they were written; 0 for an hour. */
+  bytes: count,
   p50Ms: percentile,
   p95Ms: percentile,
 };
@@ -45,6 +47,8 @@ export const UsageAnswer = z
   .object({
     /** The calendar month (UTC) as the limiter counts it. */
     month: z.object({ name: z.string(), used: count, quota: count }),
+    /** Bytes that all apps of the account have made the system keep today (UTC), and the most that they may. */
+    today: z.object({ bytes: count, bytesMax: count }),
     /** The last 30 days, oldest first. */
     days: z.array(UsageDay),
     /** The last 48 hours, oldest first. */

@@ -12,7 +12,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
-import { agree } from './domain/agree.ts';
+import { agree, withOwnMinBlock } from './domain/agree.ts';
 import { type PartCounts, PartLines } from './domain/compose-part.ts';
 import {
   blocksOf,
@@ -88,7 +88,8 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
       signal: deadline.signal,
     });
     deadline.finish();
-    const readings = agree(reads, observed);
+    const agreed = agree(reads, observed);
+    const readings = part.delivery.mode === 'watch' ? withOwnMinBlock(agreed) : agreed;
     const blocks = blocksOf(observed);
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const lines = new PartLines(part.rules, part.firstIndex, blocks);

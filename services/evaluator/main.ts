@@ -6,6 +6,7 @@ import { watchEvaluated } from '#shared/contracts/watch.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
+import { startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startTogether } from '#shared/start-together.ts';
@@ -35,7 +36,8 @@ await runService(
     for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
     const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(redis));
-    const kafka = scope.use(await connectKafka(config, 'evaluator', context));
+    const bytes = scope.use(startCountingBytes(redis, context.log));
+    const kafka = scope.use(await connectKafka(config, 'evaluator', context, { countBytes: bytes.add }));
     const metrics = makeMetrics(context.metrics, makeHealthLog(context.log));
     watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));

@@ -14,7 +14,7 @@ import { addHeaders, noteMode, type Request, type Response, sendJson } from './e
 import { type IsOverloaded, overloadOf } from './lane-overload.ts';
 import { parseRequest, type RequestRules } from './parse-request.ts';
 import { Problem } from './problem.ts';
-import { laneOf, type PublishCheck } from './publish-check.ts';
+import { laneOf, type PublishCheck, recordBytesOf } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
 import type { SentCheck, ValidCheck } from './validate-check.ts';
 
@@ -88,10 +88,12 @@ async function accept(
     return undefined;
   }
   const { check } = parsed;
+  const delivery = deliveryOf(check, deps.replyChannel);
   const admitted = await deps.admitCheck(
     {
       app,
       lane: laneOf(check),
+      bytes: recordBytesOf({ app, keyId, check, delivery }),
       ...hashesOf(check),
       idempotencyKey: parsed.idempotencyKey,
     },
@@ -109,7 +111,7 @@ async function accept(
         keyId,
         check,
         admitted,
-        delivery: deliveryOf(check, deps.replyChannel),
+        delivery,
         deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
         traceparent: traceOf(response),
         elapsedMs,

@@ -56,6 +56,8 @@ export type CheckToAdmit = {
   readonly idempotencyKey: string | undefined;
   /** Checks of the month's quota that it costs. Default 1. */
   readonly cost?: number;
+  /** Bytes of the check's record. Of a batch none: those of its parts count when they are written. */
+  readonly bytes?: number;
   /** The admission in which it entered the rate log, if it has. */
   readonly entered?: Admission;
   /** Why the request is refused now. It is still answered if an earlier request with its key was accepted. */
@@ -190,6 +192,7 @@ async function admitAgain(
   const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
   const admission = await deps.admit({
     clientId: app.clientId,
+    accountId: app.accountId,
     limits: app.limits,
     bucket: 'per-second',
     isPaid: true,
@@ -202,12 +205,13 @@ async function admitAgain(
 
 /** The limiter's input for a check or batch. */
 const checkOf = (
-  { app, lane, seed, cost, refusal }: SeededCheck,
+  { app, lane, seed, cost, bytes, refusal }: SeededCheck,
   claim: NonNullable<AdmitRequest['check']>['claim'],
 ): NonNullable<AdmitRequest['check']> => ({
   seed,
   ...(cost === undefined ? {} : { cost }),
   ...(lane === 'batch' ? { batchOf: app.accountId } : {}),
+  ...(bytes === undefined ? {} : { bytes }),
   ...(refusal === undefined ? {} : { isReplayOnly: true }),
   ...(claim ? { claim } : {}),
 });

@@ -86,7 +86,7 @@ const EXTRA_MEMBERS = {
   422: { errors: z.array(FaultBody) },
   429: {
     'violated-policies': z
-      .array(z.enum(['per-second', 'per-second-poll', 'per-month', 'writes-per-day']))
+      .array(z.enum(['per-second', 'per-second-poll', 'per-month', 'bytes-per-day', 'writes-per-day']))
       .meta({ description: '`per-second` also if an address has sent too many failed keys.' }),
   },
   503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },

@@ -1,11 +1,11 @@
 import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { DAY_MS } from '#shared/contracts/durations.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import { msUntilMidnight } from '#shared/redis/account-bytes.ts';
 import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/redis/admit.ts';
 import { addHeaders, type Response } from './exchange.ts';
 import { laneFull } from './lane-overload.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { overloaded, Problem } from './problem.ts';
+import { bytesExceeded, Problem } from './problem.ts';
 import { rateHeaders } from './rate-headers.ts';
 
 type Dependencies = {
@@ -25,12 +25,13 @@ export type ApplyLimits = (request: LimitedRequest, response: Response) => Promi
 /**
  * Applies the limits to a request and sets the limit headers that every answer from then on carries.
  *
- * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `overloaded`; ServiceError if Redis does not answer: it never fails open
+ * @throws Problem `rate-limited`, `monthly-quota-exceeded`; ServiceError if Redis does not answer: it never fails open
  */
 export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
   return async function applyLimits({ app, bucket, entered, check }, response) {
     const admission = await admit({
       clientId: app.clientId,
+      accountId: app.accountId,
       limits: app.limits,
       bucket,
       ...(entered ? { isPaid: true } : {}),
@@ -46,11 +47,11 @@ export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
 /** The limits after a request: the rate when it entered the log, and the month as its last admission left it. */
 export const limitsAfter = (entered: Admission, { month }: Admission): Admission => ({ ...entered, month });
 
-/** @throws Problem `rate-limited`, `monthly-quota-exceeded`, `overloaded` */
+/** @throws Problem `rate-limited`, `monthly-quota-exceeded` */
 export function refuseOverLimit(admission: Admission, bucket: Bucket): void {
   if (admission.outcome === 'rate-limited') throw rateLimited(admission, bucket);
   if (admission.outcome === 'quota-exceeded') throw quotaExceeded(admission, describeQuota(admission));
-  if (admission.outcome === 'results-exceeded') throw resultsExceeded(admission);
+  if (admission.outcome === 'bytes-exceeded') throw bytesExceeded(msUntilMidnight(admission.nowMs));
   if (admission.outcome === 'lane-full') throw laneFull('batch');
 }
 
@@ -75,10 +76,3 @@ export const quotaExceeded = ({ month }: Admission, detail: string): Problem =>
     members: violated('per-month'),
     headers: retryAfter(month?.resetMs ?? 0),
   });
-
-/** The share is of a day in UTC, so it is free again at midnight. */
-const resultsExceeded = ({ nowMs }: Admission): Problem =>
-  overloaded(
-    'The results of this client app have used their share of the store for today (UTC); retry after the seconds in Retry-After.',
-    { retryAfterMs: DAY_MS - (nowMs % DAY_MS) },
-  );

@@ -5,6 +5,7 @@ import { makeWatchWrites } from '#shared/documents/write-watches.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
+import { makeAccountBytes, startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { ACCOUNT_CHANGED } from '#shared/redis/accounts.ts';
 import { makeAdmitter } from '#shared/redis/admit.ts';
 import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
@@ -65,7 +66,8 @@ await runService(
     const connection = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(connection.redis));
     watchClock(context.metrics, clock);
-    const kafka = scope.use(await connectKafka(config, 'gateway', context));
+    const bytes = scope.use(startCountingBytes(connection.redis, context.log));
+    const kafka = scope.use(await connectKafka(config, 'gateway', context, { countBytes: bytes.add }));
     const metrics = makeGatewayMetrics(context.metrics);
     const results = makeResults(connection.redis);
     const admitter = makeAdmitter(connection.redis, clock.now);
@@ -129,6 +131,7 @@ await runService(
     const documents = {
       slots: makeLeasedSlots(connection.redis),
       throttle: makeThrottle(connection.redis),
+      requireRoom: makeAccountBytes(connection.redis).requireRoom,
       auditTrail: makeAuditTrail(connection.redis),
       publish: kafka.publish,
       timeoutsMs: WRITE_TIMEOUTS_MS,

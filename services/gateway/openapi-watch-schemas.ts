@@ -45,7 +45,10 @@ export const Watch = z
     ruleSet: Id,
     callbackUrl: z.string(),
     ...watchSettings,
-    reason: z.string().optional().meta({ description: 'Why the watch is paused.' }),
+    reason: z.string().optional().meta({
+      description:
+        'Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, `rule-set-missing`, or `bytes-per-day` until midnight (UTC).',
+    }),
     createdAt: Instant,
     updatedAt: Instant,
   })

@@ -1,6 +1,6 @@
 import { ServiceError, sentenceOf } from '#shared/errors.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import { dependencyUnavailable, invalidBody, Problem } from './problem.ts';
+import { bytesExceeded, dependencyUnavailable, invalidBody, Problem } from './problem.ts';
 
 /**
  * The problem document for an error. An unexpected error is `internal`, and its own message is not shown.
@@ -24,6 +24,8 @@ export function problemOf(error: unknown): Problem {
         members: { 'violated-policies': ['writes-per-day'] },
         headers: retryAfter(error.retryAfterMs ?? 0),
       });
+    case 'bytes-exceeded':
+      return bytesExceeded(error.retryAfterMs ?? 0);
     case 'store-unavailable':
     case 'view-rebuilding':
       return dependencyUnavailable('A part of the service is not available; nothing was accepted.');

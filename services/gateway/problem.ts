@@ -1,6 +1,7 @@
 import type { Fault } from '#shared/contracts/fault.ts';
 import {
   BaseProblem,
+  BYTES_EXCEEDED,
   COMMON_PROBLEMS,
   describeFaults,
   type ProblemOptions,
@@ -66,6 +67,13 @@ export const overloaded = (
     headers = {},
   }: { retryAfterMs?: number; headers?: Readonly<Record<string, string>> } = {},
 ): Problem => new Problem('overloaded', detail, { headers: { ...retryAfter(retryAfterMs), ...headers } });
+
+/** The account has made the system keep what it may on one day (UTC). */
+export const bytesExceeded = (retryAfterMs: number): Problem =>
+  new Problem('rate-limited', BYTES_EXCEEDED, {
+    members: { 'violated-policies': ['bytes-per-day'] },
+    headers: retryAfter(retryAfterMs),
+  });
 
 /**
  * The problem of an invalid request, with every fault listed.

@@ -30,7 +30,12 @@ const A_CHECK_TO_PUBLISH: CheckToPublish = {
     acceptedAtMs: NOW_MS,
     nowMs: NOW_MS,
     month: '2026-11',
-    admission: anAdmission({ clientId: app.clientId, limits: app.limits, bucket: 'per-second' }),
+    admission: anAdmission({
+      clientId: app.clientId,
+      accountId: app.accountId,
+      limits: app.limits,
+      bucket: 'per-second',
+    }),
     seed: '',
     idempotency: undefined,
     kind: 'fresh',

@@ -1,6 +1,7 @@
 import { type CheckRequested, LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
+import { RECORD_OVERHEAD_BYTES } from '#shared/contracts/topic.ts';
 import { describeError, isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Admitter, ClaimRef } from '#shared/redis/admit.ts';
@@ -50,6 +51,26 @@ export const fairnessOf = ({ clientId, limits }: AppAccess) => ({
 
 export const laneOf = (check: Pick<ValidCheck, 'isAsync'>): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
+type RecordedCheck = Pick<CheckToPublish, 'app' | 'keyId' | 'check' | 'delivery' | 'deadlineAtMs'> & {
+  readonly admitted: Pick<AdmittedCheck, 'requestId' | 'acceptedAtMs' | 'month' | 'idempotency'>;
+};
+
+/** Of the length that they have in any record. */
+const ANY_ADMISSION: RecordedCheck['admitted'] = {
+  requestId: '0'.repeat(64),
+  acceptedAtMs: 0,
+  month: '2026-11',
+  idempotency: { keyHash: '0'.repeat(64), bodyHash: '0'.repeat(64) },
+};
+
+/** The most bytes that the record of a check counts for, known before the check is admitted. */
+export const recordBytesOf = (
+  toMeasure: Pick<RecordedCheck, 'app' | 'keyId' | 'check' | 'delivery'>,
+): number =>
+  Buffer.byteLength(
+    JSON.stringify(messageOf({ ...toMeasure, admitted: ANY_ADMISSION, deadlineAtMs: 0 }, 0)),
+  ) + RECORD_OVERHEAD_BYTES;
+
 /** The idempotency claim of an admitted check or batch; nothing without a key. */
 export const claimOf = ({ clientId }: AppAccess, { idempotency, seed }: AdmittedCheck) =>
   idempotency && { clientId, keyHash: idempotency.keyHash, seed };
@@ -77,9 +98,10 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       );
     try {
       const lane = laneOf(check);
-      await deps.publish(LANES[lane], messageOf(toPublish, deps.retentionMs), {
+      await deps.publish(LANES[lane], messageOf(toPublish, deps.retentionMs[lane]), {
         traceparent: toPublish.traceparent,
         isValidated: true,
+        isCounted: true,
         fairness: fairnessOf(app),
         timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - toPublish.elapsedMs),
       });
@@ -117,11 +139,11 @@ export const isUnpublished = async (
 ): Promise<boolean> => kind === 'fresh' && (claim === undefined || (await admitter.dropClaim(claim)));
 
 function messageOf(
-  { app, keyId, check, admitted, delivery, deadlineAtMs }: CheckToPublish,
-  retentionMs: Retention,
+  { app, keyId, check, admitted, delivery, deadlineAtMs }: RecordedCheck,
+  retentionMs: number,
 ): CheckRequested {
   return {
-    ...commonMembersOf({ app, check, admitted }, retentionMs[laneOf(check)]),
+    ...commonMembersOf({ app, check, admitted }, retentionMs),
     keyId,
     account: check.account,
     ...(check.accounts ? { accounts: [...check.accounts] } : {}),
@@ -136,7 +158,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** The members that the message of a check and those of a batch's parts have in common. */
 export function commonMembersOf(
-  { app, check, admitted }: Pick<CheckToPublish, 'app' | 'check' | 'admitted'>,
+  { app, check, admitted }: Pick<RecordedCheck, 'app' | 'check' | 'admitted'>,
   retentionMs: number,
 ) {
   const { blockTag, minBlock, atBlock } = check.consistency;

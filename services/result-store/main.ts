@@ -10,6 +10,7 @@ import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
+import { startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeSavePositions } from '#shared/redis/positions.ts';
@@ -46,7 +47,8 @@ await runService(
   async (scope, context, config) => {
     const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(redis));
-    const kafka = scope.use(await connectKafka(config, 'result-store', context));
+    const bytes = scope.use(startCountingBytes(redis, context.log));
+    const kafka = scope.use(await connectKafka(config, 'result-store', context, { countBytes: bytes.add }));
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
     const { results, batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;

@@ -1,11 +1,11 @@
 import type { AppAccess } from '#shared/contracts/client-app.ts';
-import type { Watch } from '#shared/contracts/watch.ts';
+import type { PauseReason, Watch } from '#shared/contracts/watch.ts';
 import type { ChargeWatch } from '#shared/redis/watch-quota.ts';
 
 type Dependencies = {
   readonly chargeWatch: ChargeWatch;
   readonly readLimits: (clientId: string) => Promise<AppAccess['limits'] | undefined>;
-  readonly pause: (watch: Watch, reason: 'quota-exceeded' | 'quota-share-exceeded') => Promise<void>;
+  readonly pause: (watch: Watch, reason: PauseReason) => Promise<void>;
 };
 
 /** The checks to charge. */
@@ -18,18 +18,18 @@ type Charge = {
 };
 
 /**
- * Charges checks of a watch.
+ * Charges checks of a watch; none where they are free, which is refused only where the account's bytes of the day are used up.
  *
- * @returns false if not all were charged: the app was deleted, or the quota is used up and the watch was paused
+ * @returns false if not all were charged: the app was deleted, or quota or bytes are used up and the watch was paused
  */
 export const makeChargeChecks =
   ({ chargeWatch, readLimits, pause }: Dependencies) =>
   async (watch: Watch, charge: Charge): Promise<boolean> => {
-    const { clientId, quotaShare } = watch;
+    const { clientId, accountId, quotaShare } = watch;
     const limits = await readLimits(clientId);
     if (limits === undefined) return false;
     const { requestsPerMonth } = limits;
-    const outcome = await chargeWatch({ clientId, quotaShare, requestsPerMonth, ...charge });
+    const outcome = await chargeWatch({ clientId, accountId, quotaShare, requestsPerMonth, ...charge });
     if (outcome !== 'charged') await pause(watch, outcome);
     return outcome === 'charged';
   };

@@ -5,6 +5,7 @@ import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
 import { makeWriteDocument } from '#shared/documents/write-document.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
+import { startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { makeAccounts } from '#shared/redis/accounts.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
@@ -61,7 +62,8 @@ await runService(
     const clock = scope.use(await startClock(redis));
     watchClock(context.metrics, clock);
     const { now } = clock;
-    const kafka = scope.use(await connectKafka(config, 'watcher', context));
+    const bytes = scope.use(startCountingBytes(redis, context.log));
+    const kafka = scope.use(await connectKafka(config, 'watcher', context, { countBytes: bytes.add }));
     const metrics = makeMetrics(context.metrics);
     const { publish } = kafka;
     const [watches, members, sweeps] = [makeWatches(redis), makeWatchMembers(redis), makeWatchSweeps(redis)];

@@ -33,6 +33,19 @@ export function makeProcessWatch(deps: Dependencies) {
   const { endWatch, endFormer, deleteWithApp } = makeEndWatch(deps, { change, changeStored });
   const beginDueSweep = makeBeginDueSweep(deps, change);
 
+  /** At midnight (UTC) the account has its bytes again: the watch goes on, as if it was resumed. */
+  const resumeOnNewDay = async (watch: Watch): Promise<Watch> => {
+    const isOver = ({ paused }: Watch): boolean =>
+      paused?.reason === 'bytes-per-day' && paused.at.slice(0, 10) < isoOf(deps.now()).slice(0, 10);
+    if (!isOver(watch)) return watch;
+    const written = await change(watch, ({ paused, ...current }) =>
+      isOver({ ...current, ...(paused && { paused }) })
+        ? { ...current, sweepAskedAt: isoOf(deps.now()) }
+        : undefined,
+    );
+    return written?.document ?? watch;
+  };
+
   const processDeleted = async (watch: Watch): Promise<void> => {
     const isEnded = (await endFormer(watch)) && (await endWatch(watch));
     if (!isEnded || watch.deletedAt === undefined) return;
@@ -47,9 +60,10 @@ export function makeProcessWatch(deps: Dependencies) {
     noteSwept,
     announceHeld,
     /** Returns `undefined` if the watch was deleted. */
-    async processWatch(watch: Watch): Promise<WatchStatus | undefined> {
-      if (watch.deletedAt !== undefined || (await deleteWithApp(watch)))
-        return void (await processDeleted(watch));
+    async processWatch(found: Watch): Promise<WatchStatus | undefined> {
+      if (found.deletedAt !== undefined || (await deleteWithApp(found)))
+        return void (await processDeleted(found));
+      const watch = await resumeOnNewDay(found);
       await endFormer(watch);
       await publishHeldEvent(watch);
       const figures = await deps.members.figures(watchUid(watch));
@@ -62,3 +76,5 @@ export function makeProcessWatch(deps: Dependencies) {
     },
   };
 }
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();

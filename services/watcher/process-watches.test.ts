@@ -119,6 +119,20 @@ test('a sweep that was asked for begins again if Redis has lost it, and not whil
   expect(running.begun).toEqual([]);
 });
 
+test('a watch that was paused because the bytes of its day were used up goes on after midnight with a sweep', async () => {
+  const pausedAt = (at: string) => of('w', { paused: { reason: 'bytes-per-day', at } });
+  const yesterday = makeWorld([pausedAt('2026-11-21T23:59:59.999Z')]);
+  await yesterday.processWatches();
+  expect(yesterday.documents.get(watchKey(of('w')))).not.toHaveProperty('paused');
+  expect(yesterday.documents.get(watchKey(of('w')))).toHaveProperty('sweepAskedAt');
+  const today = makeWorld([pausedAt('2026-11-22T00:00:00.000Z')]);
+  await today.processWatches();
+  expect(today.documents.get(watchKey(of('w')))?.paused?.reason).toBe('bytes-per-day');
+  const other = makeWorld([of('w', { paused: { reason: 'requested', at: '2026-11-21T10:00:00.000Z' } })]);
+  await other.processWatches();
+  expect(other.documents.get(watchKey(of('w')))?.paused?.reason).toBe('requested');
+});
+
 test('the end of a sweep is noted for those that asked for it before it began', async () => {
   const asked = of('w', { sweepAskedAt: new Date(NOW).toISOString() });
   const world = makeWorld([asked]);

@@ -52,7 +52,7 @@ export type ChecksToRequest = {
 /**
  * Requests checks.
  *
- * @returns the members whose checks were not requested: `beforePart` said so, the app was deleted, or the quota is used up and
+ * @returns the members whose checks were not requested: `beforePart` said so, the app was deleted, or quota or bytes are used up and
  * the watch was paused
  */
 export type RequestChecks = (checks: ChecksToRequest) => Promise<readonly WatchMember[]>;
@@ -73,7 +73,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
       if (!(await checks.beforePart(requestId))) return parts.slice(index).flat();
       const message = messageOf(checks, part, requestId, deps.now());
       const month = message.acceptedAt.slice(0, 7);
-      if (isCharged && !(await deps.chargeChecks(watch, { count: part.length, month }))) {
+      if (!(await deps.chargeChecks(watch, { count: isCharged ? part.length : 0, month }))) {
         await deps.openParts.give(clientId, requestId);
         return parts.slice(index).flat();
       }

@@ -46,6 +46,7 @@ const STORED = '{"requestId":"r1"}';
 type Script = {
   readonly stored?: 'none';
   readonly claim?: ClaimOutcome;
+  readonly isFull?: boolean;
   readonly deferral?: 'slots' | 'hanging' | 'breaker';
   readonly outcome?: AttemptOutcome;
   readonly secretError?: ServiceError;
@@ -85,6 +86,7 @@ function setUp(script: Script = {}) {
       steps.push('read body');
       return script.stored === 'none' ? undefined : STORED;
     },
+    isFull: () => script.isFull ?? false,
     readSigners: async () => {
       if (script.secretError) throw script.secretError;
       return [{ sign: () => 'c2lnbmVk', expiresAtMs: undefined }];
@@ -196,6 +198,12 @@ test('publishes the retry of a failed attempt before it logs the attempt', async
   expect(attempted).toEqual([
     expect.objectContaining({ state: 'pending', responseBody: 'no', nextAttemptAt: dueAt }),
   ]);
+});
+
+test('does not keep what the receiver answered once the account has used its bytes of the day', async () => {
+  const { deliver, attempted } = setUp({ outcome: FAILED, isFull: true });
+  await deliver(aDelivery(), aRecord());
+  expect(attempted).toEqual([expect.not.objectContaining({ responseBody: expect.anything() })]);
 });
 
 test.each(['taken', 'superseded', 'finished'] as const)(

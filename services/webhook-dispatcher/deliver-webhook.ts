@@ -43,6 +43,8 @@ export type DeliveryDependencies = {
   readonly attempt: AttemptDelivery;
   readonly publishRetry: (tier: RetryTier, message: WebhookRetry, traceparent: string) => Promise<void>;
   readonly publishAttempted: (message: WebhookAttempted, traceparent: string) => Promise<void>;
+  /** Whether the account of an app has used its bytes of the day: then the answers of its receivers are not kept. */
+  readonly isFull: (clientId: string) => boolean;
   readonly log: Pick<Logger, 'error'>;
   /** Awaited before an attempt is logged, so that attempts are logged in batches. No client waits for the log. */
   readonly waitForLogBatch: () => Promise<void>;
@@ -200,7 +202,8 @@ async function scheduleAndLog(
   }
   const unfinished: WebhookState = retry ? 'pending' : 'exhausted';
   const state: WebhookState = verdict === 'retry' ? unfinished : verdict;
-  const logged = { ...logOf(delivery), ...logOfAttempt(outcome), attempt, at: isoOf(atMs), state };
+  const kept = logOfAttempt(outcome, deps.isFull(delivery.clientId));
+  const logged = { ...logOf(delivery), ...kept, attempt, at: isoOf(atMs), state };
   await log(deps, dueAt ? { ...logged, nextAttemptAt: dueAt } : logged, step);
   deps.metrics.recordAttempt(outcome, {
     attempt,
@@ -266,9 +269,9 @@ const logOf = ({ requestId, clientId, accountId, resendCount, callbackUrl, retai
   retainUntil,
 });
 
-const logOfAttempt = (outcome: AttemptOutcome) => ({
+const logOfAttempt = (outcome: AttemptOutcome, isFull: boolean) => ({
   class: outcome.class,
   durationMs: outcome.durationMs,
   ...(outcome.status === undefined ? {} : { status: outcome.status }),
-  ...(outcome.body ? { responseBody: outcome.body } : {}),
+  ...(outcome.body && !isFull ? { responseBody: outcome.body } : {}),
 });

@@ -4,6 +4,7 @@ import { isForUrgent } from '#shared/contracts/topic.ts';
 import { RETRY_TIERS, webhookAttempted, webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
+import { startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
@@ -55,7 +56,10 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     onGap: () => signers.forget(),
   });
 
-  const kafka = scope.use(await connectKafka(config, 'webhook-dispatcher', context));
+  const bytes = scope.use(startCountingBytes(store.redis, context.log));
+  const kafka = scope.use(
+    await connectKafka(config, 'webhook-dispatcher', context, { countBytes: bytes.add }),
+  );
   const resolve = makeResolveHost(webhook.dnsServers);
   const { attempt } = scope.use(
     connectDelivery({
@@ -72,6 +76,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     gate,
     attempt,
     metrics,
+    isFull: bytes.isFull,
     log: context.log,
     waitForLogBatch: makeWaitForBatch(LOG_BATCH_MS),
     waitForDeferralBatch: makeWaitForBatch(DEFERRAL_BATCH_MS),

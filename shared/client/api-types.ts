@@ -733,7 +733,7 @@ export type Watch = {
   readonly quotaShare: number;
   readonly massRevocation: { readonly share: number; readonly atLeast: number };
 
-  /** Why the watch is paused. */
+  /** Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, `rule-set-missing`, or `bytes-per-day` until midnight (UTC). */
   readonly reason?: string | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;

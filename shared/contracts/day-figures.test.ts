@@ -35,7 +35,6 @@ test('a check counts on the day of its acceptance, by mode, status and duration'
       undetermined: 2,
       'undetermined.service': 2,
       'key.key_1': 1,
-      'result-bytes': 218,
     },
     logged: {
       requestId: 'r1',

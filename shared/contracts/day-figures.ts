@@ -13,18 +13,18 @@ import { UndeterminedCode } from './result.ts';
  *   `undetermined.client`                  of these, because of the rule itself: a wrong contract, say
  *   `undetermined.service`                 of these, because an endpoint or a part of the service failed
  *   `key.<keyId>`                          checks by API key
- *   `result-bytes`                         bytes of results that were stored
+ *   `bytes`                                bytes that the app made the system keep
  *   `refused`                              requests refused by a limit of the client app
  *
- * A check is counted on the day of its acceptance, once, when its first result is saved.
+ * A check is counted on the day of its acceptance, once, when its first result is saved; bytes are counted when they are
+ * written.
  */
 export type DayFigures = Readonly<Record<string, number>>;
 
 export const MODES = ['sync', 'poll', 'webhook'] as const;
 export const STATUSES = ['completed', 'failed'] as const;
 
-/** The bytes of results that were stored; `admit` compares them with the app's share. */
-export const RESULT_BYTES_FIGURE = 'result-bytes';
+export const BYTES_FIGURE = 'bytes';
 
 /** Before the id of an API key in the name of a figure. */
 export const KEY_FIGURE = 'key.';
@@ -81,7 +81,6 @@ export function countCheck(
       ...(granted > 0 && { granted }),
       ...(denied > 0 && { denied }),
       ...(errors.length > 0 && { undetermined: errors.length, ...causesOf(errors) }),
-      [RESULT_BYTES_FIGURE]: Buffer.byteLength(message.resultJson),
       ...(message.keyId !== undefined && { [`${KEY_FIGURE}${message.keyId}`]: 1 }),
     },
     logged: {
@@ -133,12 +132,10 @@ const roleTagsOf = (roleIds: readonly string[]): string[] =>
  */
 export function countPart({
   acceptedAt,
-  part,
   lineCount,
   failedCount,
   roles,
-  linesGzip,
-}: Pick<BatchPartCompleted, 'acceptedAt' | 'part' | 'lineCount' | 'failedCount' | 'roles' | 'linesGzip'>): {
+}: Pick<BatchPartCompleted, 'acceptedAt' | 'lineCount' | 'failedCount' | 'roles'>): {
   readonly date: string;
   readonly figures: DayFigures;
 } {
@@ -150,17 +147,12 @@ export function countPart({
     granted: sumOf('granted'),
     denied: sumOf('denied'),
     undetermined: sumOf('undetermined'),
-    [RESULT_BYTES_FIGURE]: Buffer.byteLength(linesGzip, 'base64') + (part === 0 ? bytesOfCounts(roles) : 0),
   };
   return {
     date: acceptedAt.slice(0, 10),
     figures: Object.fromEntries(Object.entries(figures).filter(([, count]) => count > 0)),
   };
 }
-
-/** A batch keeps the name of each role twice: in its list of roles, and with the role's counts. They are counted with its first part. */
-const bytesOfCounts = (roles: BatchPartCompleted['roles']): number =>
-  roles.reduce((sum, { id }) => sum + 2 * Buffer.byteLength(id), 0);
 
 /** The index of the bucket that a duration falls into. */
 export function bucketOf(durationMs: number): number {

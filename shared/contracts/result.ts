@@ -50,7 +50,7 @@ export const UNDETERMINED_CAUSES = {
   },
   'block-too-far-ahead': {
     code: 'min-block-not-reached',
-    retryable: true,
+    retryable: false,
     message:
       "The minimum block is more than 10 seconds of blocks ahead of the chain's head, so it was not waited for. Ask for a lower block.",
   },

@@ -8,20 +8,11 @@ export const WATCHES_MAX = 10_000;
 export const WATCH_MEMBERS_MAX = 10_000_000;
 
 /**
- * Bytes of results that an app may store on one day (UTC): for each check of its monthly quota, and the least of any app. A
- * check that decided nothing is refunded, so the quota does not bound these bytes. A result of three rules has 600 bytes.
+ * What an account may make the system keep on one day (UTC): for each of its approved apps, up to `appsMax`, `perCheck` bytes for
+ * each check of a day's share of the monthly quota, and at least `min`. The quota itself does not bound it, because a check
+ * that decided nothing is refunded. A webhook check of three rules has about 4 KB, with its attempt.
  */
-const RESULT_BYTES_PER_CHECK = 4_096;
-const RESULT_BYTES_MIN = 16 * 1024 * 1024;
-
-/**
- * Bytes of results that an app may store on one day (UTC).
- *
- * @example
- * resultBytesOf({ requestsPerMonth: 10_000 }); // 40 960 000
- */
-export const resultBytesOf = ({ requestsPerMonth }: Pick<TierLimits, 'requestsPerMonth'>): number =>
-  Math.max(RESULT_BYTES_MIN, requestsPerMonth * RESULT_BYTES_PER_CHECK);
+export const DAY_BYTES = { perCheck: 8_192, daysOfQuota: 30, appsMax: 10, min: 32 * 1024 * 1024 } as const;
 
 export type TierLimits = {
   readonly requestsPerSecond: number;

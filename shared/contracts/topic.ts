@@ -16,6 +16,9 @@ export type TopicSpec = {
   readonly messageBytesMax: number;
 };
 
+/** What a record takes beside its key and value, in Kafka and in the views: headers, framing, keys, entries of lists. */
+export const RECORD_OVERHEAD_BYTES = 512;
+
 /** A topic and the one message schema that travels on it. */
 export type Topic<M> = TopicSpec & {
   /** Value of the `rolecall-schema` header. Consumers accept this version and the one before. */
@@ -27,6 +30,8 @@ export type Topic<M> = TopicSpec & {
   readonly urgent?: Urgent<M>;
   /** Where the partition is not that of the key's hash. */
   readonly partitionOf?: (message: M) => number;
+  /** Whether its records are the system's own: their bytes count towards no account's day, though they name a client app. */
+  readonly isOfSystem?: boolean;
 };
 
 /** A record that a client waits for: it goes to the broker before all others that wait in the same process. */
@@ -45,6 +50,7 @@ type TopicOptions<M> = {
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
   readonly partitionOf?: (message: M) => number;
+  readonly isOfSystem?: boolean;
   readonly partitionCount: number;
   readonly cleanup?: Cleanup;
   readonly retentionDays?: number;
@@ -68,6 +74,7 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     keyOf: options.keyOf,
     ...(options.urgent ? { urgent: options.urgent } : {}),
     ...(options.partitionOf ? { partitionOf: options.partitionOf } : {}),
+    ...(options.isOfSystem ? { isOfSystem: true } : {}),
     schemaVersion: options.schemaVersion ?? 1,
     partitionCount: options.partitionCount,
     cleanup: options.cleanup ?? 'delete',

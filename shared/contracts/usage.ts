@@ -24,6 +24,7 @@ export const usage = defineTopic({
   name: 'usage.v1',
   schema: Usage,
   keyOf: (message) => `${message.clientId}/${message.hour}`,
+  isOfSystem: true,
   partitionCount: 12,
   cleanup: 'compact,delete',
   retentionDays: 40,

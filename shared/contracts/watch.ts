@@ -41,6 +41,7 @@ export const PauseReason = z.enum([
   'requested',
   'quota-exceeded',
   'quota-share-exceeded',
+  'bytes-per-day',
   'rule-set-missing',
 ]);
 export type PauseReason = z.infer<typeof PauseReason>;

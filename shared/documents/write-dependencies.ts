@@ -1,4 +1,5 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { AccountBytes } from '#shared/redis/account-bytes.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
@@ -10,6 +11,8 @@ export type WriteDependencies = {
   readonly slots: LeasedSlots;
   /** Keeps the writes of a day within their budget. */
   readonly throttle: Pick<Throttle, 'take'>;
+  /** Refuses a write whose account has used its bytes of the day; deletions are not refused. */
+  readonly requireRoom: AccountBytes['requireRoom'];
   readonly auditTrail: Pick<AuditTrail, 'record'>;
   readonly publish: KafkaConnection['publish'];
   readonly timeoutsMs?: WriteTimeouts;

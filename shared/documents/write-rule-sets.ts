@@ -48,7 +48,7 @@ type Change = (current: RuleSet | undefined) => RuleSet | undefined;
  * Writes to rule sets. Each returns once it is in effect, in the topic and in the view; each that changed something costs
  * one of the day's writes and has an audit entry.
  *
- * @throws ServiceError `version-conflict`, `limit-reached`, `rate-limited`, `rule-set-in-use`, and the errors of a write
+ * @throws ServiceError `version-conflict`, `limit-reached`, `rate-limited`, `bytes-exceeded`, `rule-set-in-use`, and the errors of a write
  */
 export function makeRuleSetWrites(deps: Dependencies) {
   const write = makeWriteDocument(deps);
@@ -67,6 +67,7 @@ export function makeRuleSetWrites(deps: Dependencies) {
       requireVersion(`the rule set ${id}`, liveOf(current)?.rulesVersion, mayWrite);
       const next = by(current);
       if (!next) return liveOf(current);
+      if (attempt === 0 && next.deletedAt === undefined) await deps.requireRoom(clientId);
       if (!liveOf(current)) await takeSlot(request);
       if (attempt === 0) await deps.throttle.take([writeOfDay(clientId, limits)]);
       let isJudged = true;

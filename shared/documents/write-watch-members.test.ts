@@ -67,6 +67,7 @@ function aView({ failures = [] as (ServiceError | undefined)[], isThere = (): bo
       keepLock: async () => true,
       unlock: async () => undefined,
     },
+    requireRoom: async () => undefined,
     throttle: { take: async () => undefined },
     auditTrail: {
       record: async ({ actor, action, subject }) => void audited.push(`${actor} ${action} ${subject}`),

@@ -12,6 +12,7 @@ import {
 } from '#shared/contracts/watch.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { AccountBytes } from '#shared/redis/account-bytes.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
@@ -49,6 +50,7 @@ type Dependencies = {
     | 'unlock'
   >;
   readonly throttle: Pick<Throttle, 'take'>;
+  readonly requireRoom: AccountBytes['requireRoom'];
   readonly auditTrail: Pick<AuditTrail, 'record'>;
   readonly publish: KafkaConnection['publish'];
   /** Epoch ms, Redis's clock. */
@@ -90,7 +92,7 @@ export const memberIdOfText = (text: string): string =>
  * Adds, replaces and removes members of a watch. Returns once all changes are durable. One request at a time changes the
  * members of an app, so that the limit is exact. A repetition changes nothing.
  *
- * @throws ServiceError `limit-reached`, `rate-limited`, `overloaded`, `store-unavailable`: nothing is changed.
+ * @throws ServiceError `limit-reached`, `rate-limited`, `bytes-exceeded`, `overloaded`, `store-unavailable`: nothing is changed.
  *   `publish-unknown`: some of it may be changed
  */
 export function makeChangeMembers(deps: Dependencies): ChangeMembers {
@@ -205,6 +207,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
         'limit-reached',
         `the limit of this client app is ${limits.watchMembers} members in all its watches; nothing was added`,
       );
+    if (added.size > 0) await deps.requireRoom(clientId);
     await deps.throttle.take([writeOfDay(clientId, limits, Math.max(1, ids.length))]);
     await writeAll(watch, holder, ids, added);
     const subject = `${watchId}: ${counts.added} added, ${counts.replaced} replaced, ${counts.removed} removed`;

@@ -89,6 +89,7 @@ function makeWorld(
       },
       give: async () => undefined,
     },
+    requireRoom: async () => undefined,
     throttle: {
       async take() {
         if (writesLeft-- < 1) throw new ServiceError('rate-limited', 'no more');

@@ -63,7 +63,8 @@ type Change = (current: Watch | undefined) => Watch | undefined;
  * Writes to watches. Each returns once it is in effect, in the topic and in the view; each that changed something costs one of
  * the day's writes.
  *
- * @throws ServiceError `watch-not-found`, `rule-set-unknown`, `version-conflict`, `limit-reached`, `rate-limited`, and
+ * @throws ServiceError `watch-not-found`, `rule-set-unknown`, `version-conflict`, `limit-reached`, `rate-limited`,
+ *   `bytes-exceeded`, and
  *   the errors of a write
  */
 export function makeWatchWrites(deps: Dependencies) {
@@ -80,7 +81,9 @@ export function makeWatchWrites(deps: Dependencies) {
     };
     const before = await store.read(watchKey(request));
     // A write that changes nothing is free.
-    if (!next(before)) return before;
+    const after = next(before);
+    if (!after) return before;
+    if (limits && after.deletedAt === undefined) await deps.requireRoom(clientId);
     if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
     const written = await write(store, watchKey(request), next);
     if (written?.changed)

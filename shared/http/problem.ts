@@ -22,6 +22,9 @@ export const COMMON_PROBLEMS = {
   overloaded: { status: 503, title: 'The service is overloaded' },
 } as const satisfies ProblemTable;
 
+export const BYTES_EXCEEDED =
+  'The apps of this account have written as many bytes as they may on one day (UTC); retry after the seconds in Retry-After.';
+
 /** The type that IANA registers for exceeded quotas; every other problem has a type of its own. */
 const QUOTA_EXCEEDED_TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 const TOO_MANY_REQUESTS = 429;

@@ -2,7 +2,7 @@ import type { Admin, Message } from 'kafkajs';
 import { startReachCheck } from '#shared/check-reach.ts';
 import type { CommonConfig } from '#shared/config.ts';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
-import type { Topic } from '#shared/contracts/topic.ts';
+import { RECORD_OVERHEAD_BYTES, type Topic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor, within } from '#shared/wait-for.ts';
@@ -11,7 +11,7 @@ import { makeKafka, probeBroker } from './client.ts';
 import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
 import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
-import { readRecord } from './read-record.ts';
+import { findRecord, readRecord } from './read-record.ts';
 import { readTopic } from './read-topic.ts';
 import { inProducerSpan } from './trace-messages.ts';
 import { verifyTopics } from './verify-topics.ts';
@@ -29,6 +29,8 @@ export type PublishOptions = {
   readonly fairness?: Fairness;
   /** Whether the message was just built from validated values: it then skips the schema. */
   readonly isValidated?: boolean;
+  /** Whether the record's bytes were counted when its request was admitted. */
+  readonly isCounted?: boolean;
   /** Default 60 s. */
   readonly timeoutMs?: number;
 };
@@ -53,6 +55,10 @@ export type KafkaConnection = AsyncDisposable & {
   readonly readRecord: (
     options: Omit<Parameters<typeof readRecord>[0], 'kafka'>,
   ) => ReturnType<typeof readRecord>;
+  /** Finds one record by its key and time; see `findRecord`. */
+  readonly findRecord: (
+    options: Omit<Parameters<typeof findRecord>[0], 'kafka'>,
+  ) => ReturnType<typeof findRecord>;
   readonly admin: Admin;
   readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
   /** Messages that wait for the broker's acknowledgement. */
@@ -63,6 +69,15 @@ export type KafkaConnection = AsyncDisposable & {
 type Context = Pick<ServiceContext, 'log' | 'metrics' | 'fail' | 'readiness' | 'stopping'> &
   Partial<Pick<ServiceContext, 'liveness'>>;
 
+type CountBytes = (clientId: string, bytes: number) => void;
+
+type ConnectOptions = {
+  /** Default true. */
+  readonly mustHaveTopics?: boolean;
+  /** Called with the bytes of each record that a client app made the system write. */
+  readonly countBytes?: CountBytes;
+};
+
 /**
  * Connects to the cluster. Waits for a broker at most `dependencyWaitMs`, and logs that it waits.
  *
@@ -72,7 +87,7 @@ export async function connectKafka(
   config: CommonConfig,
   service: string,
   context: Context,
-  { mustHaveTopics = true } = {},
+  { mustHaveTopics = true, countBytes = () => undefined }: ConnectOptions = {},
 ): Promise<KafkaConnection> {
   const kafka = makeKafka(config.kafka, `rolecall-${service}`, context.log);
   const admin = kafka.admin({ retry: { retries: 2 } });
@@ -100,7 +115,7 @@ export async function connectKafka(
   instruments.watchPending(() => batching.pendingCount);
   const brokerReach = startReachCheck('the broker', () => admin.describeCluster());
   context.readiness.add('broker', brokerReach.check);
-  const publish = makePublish(batching);
+  const publish = makePublish(batching, countBytes);
 
   const publishRecord = (topic: string, record: Message) => batching.send(topic, record, PUBLISH_TIMEOUT_MS);
   const drainMs = drainMsOf(config.shutdownTimeoutMs);
@@ -112,6 +127,7 @@ export async function connectKafka(
     consume: (options) => startConsumer(connection, options),
     readTopic: (options) => readTopic({ ...options, kafka }),
     readRecord: (options) => readRecord({ ...options, kafka }),
+    findRecord: (options) => findRecord({ ...options, kafka }),
     admin,
     observeLag: (topic, lag) => fair.observeLag(topic, lag),
     pendingCount: () => batching.pendingCount,
@@ -123,8 +139,9 @@ export async function connectKafka(
   };
 }
 
-function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
-  return async (topic, message, { traceparent: parent, fairness, isValidated, timeoutMs } = {}) => {
+function makePublish(batching: BatchingProducer, countBytes: CountBytes): KafkaConnection['publish'] {
+  return async (topic, message, options = {}) => {
+    const { traceparent: parent, fairness, isValidated, isCounted, timeoutMs } = options;
     // Checked before writing as well as when reading: a message that its consumers would refuse is not written.
     const parsed = isValidated
       ? ({ success: true, data: message } as const)
@@ -132,7 +149,8 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
     if (!parsed.success)
       throw new ServiceError('message-unreadable', `a message does not match ${topic.name}`);
     const value = JSON.stringify(parsed.data);
-    if (Buffer.byteLength(value) > topic.publishedBytesMax)
+    const valueBytes = Buffer.byteLength(value);
+    if (valueBytes > topic.publishedBytesMax)
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
     const key = topic.keyOf(message);
     const isUrgent = topic.urgent?.is(parsed.data) ?? false;
@@ -151,8 +169,14 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
       batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS, isUrgent);
     // A message without a trace, such as an hourly total, starts none.
     await (parent === undefined ? send() : inProducerSpan(topic.name, key, parent, send));
+    const clientId = topic.isOfSystem || isCounted ? undefined : clientIdOf(message);
+    if (clientId !== undefined) countBytes(clientId, key.length + valueBytes + RECORD_OVERHEAD_BYTES);
   };
 }
+
+/** The client app that a message belongs to. */
+const clientIdOf = (message: unknown): string | undefined =>
+  (message as { readonly clientId?: string }).clientId;
 
 /** The last partitions of some topics are reserved for urgent messages. */
 function rangeOf<M>({ partitionCount, urgent }: Topic<M>, isUrgent: boolean): PartitionRange | undefined {

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Kafka, KafkaMessage } from 'kafkajs';
+import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import { deleteReaderGroup, READER_GROUP_PREFIX } from './read-topic.ts';
-import { readTopicOffsets } from './topic-offsets.ts';
+import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
+import { murmur2 } from './wire/murmur2.ts';
 
 const SESSION_TIMEOUT_MS = 10_000;
 
 /** The position of a record. */
 type RecordPosition = { readonly partition: number; readonly offset: number };
 
-type Options = RecordPosition & {
+type Options = {
   readonly kafka: Kafka;
   readonly topic: string;
   /** One fetch asks for at most so many bytes; the broker sends the first record whatever its size. */
@@ -17,23 +18,56 @@ type Options = RecordPosition & {
   readonly timeoutMs: number;
 };
 
+/** Whether a record is the wanted one, whether it may be among the next ones, or whether it is not there. */
+export type Judgement = 'wanted' | 'next' | 'none';
+
 /**
- * Reads one record of a topic.
- *
- * kafkajs reads only as the member of a group, so it joins a separate group, which never commits and is deleted afterwards.
- * That takes a few round trips and the broker's `group.initial.rebalance.delay.ms`, so use it only for a person's request.
+ * Reads one record of a topic by its position.
  *
  * @returns undefined if the topic no longer has it, or does not have it yet
  * @throws ServiceError `broker-unavailable` after `timeoutMs`
  */
-export async function readRecord({
-  kafka,
-  topic,
-  partition,
-  offset,
-  bytesMax,
-  timeoutMs,
-}: Options): Promise<KafkaMessage | undefined> {
+export const readRecord = ({ partition, offset, ...options }: Options & RecordPosition) =>
+  scan(
+    options,
+    async () => ({ partition, offset }),
+    (record) => (Number(record.offset) === offset ? 'wanted' : 'none'),
+  );
+
+/**
+ * Reads the first wanted record among those that were written at `fromMs` or later to the partition of a key.
+ *
+ * @returns undefined if the topic has none
+ * @throws ServiceError `broker-unavailable` after `timeoutMs`
+ */
+export const findRecord = ({
+  key,
+  fromMs,
+  judge,
+  ...options
+}: Options & {
+  readonly key: string;
+  readonly fromMs: number;
+  readonly judge: (record: KafkaMessage) => Judgement;
+}) =>
+  scan(
+    options,
+    async (admin, partitionCount) => {
+      const partition = (murmur2(key) & 0x7fffffff) % partitionCount;
+      return { partition, offset: (await readOffsetsAt(admin, options.topic, fromMs)).get(partition) ?? 0 };
+    },
+    judge,
+  );
+
+/**
+ * kafkajs reads only as the member of a group, so it joins a separate group, which never commits and is deleted afterwards.
+ * That takes a few round trips and the broker's `group.initial.rebalance.delay.ms`, so use it only for a person's request.
+ */
+async function scan(
+  { kafka, topic, bytesMax, timeoutMs }: Options,
+  startOf: (admin: Admin, partitionCount: number) => Promise<RecordPosition>,
+  judge: (record: KafkaMessage) => Judgement,
+): Promise<KafkaMessage | undefined> {
   const admin = kafka.admin();
   const groupId = `${READER_GROUP_PREFIX}${Date.now()}.${randomUUID()}`;
   const consumer = kafka.consumer({
@@ -47,6 +81,7 @@ export async function readRecord({
   let timer: NodeJS.Timeout | undefined;
   try {
     const offsets = await readTopicOffsets(admin, topic);
+    const { partition, offset } = await startOf(admin, offsets.size);
     const bounds = offsets.get(partition);
     if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined;
     const others = [...offsets.keys()].filter((other) => other !== partition);
@@ -66,11 +101,15 @@ export async function readRecord({
         await consumer.run({
           autoCommit: false,
           eachBatchAutoResolve: false,
-          eachBatch: async ({ batch }) => {
+          eachBatch: async ({ batch, resolveOffset }) => {
             if (batch.partition !== partition) return;
-            // The first record from there on: the wanted one may have been deleted meanwhile.
-            const [first] = batch.messages.filter((record) => Number(record.offset) >= offset);
-            if (first) resolve(Number(first.offset) === offset ? first : undefined);
+            // The wanted one may have been deleted meanwhile.
+            for (const record of batch.messages.filter((one) => Number(one.offset) >= offset)) {
+              const judgement = judge(record);
+              if (judgement !== 'next') return resolve(judgement === 'wanted' ? record : undefined);
+              if (Number(record.offset) + 1 >= bounds.high) return resolve(undefined);
+              resolveOffset(record.offset);
+            }
           },
         });
       };

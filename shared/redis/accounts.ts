@@ -2,12 +2,14 @@ import { Account } from '#shared/contracts/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/tiers.ts';
 import type { Redis } from './connect.ts';
 import type { DocumentScan } from './list-documents.ts';
-import { makeVersionedDocuments, type VersionedDocuments } from './versioned-documents.ts';
+import { keysOf, makeVersionedDocuments, type VersionedDocuments } from './versioned-documents.ts';
 import type { ViewAccess } from './view.ts';
 
 /** Announces a changed account; the message is its id. */
 export const ACCOUNT_CHANGED = 'account:changed';
 export const ACCOUNTS_KEY = 'accounts:3';
+/** By its id, the limits that an account gives its apps (`AppLimits`). */
+export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
 
 /** The view of the accounts. */
 export type Accounts = {

@@ -1,6 +1,5 @@
-import { RESULT_BYTES_FIGURE } from '#shared/contracts/day-figures.ts';
 import { LUA_HOLD_ENTRIES } from './held-entries.ts';
-import { LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from './usage-days.ts';
+import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from './usage-days.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
 /** How far Redis's clock may be behind a log's last entry before the log is deleted; and how long a log outlives its last entry. */
@@ -26,7 +25,10 @@ end
 
 /** Keys and arguments of one admission; a call carries several. */
 const ADMISSION_KEYS = 4;
-const ADMISSION_ARGUMENTS = 11;
+const ADMISSION_ARGUMENTS = 12;
+
+/** What Redis holds for an idempotency claim. */
+const CLAIM_BYTES = 512;
 
 /**
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each is judged as if
@@ -43,7 +45,8 @@ const ADMISSION_ARGUMENTS = 11;
  *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
  *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id: under it the hour's usage is counted
  *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
- *   10 bytes of results that the app may store on one day  11 of a batch, the account: its entries are held until they are finished
+ *   10 its account, whose bytes of the day are counted and compared   11 bytes of the record to be written
+ *   12 of a batch, the account: its entries are held until they are finished
  *
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest leaves, month's
  * counter, which month (1 or 2), claim's time, claim's seed, claim's request id, claim's month, with a blank between
@@ -59,7 +62,7 @@ const ADMISSION_ARGUMENTS = 11;
  * more than 1 000 ms. If Redis's clock is behind the log's last entry by at
  * most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind, the log is deleted.
  */
-export const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}${LUA_HOLD_ENTRIES}
+export const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HOLD_ENTRIES}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
 local COUNTER_KEPT, HOUR_KEPT = 40 * 86400000, 50 * 3600000
 local time = redis.call('TIME')
@@ -69,7 +72,7 @@ local function admit(k, a)
   local logKey, claimKey = KEYS[k + 1], KEYS[k + 4]
   local limit, quota, rate, kind = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4]
   local seed, body, replaced, client = ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
-  local cost, resultBytesMax = tonumber(ARGV[a + 9]), tonumber(ARGV[a + 10])
+  local cost, account, bytes = tonumber(ARGV[a + 9]), ARGV[a + 10], tonumber(ARGV[a + 11])
   local now = clock
 
   local count, tailMs = 0, nil
@@ -120,7 +123,8 @@ local function admit(k, a)
     redis.call('PEXPIRE', logKey, ${LOG_KEPT_MS})
   end
 
-  local day = 'usage-day:{' .. client .. '}:' .. math.floor(now / 86400000)
+  local today = math.floor(now / 86400000)
+  local day = 'usage-day:{' .. client .. '}:' .. today
   local function countUsage(member, times)
     if quota == 0 then return end
     local hour = math.floor(now / 3600000)
@@ -153,6 +157,7 @@ local function admit(k, a)
       if now - tonumber(held[7]) < TAKE_OVER then return answer('claimed', claim) end
       if kind == 'count' then return answer('counted') end
       redis.call('HSET', claimKey, 'touched', now)
+      countBytes(account, client, today, bytes)
       return answer('taken-over', claim)
     end
   end
@@ -160,17 +165,18 @@ local function admit(k, a)
   if kind == 'count' then enter() return answer('counted') end
   if quota > 0 and used + cost > quota then countUsage('refused', 1) return answer('quota-exceeded') end
   if quota > 0 then
-    local resultBytes = tonumber(redis.call('HGET', day, '${RESULT_BYTES_FIGURE}') or '0')
-    if resultBytes > resultBytesMax then
+    local kept, keptMax = accountBytes(account, quota, today)
+    if kept >= keptMax or kept + bytes > keptMax then
       enter()
       countUsage('refused', 1)
-      return answer('results-exceeded')
+      return answer('bytes-exceeded')
     end
   end
-  local account = ARGV[a + 11]
-  if account ~= '' and not holdAdmitted(seed, account, client, cost, now) then enter() return answer('lane-full') end
+  local batchOf = ARGV[a + 12]
+  if batchOf ~= '' and not holdAdmitted(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
   countUsage('accepted', cost)
+  countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0))
   if quota > 0 then
     used = redis.call('INCRBY', KEYS[k + 1 + month], cost)
     if used == cost then redis.call('PEXPIREAT', KEYS[k + 1 + month], tonumber(ARGV[1 + month]) + COUNTER_KEPT) end

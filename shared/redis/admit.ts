@@ -1,4 +1,3 @@
-import { resultBytesOf } from '../contracts/tiers.ts';
 import { ServiceError } from '../errors.ts';
 import { ADMIT_LUA, DROP_CLAIM_LUA, MARK_PUBLISHED_LUA, RELEASE_LUA } from './admit-script.ts';
 import { batchCalls } from './batch-calls.ts';
@@ -47,6 +46,7 @@ export type Bucket = 'per-second' | 'per-second-poll';
 
 export type AdmitRequest = {
   readonly clientId: string;
+  readonly accountId: string;
   readonly limits: { readonly requestsPerSecond: number; readonly requestsPerMonth: number };
   readonly bucket: Bucket;
   /** Whether this request's place in the window was paid already: set when the same request asks again. */
@@ -55,6 +55,8 @@ export type AdmitRequest = {
   readonly check?: {
     /** The seed of the id; stored with a claim, so that a replay gets the same id. */
     readonly seed: string;
+    /** Bytes of the record to be written, which count towards the account's day. Default 0: they count when it is written. */
+    readonly bytes?: number;
     /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
     readonly cost?: number;
     /** Of a batch, the account of the app: the entries count as unfinished until they are stored. */
@@ -93,7 +95,7 @@ export type Claim = {
  * | outcome | meaning | in the log | charged |
  * |---|---|---|---|
  * | `rate-limited`, `quota-exceeded` | refused | no | no |
- * | `results-exceeded` | refused: the results of the app have used their share of the store today | yes | no |
+ * | `bytes-exceeded` | refused: the account has made the system keep what it may today | yes | no |
  * | `lane-full` | refused: account or app has used its share of unfinished entries of batches | yes | no |
  * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay | yes | no |
  * | `fresh` | a new check | yes | yes |
@@ -105,7 +107,7 @@ export type Claim = {
 export const ADMIT_OUTCOMES = [
   'rate-limited',
   'quota-exceeded',
-  'results-exceeded',
+  'bytes-exceeded',
   'lane-full',
   'counted',
   'fresh',
@@ -236,7 +238,8 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     check?.claim?.replaces ?? '',
     request.clientId,
     check?.cost ?? 1,
-    resultBytesOf(request.limits),
+    request.accountId,
+    check?.bytes ?? 0,
     check?.batchOf ?? '',
   ];
 }

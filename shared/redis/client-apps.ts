@@ -1,9 +1,9 @@
 import { AppAccess, AppLimits, ClientApp } from '#shared/contracts/client-app.ts';
-import { ACCOUNTS_KEY } from './accounts.ts';
+import { ACCOUNT_SUMMARIES_KEY } from './accounts.ts';
 import { appTrailKey } from './audit-trail.ts';
 import { inStore, type Redis } from './connect.ts';
 import { keyUseKey } from './key-use.ts';
-import { marketplaceKeysKey, memberAppsKey, ownedAppsKey } from './leased-slots.ts';
+import { APPROVED_APPS, marketplaceKeysKey, memberAppsKey, ownedAppsKey } from './leased-slots.ts';
 import type { DocumentScan } from './list-documents.ts';
 import { makeScript } from './script.ts';
 import {
@@ -17,6 +17,8 @@ import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '
 /** Announces a changed client app; the message is its id. */
 export const CLIENT_APP_CHANGED = 'client-app:changed';
 const CLIENT_APPS_KEY = 'client-apps:3';
+/** By its id, the access of each app (`AppAccess`). */
+export const APP_SUMMARIES_KEY = keysOf(CLIENT_APPS_KEY).summaries;
 /** Deleted apps by when the last of their secrets ends. */
 const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
 
@@ -85,7 +87,7 @@ return redis.call('ZCOUNT', KEYS[2], '+inf', '+inf')
 export function makeClientApps(redis: Redis): ClientApps {
   const findKey = makeScript<[string, string, string] | null>(redis, FIND_KEY);
   const countOwned = makeScript<number>(redis, COUNT_OWNED);
-  const { index, summaries } = keysOf(CLIENT_APPS_KEY);
+  const { index } = keysOf(CLIENT_APPS_KEY);
   const { read, lease, project, removeEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,
     parse: (json) => ClientApp.parse(json),
@@ -100,7 +102,7 @@ export function makeClientApps(redis: Redis): ClientApps {
     read,
     lease,
     async findKey(hash) {
-      const keys = [GENERATION_KEY, index, summaries, keysOf(ACCOUNTS_KEY).summaries];
+      const keys = [GENERATION_KEY, index, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
       const found = await findKey(keys, [ORDINARY_ACCESS, hash]);
       if (!found) return undefined;
       const [entry, appJson, limitsJson] = found;
@@ -178,7 +180,7 @@ function endsAtMs({ deletedAt, webhookSecrets }: ClientApp): number | undefined 
 
 /** The index entries of the app: itself, and each of its marketplace keys as long as the key can be used. */
 function setsOf(app: ClientApp): SetEntry[] {
-  const { clientId, accountId, deletedAt, keys, members = [], formerMembers = [] } = app;
+  const { clientId, accountId, deletedAt, scope, keys, members = [], formerMembers = [] } = app;
   const untilMs = deletedAt === undefined ? Infinity : undefined;
   const marketplace = keys.filter((key) => key.marketplace);
   return [
@@ -187,6 +189,11 @@ function setsOf(app: ClientApp): SetEntry[] {
       set: ownedAppsKey(accountId),
       member: clientId,
       untilMs,
+    },
+    {
+      set: `${APPROVED_APPS}${accountId}`,
+      member: clientId,
+      untilMs: scope === 'approved' ? untilMs : undefined,
     },
     ...formerMembers.map((id) => ({ set: memberAppsKey(id), member: clientId, untilMs: undefined })),
     ...members.map((member) => ({ set: memberAppsKey(member.accountId), member: clientId, untilMs })),

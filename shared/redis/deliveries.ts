@@ -245,7 +245,6 @@ function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
     attempted.attempt ?? '',
     attempted.state,
     attempted.attempt === undefined ? '' : JSON.stringify(attemptLineOf(attempted)),
-    attempted.responseBody ?? '',
     attempted.nextAttemptAt ?? '',
     attempted.clientId,
     attempted.callbackUrl,

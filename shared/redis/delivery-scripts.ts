@@ -127,7 +127,7 @@ return 1
  */
 export const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local requestId, resendCount, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local line, body, nextAttemptAt = ARGV[6], ARGV[7], ARGV[8]
+local line, nextAttemptAt = ARGV[6], ARGV[7]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state', 'place')
 local foundCount, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
 local fields = {}
@@ -136,11 +136,10 @@ if line ~= '' and not string.find(lines, line, 1, true) then
   lines = lines .. line .. '\\n'
   while #lines > ${ATTEMPT_LINES_BYTES_MAX} do lines = string.sub(lines, string.find(lines, '\\n', 1, true) + 1) end
   set('attempts', lines)
-  if body ~= '' then set('lastBody', body) end
 end
 if not foundCount then
-  set('clientId', ARGV[9]) set('callbackUrl', ARGV[10]) set('retainUntil', ARGV[11])
-  ${addToList(3, 'ARGV[12]', 'ARGV[13]', LISTED_MAX)}
+  set('clientId', ARGV[8]) set('callbackUrl', ARGV[9]) set('retainUntil', ARGV[10])
+  ${addToList(3, 'ARGV[11]', 'ARGV[12]', LISTED_MAX)}
 end
 local advances = not foundCount or resendCount > foundCount
   or (resendCount == foundCount and found[4] == 'pending' and (not step or step > foundStep))
@@ -149,17 +148,17 @@ if advances then
   if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
   elseif foundStep ~= 0 then redis.call('HDEL', KEYS[2], 'nextAttemptAt') end
   if state == 'pending' then
-    redis.call('ZADD', KEYS[5], 'NX', ARGV[12], requestId)
-    keepBody(KEYS[6], '', ARGV[14])
+    redis.call('ZADD', KEYS[5], 'NX', ARGV[11], requestId)
+    keepBody(KEYS[6], '', ARGV[13])
   else
     redis.call('ZREM', KEYS[5], requestId)
-    if ARGV[14] ~= '' then redis.call('PEXPIREAT', KEYS[6], ARGV[14]) end
+    if ARGV[13] ~= '' then redis.call('PEXPIREAT', KEYS[6], ARGV[13]) end
   end
-  if state == 'exhausted' or state == 'stopped' then ${addToList(4, 'ARGV[12]', 'ARGV[13]', FAILED_MAX)}
+  if state == 'exhausted' or state == 'stopped' then ${addToList(4, 'ARGV[11]', 'ARGV[12]', FAILED_MAX)}
   elseif not foundCount or resendCount ~= foundCount then redis.call('ZREM', KEYS[4], requestId) end
 end
 if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
 -- A claim has already set the expiry.
-if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[2], ARGV[13]) end
+if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[2], ARGV[12]) end
 return 1
 `;

@@ -22,8 +22,6 @@ export type DeliveryView = {
   readonly nextAttemptAt: string | undefined;
   /** Oldest first. */
   readonly attempts: readonly AttemptView[];
-  /** The first 4 KiB of the last answer that had a body. */
-  readonly lastBody: string | undefined;
 };
 
 /**
@@ -49,8 +47,7 @@ type Stored = Partial<
     | 'acceptedAt'
     | 'retainUntil'
     | 'nextAttemptAt'
-    | 'attempts'
-    | 'lastBody',
+    | 'attempts',
     string
   >
 >;
@@ -71,7 +68,6 @@ export function parseDelivery(requestId: string, stored: Stored): DeliveryView |
     retainUntil,
     nextAttemptAt: stored.nextAttemptAt,
     attempts: lines.map(parseAttemptLine).sort(byStart),
-    lastBody: stored.lastBody === '' ? undefined : stored.lastBody,
   };
 }
 

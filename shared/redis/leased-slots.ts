@@ -21,6 +21,8 @@ return 1
 
 /** Keys of the sets that an account's tier limits: its apps and its marketplace keys. */
 export const ownedAppsKey = (accountId: string): string => `places:apps:${accountId}`;
+/** Those of its apps whose scope is approved: they add to the bytes of its day. */
+export const APPROVED_APPS = 'approved-apps:';
 /** The apps of others that an account is a member of. */
 export const memberAppsKey = (accountId: string): string => `member-apps:${accountId}`;
 export const marketplaceKeysKey = (accountId: string): string => `places:marketplace-keys:${accountId}`;

@@ -1,11 +1,16 @@
 import {
+  BYTES_FIGURE,
   DAY_FIGURES_MAX,
   type DayFigures,
   KEY_FIGURE,
   OTHER_KEYS_FIGURE,
 } from '#shared/contracts/day-figures.ts';
+import { DAY_BYTES } from '#shared/contracts/tiers.ts';
 import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
+import { APP_SUMMARIES_KEY } from './client-apps.ts';
 import { inStore, type Redis } from './connect.ts';
+import { LUA_NOW } from './fence.ts';
+import { APPROVED_APPS } from './leased-slots.ts';
 import { makeScript } from './script.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
@@ -69,13 +74,48 @@ local function countDay(dayKey, hourKey, figures)
 end
 `;
 
+/**
+ * The bytes that an account makes the system keep on one day: one sum for all of its apps, and how much of it each app has.
+ * Only the sum is compared, with `DAY_BYTES`; the apps' figures are published with `usage.v1`, and add up to the sum when it
+ * is restored.
+ *
+ *   `accountBytes(account, quota, day)` returns the sum, and the most that it may be
+ *   `countBytes(account, client, day, bytes)` adds to it
+ */
+export const LUA_ACCOUNT_BYTES = `
+local function accountBytesKey(account, day) return 'account-bytes:' .. account .. ':' .. string.format('%.0f', day) end
+local function accountBytes(account, quota, day)
+  local apps = math.min(${DAY_BYTES.appsMax}, redis.call('ZCARD', '${APPROVED_APPS}' .. account))
+  local max = math.max(${DAY_BYTES.min}, math.floor(quota * apps * ${DAY_BYTES.perCheck} / ${DAY_BYTES.daysOfQuota}))
+  return tonumber(redis.call('GET', accountBytesKey(account, day)) or '0'), max
+end
+local function addToAccount(account, day, bytes)
+  local sum = accountBytesKey(account, day)
+  if redis.call('INCRBY', sum, bytes) == bytes then redis.call('PEXPIRE', sum, ${2 * DAY_MS}) end
+end
+local function countBytes(account, client, day, bytes)
+  addToAccount(account, day, bytes)
+  local ofApp = 'usage-day:{' .. client .. '}:' .. string.format('%.0f', day)
+  if redis.call('HINCRBY', ofApp, '${BYTES_FIGURE}', bytes) == bytes then redis.call('PEXPIRE', ofApp, ${DAY_KEPT_MS}) end
+end
+`;
+
 export const textOfFigures = (figures: DayFigures): string => Object.entries(figures).flat().join(' ');
 
-/** KEYS: marker, the day. ARGV: access, ms until it ends, names and values. */
-const RESTORE = `${REQUIRE_VIEW}
+/**
+ * KEYS: marker, the day or hour, the apps' summaries. ARGV: access, ms until it ends, the client app ('' for an hour), the day,
+ * names and values. The bytes of today are also added to the account's sum; a repetition adds nothing.
+ */
+const RESTORE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_ACCOUNT_BYTES}
+local before = tonumber(redis.call('HGET', KEYS[2], '${BYTES_FIGURE}') or '0')
 redis.call('DEL', KEYS[2])
-for i = 3, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
+for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
+local bytes = tonumber(redis.call('HGET', KEYS[2], '${BYTES_FIGURE}') or '0')
+local app = bytes ~= before and ARGV[3] ~= '' and redis.call('HGET', KEYS[3], ARGV[3])
+if app and tonumber(ARGV[4]) == math.floor(now / ${DAY_MS}) then
+  addToAccount(cjson.decode(app).accountId, tonumber(ARGV[4]), bytes - before)
+end
 return 1
 `;
 
@@ -102,9 +142,13 @@ export type UsageDays = {
  */
 export function makeUsageDays(redis: Redis): UsageDays {
   const replace = makeScript<number>(redis, RESTORE);
-  const restore = async (key: string, keptMs: number, figures: DayFigures, access: ViewAccess) => {
+  const restore = async (
+    key: string,
+    figures: DayFigures,
+    args: readonly [access: ViewAccess, keptMs: number, clientId: string, day: number],
+  ) => {
     const flat = Object.entries(figures).flat();
-    if (flat.length > 0) await replace([GENERATION_KEY, key], [access, keptMs, ...flat]);
+    if (flat.length > 0) await replace([GENERATION_KEY, key, APP_SUMMARIES_KEY], [...args, ...flat]);
   };
   const readAll = (keys: readonly string[]) =>
     inStore(() =>
@@ -119,8 +163,8 @@ export function makeUsageDays(redis: Redis): UsageDays {
     read: (clientId, days) => readAll(days.map((day) => usageDayKey(clientId, day))),
     readHours: (clientId, hours) => readAll(hours.map((hour) => usageHourKey(clientId, hour))),
     restore: (clientId, day, figures, access) =>
-      restore(usageDayKey(clientId, day), DAY_KEPT_MS, figures, access),
+      restore(usageDayKey(clientId, day), figures, [access, DAY_KEPT_MS, clientId, day]),
     restoreHour: (clientId, hour, figures, access) =>
-      restore(usageHourKey(clientId, hour), HOUR_KEPT_MS, figures, access),
+      restore(usageHourKey(clientId, hour), figures, [access, HOUR_KEPT_MS, '', 0]),
   };
 }

@@ -1,10 +1,10 @@
-import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { SHARE_TOLERANCE } from '#shared/contracts/watch.ts';
 import { monthCounterKey } from './admit.ts';
 import type { Redis } from './connect.ts';
 import { LUA_NOW } from './fence.ts';
 import { makeScript } from './script.ts';
-import { LUA_NOTE_ACTIVE } from './usage-days.ts';
+import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from './usage-days.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 const KEPT_MS = 40 * 86_400_000;
@@ -13,10 +13,16 @@ const REFUNDED_KEPT_MS = 2 * 86_400_000;
 
 /**
  * KEYS: marker, the month's counter, the share of the watches. ARGV: access, client app, checks, limit of the month, share
- * of it, 1 if the rest is charged where it is too little. Checked and charged in one step.
+ * of it, 1 if the checks were evaluated (then the rest is charged where it is too little), the account. Checked and charged
+ * in one step.
  */
-const CHARGE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
+const CHARGE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
 local count, limit = tonumber(ARGV[3]), tonumber(ARGV[4])
+if ARGV[6] ~= '1' then
+  local kept, keptMax = accountBytes(ARGV[7], limit, math.floor(now / ${DAY_MS}))
+  if kept >= keptMax then return 3 end
+end
+if count == 0 then return 0 end
 local left = limit - tonumber(redis.call('GET', KEYS[2]) or '0')
 local leftOfShare = math.floor(limit * tonumber(ARGV[5]) + ${SHARE_TOLERANCE} - tonumber(redis.call('GET', KEYS[3]) or '0'))
 local outcome = count > left and 1 or count > leftOfShare and 2 or 0
@@ -44,14 +50,16 @@ noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
 return 1
 `;
 
-const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded'] as const;
+const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day'] as const;
 
 /**
  * Charges the checks of watches to the quota of their app's month, up to the share that watches may use. If less is left,
- * nothing is charged; of checks that were already evaluated, as many are charged as are left.
+ * nothing is charged; of checks that were already evaluated, as many are charged as are left. Refused with `bytes-per-day`,
+ * also where none is to be charged, if the account has used its bytes of the day.
  */
 export type ChargeWatch = (charge: {
   readonly clientId: string;
+  readonly accountId: string;
   readonly count: number;
   readonly month: string;
   readonly requestsPerMonth: number;
@@ -78,7 +86,8 @@ export function makeRefundWatch(redis: Redis): RefundWatch {
 
 export function makeChargeWatch(redis: Redis): ChargeWatch {
   const charge = makeScript<number>(redis, CHARGE);
-  return async function chargeWatch({ clientId, count, month, requestsPerMonth, quotaShare, areEvaluated }) {
+  return async function chargeWatch(asked) {
+    const { clientId, accountId, count, month, requestsPerMonth, quotaShare, areEvaluated } = asked;
     const counter = monthCounterKey(clientId, month);
     const keys = [GENERATION_KEY, counter, `${counter}:watches`];
     const rest = areEvaluated ? 1 : 0;
@@ -89,6 +98,7 @@ export function makeChargeWatch(redis: Redis): ChargeWatch {
       requestsPerMonth,
       quotaShare,
       rest,
+      accountId,
     ]);
     return OUTCOMES[outcome] ?? 'charged';
   };

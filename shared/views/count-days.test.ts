@@ -37,7 +37,7 @@ test('a check whose result is published twice counts once on its day', () => {
   count.addResult(aResult('a', '2026-11-21'));
   count.addResult(aResult('a', '2026-11-21'));
   count.addResult(aResult('b', '2026-11-20'));
-  const figures = { 'poll.completed.0': 1, granted: 1, 'result-bytes': expect.any(Number) };
+  const figures = { 'poll.completed.0': 1, granted: 1 };
   expect(count.days()).toEqual([
     { clientId: 'app_1', date: '2026-11-21', figures },
     { clientId: 'app_1', date: '2026-11-20', figures },
@@ -57,8 +57,6 @@ test('a part of a batch whose results are published twice counts once on its day
   for (const one of [part, part, { ...part, part: 1 }]) count.addPart(one);
   const figures = {
     ...{ 'batch.completed': 2, 'batch.failed': 2, granted: 2, denied: 2, undetermined: 4 },
-    // With the name of each role, twice, and once for all parts.
-    'result-bytes': 2 * Buffer.byteLength(part.linesGzip, 'base64') + 2 * 'ab'.length,
   };
   expect(count.days()).toEqual([{ clientId: 'app_1', date: '2026-11-21', figures }]);
 });
@@ -79,6 +77,15 @@ test('refusals are the sum of the last record of each hour', () => {
   expect(count.days()).toEqual([{ clientId: 'app_1', date: '2026-11-21', figures: { refused: 6 } }]);
 });
 
+test('bytes are those that were published last, also of a day whose checks are counted again', () => {
+  const count = new DayCount(NOW);
+  count.addTotal(aTotal('2026-11-21T09', 0, 30, { bytes: 4_000, 'poll.completed.0': 2 }));
+  count.addTotal(aTotal('2026-11-21T10', 0, 10, { bytes: 7_000 }));
+  count.addResult(aResult('a', '2026-11-21'));
+  const figures = { 'poll.completed.0': 1, granted: 1, bytes: 7_000 };
+  expect(count.days()).toEqual([{ clientId: 'app_1', date: '2026-11-21', figures }]);
+});
+
 test('the newest hours are counted by themselves, with their refusals and without keys', () => {
   const count = new DayCount(NOW);
   count.addTotal(aTotal('2026-11-21T10', 3, 30, undefined));
@@ -90,7 +97,7 @@ test('the newest hours are counted by themselves, with their refusals and withou
     {
       clientId: 'app_1',
       hour: '2026-11-21T10',
-      figures: { 'poll.completed.0': 2, granted: 2, refused: 3, 'result-bytes': expect.any(Number) },
+      figures: { 'poll.completed.0': 2, granted: 2, refused: 3 },
     },
   ];
   expect(count.hours()).toEqual(hours);

@@ -1,6 +1,7 @@
 import { type BatchPartCompleted, batchCompleted } from '#shared/contracts/batch.ts';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import {
+  BYTES_FIGURE,
   countCheck,
   countPart,
   DAY_FIGURES_MAX,
@@ -24,7 +25,7 @@ type CountedDay = { readonly clientId: string; readonly date: string; readonly f
 
 /**
  * Works the figures of the days out again from the topics: recent days from the results, each check once; older ones
- * from their last published counters; refusals, which no result records, from the published hours. The newest hours are
+ * from their last published counters; refusals and bytes, which no result records, from what was published. The newest hours are
  * counted in the same way.
  */
 export class DayCount {
@@ -98,14 +99,20 @@ export class DayCount {
     return [...keys].map((key) => {
       const [clientId = '', date = ''] = key.split(' ');
       const isRecounted = date >= this.#recountedFrom;
+      const published = this.#published.get(key)?.figures ?? {};
       const { refused: _, ...checks } = isRecounted
         ? Object.fromEntries(this.#recounted.get(key) ?? [])
-        : (this.#published.get(key)?.figures ?? {});
+        : published;
+      const bytes = published[BYTES_FIGURE] ?? 0;
       const refused = [...(this.#refused.get(key)?.values() ?? [])].reduce(
         (sum, { count }) => sum + count,
         0,
       );
-      return { clientId, date, figures: { ...checks, ...(refused > 0 && { refused }) } };
+      return {
+        clientId,
+        date,
+        figures: { ...checks, ...(refused > 0 && { refused }), ...(bytes > 0 && { [BYTES_FIGURE]: bytes }) },
+      };
     });
   }
 }

@@ -54,17 +54,14 @@ describe('a resend of all failed webhooks', () => {
     expect(published).toEqual([]);
   });
 
-  it('charges the bytes of each chunk, and leaves the others failed if the budget ends after some were sent', async () => {
+  it('asks for room before each chunk, and leaves the others failed if there is none after some were sent', async () => {
     const { resendFailed, published } = makeResendFailed(Array.from({ length: 60 }, (_, i) => `r_${i}`));
-    const charged: number[] = [];
-    const chargeBytes = async (bytes: number) => {
-      if (charged.length === 2) throw new Error('used up');
-      charged.push(bytes);
+    const requireRoom = async () => {
+      if (published.length === 50) throw new Error('used up');
     };
-    const { count } = await resendFailed('app_1', 0, { chargeBytes });
+    const { count } = await resendFailed('app_1', 0, { requireRoom });
     expect([count, published.length]).toEqual([50, 50]);
-    expect(charged[0]).toBe(25 * BODY_BYTES);
-    await expect(resendFailed('app_1', 0, { chargeBytes })).rejects.toThrow('used up');
+    await expect(resendFailed('app_1', 0, { requireRoom })).rejects.toThrow('used up');
     expect(published).toHaveLength(50);
   });
 

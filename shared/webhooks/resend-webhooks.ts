@@ -20,8 +20,8 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-/** Called with the bytes of some bodies before they are sent; if it throws, neither these nor later ones are sent. */
-type ChargeBytes = (bytes: number) => Promise<void>;
+/** Called before some webhooks are sent; if it throws, neither these nor later ones are sent. */
+type RequireRoom = () => Promise<void>;
 
 /** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
 export type ResendWebhooks = {
@@ -31,11 +31,11 @@ export type ResendWebhooks = {
    */
   readonly resend: (
     requestId: string,
-    options?: { readonly resendCount?: number; readonly chargeBytes?: ChargeBytes },
+    options?: { readonly resendCount?: number; readonly requireRoom?: RequireRoom },
   ) => Promise<{ requestId: string }>;
   /**
    * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
-   * after `untilMs`. Deliveries with an expired result are left out. If the budget of bytes ends after some were sent, the
+   * after `untilMs`. Deliveries with an expired result are left out. If there is no room left after some were sent, the
    * others stay failed.
    *
    * @param options.charge called with the number of failed deliveries before the first is sent; if it throws, none is sent
@@ -46,7 +46,7 @@ export type ResendWebhooks = {
     options?: {
       readonly untilMs?: number;
       readonly charge?: (count: number) => Promise<void>;
-      readonly chargeBytes?: ChargeBytes;
+      readonly requireRoom?: RequireRoom;
     },
   ) => Promise<{ count: number }>;
 };
@@ -59,54 +59,50 @@ export type ResendWebhooks = {
  */
 export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
   const { clientApps, deliveries, publish, afterPublish, now } = deps;
-  const prepare = async (requestId: string, resendCount?: number): Promise<Resend | undefined> => {
+  const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRequested | undefined> => {
     const view = await deliveries.read(requestId);
     if (view === undefined) return undefined;
     // From now on, because the record of the resend does not bring the body.
-    const bytes = await deps.webhookBodies.keep(view, now());
-    if (bytes === 0) return undefined;
+    if ((await deps.webhookBodies.keep(view, now())) === 0) return undefined;
     const app = await clientApps.read(view.clientId);
     if (app === undefined) return undefined;
     const { accountId } = app;
     const count = resendCount ?? view.resendCount + 1;
-    return { message: resendOf({ ...view, accountId }, count, new Date(now()).toISOString()), bytes };
+    return resendOf({ ...view, accountId }, count, new Date(now()).toISOString());
   };
-  const send = async ({ message }: Resend): Promise<void> => {
+  const send = async (message: WebhookRequested): Promise<void> => {
     await publish(message);
     await afterPublish?.(message.requestId, message.resendCount);
   };
   return {
-    async resend(requestId, { resendCount, chargeBytes } = {}) {
-      const prepared = await prepare(requestId, resendCount);
-      if (prepared === undefined)
+    async resend(requestId, { resendCount, requireRoom } = {}) {
+      const message = await prepare(requestId, resendCount);
+      if (message === undefined)
         throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
-      await chargeBytes?.(prepared.bytes);
-      await send(prepared);
+      await requireRoom?.();
+      await send(message);
       return { requestId };
     },
-    async resendFailed(clientId, sinceMs, { untilMs, charge, chargeBytes } = {}) {
+    async resendFailed(clientId, sinceMs, { untilMs, charge, requireRoom } = {}) {
       const ids = await deliveries.failedSince(clientId, sinceMs, untilMs);
       if (ids.length > 0) await charge?.(ids.length);
       let count = 0;
       for (let i = 0; i < ids.length; i += CHUNK) {
         const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
-        const resends = prepared.filter((resend) => resend !== undefined);
+        const messages = prepared.filter((message) => message !== undefined);
         try {
-          await chargeBytes?.(resends.reduce((sum, { bytes }) => sum + bytes, 0));
+          await requireRoom?.();
         } catch (error) {
           if (count === 0) throw error;
           break;
         }
-        await Promise.all(resends.map(send));
-        count += resends.length;
+        await Promise.all(messages.map(send));
+        count += messages.length;
       }
       return { count };
     },
   };
 }
-
-/** A resend, and the bytes of its body. */
-type Resend = { readonly message: WebhookRequested; readonly bytes: number };
 
 /** The record of a resend, which brings no body; it supersedes the delivery's earlier records once a dispatcher claims it. */
 const resendOf = (

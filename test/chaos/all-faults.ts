@@ -36,6 +36,7 @@ import { f34BadLogs } from './faults/f34-bad-logs.ts';
 import { f35HostileClient } from './faults/f35-hostile-client.ts';
 import { f36RedisFailover } from './faults/f36-redis-failover.ts';
 import { f37Providers } from './faults/f37-providers.ts';
+import { f38FillTheDay } from './faults/f38-fill-the-day.ts';
 
 /** The matrix without the soak. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -76,6 +77,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f35HostileClient,
   f36RedisFailover,
   f37Providers,
+  f38FillTheDay,
 ];
 
 /** Short rows that can share one system, for `npm test`. */

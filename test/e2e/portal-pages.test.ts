@@ -99,7 +99,8 @@ test('the page shows input as text', async () => {
   await visit(`${app.path}/keys`);
   await page.locator('.row-title', { hasText: HARM }).waitFor();
   await visit(`${app.path}/webhooks/${requestId}`);
-  await expectText(page.locator('pre').first());
+  await page.getByRole('button', { name: 'Show the answer' }).click();
+  await expectText(page.getByLabel('Answer of the receiver'));
 
   await approveScope(eve, HARM);
   await visit(`${app.path}/try`);

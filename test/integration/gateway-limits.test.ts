@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '#shared/contracts/durations.ts';
+import { startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { aCheckCompleted } from '../support/a-check-completed.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestRedis, testConfig } from '../support/connections.ts';
 import {
   A_LOCAL_CHECK,
@@ -15,7 +15,7 @@ import {
   startGateway,
   type TestApp,
 } from '../support/start-gateway.ts';
-import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two gateway processes share one Redis, and clients send far more than their limits.
 // Nothing consumes the lanes here: the answers alone show how much was accepted.
@@ -28,8 +28,9 @@ let connection: RedisConnection;
 let admitter: Admitter;
 let gateways: readonly RunningGateway[];
 
-async function anApp(limits: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {
-  const app = makeTestApp(limits);
+async function anApp(limits: Parameters<typeof makeTestApp>[0], accountId = 'acc_1'): Promise<TestApp> {
+  const made = makeTestApp(limits);
+  const app = { ...made, document: { ...made.document, accountId } };
   await makeClientApps(connection.redis).project(app.document);
   return app;
 }
@@ -128,8 +129,8 @@ describe('the limits over two gateways', () => {
 
   it('accept exactly the rest of the monthly quota, of 500 requests at once', async () => {
     const app = await anApp({ requestsPerMonth: 1_000 });
-    const { clientId, limits } = app.document;
-    const spent = { clientId, limits, bucket: 'per-second' as const, check: { seed: '1.00' } };
+    const { clientId, accountId, limits } = app.document;
+    const spent = { clientId, accountId, limits, bucket: 'per-second' as const, check: { seed: '1.00' } };
     for (let hundred = 0; hundred < 9; hundred += 1)
       await Promise.all(Array.from({ length: 100 }, () => admitter.admit(spent)));
     const answers = await Promise.all(
@@ -153,9 +154,16 @@ describe('the limits over two gateways', () => {
 
   it('charge all checks of a batch or none, and refund them all', async () => {
     const app = await anApp({ requestsPerMonth: 1_000 });
-    const { clientId, limits } = app.document;
+    const { clientId, accountId, limits } = app.document;
     const admit = (cost: number) =>
-      admitter.admit({ clientId, limits, bucket: 'per-second', isPaid: true, check: { seed: '1.00', cost } });
+      admitter.admit({
+        clientId,
+        accountId,
+        limits,
+        bucket: 'per-second',
+        isPaid: true,
+        check: { seed: '1.00', cost },
+      });
     const answers = await Promise.all([700, 400, 300, 1].map(admit));
     expect(answers.map(({ outcome, month }) => [outcome, month?.remaining])).toEqual([
       ['fresh', 300],
@@ -170,35 +178,27 @@ describe('the limits over two gateways', () => {
     expect(await monthTotal(app)).toBe(0);
   });
 
-  it('refuse checks until midnight once results that were refunded have used the share of the store', async () => {
-    const app = await anApp({ requestsPerMonth: 1_000 });
-    const { clientId } = app.document;
+  it('refuse checks of all apps of an account until midnight once it has used its bytes of the day', async () => {
+    const limits = { requestsPerMonth: 1_000 };
+    const accountId = `acc_${randomUUID()}`;
+    const [first, second] = [await anApp(limits, accountId), await anApp(limits, accountId)];
     const [gateway] = gateways;
-    expect((await gateway?.post(app, A_POLL_CHECK))?.status).toBe(202);
-    const now = new Date();
-    const error = { roleId: 'x'.repeat(1_000), code: 'rpc-timeout', retryable: true };
-    const failed = { status: 'failed', roles: [], errors: Array(8_000).fill(error), evaluatedAt: now };
-    const results = makeResults(connection.redis);
-    for (let i = 0; i < 3; i++) {
-      const check = aCheckCompleted(clientId, {
-        requestId: randomUUID(),
-        chargedMonth: now.toISOString().slice(0, 7),
-        decided: false,
-        acceptedAt: now.toISOString(),
-        resultJson: JSON.stringify(failed),
-      });
-      // As the result-store does: a busy Redis may answer too late.
-      await waitUntilPasses(async () => void (await results.saveIfAbsent(savingOf(check))));
-    }
-    expect(await monthTotal(app)).toBe(0);
-    const refused = await gateway?.post(app, A_POLL_CHECK);
-    expect(refused?.status).toBe(503);
-    expect(await refused?.json()).toMatchObject({ code: 'overloaded' });
+    expect((await gateway?.post(first, A_POLL_CHECK))?.status).toBe(202);
+    const bytes = startCountingBytes(connection.redis, makeSilentLogger());
+    // What was written for the first app, and was refunded: 32 MiB are the least of any account.
+    bytes.add(first.document.clientId, 32 * 1024 * 1024);
+    await bytes[Symbol.asyncDispose]();
+    const refused = await gateway?.post(second, A_POLL_CHECK);
+    expect(refused?.status).toBe(429);
+    expect(await refused?.json()).toMatchObject({
+      code: 'rate-limited',
+      'violated-policies': ['bytes-per-day'],
+    });
     const retryAfterMs = Number(refused?.headers.get('retry-after')) * 1_000;
     expect((Date.now() + retryAfterMs) % DAY_MS).toBeLessThan(60_000);
     // Its refusals cost rate, so that an app cannot send them at any speed.
     expect(refused?.headers.get('rolecall-accepted-at')).not.toBeNull();
-    expect(await monthTotal(app)).toBe(0);
+    expect(await monthTotal(second)).toBe(0);
   });
 
   it('charge rate but no quota for an invalid request and for a replay', async () => {

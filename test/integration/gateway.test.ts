@@ -194,7 +194,7 @@ describe('the gateway before a real Kafka and Redis', () => {
 
   it('publishes a check again, under the same id, that a gateway claimed and never published', async () => {
     const app = await anApp();
-    const { clientId, limits } = app.document;
+    const { clientId, accountId, limits } = app.document;
     const key = 'three';
     const first = await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true }, { 'idempotency-key': key });
     const requestId = await idOf(first);
@@ -216,6 +216,7 @@ describe('the gateway before a real Kafka and Redis', () => {
     const { remaining } = (
       await admitter.admit({
         clientId,
+        accountId,
         limits,
         bucket: 'per-second',
       })
@@ -228,11 +229,11 @@ describe('the gateway before a real Kafka and Redis', () => {
     ['a retry has taken over is kept by that retry', true, 'claimed'],
   ] as const)('an idempotency claim that %s', async (_, isTakenOver, next) => {
     const { document } = await anApp();
-    const { clientId, limits } = document;
+    const { clientId, accountId, limits } = document;
     const keyHash = randomUUID();
     const admit = (seed: string) =>
       admitter.admit({
-        ...{ clientId, limits, bucket: 'per-second' },
+        ...{ clientId, accountId, limits, bucket: 'per-second' },
         check: { seed, claim: { keyHash, bodyHash: 'body' } },
       });
     expect((await admit('first')).outcome).toBe('fresh');

@@ -32,6 +32,7 @@ async function admit(accountId: string, clientId: string, cost: number) {
   const seed = `seed${seedCount}`;
   const { outcome } = await admitter.admit({
     clientId,
+    accountId,
     limits: { requestsPerSecond: 1_000_000, requestsPerMonth: 1_000_000_000 },
     bucket: 'per-second',
     check: { seed, cost, batchOf: accountId },

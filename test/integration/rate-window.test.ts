@@ -54,7 +54,13 @@ test('a window of one second holds exactly the limit, whatever is read and whate
       if (work === 'read') await figures.read({ clientId, hour: hourOf(Date.now()) });
       for (let i = 0; work === 'admit' && i < count; i++) {
         const check = { seed: '1.00' };
-        const { outcome, nowMs, second } = await admit({ clientId, limits, bucket: 'per-second', check });
+        const { outcome, nowMs, second } = await admit({
+          clientId,
+          accountId: 'acc_1',
+          limits,
+          bucket: 'per-second',
+          check,
+        });
         const inWindow = accepted.filter((atMs) => atMs >= nowMs - 1_000);
         const isFresh = inWindow.length < LIMIT;
         if (isFresh) inWindow.push(nowMs);

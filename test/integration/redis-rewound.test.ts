@@ -68,6 +68,7 @@ async function accept(clientId: string): Promise<string> {
   const claim = { keyHash, bodyHash: 'b' };
   const { nowMs } = await admit({
     clientId,
+    accountId: 'acc_1',
     limits,
     bucket: 'per-second',
     check: { seed: '1.00', claim },

@@ -256,7 +256,7 @@ test('an idempotency key that was used again after a wipe replays the second che
   const { admit } = makeAdmitter(stores.redis, Date.now);
   const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
   const check = { seed: '1.00', claim: idempotency };
-  const replay = await admit({ clientId, limits, bucket: 'per-second', check });
+  const replay = await admit({ clientId, accountId: 'acc_1', limits, bucket: 'per-second', check });
   expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: holder } });
 });
 
@@ -399,7 +399,13 @@ test("an emptied Redis gets back the state of admission: the month's counter, an
   const limits = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
   const claim = { keyHash: 'k', bodyHash: 'b' };
   const ask = (seed: string, withClaim: boolean) =>
-    admit({ clientId, limits, bucket: 'per-second', check: { seed, ...(withClaim ? { claim } : {}) } });
+    admit({
+      clientId,
+      accountId: 'acc_1',
+      limits,
+      bucket: 'per-second',
+      check: { seed, ...(withClaim ? { claim } : {}) },
+    });
   const ids: string[] = [];
   for (const seed of ['1', '2', '3']) {
     const admission = await ask(seed, seed === '1');
@@ -457,7 +463,13 @@ test('the instant of a total tells which of several concurrent admissions it inc
   const totals: { monthTotal: number; asOfMs: number }[] = [];
   // Many within one millisecond, so that a timestamp alone would be shared.
   const ask = async () => {
-    const { nowMs } = await admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } });
+    const { nowMs } = await admit({
+      clientId,
+      accountId: 'acc_1',
+      limits,
+      bucket: 'per-second',
+      check: { seed: '1.00' },
+    });
     instants.push(nowMs);
   };
   const look = async () => {
@@ -486,7 +498,7 @@ test('an admission with a broken key fails alone among those that share a pipeli
   await stores.redis.set(`rate:{${broken}}:per-second`, 'not a list');
   const outcomes = await Promise.allSettled(
     [sound, broken, other].map((clientId = '') =>
-      admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } }),
+      admit({ clientId, accountId: 'acc_1', limits, bucket: 'per-second', check: { seed: '1.00' } }),
     ),
   );
   expect(outcomes).toMatchObject([
@@ -500,7 +512,7 @@ test('no total is read while the views are incomplete', async () => {
   const clientId = `app_${randomUUID()}`;
   const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
   const { admit } = makeAdmitter(stores.redis, Date.now);
-  await admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } });
+  await admit({ clientId, accountId: 'acc_1', limits, bucket: 'per-second', check: { seed: '1.00' } });
   const marker = await stores.redis.getdel(GENERATION_KEY);
   await expect(readRecent()).rejects.toMatchObject({ code: 'view-rebuilding' });
   await stores.redis.set(GENERATION_KEY, marker ?? '');

@@ -431,7 +431,15 @@ test('the begin of a sweep moves the due time if a sweep was due; otherwise, or 
 test('checks beyond the quota are not charged; already evaluated checks are charged up to the quota', async () => {
   const chargeWatch = makeChargeWatch(stores.redis);
   const charge = (count: number, areEvaluated: boolean, quotaShare = 0.5) =>
-    chargeWatch({ clientId, count, month: '2026-11', requestsPerMonth: 9, quotaShare, areEvaluated });
+    chargeWatch({
+      clientId,
+      accountId: 'acc_1',
+      count,
+      month: '2026-11',
+      requestsPerMonth: 9,
+      quotaShare,
+      areEvaluated,
+    });
   expect(await charge(3, false)).toBe('charged');
   // The share is 4.5 checks.
   expect(await charge(2, false)).toBe('quota-share-exceeded');
@@ -444,7 +452,14 @@ test('checks beyond the quota are not charged; already evaluated checks are char
 test('a share of the quota that is a whole number of checks can be used up, although binary fractions round it', async () => {
   const chargeWatch = makeChargeWatch(stores.redis);
   const charge = (count: number) =>
-    chargeWatch({ clientId, count, month: '2026-11', requestsPerMonth: 100, quotaShare: 0.29 });
+    chargeWatch({
+      clientId,
+      accountId: 'acc_1',
+      count,
+      month: '2026-11',
+      requestsPerMonth: 100,
+      quotaShare: 0.29,
+    });
   expect(await charge(29)).toBe('charged');
   expect(await charge(1)).toBe('quota-share-exceeded');
 });
@@ -458,7 +473,7 @@ test('the charges and refunds of watches are in the published totals of their ap
     return own[0] && (await figures.read(own[0]));
   };
   const month = new Date().toISOString().slice(0, 7);
-  const charge = { clientId, month, count: 5, requestsPerMonth: 9, quotaShare: 1 };
+  const charge = { clientId, accountId: 'acc_1', month, count: 5, requestsPerMonth: 9, quotaShare: 1 };
   await makeChargeWatch(stores.redis)(charge);
   expect(await totals()).toMatchObject({ clientId, monthTotal: 5, accepted: 0 });
   await makeRefundWatch(stores.redis)({ clientId, month, count: 2, requestId: 'watch_1' });

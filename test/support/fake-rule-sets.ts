@@ -53,6 +53,7 @@ export function makeFakeRuleSets(
       },
       give: async (_set, id) => void slots.delete(id),
     },
+    requireRoom: async () => undefined,
     throttle: {
       async take() {
         if (writesLeft-- < 1) throw new ServiceError('rate-limited', 'no more', { retryAfterMs: 60_000 });

@@ -1,5 +1,6 @@
 import {
   BUCKET_ENDS_MS,
+  BYTES_FIGURE,
   type DayFigures,
   KEY_FIGURE,
   MODES,
@@ -16,7 +17,8 @@ type DaySummary = Readonly<
     | 'undetermined'
     | 'undeterminedClient'
     | 'undeterminedService'
-    | 'refused',
+    | 'refused'
+    | 'bytes',
     number
   >
 > &
@@ -55,6 +57,7 @@ export function summariseDay(figures: DayFigures): DaySummary {
     undeterminedClient: plain('undetermined.client'),
     undeterminedService: plain('undetermined.service'),
     refused: plain('refused'),
+    bytes: plain(BYTES_FIGURE),
     p50Ms: percentileOf(buckets, 0.5),
     p95Ms: percentileOf(buckets, 0.95),
   };

@@ -1,4 +1,5 @@
-import { agree, agreeOn } from './agree.ts';
+import { describeUndetermined } from '#shared/contracts/result.ts';
+import { agree, agreeOn, withOwnMinBlock } from './agree.ts';
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
 
 const five: Reading = { ok: true, value: 5n };
@@ -70,4 +71,15 @@ test('every read of every chain is folded with the quorum of its chain', () => {
     ]),
   );
   expect([a, b, c].map((read) => folded.get(read))).toEqual([five, disagreement, six]);
+});
+
+test('a minimum block that is too far ahead may be retried by a watch, which has set it, and not by a client', () => {
+  const read: Read = { kind: 'native', chainId: 1, account: `0x${'11'.repeat(20)}` } as unknown as Read;
+  const isRetryable = (reading: Reading | undefined) =>
+    reading !== undefined && !reading.ok && describeUndetermined(reading).retryable;
+  const readings = new Map([[read, failed('block-too-far-ahead')]]);
+  expect([isRetryable(readings.get(read)), isRetryable(withOwnMinBlock(readings).get(read))]).toEqual([
+    false,
+    true,
+  ]);
 });

@@ -75,3 +75,15 @@ function isSame(one: Reading, other: Reading): boolean {
   if (one.ok && other.ok) return one.value === other.value;
   return !one.ok && !other.ok && one.code === other.code;
 }
+
+/**
+ * The readings of a check whose minimum block the watcher has set: an endpoint that is far behind it may catch up, so that
+ * another try may help.
+ */
+export const withOwnMinBlock = (readings: Readings): Readings =>
+  new Map(
+    [...readings].map(([read, reading]) => [
+      read,
+      !reading.ok && reading.cause === 'block-too-far-ahead' ? failed('min-block-not-reached') : reading,
+    ]),
+  );

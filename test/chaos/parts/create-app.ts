@@ -13,13 +13,13 @@ export type Credentials = {
 /** More than any row needs. */
 const LIMITS: { readonly rps: number; readonly month: number } = { rps: 100_000, month: 100_000_000 };
 
-/** Creates a client app as an operator does, on a new account, with a tier or with custom limits. */
+/** Creates a client app as an operator does, on a new account unless it is named, with a tier or with custom limits. */
 export async function createApp(
   { dataDir, root = '' }: Pick<ChaosSystem, 'dataDir' | 'root'>,
   name: string,
   limits: 'free' | Partial<typeof LIMITS> = {},
+  email = `${randomUUID()}@localhost`,
 ): Promise<Credentials> {
-  const email = `${randomUUID()}@localhost`;
   const admin = (...args: string[]) => runAdmin(root, [...args, '--data', dataDir, '--json']);
   const tier = limits === 'free' ? 'free' : 'enterprise';
   const app = await admin('app', 'create', '--email', email, '--name', name, '--tier', tier, '--approve');

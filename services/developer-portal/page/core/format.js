@@ -11,6 +11,8 @@ const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' });
 const COUNT = new Intl.NumberFormat(LOCALE);
 const PERCENT = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 });
 
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
 /** Seconds in each unit, the largest first. */
 const UNITS = [
   ['year', 31_536_000],
@@ -23,6 +25,12 @@ const UNITS = [
 export const formatCount = (count) => COUNT.format(count);
 /** A share from 0 to 1. */
 export const formatShare = (share) => (share > 0 && share < 0.001 ? '< 0.1%' : PERCENT.format(share));
+/** Bytes in the largest unit that leaves at least 1: `640 kB`, `33.6 MB`. */
+export function formatBytes(bytes) {
+  const power = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const value = bytes / 1_000 ** power;
+  return `${value.toFixed(power > 0 && value < 100 ? 1 : 0)} ${BYTE_UNITS[power]}`;
+}
 export const formatDate = (iso) => DATE.format(new Date(iso));
 export const formatMinute = (iso) => MINUTE.format(new Date(iso));
 

@@ -50,7 +50,10 @@ export function Delivery({ item }) {
       </dl><//>
       <${Card} title="Attempts">
         ${attempts.length === 0 && html`<${Empty} title="None yet"><p>It waits for its first attempt.</p><//>`}
-        <ol class="attempts">${attempts.toReversed().map((attempt) => html`<${Attempt} key=${`${attempt.attempt}/${attempt.at}`} data=${attempt} />`)}</ol>
+        <ol class="attempts">${attempts.toReversed().map(
+          (attempt, index) => html`<${Attempt} key=${`${attempt.attempt}/${attempt.at}`} data=${attempt}>
+          ${index === 0 && html`<${Answer} path=${path} />`}<//>`,
+        )}</ol>
       <//>
       <${SentRequest} requestId=${item} payload=${payload} attempts=${attempts} />`}<//>
   `;
@@ -61,8 +64,24 @@ const isOfCheck = (payload) => payload !== undefined && JSON.parse(payload).type
 
 const toneOf = (name, status) => (name === 'delivered' || (status >= 200 && status < 300) ? 'good' : 'bad');
 
-const Attempt = ({ data: { attempt, at, status, durationMs, class: name, answer } }) => html`<li>
+const Attempt = ({ data: { attempt, at, status, durationMs, class: name }, children }) => html`<li>
   <p class="row-title"><${Badge} tone=${toneOf(name, status)}>${status ?? 'No answer'}<//> Attempt ${attempt}</p>
   <p class="sub facts"><span>${formatMinute(at)}</span><span>${formatMs(durationMs)}</span><span>${wordsOfAttempt({ class: name })}</span></p>
-  ${answer && html`<pre class="code" tabindex="0" aria-label=${`Answer to attempt ${attempt}`}>${answer}</pre>`}
+  ${children}
 </li>`;
+
+/** What the receiver answered to the last attempt. It is read on demand: that takes the broker a moment. */
+function Answer({ path }) {
+  const [isWanted, setIsWanted] = useState(false);
+  return isWanted
+    ? html`<${KeptAnswer} path=${path} />`
+    : html`<div class="actions"><button type="button" onClick=${() => setIsWanted(true)}>Show the answer</button></div>`;
+}
+
+function KeptAnswer({ path }) {
+  const kept = useResource(`${path}/answer`);
+  return html`<${Loaded} resource=${kept}>${({ answer }) =>
+    answer === undefined
+      ? html`<p class="sub" role="status">It was empty, or is not kept: answers are kept for 30 days, and not once the account has used its bytes of the day.</p>`
+      : html`<pre class="code" tabindex="0" aria-label="Answer of the receiver">${answer}</pre>`}<//>`;
+}

@@ -1,4 +1,4 @@
-import { formatCount, formatMs, formatShare } from '../core/format.js';
+import { formatBytes, formatCount, formatMs, formatShare } from '../core/format.js';
 import { html } from '../core/html.js';
 import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
@@ -21,12 +21,14 @@ export function Overview() {
 }
 
 function Figures({ usage }) {
-  const { month, totals, days } = usage;
+  const { month, today, totals, days } = usage;
   const isUnused = days.every(({ sync, poll, webhook }) => sync + poll + webhook === 0);
   return html`
     <${NextSteps} isUnused=${isUnused} />
     <div class="tiles">
       <${Quota} ...${month} />
+      <${Tile} label="Written today" value=${formatBytes(today.bytes)} note=${`of ${formatBytes(today.bytesMax)} that all apps of the account may write in a day (UTC)`}
+        title="Requests, results, webhooks and their answers, rule sets and members of watches." />
       <${Tile} label="Undetermined" value=${formatShare(totals.undeterminedShare)} note=${causesOf(totals)}
         title="Rules that could not be read. They never count as denied." />
       <${Tile} label="Refused with 429" value=${formatCount(totals.refused)} note="requests, last 30 days" />

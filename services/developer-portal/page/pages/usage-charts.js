@@ -1,4 +1,4 @@
-import { formatCount, formatMs } from '../core/format.js';
+import { formatBytes, formatCount, formatMs } from '../core/format.js';
 import { html, useMemo } from '../core/html.js';
 import { useQuery } from '../core/router.js';
 import { Chart } from '../parts/chart.js';
@@ -48,6 +48,13 @@ const VIEWS = {
       ['refused', 'Refused by a limit', '--chart-warn'],
     ],
   },
+  bytes: {
+    name: 'Bytes written',
+    unit: 'bytes',
+    isStacked: true,
+    format: formatBytes,
+    series: [['bytes', 'Bytes', '--chart-1']],
+  },
   latency: {
     name: 'Latency',
     unit: 'ms',
@@ -75,7 +82,7 @@ export function UsageCharts({ usage, isUnused }) {
   const days = useMemo(() => (range === 'hours' ? usage.hours : usage.days).map(withRest), [usage, range]);
   const chosen = Object.hasOwn(VIEWS, chart) ? chart : 'modes';
   const view = VIEWS[chosen];
-  const format = view.isStacked ? formatCount : formatMs;
+  const format = view.format ?? (view.isStacked ? formatCount : formatMs);
   const options = Object.entries(VIEWS).map(([value, { name }]) => [value, name]);
   return html`<${Card} title="Usage" class="usage"
     aside=${html`<${Segments} label="How far back" options=${RANGES} value=${range === 'hours' ? range : 'days'} onChange=${(value) => setQuery({ range: value })} />
