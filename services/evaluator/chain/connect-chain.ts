@@ -4,7 +4,7 @@ import { makeBatchReader } from './batching/read-batch.ts';
 import { ReadQueue } from './batching/read-queue.ts';
 import { traceBatches, traceReads } from './batching/trace-reads.ts';
 import { WaitingChecks } from './batching/waiting-checks.ts';
-import { fetchOwnBlock, findBlock } from './blocks/block.ts';
+import { findBlock } from './blocks/block.ts';
 import { Heads } from './blocks/heads.ts';
 import { PastBlocks } from './blocks/past-blocks.ts';
 import type { ChainObserver } from './chain-observer.ts';
@@ -74,15 +74,12 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const pool = new EndpointPool({
     endpoints,
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, kept, signal),
-    async tryOut(endpoint, depth, strikesOf, signal) {
-      const capabilities = await pool.capabilitiesOf(endpoint);
-      const number = Math.max(capabilities.fromBlock, endpoint.headNumber - depth);
-      const block = await fetchOwnBlock(endpoint, number, signal);
+    async tryOut(endpoint, block, strikesOf, signal) {
       const callable: Callable = {
         limit: endpoint.limit,
         use: (ownSignal, send) => endpoint.use(ownSignal, send, 'call', strikesOf),
       };
-      await readOwn(callable, block, capabilities, kept, signal);
+      await readOwn(callable, block, await pool.capabilitiesOf(endpoint), kept, signal);
     },
     blockTime,
     onHedge: () => observer.onHedge(chainId),
@@ -143,6 +140,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     onHedge: () => pool.spendHedge(),
     onBatch: (readCount) => observer.onBatch(chainId, readCount),
     ageMs: (block) => pool.ageMs(block),
+    isBuried: (block) => pool.isBuried(block),
     async isReplaced({ number, hash }, signal) {
       const [endpoint] = pool.candidates();
       if (endpoint === undefined) return false;

@@ -28,6 +28,7 @@ async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quor
     onHedge: () => undefined,
     onBatch: () => undefined,
     ageMs: () => NOT_YET_MS,
+    isBuried: () => false,
     isReplaced: async () => false,
     readFrom: async ({ name }) => {
       const says = answers[Number(name)] ?? [];
@@ -84,7 +85,7 @@ test('a block that fewer endpoints have than the quorum is gone, even if one sti
 
 /** A block that the only endpoint has from this age on; the clock stands still but for the pauses. */
 async function readNew(
-  { readyMs = 0, startMs = 0, isPast = false, isReplaced = false },
+  { readyMs = 0, startMs = 0, isPast = false, isBuried = false, isReplaced = false },
   failure = new RpcFailure('block-unavailable', { isErrorAnswer: true }),
 ) {
   const began = performance.now();
@@ -99,6 +100,7 @@ async function readNew(
     whyNoCandidate: () => 'breaker-open',
     onHedge: () => undefined,
     onBatch: () => undefined,
+    isBuried: () => isBuried,
     isReplaced: async () => {
       looks.push(ageMs());
       return isReplaced;
@@ -126,13 +128,15 @@ test('a block that another one has replaced is waited for no longer', async () =
   expect([observation, looks.length]).toEqual([[failed('block-unavailable')], 1]);
 });
 
-test('an endpoint must have a block that is some seconds old, unless a check has named the block', async () => {
-  for (const [startMs, isPast, isNew] of [
-    [0, false, true],
-    [NOT_YET_MS, false, false],
-    [NOT_YET_MS, true, false],
+test('an endpoint may not have a new block yet, and a block that a check has named not any more', async () => {
+  for (const [age, isNew] of [
+    [{ isPast: false }, true],
+    [{ isPast: false, isBuried: true }, true],
+    [{ isPast: true }, true],
+    [{ isPast: true, isBuried: true }, false],
+    [{ isPast: false, startMs: NOT_YET_MS }, false],
   ] as const)
-    expect((await readNew({ startMs, isPast })).asked).toEqual([{ isNew, isPast }]);
+    expect((await readNew(age)).asked).toEqual([{ isNew, isPast: age.isPast }]);
 });
 
 test('the state counts as identified only if every endpoint of the quorum has identified it', async () => {

@@ -20,8 +20,10 @@ type BatchReaderOptions = {
   /** Reduces the answers of several endpoints to one read to one reading. */
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
-  /** How long ago a block came to be, in ms. */
+  /** How long ago this process first saw a block, in ms. */
   readonly ageMs: (block: Block) => number;
+  /** Whether later blocks show that a block is old: one that a check has named may be seen for the first time. */
+  readonly isBuried: (block: Block) => boolean;
   /** Whether the chain has another block in the place of this one, as far as one endpoint knows. */
   readonly isReplaced: (block: Block, signal: AbortSignal) => Promise<boolean>;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
@@ -46,13 +48,17 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     });
   };
 
+  /** For how long an endpoint may still get the block, in ms; 0 or less: it must have it. */
+  const newForMs = ({ block, isPast }: Batch): number =>
+    isPast && options.isBuried(block) ? 0 : NOT_YET_MS - options.ageMs(block);
+
   /** Asks an endpoint as soon as it can have the block, and learns how long that takes. */
   async function ask(endpoint: Endpoint, batch: Batch, reads: readonly Read[], signal: AbortSignal) {
     const { block, isPast } = batch;
     const earlyMs = endpoint.lag.ms - options.ageMs(block);
-    if (earlyMs > 0) await pause(earlyMs, signal);
+    if (earlyMs > 0 && newForMs(batch) > 0) await pause(earlyMs, signal);
     const ageMs = options.ageMs(block);
-    const isNew = ageMs < NOT_YET_MS;
+    const isNew = newForMs(batch) > 0;
     try {
       const answer = await options.readFrom(
         endpoint,
@@ -73,7 +79,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     const { signal } = batch.controller;
     options.onBatch(reads.length);
     const patienceMs = async (round: number): Promise<number> => {
-      const leftMs = NOT_YET_MS - options.ageMs(block);
+      const leftMs = newForMs(batch);
       const isGone = leftMs > 0 && round === REPLACED_ROUND && (await options.isReplaced(block, signal));
       return isGone ? 0 : leftMs;
     };

@@ -156,3 +156,22 @@ const makeAbortable = (answer: Promise<string>) => (_: Endpoint, signal: AbortSi
     if (signal.aborted) reject(new RpcFailure('abandoned'));
     void answer.then(resolve);
   });
+
+test.each(['!block-unavailable', '!block-mismatch'])(
+  '%s is asked again as long as the block may still come',
+  async (failure) => {
+    const left = [1_000, 500, 0, 0].values();
+    const patienceMs = async () => left.next().value ?? 0;
+    const { asked, answers } = await ask({ a: [failure, failure, failure, 'here'] }, { patienceMs });
+    expect([asked.length, answers]).toEqual([3, []]);
+    const later = await ask({ a: [failure, failure, failure, 'here'] }, { patienceMs: async () => 1_000 });
+    expect([later.asked.length, later.answers]).toEqual([4, ['here']]);
+  },
+);
+
+test('a block that the caller waits for is asked for once', async () => {
+  expect(await ask({ a: ['!block-unavailable'], b: ['!block-unavailable'] })).toMatchObject({
+    failure: 'block-unavailable',
+    asked: ['a', 'b'],
+  });
+});

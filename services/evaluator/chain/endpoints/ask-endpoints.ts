@@ -26,8 +26,9 @@ export type Question<T> = {
   /** Why no endpoint can be asked; default: every breaker is open. */
   readonly whyNoCandidate?: () => FailureKind;
   /**
-   * For how long the endpoints may still get a block that one of them does not have (`block-unavailable`), in ms; 0: the
-   * number of rounds decides. Absent: the caller waits for the block itself, so a round of such failures is the last one.
+   * For how long the endpoints may still get a block that one of them does not have (`block-unavailable`, or
+   * `block-mismatch` where a node behind its URL answered from another one), in ms; 0: the number of rounds decides.
+   * Absent: the caller waits for the block itself, so a round of `block-unavailable` alone is the last one.
    */
   readonly patienceMs?: (round: number) => Promise<number>;
   readonly onHedge?: () => void;
@@ -93,10 +94,11 @@ class Asking<T> {
         this.#take(await this.#nextEvent());
         continue;
       }
-      const lacksBlock = this.#kinds.has('block-unavailable');
+      const isMissing = this.#kinds.has('block-unavailable');
+      const lacksBlock = isMissing || this.#kinds.has('block-mismatch');
       const { patienceMs } = this.#question;
       // The caller waits for the block.
-      const isLast = patienceMs === undefined && lacksBlock && this.#kinds.size === 1;
+      const isLast = patienceMs === undefined && isMissing && this.#kinds.size === 1;
       const isHopeless = !this.#hasUnansweredCandidate || isLast || round >= ROUNDS_MAX;
       const readyInMs = isHopeless ? this.#question.readyInMs?.(this.#answered) : undefined;
       if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {

@@ -1,12 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Rpc } from '../rpc/connect-rpc.ts';
+import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { BlockTime } from './block-time.ts';
 import { type Capabilities, Endpoint } from './endpoint.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 
 const CAPABLE: Capabilities = { method: 'reader', pin: 'hash', source: 'evm', fromBlock: 0 };
-const NO_RPC = {} as Rpc;
+/** The node of every endpoint: it has the block of each number. */
+const RPC = {
+  call: async ({ params }: RpcRequest) => ({
+    number: (JSON.parse(params) as [string])[0],
+    hash: `0x${'aa'.repeat(32)}`,
+    parentHash: `0x${'bb'.repeat(32)}`,
+    timestamp: '0x0',
+  }),
+} as unknown as Rpc;
 const signal = new AbortController().signal;
 
 function makePool(
@@ -25,7 +33,7 @@ function makePool(
     (_, index) =>
       new Endpoint({
         name: String(index),
-        rpc: NO_RPC,
+        rpc: RPC,
         maxCallsPerBatch: undefined,
         rateShare: over.rateShare,
         observer: { onCall: () => undefined },

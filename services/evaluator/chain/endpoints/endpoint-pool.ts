@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Block } from '../blocks/block.ts';
-import { fetchBlock } from '../blocks/block.ts';
+import { fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
 import { type FailureKind, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { BlockTime } from './block-time.ts';
 import type { CallKind } from './breaker.ts';
@@ -32,8 +32,9 @@ const REPROBE_PAUSE_MS_MAX = 8_000;
 const REPORT_MS_MIN = 10_000;
 /** Minimum time between two calls of the service's own that find out whether an endpoint is at fault. */
 const TRIAL_MS_MIN = 1_000;
-/** A trial asks for a block so far below the head that the endpoint must have it. */
+/** A trial reads at a block so far below the head that the endpoint must have it, and not so far that its state is gone. */
 const TRIAL_BLOCKS_MIN = 16;
+const TRIAL_BLOCKS_MAX = 64;
 /** What a failed trial adds to the breaker: three in a row open it. */
 const TRIAL_STRIKES = 2;
 /** Blocks whose first sight is remembered. */
@@ -46,14 +47,14 @@ type EndpointPoolOptions = {
   /** @throws RpcFailure */
   readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;
   /**
-   * Reads nothing but the block, so many blocks below the endpoint's head, in the way that clients' reads take.
+   * Makes one read of the service's own at a block, in the way that clients' reads take.
    *
    * @param strikesOf what a failure adds to the breaker
    * @throws RpcFailure
    */
   readonly tryOut: (
     endpoint: Endpoint,
-    depth: number,
+    block: Block,
     strikesOf: (failure: RpcFailure) => number,
     signal: AbortSignal,
   ) => Promise<unknown>;
@@ -77,6 +78,7 @@ export class EndpointPool implements AsyncDisposable {
   readonly #headFetchedMs = new Map<Endpoint, number>();
   /** When each kind of call was last tried out, by endpoint. */
   readonly #triedMs: Record<CallKind, Map<Endpoint, number>> = { head: new Map(), call: new Map() };
+  readonly #trialBlocks = new Map<Endpoint, Block>();
   /** When each block was first seen, by its hash. */
   readonly #seenMs = new LRUCache<string, number>({ max: SEEN_MAX });
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
@@ -153,19 +155,17 @@ export class EndpointPool implements AsyncDisposable {
     return endpoint.capabilities ?? this.#probe(endpoint);
   }
 
-  /**
-   * How long ago a block came to be, as far as is known: since this process first saw it, or by the blocks above it.
-   */
-  ageMs({ hash, number }: Block): number {
+  /** How long ago this process first saw a block, in ms. */
+  ageMs({ hash }: Block): number {
     const nowMs = this.#options.monotonicMs();
     const seenMs = this.#seenMs.get(hash) ?? nowMs;
     this.#seenMs.set(hash, seenMs);
-    return Math.max(nowMs - seenMs, (this.#newestNumber - number) * this.#options.blockTime.ms);
+    return nowMs - seenMs;
   }
 
-  /** Whether an endpoint that fails at this block may simply not have it yet. */
-  isNew(block: Block): boolean {
-    return this.ageMs(block) < NOT_YET_MS;
+  /** Whether blocks above this one show that it is older than the time within which endpoints get a block. */
+  isBuried({ number }: Block): boolean {
+    return this.#newestNumber - number > this.#options.blockTime.blocksIn(NOT_YET_MS);
   }
 
   /** Remembers the newest head of an endpoint. */
@@ -193,11 +193,23 @@ export class EndpointPool implements AsyncDisposable {
   async #tryOut(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     // Without capabilities there is no way of reading: the next probe is the trial.
     if (endpoint.capabilities === undefined) return;
-    const depth = Math.max(TRIAL_BLOCKS_MIN, this.#options.blockTime.blocksIn(NOT_YET_MS));
+    const block = await this.#trialBlockOf(endpoint, endpoint.capabilities, signal);
     // The endpoint has this block, so an error about it is its own fault, whatever its words.
     const strikesOf = ({ kind, strikes, isErrorAnswer }: RpcFailure) =>
       kind !== 'rate-limited' && (strikes > 0 || isErrorAnswer) ? TRIAL_STRIKES * Math.max(strikes, 1) : 0;
-    await this.#options.tryOut(endpoint, depth, strikesOf, signal);
+    await this.#options.tryOut(endpoint, block, strikesOf, signal);
+  }
+
+  /** A block that every node behind the endpoint's URL has, with its state: so far below the head that the endpoint returned. */
+  async #trialBlockOf(endpoint: Endpoint, { fromBlock }: Capabilities, signal: AbortSignal): Promise<Block> {
+    const known = this.#trialBlocks.get(endpoint);
+    const { headNumber } = endpoint;
+    if (known !== undefined && known.number <= headNumber && headNumber - known.number <= TRIAL_BLOCKS_MAX)
+      return known;
+    const depth = Math.max(TRIAL_BLOCKS_MIN, this.#options.blockTime.blocksIn(NOT_YET_MS));
+    const block = await fetchOwnBlock(endpoint, Math.max(fromBlock, headNumber - depth), signal);
+    this.#trialBlocks.set(endpoint, block);
+    return block;
   }
 
   /**
