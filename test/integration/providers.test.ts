@@ -14,14 +14,27 @@ const TIMES = {
   ordinaryEveryMs: 500,
   hostileEveryMs: 200,
 };
-/** Providers that the chain layer does not handle yet. */
-const PENDING: readonly string[] = ['pool of Nitro', 'state of another block', 'pool, unheard-of words'];
+/** By provider, the promises that the chain layer does not keep every time yet; the whole form reports them. */
+const ALONE = ['failed alone', 'failed through the hostile client'];
+const PENDING: Readonly<Record<string, readonly string[]>> = {
+  'state of another block': ALONE,
+  'HTTP 429 without words': ALONE,
+  'code 429': ALONE,
+  'BLOCKHASH is a state root': [...ALONE, 'failed beside a healthy endpoint'],
+};
+/** Judged by the whole form alone: so few seconds hold few calls. */
+const NOT_JUDGED = 'too many calls';
 
 test('a provider loses no transfer, gives no wrong verdict, and lets no client make the checks of another fail', async () => {
-  const profiles = PROFILES.filter(({ name }) => !PENDING.includes(name));
   await using scope = new AsyncDisposableStack();
-  const stages = await startStages(scope, profiles, (ms) => Math.min(ms, BLOCK_MS_MAX));
-  const rows = await runProfiles(profiles, { stages, quorum: 1, times: TIMES });
+  const stages = await startStages(scope, PROFILES, (ms) => Math.min(ms, BLOCK_MS_MAX));
+  const rows = await runProfiles(PROFILES, { stages, quorum: 1, times: TIMES });
   process.stdout.write(`${formatRows(rows)}\n`);
-  expect(rows.flatMap((row) => brokenOf(row).map((broken) => `${row.profile.name}: ${broken}`))).toEqual([]);
+  const broken = rows.flatMap((row) => {
+    const { name } = row.profile;
+    const pending = [NOT_JUDGED, ...(PENDING[name] ?? [])];
+    const isPending = (found: string) => pending.some((promise) => found.startsWith(`${promise}:`));
+    return brokenOf(row).flatMap((found) => (isPending(found) ? [] : [`${name}: ${found}`]));
+  });
+  expect(broken).toEqual([]);
 });

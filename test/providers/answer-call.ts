@@ -26,8 +26,6 @@ const BLOCK_PLACES: Readonly<Record<string, number>> = {
   eth_getTransactionCount: 1,
   eth_getStorageAt: 2,
 };
-/** How many ancestors `BLOCKHASH` is altered for: the reader asks for the parent. */
-const ALTERED_HASHES = 4;
 
 const hex = (number: number): string => `0x${number.toString(16)}`;
 const isTag = (block: unknown): block is keyof typeof BLOCKS_TO => block === 'safe' || block === 'finalized';
@@ -90,19 +88,25 @@ async function answerAtState(
     return given(words.prunedState, { hash: block?.stateRoot.slice(2) ?? '', number });
   const pinned = hash === undefined ? hex(number) : named;
   if (method !== 'eth_call') return ask(method, params.with(place, pinned));
-  const [call, , overrides = {}, blockOverrides = {}] = params;
-  const given4 = { ...(blockOverrides as object), ...blockhashes(node, block) };
-  if (!node.runsNewestState) return ask(method, [call, pinned, overrides, given4]);
-  const context = { number: hex(number), time: hex(block.timestamp) };
-  return ask(method, [call, hex(chain.newest().number), overrides, { ...given4, ...context }]);
+  if (node.runsNewestState) {
+    const [call, , overrides = {}] = params;
+    const context = { number: hex(number), time: hex(block.timestamp) };
+    return ask(method, [call, hex(chain.newest().number), overrides, context]);
+  }
+  const answer = await ask(method, params.with(place, pinned));
+  return profile.blockhash === undefined ? answer : withStateRoot(node, block, answer);
 }
 
-/** The override by which `BLOCKHASH` gives another kind of hash, if this provider's does. */
-function blockhashes({ profile, chain }: Node, block: MinedBlock): object {
-  if (profile.blockhash === undefined) return {};
-  const ancestors = Array.from({ length: ALTERED_HASHES }, (_, at) => block.number - 1 - at);
-  const known = ancestors.flatMap((number) => chain.byNumber(number) ?? []);
-  return { blockHash: Object.fromEntries(known.map(({ number, stateRoot }) => [String(number), stateRoot])) };
+/**
+ * The answer of a chain whose `BLOCKHASH` is a state root, and which keeps no hashes in its state: the parent's hash stands
+ * first where the EVM gave it, and then where the state had it.
+ */
+function withStateRoot(node: Node, { number }: MinedBlock, answer: Answer): Answer {
+  const parent = node.chain.byNumber(number - 1);
+  if (!('result' in answer) || typeof answer.result !== 'string' || parent === undefined) return answer;
+  const [hash, stateRoot] = [parent.hash.slice(2), parent.stateRoot.slice(2)];
+  const first = answer.result.replace(hash, stateRoot);
+  return { result: first.replaceAll(hash, '0'.repeat(hash.length)) };
 }
 
 type LogFilter = { readonly fromBlock?: string; readonly toBlock?: string; readonly blockHash?: string };

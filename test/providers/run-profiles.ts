@@ -52,7 +52,14 @@ export async function runProfiles(profiles: readonly Profile[], options: RunOpti
     return own.map((profile, index): Row => {
       const { beside, alone } = outcomes[index] as Both;
       const { blockTimeMs: realMs } = stage.chain;
-      return { profile, blockTimeMs: realMs, beside, alone, healthy: healthyOutcomes };
+      return {
+        profile,
+        blockTimeMs: realMs,
+        quorum: options.quorum,
+        beside,
+        alone,
+        healthy: healthyOutcomes,
+      };
     });
   });
   return (await Promise.all(rows)).flat();

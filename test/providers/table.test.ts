@@ -15,6 +15,7 @@ const KEPT: Outcome = {
 const aRow = (alone: Partial<Outcome>, beside: Partial<Outcome> = {}): Row => ({
   profile: healthy(250),
   blockTimeMs: 250,
+  quorum: 1,
   beside: { ...KEPT, ...beside },
   alone: { ...KEPT, ...alone },
   healthy: { beside: KEPT, alone: KEPT },

@@ -5,12 +5,13 @@ import type { Outcome } from './run-profile.ts';
 export type Row = {
   readonly profile: Profile;
   readonly blockTimeMs: number;
+  readonly quorum: number;
   readonly beside: Outcome;
   readonly alone: Outcome;
   readonly healthy: { readonly beside: Outcome; readonly alone: Outcome };
 };
 
-/** Calls that a read batch may cost beyond the healthy provider's calls. */
+/** Calls that a read batch may cost at each endpoint of the quorum beyond the healthy provider's calls. */
 const CALLS_PER_BATCH = 2;
 const SHOWN_MAX = 3;
 const HEADINGS = [
@@ -24,8 +25,8 @@ const HEADINGS = [
   'following',
 ];
 
-const allowedCalls = (outcome: Outcome, healthy: Outcome): number =>
-  healthy.callCount + CALLS_PER_BATCH * outcome.batchCount;
+const allowedCalls = (outcome: Outcome, healthy: Outcome, quorum: number): number =>
+  healthy.callCount + CALLS_PER_BATCH * quorum * outcome.batchCount;
 
 const allFailures = ({ failed }: Outcome): string[] => [
   ...failed.warmUp,
@@ -38,12 +39,12 @@ const shareOf = ({ failed, checkCount }: Outcome, phase: 'ordinary' | 'hostile')
   checkCount[phase] === 0 ? 0 : failed[phase].length / checkCount[phase];
 
 /** The broken promises of a row, each with what broke it. */
-export function brokenOf({ profile, beside, alone, healthy }: Row): string[] {
+export function brokenOf({ profile, quorum, beside, alone, healthy }: Row): string[] {
   const both = [beside, alone];
   const calls = [
     { where: 'beside', own: beside, other: healthy.beside },
     { where: 'alone', own: alone, other: healthy.alone },
-  ].filter(({ own, other }) => own.callCount > allowedCalls(own, other));
+  ].filter(({ own, other }) => own.callCount > allowedCalls(own, other, quorum));
   const all = {
     lost: both.flatMap(({ lost }) => lost),
     unread: (profile.isUsedUp ? [beside] : both).flatMap(({ unread }) => unread),
@@ -51,9 +52,9 @@ export function brokenOf({ profile, beside, alone, healthy }: Row): string[] {
     'failed beside a healthy endpoint': allFailures(beside),
     'failed alone': profile.isUsedUp ? [] : [...alone.failed.warmUp, ...alone.failed.ordinary],
     'failed through the hostile client':
-      shareOf(alone, 'hostile') > shareOf(alone, 'ordinary') ? alone.failed.hostile : [],
+      !profile.isUsedUp && shareOf(alone, 'hostile') > shareOf(alone, 'ordinary') ? alone.failed.hostile : [],
     'too many calls': calls.map(
-      ({ where, own, other }) => `${own.callCount} ${where}, at most ${allowedCalls(own, other)}`,
+      ({ where, own, other }) => `${own.callCount} ${where}, at most ${allowedCalls(own, other, quorum)}`,
     ),
   };
   return Object.entries(all).flatMap(([what, found]) =>
@@ -75,7 +76,7 @@ export function formatRows(rows: readonly Row[]): string {
   );
 }
 
-function cellsOf({ profile, blockTimeMs, beside, alone, healthy }: Row): string[] {
+function cellsOf({ profile, blockTimeMs, quorum, beside, alone, healthy }: Row): string[] {
   const states = [...new Set([...beside.states, ...alone.states])];
   return [
     profile.name,
@@ -84,7 +85,7 @@ function cellsOf({ profile, blockTimeMs, beside, alone, healthy }: Row): string[
     String(beside.wrong.length + alone.wrong.length),
     String(allFailures(beside).length),
     `${alone.failed.ordinary.length} (${alone.failed.hostile.length})`,
-    `${alone.callCount} (${allowedCalls(alone, healthy.alone)})`,
+    `${alone.callCount} (${allowedCalls(alone, healthy.alone, quorum)})`,
     states.join(', '),
   ];
 }
