@@ -86,7 +86,7 @@ test('a block that fewer endpoints have than the quorum is gone, even if one sti
 /** A block that the only endpoint has from this age on; the clock stands still but for the pauses. */
 async function readNew(
   { readyMs = 0, startMs = 0, isPast = false, isBuried = false, isReplaced = false },
-  failure = new RpcFailure('block-unavailable', { isErrorAnswer: true }),
+  failure = new RpcFailure('block-unavailable', { isErrorAnswer: true, isConfirmed: true }),
 ) {
   const began = performance.now();
   const ageMs = () => startMs + performance.now() - began;
@@ -168,4 +168,9 @@ test('of several suspicions of a read, used-up gas is examined first, then a rev
   };
   expect(await suspicionOf(PERHAPS_FOR_CONTRACTS, PERHAPS_OUT_OF_GAS)).toBe('gas');
   expect(await suspicionOf(PERHAPS_REVERTED, PERHAPS_FOR_CONTRACTS)).toBe('caller');
+});
+
+test('a failure that a client may have chosen makes no other read wait', async () => {
+  const chosen = new RpcFailure('block-unavailable', { isErrorAnswer: true });
+  expect(await readNew({ readyMs: 200 }, chosen)).toMatchObject({ observation: [FIVE], lagMs: 0 });
 });

@@ -53,7 +53,12 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     isPast && options.isBuried(block) ? 0 : NOT_YET_MS - options.ageMs(block);
 
   /** Asks an endpoint as soon as it can have the block, and learns how long that takes. */
-  async function ask(endpoint: Endpoint, batch: Batch, reads: readonly Read[], signal: AbortSignal) {
+  async function ask(
+    endpoint: Endpoint,
+    batch: Batch,
+    { reads, isRepeated }: { readonly reads: readonly Read[]; readonly isRepeated: boolean },
+    signal: AbortSignal,
+  ) {
     const { block, isPast } = batch;
     const earlyMs = endpoint.lag.ms - options.ageMs(block);
     if (earlyMs > 0 && newForMs(batch) > 0) await pause(earlyMs, signal);
@@ -62,13 +67,15 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     try {
       const answer = await options.readFrom(
         endpoint,
-        { block, reads, way: batch.way, isNew, isPast },
+        { block, reads, way: batch.way, isNew, isRepeated, isPast },
         signal,
       );
       if (isNew) endpoint.lag.ready(ageMs);
       return answer;
     } catch (error) {
-      if (isNew && toRpcFailure(error).kind === 'block-unavailable') endpoint.lag.late(ageMs);
+      const { kind, isConfirmed } = toRpcFailure(error);
+      // A client can choose a call that fails: it must not make the reads of others wait.
+      if (isNew && kind === 'block-unavailable' && isConfirmed) endpoint.lag.late(ageMs);
       throw error;
     }
   }
@@ -78,6 +85,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     const { block } = batch;
     const { signal } = batch.controller;
     options.onBatch(reads.length);
+    let isRepeated = false;
     const patienceMs = async (round: number): Promise<number> => {
       const leftMs = newForMs(batch);
       const isGone = leftMs > 0 && round === REPLACED_ROUND && (await options.isReplaced(block, signal));
@@ -87,13 +95,14 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       candidates: () => options.candidates(block),
       quorum: options.quorum,
       isSettled,
-      ask: (endpoint, ownSignal) => ask(endpoint, batch, reads, ownSignal),
+      ask: (endpoint, ownSignal) => ask(endpoint, batch, { reads, isRepeated }, ownSignal),
       patienceMs,
       hedgeAfterMs: options.hedgeAfterMs,
       readyInMs: options.readyInMs,
       whyNoCandidate: options.whyNoCandidate,
       onHedge: options.onHedge,
       onFailure: ({ reading }) => {
+        isRepeated = true;
         for (const entry of batch.entries) entry.lastFailure = reading;
       },
       signal,

@@ -35,6 +35,8 @@ export type BatchRequest = {
   readonly way: ReadWay;
   /** Whether the endpoint may not have the block yet. */
   readonly isNew: boolean;
+  /** Whether these reads have failed before at this block. */
+  readonly isRepeated: boolean;
   /** Whether a check has named the block, so that the endpoint may not have it any more. */
   readonly isPast: boolean;
 };
@@ -58,7 +60,7 @@ type Options = {
 /** Makes the function that reads a batch from one endpoint by the best method that the endpoint supports. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
   const { capabilitiesOf, quarantine, codeProofs, kept } = options;
-  return async function readFromEndpoint(endpoint, { block, reads, way, isNew, isPast }, signal) {
+  return async function readFromEndpoint(endpoint, { block, reads, way, isNew, isRepeated, isPast }, signal) {
     const capabilities = await capabilitiesOf(endpoint);
     const { method, pin, source, hasHistory = false } = capabilities;
     const callable = endpoint.asClients;
@@ -77,6 +79,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
         reads: part,
         readOwn: () => readOwn(callable, block, capabilities, kept, signal),
         isNew,
+        isRepeated,
         isPast,
         // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
         isSuspect: method === 'multicall3' && !isIsolated,

@@ -17,13 +17,17 @@ function makeReading(
   const limit = new BatchLimit(perCallMax);
   const sizes: number[] = [];
   let ownCount = 0;
-  const read = (count: number, { isSuspect = false, isNew = false, isPast = false } = {}) =>
+  const read = (
+    count: number,
+    { isSuspect = false, isNew = false, isPast = false, isRepeated = false } = {},
+  ) =>
     readInParts({
       endpoint: { limit, use: () => Promise.reject(new Error('not called')) },
       reads: makeReads(count),
       isSuspect,
       isNew,
       isPast,
+      isRepeated,
       readOwn: async () => {
         ownCount += 1;
         if (own !== undefined) throw own;
@@ -125,4 +129,19 @@ test('at a new block a read that no contract failed stays open: another node may
   await expect(makeReading({ 0: 'rpc-error' }).read(1, { isNew: true })).rejects.toMatchObject({
     kind: 'block-unavailable',
   });
+});
+
+test('a read alone at a new block costs a read of our own only if it fails again, which confirms that the block is missing', async () => {
+  const own = new RpcFailure('rpc-error', { isErrorAnswer });
+  const { read, ownCount } = makeReading(ALL('rpc-error'), { own });
+  await expect(read(1, { isNew: true })).rejects.toMatchObject({
+    kind: 'block-unavailable',
+    isConfirmed: false,
+  });
+  expect(ownCount()).toBe(0);
+  await expect(read(1, { isNew: true, isRepeated: true })).rejects.toMatchObject({
+    kind: 'block-unavailable',
+    isConfirmed: true,
+  });
+  expect(ownCount()).toBe(1);
 });

@@ -14,6 +14,8 @@ type Options = {
   readonly readOwn: () => Promise<void>;
   /** Whether the block is so new that the endpoint, or one node behind its URL, may not have it yet. */
   readonly isNew: boolean;
+  /** Whether a read alone was tried at this block before, so that a second failure is worth a read of our own. */
+  readonly isRepeated: boolean;
   /** Whether the block is one that a check has named, so that the endpoint may not have it any more. */
   readonly isPast: boolean;
   /** Whether a read that fails its whole call must be repeated in isolation before its outcome is final. */
@@ -44,7 +46,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       hasReadOwn = true;
     } catch (error) {
       const own = toRpcFailure(error);
-      throw own.isErrorAnswer && (isNew || isPast) ? failure.as('block-unavailable') : own;
+      throw own.isErrorAnswer && (isNew || isPast) ? failure.as('block-unavailable', true) : own;
     }
   }
 
@@ -70,7 +72,8 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         callsLeft = 0;
         return part.map(() => undefined);
       }
-      if (reads.length === 1 && isNotYet(failure)) throw failure.as('block-unavailable');
+      if (reads.length === 1 && !options.isRepeated && isNotYet(failure))
+        throw failure.as('block-unavailable');
       await requireBlock(failure);
       lastFailure = failure;
       if (part.length > 1) {

@@ -82,6 +82,8 @@ type FailureFacts = {
   readonly words?: string | undefined;
   /** Whether the endpoint answered the call by a JSON-RPC error. */
   readonly isErrorAnswer?: boolean;
+  /** Whether a call of the service's own has failed in the same way, so that no client has chosen the failure. */
+  readonly isConfirmed?: boolean;
 };
 
 /** A call to an endpoint that failed as a whole. Its message never holds a URL, a key or the endpoint's own text. */
@@ -92,6 +94,7 @@ export class RpcFailure extends Error {
   readonly hasRevertData: boolean;
   readonly words: string | undefined;
   readonly isErrorAnswer: boolean;
+  readonly isConfirmed: boolean;
 
   constructor(kind: FailureKind, facts: FailureFacts = {}) {
     super(kind);
@@ -100,11 +103,13 @@ export class RpcFailure extends Error {
     this.hasRevertData = facts.hasRevertData ?? false;
     this.words = facts.words;
     this.isErrorAnswer = facts.isErrorAnswer ?? false;
+    this.isConfirmed = facts.isConfirmed ?? false;
   }
 
   /** The same failure under another kind. */
-  as(kind: FailureKind): RpcFailure {
-    return new RpcFailure(kind, this);
+  as(kind: FailureKind, isConfirmed = this.isConfirmed): RpcFailure {
+    const { retryAfterMs, hasRevertData, words, isErrorAnswer } = this;
+    return new RpcFailure(kind, { retryAfterMs, hasRevertData, words, isErrorAnswer, isConfirmed });
   }
 
   /** Whether a smaller call might have been answered: the endpoint refused this one, or gave up on it. */
