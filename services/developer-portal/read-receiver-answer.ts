@@ -30,7 +30,7 @@ export function makeReadReceiverAnswer(
     { attempt, resendCount, at, durationMs },
     owner,
   ) {
-    const endedAtMs = Date.parse(at) + durationMs;
+    const endedAtMs = Date.parse(at) + Math.floor(durationMs);
     const judge: Parameters<typeof findRecord>[0]['judge'] = (record) => {
       if (Number(record.timestamp) > endedAtMs + WRITTEN_WITHIN_MS) return 'none';
       if (record.key?.toString() !== requestId) return 'next';

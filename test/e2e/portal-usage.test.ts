@@ -28,7 +28,10 @@ let app: CreatedApp;
 const stack = new AsyncDisposableStack();
 
 type Day = Readonly<
-  Record<'sync' | 'poll' | 'webhook' | 'completed' | 'failed' | 'granted' | 'denied' | 'refused', number>
+  Record<
+    'sync' | 'poll' | 'webhook' | 'completed' | 'failed' | 'granted' | 'denied' | 'refused' | 'bytes',
+    number
+  >
 >;
 type Usage = {
   readonly month: { readonly used: number; readonly quota: number };
@@ -210,7 +213,7 @@ test('a rebuilt Redis shows the same usage, apps and audit trail, and holds no s
   const { requestId: last } = (await (await post({ async: true })).json()) as { requestId: string };
   const client = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
   await waitUntil('the last check', async () => (await client.poll(last)).status === 200);
-  // Refusals are only in the hourly totals, which are published once a minute.
+  // Refusals and bytes are only in the hourly totals, which are published once a minute.
   const before = await look();
   const refusedNow = before.usage.days.at(-1)?.refused ?? 0;
   await connection.redis.flushdb();
@@ -225,9 +228,9 @@ test('a rebuilt Redis shows the same usage, apps and audit trail, and holds no s
   });
   const withoutRefused = ({ usage, app: shown, trail }: Awaited<ReturnType<typeof look>>) => ({
     month: usage.month,
-    days: usage.days.map(({ refused: _, ...day }) => day),
+    days: usage.days.map(({ refused: _, bytes: __, ...day }) => day),
     // The list moves on when an hour ends meanwhile.
-    hours: usage.hours.flatMap(({ refused: _, ...hour }) => (hour.completed > 0 ? [hour] : [])),
+    hours: usage.hours.flatMap(({ refused: _, bytes: __, ...hour }) => (hour.completed > 0 ? [hour] : [])),
     keys: usage.keys,
     percentiles: [usage.totals.p50Ms, usage.totals.p95Ms],
     // The time of a key's last use is a convenience that is not rebuilt.

@@ -14,7 +14,7 @@ test('what a receiver answered to one attempt is found in the log of attempts, a
   const attempted = (over: Partial<WebhookAttempted>): WebhookAttempted =>
     ({
       ...{ requestId, clientId: 'app_1', accountId: 'acc_1', resendCount: 0, at, state: 'pending' },
-      ...{ class: 'http-5xx', durationMs: 12, callbackUrl: 'https://a.example/', retainUntil: at },
+      ...{ class: 'http-5xx', durationMs: 12.5, callbackUrl: 'https://a.example/', retainUntil: at },
       ...(over as object),
     }) as WebhookAttempted;
   await stores.kafka.publish(
@@ -26,7 +26,7 @@ test('what a receiver answered to one attempt is found in the log of attempts, a
   await stores.kafka.publish(webhookAttempted, attempted({ attempt: 3 }));
   const read = makeReadReceiverAnswer(stores.kafka, makeRecordReads());
   const answerOf = (attempt: number, clientId = 'app_1') =>
-    read({ requestId, clientId }, { attempt, resendCount: 0, at, durationMs: 12 }, 'acc_1');
+    read({ requestId, clientId }, { attempt, resendCount: 0, at, durationMs: 12.5 }, 'acc_1');
   expect([await answerOf(1), await answerOf(2), await answerOf(3), await answerOf(4)]).toEqual([
     'first',
     'second',
