@@ -86,6 +86,12 @@ describe('waiters', () => {
     expect(waiters.hasRoom('app_2')).toBe(true);
   });
 
+  it('leaves the places of long polls to them, however many sync checks wait', () => {
+    using waiters = makeWaiters({ readMany: async () => [], requestNotice, waitersMax: 2 });
+    for (const requestId of ['a', 'b', 'c']) waiters.wait({ requestId, timeoutMs: 60_000 });
+    expect(waiters.hasRoom('app_1')).toBe(true);
+  });
+
   it('ends long polls at a stop, and no sync checks', async () => {
     using waiters = makeWaiters({ readMany: async () => [], requestNotice, waitersMax: 10 });
     const poll = waiters.wait({ requestId: 'a', timeoutMs: 60_000, longPollOf: 'app_1' });

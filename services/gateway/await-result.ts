@@ -44,8 +44,8 @@ type Dependencies = {
   /** Asks for a notice of a result: the message of an asynchronous check names no reply channel. */
   readonly requestNotice: (requestId: string, forMs: number) => Promise<void>;
   /**
-   * Above it long polls are answered at once, so that they leave room for checks. They are shared by
-   * account, then by client app.
+   * Long polls at once; more are answered at once, so that they leave room for checks. They are shared by account, then by
+   * client app. Checks take none of these places: they would leave no first one.
    */
   readonly waitersMax: number;
 };
@@ -129,7 +129,7 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
         );
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
-    hasRoom: (app) => count < waitersMax && longPolls.hasRoom(app),
+    hasRoom: (app) => longPolls.hasRoom(app),
     notice(message) {
       const { requestId, resultJson } = parseNotice(message);
       if (resultJson !== undefined) endWaits(requestId, resultJson);
