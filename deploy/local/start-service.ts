@@ -6,9 +6,9 @@ import { mainFileOf } from './services.ts';
 
 /** A service ends by itself within its own SHUTDOWN_TIMEOUT_MS; it is killed if it does not keep to that. */
 const STOP_MARGIN_MS = 2_000;
-/** The longest default: that of a gateway with the longest SYNC_DEADLINE_MS. */
-/** As in the image. */
+/** As in the image, unless NODE_OPTIONS has another: an argument would go before it. */
 const HEAP_LIMIT = '--max-old-space-size=768';
+/** The longest default: that of a gateway with the longest SYNC_DEADLINE_MS. */
 const STOP_TIMEOUT_MS_DEFAULT = 29_000;
 
 type ServiceHooks = { readonly onSpawn: (pid: number) => void };
@@ -21,9 +21,12 @@ export async function startService(
   { onSpawn }: ServiceHooks,
 ): Promise<Child> {
   const own = Number(environment.common['SHUTDOWN_TIMEOUT_MS']);
-  const child = await spawnChild(process.execPath, [HEAP_LIMIT, mainFileOf(planned.service)], {
+  const env = environmentOf(planned, environment);
+  const isLimited = env['NODE_OPTIONS']?.includes('--max-old-space-size') ?? false;
+  const limit = isLimited ? [] : [HEAP_LIMIT];
+  const child = await spawnChild(process.execPath, [...limit, mainFileOf(planned.service)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: environmentOf(planned, environment),
+    env,
     stopTimeoutMs: (own > 0 ? own : STOP_TIMEOUT_MS_DEFAULT) + STOP_MARGIN_MS,
     onSpawn,
   });
