@@ -37,6 +37,8 @@ import { f35HostileClient } from './faults/f35-hostile-client.ts';
 import { f36RedisFailover } from './faults/f36-redis-failover.ts';
 import { f37Providers } from './faults/f37-providers.ts';
 import { f38FillTheDay } from './faults/f38-fill-the-day.ts';
+import { f39HoldShares } from './faults/f39-hold-shares.ts';
+import { f40LargestRequests } from './faults/f40-largest-requests.ts';
 
 /** The matrix without the soak. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -78,6 +80,8 @@ export const ALL_FAULTS: readonly Fault[] = [
   f36RedisFailover,
   f37Providers,
   f38FillTheDay,
+  f39HoldShares,
+  f40LargestRequests,
 ];
 
 /** Short rows that can share one system, for `npm test`. */

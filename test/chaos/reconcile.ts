@@ -17,7 +17,7 @@ const DRAIN_MS_MAX = 120_000;
 /** To ask for one result: an hour of load has 300 000. */
 const POLL_MS_MAX = 2;
 const POLL_INTERVAL_MS = 200;
-const SYNC_DEADLINE_MS = 10_000;
+const SYNC_DEADLINE_MS = '10000';
 const ANSWER_MARGIN_MS = 250;
 /** Ids of one client that another client polls. */
 const STRANGE_POLLS_MAX = 50;
@@ -77,10 +77,11 @@ export async function reconcile(it: Case): Promise<Judgement> {
     evaluatedOnce,
     evaluatedAgain: Math.max(0, ends.completed - it.ends.completed - evaluatedOnce),
   };
+  const deadlineMs = Number(system.environment['SYNC_DEADLINE_MS'] ?? SYNC_DEADLINE_MS);
   const broken = {
     ...reconciliation.faults,
     late: ledger.attempts
-      .filter((attempt) => isLate(attempt, it.ownDelayMs))
+      .filter((attempt) => isLate(attempt, deadlineMs + it.ownDelayMs))
       .map((attempt) => `${nameOf(attempt)} (${attempt.tookMs} ms)`),
     early: it.early,
     leaked: await findLeaks(it.stranger, [...polled.keys()].slice(0, STRANGE_POLLS_MAX)),
@@ -115,8 +116,8 @@ async function isGivenUp({ open }: ChaosSystem, requestId: string): Promise<bool
 }
 
 /** Whether an answer is late. A lost connection is no answer, and the client sees that it was lost. */
-const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt, ownDelayMs: number): boolean =>
-  mode === 'sync' && status !== undefined && tookMs > SYNC_DEADLINE_MS + ANSWER_MARGIN_MS + ownDelayMs;
+const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt, deadlineMs: number): boolean =>
+  mode === 'sync' && status !== undefined && tookMs > deadlineMs + ANSWER_MARGIN_MS;
 
 const nameOf = ({ requestId, rules }: Attempt): string => requestId ?? rules[0]?.roleId ?? '';
 
