@@ -41,6 +41,7 @@ export function sendRaw(options: RawRequest): Promise<RawAnswer> {
       resolve({ status, code: codeOf(status, text), text, tookMs: performance.now() - began });
     };
     let [rest, reading]: (NodeJS.Timeout | undefined)[] = [];
+    let begunStatus = 0;
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const outgoing = request(url, {
       agent,
@@ -54,10 +55,12 @@ export function sendRaw(options: RawRequest): Promise<RawAnswer> {
         ...options.headers,
       },
     });
-    outgoing.on('error', () => end(0));
+    // An answer that was cut off counts by its status: a client that reads too slowly is cut off.
+    outgoing.on('error', () => end(begunStatus));
     outgoing.on('timeout', () => outgoing.destroy());
     outgoing.on('response', (answer) => {
-      const read = (): void => readText(answer, (text) => end(answer.statusCode ?? 0, text));
+      begunStatus = answer.statusCode ?? 0;
+      const read = (): void => readText(answer, (text) => end(begunStatus, text));
       // A refusal is read at once.
       if (unreadMs > 0 && answer.statusCode === 200) reading = setTimeout(read, unreadMs);
       else read();
@@ -72,7 +75,6 @@ export function sendRaw(options: RawRequest): Promise<RawAnswer> {
 function readText(answer: IncomingMessage, then: (text: string) => void): void {
   const chunks: Buffer[] = [];
   answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // An answer that was cut off counts by its status.
   answer.on('error', () => undefined);
   answer.on('close', () => then(Buffer.concat(chunks).toString('utf8')));
 }
