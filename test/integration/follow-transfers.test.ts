@@ -199,8 +199,11 @@ test('a stopped process releases its lease at once', async () => {
 
 test.each([
   ['no-logs', 'No endpoint of the chain serves eth_getLogs.'],
-  ['rpc-error', 'No endpoint of the chain answered eth_getLogs.'],
-  ['http-500', 'No endpoint of the chain answered eth_getLogs.'],
+  [
+    'rpc-error',
+    'No endpoint of the chain returns the logs; the last one said: the flux capacitor is misaligned',
+  ],
+  ['http-500', 'No endpoint of the chain returns the logs; the last one said: HTTP 500'],
   ['malformed', 'No endpoint of the chain gave a correct answer to eth_getLogs.'],
   ['foreign-logs', 'No endpoint of the chain gave a correct answer to eth_getLogs.'],
   ['hang', 'No endpoint of the chain answered eth_getLogs in time.'],

@@ -293,3 +293,15 @@ test('after fewer addresses were the cure of a refusal, ranges are as large as b
   await numbersOf(reader, 1, 10, CONTRACTS);
   expect(reader.blocksPerCall).toBe(5_000);
 });
+
+test('an endpoint that returns no logs any more is not taken for one whose contract has too many', async () => {
+  let isAway = false;
+  const node = anEndpoint('0', { blocks: [4], allow: () => (isAway ? refuse('rpc-error') : undefined) });
+  const reader = readerOf([node]);
+  await numbersOf(reader, 1, 10);
+  isAway = true;
+  await expect(numbersOf(reader, 1, 10)).rejects.toMatchObject({
+    kind: 'rpc-error',
+    words: 'no more than I like',
+  });
+});

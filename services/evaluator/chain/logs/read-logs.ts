@@ -1,3 +1,4 @@
+import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
 import { type Block, fetchBlockAt, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
@@ -63,8 +64,6 @@ type Learned = {
   readonly addresses: LearnedLimit;
   /** Blocks by which its logs were behind the head at the last read. */
   blocksBehind: number;
-  /** Whether it has ever returned logs. */
-  servesLogs: boolean;
 };
 
 /** The logs of a range, as far as the endpoints have its blocks. */
@@ -183,7 +182,6 @@ export class LogReader {
       blocks: new LearnedLimit(BLOCKS_MAX, monotonicMs),
       addresses: new LearnedLimit(ADDRESSES_MAX, monotonicMs),
       blocksBehind: 0,
-      servesLogs: false,
     };
     this.#learned.set(endpoint, learned);
     return learned;
@@ -218,6 +216,8 @@ class EndpointRead {
   readonly #newestFrom: number;
   readonly #signal: AbortSignal;
   #callCount = 0;
+  /** The last refusal of logs. */
+  #refusal: RpcFailure | undefined;
   /** Blocks of the smallest part that was refused. */
   #refusedCount: number | undefined;
   /** The logs of the parts that were read. */
@@ -258,8 +258,18 @@ class EndpointRead {
       if (this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
       throw error;
     }
-    if (this.#last === undefined) throw new RpcFailure('block-unavailable');
+    if (this.#last === undefined) throw await this.#whyNothing(fromBlock);
     return { logs: this.#logs, last: this.#last };
+  }
+
+  /** An endpoint that refuses the whole array refuses the header with the logs: then the header is asked for alone. */
+  async #whyNothing(fromBlock: number): Promise<RpcFailure> {
+    const refusal = this.#refusal;
+    if (refusal === undefined) return new RpcFailure('block-unavailable');
+    return fetchBlockAt(this.#endpoint, fromBlock, this.#signal).then(
+      () => refusal.as('rpc-error'),
+      () => new RpcFailure('block-unavailable'),
+    );
   }
 
   /** @returns the last block that was read, or the block before the range */
@@ -325,7 +335,8 @@ class EndpointRead {
       if (part.toBlock >= this.#newestFrom) throw failure.as('block-unavailable');
       const { contracts } = part;
       const [first = ''] = contracts;
-      if (contracts.length === 1) throw this.#learned.servesLogs ? new TooManyTransfers(first) : failure;
+      if (contracts.length === 1)
+        throw (await this.#servesBlock(part)) ? new TooManyTransfers(first) : failure;
       const { addresses, blocks } = this.#learned;
       const half = contracts.length >> 1;
       const one = await this.#block({ ...part, contracts: contracts.slice(0, half) });
@@ -338,6 +349,14 @@ class EndpointRead {
       const other = await this.#block({ ...part, contracts: contracts.slice(half) });
       return { logs: [...one.logs, ...other.logs], last: one.last };
     }
+  }
+
+  /** Whether the endpoint returns logs of a block at all: those of the zero address, which has none. */
+  async #servesBlock(part: LogRange): Promise<boolean> {
+    return this.#call({ ...part, contracts: [ZERO_ADDRESS] }).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Reads a range in calls with as many addresses as the endpoint is known to allow. */
@@ -370,11 +389,11 @@ class EndpointRead {
     return this.#endpoint.useAside(this.#signal, async (rpc) => {
       const [header, logs] = await rpc.callMany([headerRequest(toBlock), request], this.#signal);
       if (header === undefined || logs === undefined) throw new RpcFailure('malformed');
+      if (!logs.ok && logs.failure.isRefusal) this.#refusal = logs.failure;
       const last = this.#lastOf(header, toBlock);
       // Its words do not count: the endpoint has shown that it has the block.
       if (!logs.ok)
         throw logs.failure.kind === 'block-unavailable' ? logs.failure.as('rpc-error') : logs.failure;
-      this.#learned.servesLogs = true;
       return { logs: parseTransferLogs(logs.result, range), last };
     });
   }
