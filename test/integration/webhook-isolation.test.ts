@@ -10,7 +10,7 @@ import { startWebhookFixture, untilReady, type WebhookFixture } from '../support
 // deliveries of another client app, to receivers without a history, go out, and none of them is deferred.
 
 const HANGING = 300;
-/** An app alone holds a quarter of the 512 slots. */
+/** An app alone holds at most a quarter of the 512 slots. */
 const SHARE = 128;
 const FIRST_DELIVERIES = 30;
 
@@ -46,11 +46,10 @@ test("another client app's first deliveries go out while all receivers of one ha
     fixture.aWebhookCheck(originOf(hanging.url, Math.floor(i / 100) + 1, (i % 100) + 1)),
   );
   await Promise.all(greedy.map((check) => fixture.kafka.publish(checkCompleted, check)));
-  await waitUntil('its share to hang', () => hanging.deliveries.length === SHARE);
   await waitUntil(
-    'all its other messages to be deferred',
+    'its messages to hang or to be deferred',
     // A message that came back and was deferred again counts again.
-    async () => (await deferredCount()) >= HANGING - SHARE,
+    async () => hanging.deliveries.length + (await deferredCount()) >= HANGING,
   );
 
   const checks = Array.from({ length: FIRST_DELIVERIES }, (_, i) => ({
@@ -67,6 +66,6 @@ test("another client app's first deliveries go out while all receivers of one ha
     await waitUntil('the delivered state', async () => {
       return (await fixture.deliveries.read(requestId))?.state === 'delivered';
     });
-  // Deferred messages may have come back and been deferred again by now, but none got a slot.
-  expect(hanging.deliveries).toHaveLength(SHARE);
+  // Deferred messages may have come back by now, but no more of them got a slot than an app alone may have.
+  expect(hanging.deliveries.length).toBeLessThanOrEqual(SHARE);
 });
