@@ -267,7 +267,9 @@ test('deleted apps leave nothing in Redis once their secrets have expired, and a
     // Left out: Redis keys with an expiry of their own, and the audit trails of the account and of all, which are bounded.
     const lines = (await dumpRedis(stores.connection)).split('\n');
     return idsIn(
-      lines.filter((line) => !/^(audit:account|audit:all|once|throttle|lease|leased|usage)/.test(line)).join('\n'),
+      lines
+        .filter((line) => !/^(audit:account|audit:all|once|throttle|lease|leased|usage)/.test(line))
+        .join('\n'),
     );
   };
   expect(await kept()).toEqual([]);
