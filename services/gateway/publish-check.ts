@@ -43,9 +43,9 @@ export type CheckToPublish = {
   readonly onRefund: () => void;
 };
 
-/** Keeps the checks of an app to its share of a lane's partitions. */
-export const fairnessOf = ({ clientId, limits }: AppAccess) => ({
-  clientId,
+/** Keeps the checks of an account, by whichever of its apps, to its share of a lane's partitions. */
+export const fairnessOf = ({ accountId, limits }: AppAccess) => ({
+  accountId,
   partitionShare: PARTITION_SHARE[limits.tier],
 });
 

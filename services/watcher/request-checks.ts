@@ -79,7 +79,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
       }
       try {
         await deps.publish(checkRequestedBatch, isCharged ? { ...message, chargedMonth: month } : message, {
-          fairness: { clientId, partitionShare: BATCH_PARTITION_SHARE },
+          fairness: { accountId: watch.accountId, partitionShare: BATCH_PARTITION_SHARE },
         });
       } catch (error) {
         if (isSurelyUnwritten(error)) {

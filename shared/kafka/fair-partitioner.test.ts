@@ -5,11 +5,11 @@ const metadata = Array.from(
   { length: 24 },
   (_, partitionId) => ({ partitionId, leader: 1 }) as PartitionMetadata,
 );
-const send = (fair: FairPartitioner, clientId: string, partitionMetadata = metadata, value = '') =>
+const send = (fair: FairPartitioner, accountId: string, partitionMetadata = metadata, value = '') =>
   fair.create()({
     topic: 't',
     partitionMetadata,
-    message: { value, fairness: { clientId, partitionShare: 4 } } as FairMessage,
+    message: { value, fairness: { accountId, partitionShare: 4 } } as FairMessage,
   });
 
 test('a client always has the same share of distinct partitions', () => {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type ICustomPartitioner, type Message, Partitioners, type PartitionMetadata } from 'kafkajs';
 import { murmur2 } from './wire/murmur2.ts';
 
-/** The client app that a record belongs to, and how many partitions of a lane its records may use. */
-export type Fairness = { readonly clientId: string; readonly partitionShare: number };
+/** The account that a record belongs to, whichever of its apps sent it, and how many partitions of a lane its records may use. */
+export type Fairness = { readonly accountId: string; readonly partitionShare: number };
 
 /** A message of a lane. kafkajs passes this object to the partitioner, so its extra members are not sent as headers. */
 export type FairMessage = Message & { readonly fairness?: Fairness; readonly range?: PartitionRange };
@@ -12,13 +12,13 @@ export type FairMessage = Message & { readonly fairness?: Fairness; readonly ran
 export type PartitionRange = { readonly first: number; readonly count: number };
 
 /**
- * The partitions of a client's records: always the same `share` of `partitionCount`.
+ * The partitions of an account's records: always the same `share` of `partitionCount`.
  *
- * Shuffle sharding: two clients rarely have the same set, so one client's backlog leaves other clients a free partition.
+ * Shuffle sharding: two accounts rarely have the same set, so one's backlog leaves the others a free partition.
  */
-export function shardOf(clientId: string, share: number, partitionCount: number): number[] {
+export function shardOf(accountId: string, share: number, partitionCount: number): number[] {
   const partitions = Array.from({ length: partitionCount }, (_, index) => index);
-  const seed = createHash('sha256').update(clientId).digest();
+  const seed = createHash('sha256').update(accountId).digest();
   const count = Math.min(share, partitionCount);
   for (let i = 0; i < count; i++) {
     const j = i + (seed.readUInt16BE((i * 2) % seed.length) % (partitionCount - i));
@@ -30,15 +30,15 @@ export function shardOf(clientId: string, share: number, partitionCount: number)
 }
 
 /**
- * Consecutive records of a client go to one partition, because a request to few partitions is cheap: at most this many
+ * Consecutive records of an account go to one partition, because a request to few partitions is cheap: at most this many
  * records, and no further record after this many bytes. So each part of a batch, which is larger, goes to the next
- * partition: 16 of them in one would delay another client's part by seconds.
+ * partition: 16 of them in one would delay another account's part by seconds.
  */
 const STICKY_COUNT = 16;
 const STICKY_BYTES = 16 * 1024;
 const SHARDS_CACHED_MAX = 10_000;
 
-/** A client's partitions of a topic, valid for one version of the topic's metadata. */
+/** An account's partitions of a topic, valid for one version of the topic's metadata. */
 type Share = {
   readonly metadata: PartitionMetadata[];
   readonly partitions: readonly number[];
@@ -48,7 +48,7 @@ type Share = {
 };
 
 /**
- * Sends a client's records to the partition of its shard with the least lag, and other records by their key to a
+ * Sends an account's records to the partition of its shard with the least lag, and other records by their key to a
  * partition of the topic, or of the given range.
  */
 export class FairPartitioner {
@@ -89,11 +89,11 @@ export class FairPartitioner {
     return (murmur2(key) & 0x7fffffff) % args.partitionMetadata.length;
   }
 
-  #shareOf(topic: string, { clientId, partitionShare }: Fairness, metadata: PartitionMetadata[]): Share {
-    const name = `${topic}/${clientId}`;
+  #shareOf(topic: string, { accountId, partitionShare }: Fairness, metadata: PartitionMetadata[]): Share {
+    const name = `${topic}/${accountId}`;
     const known = this.#shares.get(name);
     if (known?.metadata === metadata) return known;
-    const shard = shardOf(clientId, partitionShare, metadata.length);
+    const shard = shardOf(accountId, partitionShare, metadata.length);
     // kafkajs silently drops a record for a partition without a leader: such a partition is never chosen.
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),

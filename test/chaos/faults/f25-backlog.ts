@@ -8,7 +8,7 @@ import { lagOf } from '../parts/lag-of.ts';
 
 const BACKLOG = 100_000;
 const BATCH = 2_000;
-/** The partitions of a client on the free or paid tier. */
+/** The partitions of an account on the free or paid tier. */
 const SHARE = 4;
 
 /** The backlog is published as by a gateway, without the hours that the rate limit would take. */
@@ -43,8 +43,10 @@ export const f25Backlog: Fault = {
 
 async function writeBacklog({ system, app }: Scene): Promise<void> {
   const { open, chain } = system;
-  const owner = { clientId: strangerTo(app.clientId), accountId: 'acc_backlog' };
-  const { clientId } = owner;
+  const document = await open.clientApps.read(app.clientId);
+  if (document === undefined) throw new Error('the app of the load has no document');
+  const accountId = strangerTo(document.accountId);
+  const owner = { clientId: 'app_backlog', accountId };
   const acceptedAt = new Date(open.clock.now()).toISOString();
   const retainUntil = new Date(open.clock.now() + 3_600_000).toISOString();
   const { address, ...rule } = erc20Rule(chain);
@@ -60,7 +62,7 @@ async function writeBacklog({ system, app }: Scene): Promise<void> {
             consistency: { blockTag: 'latest', minBlock: {} },
             delivery: { mode: 'poll' },
           },
-          { fairness: { clientId, partitionShare: SHARE } },
+          { fairness: { accountId, partitionShare: SHARE } },
         ),
       ),
     );
@@ -72,10 +74,10 @@ function erc20Rule(chain: Scene['system']['chain']) {
 }
 
 /** A client with some partitions that the other client does not use. */
-function strangerTo(clientId: string): string {
-  const own = new Set(shardOf(clientId, 12, checkRequestedBulk.partitionCount));
+function strangerTo(accountId: string): string {
+  const own = new Set(shardOf(accountId, 12, checkRequestedBulk.partitionCount));
   for (let i = 0; ; i++) {
-    const name = `app_backlog${i}`;
+    const name = `acc_backlog${i}`;
     if (shardOf(name, SHARE, checkRequestedBulk.partitionCount).some((one) => !own.has(one))) return name;
   }
 }
