@@ -174,7 +174,7 @@ export const DeliveryWithPayload = DeliveryAnswer.extend({
 
 export const ReceiverAnswer = z
   .object({
-    /** The first 4 KiB of what the receiver answered to the last attempt; absent if it is empty, or not kept. */
+    /** The first 4 KiB of what the receiver answered to the last attempt that reached it; absent if it is empty, or not kept. */
     answer: z.string().optional(),
   })
   .meta({ id: 'ReceiverAnswer' });

@@ -143,8 +143,9 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async readReceiverAnswer(call) {
       const view = await ownDelivery(call);
-      const last = view.attempts.at(-1);
-      const answer = last && (await deps.readReceiverAnswer(view, last, call.account.accountId));
+      // Later attempts may not have reached the receiver.
+      const answered = view.attempts.findLast(({ status }) => status !== undefined);
+      const answer = answered && (await deps.readReceiverAnswer(view, answered, call.account.accountId));
       return answer === undefined ? {} : { answer };
     },
     async resendDelivery(call) {

@@ -7,6 +7,7 @@ import { makeRuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
 import { makeEndRuleSets } from '../../services/result-store/end-rule-sets.ts';
 import { aRuleSet } from '../support/a-rule-set.ts';
 import { testStores } from '../support/test-stores.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: the view of the rule sets is in a database of a real Redis that only this file uses, and their topic is in a
 // real Kafka. The tests check what writers, gateways and lists rely on, and that a wiped Redis gets everything back.
@@ -79,6 +80,8 @@ test('a rule set made again after its tombstone was dropped is newer than the to
   await ruleSets().project(deleted);
   expect(await ruleSets().dropEnded(Date.now() + 2 * DAY_MS, 10)).toBe(1);
   expect(await ruleSets().documents.read(`${clientId}/a`)).toBeUndefined();
+  // The version is a time in ms, and a tombstone is kept for a day.
+  await waitUntil('a later millisecond', () => Date.now() > deleted.version + 1);
   const again = await ruleSets().documents.lease(`${clientId}/a`, 0, 1_000);
   expect(again?.version).toBeGreaterThan(deleted.version);
 });

@@ -51,8 +51,8 @@ export function Delivery({ item }) {
       <${Card} title="Attempts">
         ${attempts.length === 0 && html`<${Empty} title="None yet"><p>It waits for its first attempt.</p><//>`}
         <ol class="attempts">${attempts.toReversed().map(
-          (attempt, index) => html`<${Attempt} key=${`${attempt.attempt}/${attempt.at}`} data=${attempt}>
-          ${index === 0 && html`<${Answer} path=${path} />`}<//>`,
+          (attempt) => html`<${Attempt} key=${`${attempt.attempt}/${attempt.at}`} data=${attempt}>
+          ${attempt === attempts.findLast(({ status }) => status !== undefined) && html`<${Answer} path=${path} />`}<//>`,
         )}</ol>
       <//>
       <${SentRequest} requestId=${item} payload=${payload} attempts=${attempts} />`}<//>
@@ -70,7 +70,7 @@ const Attempt = ({ data: { attempt, at, status, durationMs, class: name }, child
   ${children}
 </li>`;
 
-/** What the receiver answered to the last attempt. It is read on demand: that takes the broker a moment. */
+/** What the receiver answered to the last attempt that reached it. It is read on demand: that takes the broker a moment. */
 function Answer({ path }) {
   const [isWanted, setIsWanted] = useState(false);
   return isWanted
