@@ -208,20 +208,12 @@ export class Endpoint {
     kind: CallKind = 'head',
     strikesOf = (failure: RpcFailure): number => failure.strikes,
   ): Promise<T> {
-    this.#requireFree();
-    if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
-    try {
-      await this.#awaitRate(signal);
-      return await this.#measure(send, kind);
-    } catch (error) {
-      const failure = toRpcFailure(error);
+    return this.#admit(signal, send, kind, (failure) => {
       this.noteFailure(failure.kind);
-      this.#breaker.fail(kind, strikesOf(failure));
-      if (this.#breaker.state === 'open' || failure.kind === 'override-refused')
-        this.#capabilities = undefined;
+      this.strike(kind, strikesOf(failure));
+      if (failure.kind === 'override-refused') this.#capabilities = undefined;
       this.#backOff(failure);
-      throw failure;
-    }
+    });
   }
 
   /**
@@ -232,6 +224,19 @@ export class Endpoint {
    * @throws RpcFailure
    */
   async useForClient<T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>, kind: CallKind): Promise<T> {
+    return this.#admit(signal, send, kind, (failure) => {
+      this.#breaker.fail(kind, 0);
+      if (!NO_REASONS.has(failure.kind)) this.#options.onDoubt?.(this, kind);
+    });
+  }
+
+  /** Makes one call that the breaker admits, when the rate limit permits it. @throws RpcFailure */
+  async #admit<T>(
+    signal: AbortSignal,
+    send: (rpc: Rpc) => Promise<T>,
+    kind: CallKind,
+    onFailure: (failure: RpcFailure) => void,
+  ): Promise<T> {
     this.#requireFree();
     if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
     try {
@@ -239,8 +244,7 @@ export class Endpoint {
       return await this.#measure(send, kind);
     } catch (error) {
       const failure = toRpcFailure(error);
-      this.#breaker.fail(kind, 0);
-      if (!NO_REASONS.has(failure.kind)) this.#options.onDoubt?.(this, kind);
+      onFailure(failure);
       throw failure;
     }
   }
