@@ -81,7 +81,7 @@ export const presentKey = (
 
 const presentAttempt = ({ at, status, durationMs, class: outcome }: AttemptView) => ({
   at,
-  ...(status !== null && { status }),
+  ...(status !== undefined && { status }),
   durationMs,
   class: outcome,
 });

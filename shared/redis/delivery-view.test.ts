@@ -50,6 +50,13 @@ test('attempts are shown oldest first, also if the log of a later one was stored
   ]);
 });
 
+test('an attempt that the receiver did not answer has no status', () => {
+  const { requestId, clientId, callbackUrl, retainUntil } = attempted;
+  const attempts = JSON.stringify(attemptLineOf({ ...attempted, status: undefined }));
+  const view = parseDelivery(requestId, { clientId, callbackUrl, retainUntil, state: 'pending', attempts });
+  expect(view?.attempts[0]?.status).toBeUndefined();
+});
+
 test('a hash without its required fields is no delivery', () => {
   expect(parseDelivery('r1', { chain: '1' })).toBeUndefined();
 });

@@ -5,7 +5,8 @@ export type AttemptView = {
   readonly attempt: number;
   readonly resendCount: number;
   readonly at: string;
-  readonly status: number | null;
+  /** Absent if the receiver did not answer. */
+  readonly status?: number | undefined;
   readonly durationMs: number;
   readonly class: AttemptClass;
 };
@@ -32,7 +33,7 @@ export const attemptLineOf = (attempted: WebhookAttempted) => ({
   attempt: attempted.attempt,
   chain: attempted.resendCount,
   at: attempted.at,
-  status: attempted.status ?? null,
+  status: attempted.status,
   durationMs: attempted.durationMs ?? 0,
   class: attempted.class,
 });
