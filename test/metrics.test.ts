@@ -1,4 +1,4 @@
-import { metricsOf, PROCESSES } from './support/metric-inventory.ts';
+import { metricsOf, PROCESSES } from './support/judges/metric-inventory.ts';
 
 // Every metric of every process: its name and its labels.
 

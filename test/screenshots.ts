@@ -1,9 +1,9 @@
 // Takes the screenshot of the README, on a system of its own: `npm run screenshots`.
 import { fileURLToPath } from 'node:url';
 import { fragmentOf } from '../services/developer-portal/page/core/check-address.js';
-import { openBrowser } from './support/open-browser.ts';
-import { approveApp, enterAs, makeApp } from './support/portal-steps.ts';
-import { startSystem } from './support/start-system.ts';
+import { openBrowser } from './support/browser/open-browser.ts';
+import { approveApp, enterAs, makeApp } from './support/browser/portal-steps.ts';
+import { startSystem } from './support/systems/start-system.ts';
 
 const PICTURE = fileURLToPath(
   new URL('../services/developer-portal/screenshots/try-it.png', import.meta.url),

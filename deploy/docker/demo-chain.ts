@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { startChain } from '../local/chain.ts';
+import { startChain } from '../local/infrastructure/chain.ts';
 
 // The demo chain in a container: anvil for all containers of the network, ready once the tokens are deployed.
 

@@ -4,16 +4,16 @@
 // command a Chromium is among the needed tools, with `--with-prometheus` a Prometheus: tests use them, `npm start`
 // does not. `--own-session` runs the command in a session of its own.
 import { constants } from 'node:os';
-import { fetchKafka } from './setup/fetch-kafka.mjs';
-import { fetchPrometheus, findPrometheus } from './setup/fetch-prometheus.mjs';
-import { ensureTools } from './setup/find-tools.mjs';
-import { installPackages, packagesAreInstalled } from './setup/install-packages.mjs';
-import { locate } from './setup/locate.mjs';
-import { makeKafkaArchive } from './setup/make-kafka-archive.mjs';
 import { report, stopChildren } from './setup/run.mjs';
 import { runCommand } from './setup/run-command.mjs';
 import { withSetupLock } from './setup/setup-lock.mjs';
 import { readStamp, writeStamp } from './setup/stamp.mjs';
+import { fetchKafka } from './setup/tools/fetch-kafka.mjs';
+import { fetchPrometheus, findPrometheus } from './setup/tools/fetch-prometheus.mjs';
+import { ensureTools } from './setup/tools/find-tools.mjs';
+import { installPackages, packagesAreInstalled } from './setup/tools/install-packages.mjs';
+import { locate } from './setup/tools/locate.mjs';
+import { makeKafkaArchive } from './setup/tools/make-kafka-archive.mjs';
 import { writeCertificates } from './setup/trust-certificates.mjs';
 
 const places = locate();

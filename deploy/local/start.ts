@@ -1,11 +1,11 @@
 // `npm start`: brings the system up, shows it, and keeps it up until it is asked to stop.
-import { showDemo } from './demo.ts';
-import { describeSystem } from './describe-system.ts';
-import { followLauncher } from './follow-launcher.ts';
-import { makeLines, wantsColour } from './lines.ts';
-import { OptionsEnd, parseOptions, type StartOptions } from './options.ts';
-import type { ReadyLine } from './ready-line.ts';
-import { startLocalSystem } from './start-local-system.ts';
+import { showDemo } from './demo/demo.ts';
+import { followLauncher } from './processes/follow-launcher.ts';
+import { makeLines, wantsColour } from './processes/lines.ts';
+import { OptionsEnd, parseOptions, type StartOptions } from './settings/options.ts';
+import { describeSystem } from './system/describe-system.ts';
+import type { ReadyLine } from './system/ready-line.ts';
+import { startLocalSystem } from './system/start-local-system.ts';
 
 const NAME_CHARS = 18;
 

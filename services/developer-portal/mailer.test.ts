@@ -1,5 +1,5 @@
 import { Counter, Registry } from 'prom-client';
-import { receiveMails } from '../../test/support/receive-mails.ts';
+import { receiveMails } from '../../test/support/fakes/receive-mails.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 import { type Message, makeMailer } from './mailer.ts';
 

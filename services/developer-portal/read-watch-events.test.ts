@@ -1,7 +1,7 @@
 import type { Watch } from '#shared/contracts/watch.ts';
 import { memberEventId } from '#shared/contracts/watch-event.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
-import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
+import { aMember, atSecond, aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeReadWatchEvents } from './read-watch-events.ts';
 
 const DAY_MS = 86_400_000;

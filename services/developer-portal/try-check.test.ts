@@ -1,6 +1,6 @@
 import { hashApiKey } from '#shared/contracts/api-key.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
-import { aChain } from '../../test/support/a-chain.ts';
+import { aChain } from '../../test/support/builders/a-chain.ts';
 import type { Call } from './call.ts';
 import { makeTryHandlers } from './try-check.ts';
 

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { aBatchPart } from '../../test/support/a-batch.ts';
+import { aBatchPart } from '../../test/support/builders/a-batch.ts';
 import type { PerformReads } from './chain/connect-chains.ts';
 import { failed, type Read, type Reading } from './domain/read.ts';
 import { makeGiveUpPart } from './give-up-part.ts';

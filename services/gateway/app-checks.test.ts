@@ -1,7 +1,7 @@
 import { ServiceError } from '#shared/errors.ts';
 import type { Claim } from '#shared/redis/admit.ts';
-import { A_CHECK, API_KEY, anAdmission, aResult, NOW_MS } from '../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
+import { A_CHECK, API_KEY, anAdmission, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
 

@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { jwksOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
-import { A_CHECK, aResult, NOW_MS } from '../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
+import { A_CHECK, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
 

@@ -1,6 +1,6 @@
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { A_CHECK, aClientApp, anAdmission, holderOf, NOW_MS } from '../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
+import { A_CHECK, aClientApp, anAdmission, holderOf, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
 

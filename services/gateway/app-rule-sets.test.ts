@@ -6,9 +6,9 @@ import {
   aResult,
   type FakeGateway,
   NOW_MS,
-} from '../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
-import { makeFakeRuleSets } from '../../test/support/fake-rule-sets.ts';
+} from '../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
+import { makeFakeRuleSets } from '../../test/support/fakes/fake-rule-sets.ts';
 
 /** Stored rule sets at the gateway's HTTP surface, over fakes. */
 

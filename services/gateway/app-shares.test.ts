@@ -9,8 +9,8 @@ import {
   type FakeGateway,
   type FakeOptions,
   holderOf,
-} from '../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
+} from '../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 
 /** One client app takes all it can get, and another one is served all the same. */

@@ -1,5 +1,5 @@
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
 import { makeRuleSetCache } from './cache-rule-sets.ts';
 
 function makeView() {

@@ -1,6 +1,6 @@
 // Mistakes of newcomers. The answer alone must say how to correct them: its detail has the text below.
-import { A_CHECK, API_KEY } from '../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
+import { A_CHECK, API_KEY } from '../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
 const start = fakeGateways();
 type Change = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { aClientApp } from '../../test/support/fake-gateway.ts';
+import { aClientApp } from '../../test/support/fakes/fake-gateway.ts';
 import { makeNoteKeyUse } from './note-key-use.ts';
 
 const app = aClientApp();

@@ -2,7 +2,7 @@ import { AppAccess } from '#shared/contracts/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { aClientApp, anAdmission, NOW_MS } from '../../test/support/fake-gateway.ts';
+import { aClientApp, anAdmission, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
 import { type CheckToPublish, makePublishCheck } from './publish-check.ts';
 
 const app = AppAccess.parse(aClientApp());

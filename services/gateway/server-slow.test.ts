@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setInterval as ticks } from 'node:timers/promises';
-import { API_KEY, type FakeGateway, startFakeGateway } from '../../test/support/fake-gateway.ts';
+import { API_KEY, type FakeGateway, startFakeGateway } from '../../test/support/fakes/fake-gateway.ts';
 import { type Server, startServer } from './server.ts';
 
 /** Clients that hold on to connections without saying anything: each is let go in its time, and told why. */

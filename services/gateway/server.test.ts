@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { API_KEY, type FakeGateway, startFakeGateway } from '../../test/support/fake-gateway.ts';
+import { API_KEY, type FakeGateway, startFakeGateway } from '../../test/support/fakes/fake-gateway.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 import { type Server, startServer } from './server.ts';
 

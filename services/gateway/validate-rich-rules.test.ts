@@ -1,4 +1,4 @@
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
 import { type ValidationRules, validateCheck } from './validate-check.ts';
 
 // Composed rules, several wallets, vaults, snapshots and rule sets: every fault by its pointer.

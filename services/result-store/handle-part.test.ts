@@ -1,6 +1,6 @@
 import type { NewWebhook } from '#shared/contracts/webhook.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { aBatchPartCompleted } from '../../test/support/a-batch.ts';
+import { aBatchPartCompleted } from '../../test/support/builders/a-batch.ts';
 import { makePartHandler } from './handle-part.ts';
 
 const CALLBACK = { mode: 'webhook', callbackUrl: 'https://hooks.example/x' } as const;

@@ -1,4 +1,4 @@
-import { aWatch } from '../../test/support/a-watch.ts';
+import { aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeChargeChecks } from './charge-checks.ts';
 
 test('a watch whose sent events exceed the quota is charged the rest of it, and paused with the reason; so is one without bytes', async () => {

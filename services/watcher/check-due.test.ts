@@ -1,7 +1,7 @@
 import type { Watch, WatchMember } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
-import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
+import { aMember, atSecond, aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeCheckDue } from './check-due.ts';
 import type { ChecksToRequest } from './request-checks.ts';
 

@@ -10,7 +10,7 @@ import {
   watchUid,
 } from '#shared/contracts/watch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { aMember, anAnswer, atSecond, aWatch } from '../../test/support/a-watch.ts';
+import { aMember, anAnswer, atSecond, aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';
 import { makePublishChanges } from './publish-changes.ts';
 

@@ -2,8 +2,8 @@ import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
-import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
+import { aMember, atSecond, aWatch } from '../../test/support/builders/a-watch.ts';
 import { MEMBERS_OF_WALLET_MAX, makeHandleTransfer } from './handle-transfer.ts';
 import type { ChecksToRequest } from './request-checks.ts';
 

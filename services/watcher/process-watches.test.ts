@@ -1,7 +1,7 @@
 import { rulesNameOf } from '#shared/contracts/rule-set.ts';
 import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watch.ts';
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
-import { aWatch } from '../../test/support/a-watch.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
+import { aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeProcessWatch } from './process-watch.ts';
 import { makeProcessWatches } from './process-watches.ts';
 

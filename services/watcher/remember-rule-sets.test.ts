@@ -1,5 +1,5 @@
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
 import { rememberRuleSets } from './remember-rule-sets.ts';
 
 test('an unchanged rule set is not parsed again, and a changed or deleted one is seen at the next read', async () => {

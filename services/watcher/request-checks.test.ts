@@ -2,8 +2,8 @@ import { boundResults } from '#shared/batches/bound-result.ts';
 import type { BatchPartRequested } from '#shared/contracts/batch.ts';
 import { PART_ENTRIES_MAX, PART_RESULT_BYTES_MAX } from '#shared/contracts/batch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
-import { aMember, aWatch } from '../../test/support/a-watch.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
+import { aMember, aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeChargeChecks } from './charge-checks.ts';
 import { makeRequestChecks } from './request-checks.ts';
 

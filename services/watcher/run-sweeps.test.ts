@@ -1,6 +1,6 @@
 import { partitionOfWatch, type Watch, type WatchCommand, watchUid } from '#shared/contracts/watch.ts';
 import type { Sweep } from '#shared/redis/watch-sweeps.ts';
-import { aMember, aWatch } from '../../test/support/a-watch.ts';
+import { aMember, aWatch } from '../../test/support/builders/a-watch.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 import type { ChecksToRequest } from './request-checks.ts';
 import { makeRunSweeps, SWEEP_MS_MAX } from './run-sweeps.ts';

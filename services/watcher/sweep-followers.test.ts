@@ -1,5 +1,5 @@
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
-import { atSecond, aWatch } from '../../test/support/a-watch.ts';
+import { atSecond, aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeSweepFollowers } from './sweep-followers.ts';
 
 const CONTRACT = { chainId: 1, contractAddress: `0x${'aa'.repeat(20)}`, blockTag: 'latest' } as const;

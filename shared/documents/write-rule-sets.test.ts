@@ -1,5 +1,5 @@
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
-import { makeFakeRuleSets } from '../../test/support/fake-rule-sets.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
+import { makeFakeRuleSets } from '../../test/support/fakes/fake-rule-sets.ts';
 
 const REQUEST = {
   clientId: 'app_1',

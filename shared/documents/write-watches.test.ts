@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
 import type { Watch } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { aRuleSet } from '../../test/support/a-rule-set.ts';
-import { aWatch } from '../../test/support/a-watch.ts';
+import { aRuleSet } from '../../test/support/builders/a-rule-set.ts';
+import { aWatch } from '../../test/support/builders/a-watch.ts';
 import { makeWatchWrites } from './write-watches.ts';
 
 const { clientId, accountId, watchId, ...settings } = aWatch();

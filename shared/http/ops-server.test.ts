@@ -1,5 +1,5 @@
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
-import { spawnNode } from '../../test/support/spawn-process.ts';
+import { spawnNode } from '../../test/support/systems/spawn-process.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 import { Liveness } from './liveness.ts';
 import { Readiness, startOpsServer } from './ops-server.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type MemberRole, uidOfMember, WatchMember } from '#shared/contracts/watch.ts';
-import { aMember, atSecond } from '../../test/support/a-watch.ts';
+import { aMember, atSecond } from '../../test/support/builders/a-watch.ts';
 import { parseStored, textOf } from './watch-member-text.ts';
 
 const read = (member: WatchMember, text: string) => parseStored(uidOfMember(member), member.memberId, text);

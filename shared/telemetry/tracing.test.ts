@@ -1,6 +1,6 @@
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { receiveSpans } from '../../test/support/receive-spans.ts';
-import { spawnNode } from '../../test/support/spawn-process.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { receiveSpans } from '../../test/support/fakes/receive-spans.ts';
+import { spawnNode } from '../../test/support/systems/spawn-process.ts';
 import { parseTraceparent } from './traceparent.ts';
 import { activeTraceId, isTracing, withSpan } from './tracing.ts';
 

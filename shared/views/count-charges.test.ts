@@ -1,6 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import { aBatchPart, aBatchPartCompleted } from '../../test/support/a-batch.ts';
+import { aBatchPart, aBatchPartCompleted } from '../../test/support/builders/a-batch.ts';
 import { ChargeCount } from './count-charges.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 11);

@@ -1,7 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { DAY_FIGURES_MAX } from '#shared/contracts/day-figures.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
-import { aBatchPartCompleted } from '../../test/support/a-batch.ts';
+import { aBatchPartCompleted } from '../../test/support/builders/a-batch.ts';
 import { DayCount } from './count-days.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');

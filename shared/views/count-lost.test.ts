@@ -1,5 +1,5 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import { aBatchPart } from '../../test/support/a-batch.ts';
+import { aBatchPart } from '../../test/support/builders/a-batch.ts';
 import { countLost, TailCount } from './count-lost.ts';
 
 const aCheck = (requestId: string, acceptedAt: string, chargedMonth?: string) =>

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { type BatchClient, makeBatchClient } from '../support/batch-client.ts';
-import { makeCheckClient } from '../support/check-client.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { MULTICALL3_CODE } from '../support/contracts/multicall3-code.ts';
 import { quantile } from '../support/figures/quantile.ts';
-import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
+import { type BatchClient, makeBatchClient } from '../support/systems/batch-client.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
 import { type BenchSystem, startBenchSystem, sumOf, usedBetween } from './bench-system.ts';
 import { MULTICALL3, measureViem } from './chain.ts';
 import { measurePlain, PLAIN_KEY } from './checks.ts';

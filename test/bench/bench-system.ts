@@ -1,13 +1,13 @@
 import { makeClientApps } from '#shared/redis/client-apps.ts';
-import { LOCAL_CHAIN_ID } from '../../deploy/local/chain.ts';
+import { LOCAL_CHAIN_ID } from '../../deploy/local/infrastructure/chain.ts';
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
-import { makeTestApp } from '../support/start-gateway.ts';
+import { makeTestApp } from '../support/systems/start-gateway.ts';
 import {
   findPortBase,
   type StartedSystem,
   type SystemOptions,
   startSystem,
-} from '../support/start-system.ts';
+} from '../support/systems/start-system.ts';
 import { cpuSecondsOf } from './cpu-seconds.ts';
 import { startChild } from './start-child.ts';
 

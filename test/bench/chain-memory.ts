@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { startChain } from '../../deploy/local/chain.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
+import { startChain } from '../../deploy/local/infrastructure/chain.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 import { newAccounts, readByRolecall } from './chain-readers.ts';
 import type { Row, Table } from './row.ts';
 

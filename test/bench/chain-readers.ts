@@ -1,7 +1,7 @@
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
-import { LOCAL_CHAIN_ID as CHAIN_ID } from '../../deploy/local/chain.ts';
+import { LOCAL_CHAIN_ID as CHAIN_ID } from '../../deploy/local/infrastructure/chain.ts';
 import type { Call, Read } from '../../services/evaluator/domain/read.ts';
-import type { TestChains } from '../support/connect-test-chains.ts';
+import type { TestChains } from '../support/infrastructure/connect-test-chains.ts';
 
 /** Checks that are open at once in a backlog. */
 export const CHECKS_AT_ONCE = 2_000;

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Fault, type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { type Fault, type FaultKind, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
 
 // A fault proxy in its own thread, so that its work takes no event-loop ticks of the measured process.
 const proxy = await startRpcFaultProxy(workerData as Parameters<typeof startRpcFaultProxy>[0]);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { openBrowser } from '../support/open-browser.ts';
-import { createApp, signIn } from '../support/portal-steps.ts';
-import { startSystem } from '../support/start-system.ts';
+import { openBrowser } from '../support/browser/open-browser.ts';
+import { createApp, signIn } from '../support/browser/portal-steps.ts';
+import { startSystem } from '../support/systems/start-system.ts';
 import type { Table } from './row.ts';
 
 /** An approval reaches every gateway within this time. */

@@ -8,10 +8,10 @@ import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { startKafka } from '../../deploy/local/kafka.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { startRedis } from '../../deploy/local/redis.ts';
-import type { RunningGateway } from '../support/start-gateway.ts';
+import { startKafka } from '../../deploy/local/infrastructure/kafka.ts';
+import { startRedis } from '../../deploy/local/infrastructure/redis.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import type { RunningGateway } from '../support/systems/start-gateway.ts';
 
 type GatewayParts = AsyncDisposable & {
   readonly config: CommonConfig;

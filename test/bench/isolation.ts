@@ -2,13 +2,17 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { TokenRule } from '#shared/contracts/rule.ts';
-import { startChain } from '../../deploy/local/chain.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { connectTestChains, type TestChains, type TestCheck } from '../support/connect-test-chains.ts';
+import { startChain } from '../../deploy/local/infrastructure/chain.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { deployHostileContracts } from '../support/contracts/hostile-contracts.ts';
+import type { Fault, FaultKind } from '../support/fakes/rpc-fault-proxy.ts';
 import { quantile } from '../support/figures/quantile.ts';
-import { deployHostileContracts } from '../support/hostile-contracts/hostile-contracts.ts';
-import type { Fault, FaultKind } from '../support/rpc-fault-proxy.ts';
+import {
+  connectTestChains,
+  type TestChains,
+  type TestCheck,
+} from '../support/infrastructure/connect-test-chains.ts';
 import type { Row, Table } from './row.ts';
 
 const SOUND = 31_337;

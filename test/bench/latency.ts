@@ -1,5 +1,5 @@
 import { Contract, JsonRpcProvider } from 'ethers';
-import type { DemoChain } from '../support/demo-rules.ts';
+import type { DemoChain } from '../support/builders/demo-rules.ts';
 import { quantile } from '../support/figures/quantile.ts';
 import { startBenchSystem } from './bench-system.ts';
 import type { Goal, Row, Table } from './row.ts';

@@ -3,7 +3,7 @@ import type { HeapProfiler, Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { serveOnLoopback } from '../support/serve-on-loopback.ts';
+import { serveOnLoopback } from '../support/fakes/serve-on-loopback.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import {
   type BenchSystem,

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import { loadToolchain } from '../../deploy/local/infrastructure/toolchain.ts';
 import { describeMachine, type Machine } from '../support/figures/describe-machine.ts';
 import { firstLineOf, readCommit } from '../support/figures/read-version.ts';
 import type { Table } from './row.ts';

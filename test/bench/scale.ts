@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { quantile } from '../support/figures/quantile.ts';
-import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
-import { spawnNode } from '../support/spawn-process.ts';
+import { reconcileUnderLoad } from '../support/judges/reconcile-under-load.ts';
+import { spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { type BenchSystem, startBenchSystem, sumOf, usedBetween } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';

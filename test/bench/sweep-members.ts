@@ -7,10 +7,10 @@ import { MEMBER_CHANGES_MAX, MEMBER_PARTITIONS, watchMember, watchUid } from '#s
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { demoRules } from '../support/demo-rules.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { serveOnLoopback } from '../support/fakes/serve-on-loopback.ts';
 import { quantile } from '../support/figures/quantile.ts';
-import { serveOnLoopback } from '../support/serve-on-loopback.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { type BenchSystem, startBenchSystem, sumOf, usedBetween } from './bench-system.ts';
 import { leastOf } from './least-of.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ReceivedSpan, receiveSpans } from '../support/receive-spans.ts';
+import { type ReceivedSpan, receiveSpans } from '../support/fakes/receive-spans.ts';
 import { startBenchSystem } from './bench-system.ts';
 import { type Hop, hopsOf, type Timed } from './hops.ts';
 import { makeWorkload } from './workload.ts';

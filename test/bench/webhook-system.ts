@@ -14,10 +14,10 @@ import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
-import { startKafka } from '../../deploy/local/kafka.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { startRedis } from '../../deploy/local/redis.ts';
-import { spawnNode } from '../support/spawn-process.ts';
+import { startKafka } from '../../deploy/local/infrastructure/kafka.ts';
+import { startRedis } from '../../deploy/local/infrastructure/redis.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { cpuSecondsOf } from './cpu-seconds.ts';
 

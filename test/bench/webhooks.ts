@@ -7,7 +7,7 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { quantile } from '../support/figures/quantile.ts';
-import { spawnNode } from '../support/spawn-process.ts';
+import { spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { Table } from './row.ts';
 import { startWebhookSystem, type WebhookSystem } from './webhook-system.ts';

@@ -1,5 +1,5 @@
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { type DemoChain, demoRules, type SentRule } from '../support/demo-rules.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { type DemoChain, demoRules, type SentRule } from '../support/builders/demo-rules.ts';
 
 /** One check in this many is of the account with tokens, so that a server which only denies is detected. */
 const HOLDER_EVERY = 10;

@@ -1,6 +1,6 @@
-import type { Evidence, Ledger, Reconciliation } from '../support/ledger.ts';
-import type { Load } from '../support/load.ts';
-import type { ReceivedWebhook, WebhookReceiver } from '../support/receive-webhooks.ts';
+import type { ReceivedWebhook, WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import type { Evidence, Ledger, Reconciliation } from '../support/judges/ledger.ts';
+import type { Load } from '../support/judges/load.ts';
 import type { ChaosSystem, Needs } from './chaos-system.ts';
 import type { Figure, Span } from './measure.ts';
 import type { BalancedClient } from './parts/balance.ts';

@@ -1,6 +1,6 @@
 import { formatNumber } from '../support/figures/format-number.ts';
 import { p99 } from '../support/figures/quantile.ts';
-import type { Attempt } from '../support/ledger.ts';
+import type { Attempt } from '../support/judges/ledger.ts';
 
 /** A measured number of the matrix with its goal. It is printed, and does not fail a run. */
 export type Figure = {

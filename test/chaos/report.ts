@@ -1,4 +1,4 @@
-import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import { loadToolchain } from '../../deploy/local/infrastructure/toolchain.ts';
 import { describeMachine } from '../support/figures/describe-machine.ts';
 import type { RowReport } from './run-row.ts';
 import { isWell, type RowResult } from './run-rows.ts';

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeCheckClient } from '../support/check-client.ts';
-import { Ledger } from '../support/ledger.ts';
-import { startLoad } from '../support/load.ts';
-import { type Answer, receiveWebhooks } from '../support/receive-webhooks.ts';
+import { type Answer, receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { Ledger } from '../support/judges/ledger.ts';
+import { startLoad } from '../support/judges/load.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import type { Fault, Finding, Scene } from './fault.ts';
 import { atMost } from './measure.ts';

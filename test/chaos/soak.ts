@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeBatchClient } from '../support/batch-client.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { drawPanels } from '../support/figures/draw-panels.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { makeBatchClient } from '../support/systems/batch-client.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import type { Fault, Scene } from './fault.ts';
 import { atMost, type Figure } from './measure.ts';

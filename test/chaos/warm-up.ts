@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Ledger } from '../support/ledger.ts';
-import { gatherEvidence, startLoad } from '../support/load.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { Ledger } from '../support/judges/ledger.ts';
+import { gatherEvidence, startLoad } from '../support/judges/load.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import { balance } from './parts/balance.ts';
 import { createApp } from './parts/create-app.ts';

@@ -1,5 +1,5 @@
 import { CheckResult } from '#shared/contracts/result.ts';
-import type { ReceivedWebhook } from '../support/receive-webhooks.ts';
+import type { ReceivedWebhook } from '../support/fakes/receive-webhooks.ts';
 
 /** How long after its result each request's first delivery arrived, in ms. */
 export function latenessOf(deliveries: readonly ReceivedWebhook[]): number[] {

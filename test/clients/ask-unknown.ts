@@ -1,4 +1,4 @@
-import { connectTestChains } from '../support/connect-test-chains.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 
 /** What a client says about a block, tag or range that it does not have: its words, `null`, or that it answered. */
 export type UnknownAnswer = { readonly question: string; readonly answer: string };

@@ -12,7 +12,7 @@ import {
 } from 'viem';
 import { type HDAccount, mnemonicToAccount } from 'viem/accounts';
 import { foundry } from 'viem/chains';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import type { Token } from './compile-tokens.ts';
 import type { Client } from './start-clients.ts';
 

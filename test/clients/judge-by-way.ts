@@ -1,7 +1,7 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { connectTestChains, type TestChains } from '../support/connect-test-chains.ts';
-import { type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { type FaultKind, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
+import { connectTestChains, type TestChains } from '../support/infrastructure/connect-test-chains.ts';
 import type { Case } from './make-rules.ts';
 import { CHAIN_ID } from './start-clients.ts';
 

@@ -1,4 +1,4 @@
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 
 /** Source of the selectors: the standards ERC-20, ERC-165, ERC-721 and ERC-1155. */
 const SELECTORS = {

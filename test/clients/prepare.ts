@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { locate } from '../../deploy/local/setup/locate.mjs';
 import { report, run } from '../../deploy/local/setup/run.mjs';
 import { withSetupLock } from '../../deploy/local/setup/setup-lock.mjs';
+import { locate } from '../../deploy/local/setup/tools/locate.mjs';
 
 const PACKAGES = join(import.meta.dirname, 'packages');
 const FILES = ['package.json', 'package-lock.json'] as const;

@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChain } from '../../deploy/local/chain.ts';
-import { spawnChild } from '../../deploy/local/child.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
+import { startChain } from '../../deploy/local/infrastructure/chain.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { spawnChild } from '../../deploy/local/processes/child.ts';
+import { waitUntilUp } from '../../deploy/local/processes/wait-until-up.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
 import { run } from '../../deploy/local/setup/run.mjs';
-import { waitUntilUp } from '../../deploy/local/wait-until-up.ts';
-import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
+import { MULTICALL3_CODE } from '../support/contracts/multicall3-code.ts';
 import type { Prepared } from './prepare.ts';
 
 export const CHAIN_ID = 31_337;

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type SpawnedProcess, spawnProgram } from '../support/spawn-process.ts';
+import { type SpawnedProcess, spawnProgram } from '../support/systems/spawn-process.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROJECT = '/home/rolecall';

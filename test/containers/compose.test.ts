@@ -2,10 +2,10 @@
 // Checks of all modes arrive while it is scaled and restarted: its settings must be safe, and nothing may be lost.
 import { globSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { demoRules } from '../support/demo-rules.ts';
-import { NO_FAULTS } from '../support/ledger.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { NO_FAULTS } from '../support/judges/ledger.ts';
+import { reconcileUnderLoad } from '../support/judges/reconcile-under-load.ts';
 import { type ComposedSystem, startCompose, untilQuery } from './start-compose.ts';
 
 /** Every folder of a service with a process is a service of the compose file, under the same name. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { type CheckClient, makeCheckClient } from '../support/check-client.ts';
-import type { DemoChain } from '../support/demo-rules.ts';
-import { spawnProgram } from '../support/spawn-process.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import type { DemoChain } from '../support/builders/demo-rules.ts';
+import { type CheckClient, makeCheckClient } from '../support/systems/check-client.ts';
+import { spawnProgram } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** Private networks; the project's network gets one of these. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { DEPLOY } from '../support/monitoring-files.ts';
+import { DEPLOY } from '../support/judges/monitoring-files.ts';
 
 type Service = {
   readonly command?: readonly string[];

@@ -14,7 +14,7 @@ import { CACHED_BYTES_MAX } from '../../services/gateway/cache-rule-sets.ts';
 import { REMEMBERED_BYTES_MAX } from '../../services/watcher/remember-rule-sets.ts';
 import { ANSWER_BYTES_MAX } from '../../services/webhook-dispatcher/delivery/attempt-delivery.ts';
 import { SLOTS, WAITING_BYTES_MAX } from '../../services/webhook-dispatcher/delivery/delivery-slots.ts';
-import { DEPLOY } from '../support/monitoring-files.ts';
+import { DEPLOY } from '../support/judges/monitoring-files.ts';
 
 // Each bound alone is small; what a process may hold is their sum.
 
@@ -73,7 +73,7 @@ test.each(Object.entries(BOUNDS))('what a %s may hold fits into 80 % of its cont
 });
 
 test('image, compose, manifests and local start have the same heap limit, 75 % of the container', () => {
-  const files = ['docker-compose.yml', 'deploy/k8s/process.yaml', 'deploy/local/start-service.ts'];
+  const files = ['docker-compose.yml', 'deploy/k8s/process.yaml', 'deploy/local/system/start-service.ts'];
   expect(files.map(heapOf)).toEqual(files.map(() => HEAP_BYTES));
   expect(read('docker-compose.yml')).toContain(`memory: ${CONTAINER_BYTES / MIB / 1024}g, pids`);
   expect(read('deploy/k8s/process.yaml')).toContain(`limits: { memory: ${CONTAINER_BYTES / MIB / 1024}Gi }`);

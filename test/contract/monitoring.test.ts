@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
 import { UNDETERMINED } from '#shared/contracts/result.ts';
 import { makeProgram } from '../../services/developer-portal/admin/program.ts';
-import { firstScrapeOf, knownSeries, metricsOf, PROCESSES } from '../support/metric-inventory.ts';
+import { firstScrapeOf, knownSeries, metricsOf, PROCESSES } from '../support/judges/metric-inventory.ts';
 import {
   DEPLOY,
   loadDashboardQueries,
@@ -13,8 +13,8 @@ import {
   readRunbook,
   readSources,
   runbookCommands,
-} from '../support/monitoring-files.ts';
-import { parseQuery } from '../support/promql.ts';
+} from '../support/judges/monitoring-files.ts';
+import { parseQuery } from '../support/judges/promql.ts';
 
 // Rules and dashboards against the code: they may only query series that some process exposes, by labels that it has.
 

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { parseAllDocuments } from 'yaml';
 import { type Cidr, JUDGED_BLOCKS, refuseAddress } from '#shared/contracts/callback-address.ts';
 import type { Manifest } from '../k8s/judge-manifests.ts';
-import { DEPLOY } from '../support/monitoring-files.ts';
+import { DEPLOY } from '../support/judges/monitoring-files.ts';
 
 // The network policies are the second check of where the dispatcher connects to: they allow the addresses that it allows.
 

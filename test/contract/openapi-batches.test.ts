@@ -7,21 +7,21 @@ import {
   BATCH_STATUS_EXAMPLE,
 } from '../../services/gateway/openapi-examples.ts';
 import {
-  type Ask,
-  expectDocumented,
-  type OperationName,
-  testProblems,
-  validatorOf,
-} from '../support/documented-answers.ts';
-import {
   API_KEY,
   aClientApp,
   anAdmission,
   type FakeGateway,
   type FakeOptions,
   NOW_MS,
-} from '../support/fake-gateway.ts';
-import { fakeGateways } from '../support/fake-gateways.ts';
+} from '../support/fakes/fake-gateway.ts';
+import { fakeGateways } from '../support/fakes/fake-gateways.ts';
+import {
+  type Ask,
+  expectDocumented,
+  type OperationName,
+  testProblems,
+  validatorOf,
+} from '../support/judges/documented-answers.ts';
 
 // The OpenAPI document of batches: every documented answer is produced here and validated against it.
 

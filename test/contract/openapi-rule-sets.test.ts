@@ -1,14 +1,14 @@
 import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from '../../services/gateway/openapi-examples.ts';
+import type { FakeGateway } from '../support/fakes/fake-gateway.ts';
+import { fakeGateways } from '../support/fakes/fake-gateways.ts';
+import { makeFakeRuleSets } from '../support/fakes/fake-rule-sets.ts';
 import {
   type Ask,
   expectDocumented,
   type OperationName,
   testProblems,
   validatorOf,
-} from '../support/documented-answers.ts';
-import type { FakeGateway } from '../support/fake-gateway.ts';
-import { fakeGateways } from '../support/fake-gateways.ts';
-import { makeFakeRuleSets } from '../support/fake-rule-sets.ts';
+} from '../support/judges/documented-answers.ts';
 
 // The OpenAPI document of stored rule sets: every documented answer is produced here and validated against it.
 

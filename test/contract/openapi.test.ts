@@ -7,7 +7,9 @@ import {
   RESULT_EXAMPLE,
   TEST_EVENT_EXAMPLE,
 } from '../../services/gateway/openapi-examples.ts';
-import { aCheckResult } from '../support/a-check-result.ts';
+import { aCheckResult } from '../support/builders/a-check-result.ts';
+import { A_CHECK, anAdmission, aResult, type FakeGateway, NOW_MS } from '../support/fakes/fake-gateway.ts';
+import { fakeGateways } from '../support/fakes/fake-gateways.ts';
 import {
   type Ask,
   document,
@@ -17,9 +19,7 @@ import {
   type OperationName,
   testProblems,
   validatorOf,
-} from '../support/documented-answers.ts';
-import { A_CHECK, anAdmission, aResult, type FakeGateway, NOW_MS } from '../support/fake-gateway.ts';
-import { fakeGateways } from '../support/fake-gateways.ts';
+} from '../support/judges/documented-answers.ts';
 
 // The OpenAPI document is a promise: every documented answer is produced here and validated against it.
 

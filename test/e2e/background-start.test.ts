@@ -2,12 +2,12 @@
 // The system must outlive the shell, end together with npm, and not outlive an npm that is killed.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ReadyLine } from '../../deploy/local/ready-line.ts';
-import { makeCheckClient } from '../support/check-client.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { makeDataDir } from '../support/make-data-dir.ts';
-import { spawnProgram } from '../support/spawn-process.ts';
-import { findPortBase } from '../support/start-system.ts';
+import type { ReadyLine } from '../../deploy/local/system/ready-line.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { makeDataDir } from '../support/infrastructure/make-data-dir.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
+import { spawnProgram } from '../support/systems/spawn-process.ts';
+import { findPortBase } from '../support/systems/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** Ends once the system is ready; the system keeps running. */

@@ -6,10 +6,10 @@ import { request as httpRequest } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
-import { makeBatchClient } from '../support/batch-client.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { makeBatchClient } from '../support/systems/batch-client.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 
 const COMPLETED_MS_MAX = 60_000;
 const MALFORMED = '0x12';

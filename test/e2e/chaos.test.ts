@@ -3,9 +3,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDataRoot } from '../support/make-data-dir.ts';
-import { spawnNode } from '../support/spawn-process.ts';
-import { findPortBase } from '../support/start-system.ts';
+import { findDataRoot } from '../support/infrastructure/make-data-dir.ts';
+import { spawnNode } from '../support/systems/spawn-process.ts';
+import { findPortBase } from '../support/systems/start-system.ts';
 
 /** Beside 30 busy loops the run takes more than a quarter of an hour. */
 const RUN_TIMEOUT_MS = 3_600_000;

@@ -3,11 +3,11 @@ import { execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { type ClientProject, findNode, makeClientProject } from '../support/client-project.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { serveOnLoopback } from '../support/serve-on-loopback.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { serveOnLoopback } from '../support/fakes/serve-on-loopback.ts';
+import { type ClientProject, findNode, makeClientProject } from '../support/systems/client-project.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // The client library is packed, installed into an empty project, compiled by a strict TypeScript and run by every

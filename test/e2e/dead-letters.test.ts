@@ -8,11 +8,11 @@ import { parseMessage } from '#shared/contracts/topic.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { openTestSystem } from '../support/open-test-system.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { sharedSystem } from '../support/shared-system.ts';
-import { findRecord, waitUntilProcessed } from '../support/topic-work.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import { findRecord, waitUntilProcessed } from '../support/infrastructure/topic-work.ts';
+import { openTestSystem } from '../support/systems/open-test-system.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 type Letter = {

@@ -1,6 +1,6 @@
 import { REFERENCE, TOPICS } from '../../services/gateway/docs/topics.ts';
-import { API_KEY, type FakeGateway, startFakeGateway } from '../support/fake-gateway.ts';
-import { openBrowser, type TestBrowser } from '../support/open-browser.ts';
+import { openBrowser, type TestBrowser } from '../support/browser/open-browser.ts';
+import { API_KEY, type FakeGateway, startFakeGateway } from '../support/fakes/fake-gateway.ts';
 import { waitUntilPasses } from '../support/wait-until.ts';
 
 /** The documentation in a browser, at both widths, light and dark. */

@@ -1,9 +1,9 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A holder and a stranger check every token standard in all three modes.
 // The answers must be exact to the smallest unit, and the same in every mode.
-import { demoRules, type SentRule } from '../support/demo-rules.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import { demoRules, type SentRule } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 
 const system = sharedSystem();
 let receiver: WebhookReceiver;

@@ -1,13 +1,13 @@
 // The starter itself: which starts it refuses, and that none of its processes outlives it, however and whenever it ends.
 // Each test has its own data directory and ports, or names the ones that it shares.
 import { rmSync } from 'node:fs';
-import { isPortFree } from '../../deploy/local/ports.ts';
-import { identify, isRunning, type ProcessIdentity } from '../../deploy/local/process-identity.ts';
-import { readSystemFile } from '../../deploy/local/system-file.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { makeDataDir } from '../support/make-data-dir.ts';
-import { type SpawnedProcess, spawnNode } from '../support/spawn-process.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { identify, isRunning, type ProcessIdentity } from '../../deploy/local/processes/process-identity.ts';
+import { isPortFree } from '../../deploy/local/settings/ports.ts';
+import { readSystemFile } from '../../deploy/local/system/system-file.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { makeDataDir } from '../support/infrastructure/make-data-dir.ts';
+import { type SpawnedProcess, spawnNode } from '../support/systems/spawn-process.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const directories: string[] = [];

@@ -2,13 +2,17 @@
 // evaluator is frozen, the alerts for stalled work fire, and clear after the evaluators go on.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { demoRules } from '../support/demo-rules.ts';
-import { knownSeries } from '../support/metric-inventory.ts';
-import { loadDashboardQueries, loadRules, RULES } from '../support/monitoring-files.ts';
-import { describeWithPrometheus, type Prometheus, startPrometheus } from '../support/prometheus.ts';
-import { asAsked, parseQuery } from '../support/promql.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import {
+  describeWithPrometheus,
+  type Prometheus,
+  startPrometheus,
+} from '../support/infrastructure/prometheus.ts';
+import { knownSeries } from '../support/judges/metric-inventory.ts';
+import { loadDashboardQueries, loadRules, RULES } from '../support/judges/monitoring-files.ts';
+import { asAsked, parseQuery } from '../support/judges/promql.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 /** The rules with their durations shortened: minutes become a second. */

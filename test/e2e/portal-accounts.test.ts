@@ -3,14 +3,14 @@
 // turns on two-factor authentication, loses the phone, and is helped; another forgets the password.
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { makeCheckClient } from '../support/check-client.ts';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import { waitForFocus } from '../support/open-browser.ts';
-import { approveApp, codeOf, makeApp, PASSWORD } from '../support/portal-steps.ts';
-import { receiveMails } from '../support/receive-mails.ts';
-import { signUp as signUpByApi, startPortal } from '../support/start-portal.ts';
-import { usePortal } from '../support/use-portal.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import { waitForFocus } from '../support/browser/open-browser.ts';
+import { approveApp, codeOf, makeApp, PASSWORD } from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
+import { receiveMails } from '../support/fakes/receive-mails.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
+import { signUp as signUpByApi, startPortal } from '../support/systems/start-portal.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 const portal = usePortal();

@@ -1,11 +1,11 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer starts a batch in a real browser, without a mouse, follows it and downloads its results.
 import { readFileSync } from 'node:fs';
-import { demoRules } from '../support/demo-rules.ts';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import { openBrowser, type TestBrowser, type Visitor } from '../support/open-browser.ts';
-import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../support/portal-steps.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import { openBrowser, type TestBrowser, type Visitor } from '../support/browser/open-browser.ts';
+import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../support/browser/portal-steps.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 import { waitUntilPasses } from '../support/wait-until.ts';
 
 const system = sharedSystem();

@@ -1,9 +1,7 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer in a real browser, from the sign-up to a revoked key, and by the quickstart to the first check.
 import { Webhook } from 'standardwebhooks';
-import { makeCheckClient } from '../support/check-client.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
 import {
   approveApp,
   approveScope,
@@ -11,9 +9,11 @@ import {
   type MadeApp,
   requestScope,
   signUp,
-} from '../support/portal-steps.ts';
-import { type ReceivedWebhook, receiveWebhooks } from '../support/receive-webhooks.ts';
-import { usePortal } from '../support/use-portal.ts';
+} from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { type ReceivedWebhook, receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 const { system, open, newDeveloper, operator, operatorApi, goodCheck } = usePortal();

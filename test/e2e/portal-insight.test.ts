@@ -1,14 +1,14 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer tries checks in a real browser, and sees their results and the usage of the app.
 import { readFileSync } from 'node:fs';
-import { makeCheckClient } from '../support/check-client.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import { openBrowser, type TestBrowser, type Visitor } from '../support/open-browser.ts';
-import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../support/portal-steps.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { sendCurl } from '../support/send-curl.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import { openBrowser, type TestBrowser, type Visitor } from '../support/browser/open-browser.ts';
+import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../support/browser/portal-steps.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
+import { sendCurl } from '../support/systems/send-curl.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 const system = sharedSystem();

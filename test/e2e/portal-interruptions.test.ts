@@ -3,11 +3,11 @@
 // and do nothing twice.
 
 import type { Locator } from 'playwright-core';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import type { Visitor } from '../support/open-browser.ts';
-import { makeApp, PASSWORD, readMadeApp, signIn } from '../support/portal-steps.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { usePortal } from '../support/use-portal.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import type { Visitor } from '../support/browser/open-browser.ts';
+import { makeApp, PASSWORD, readMadeApp, signIn } from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 const { open, newDeveloper } = usePortal();

@@ -2,11 +2,11 @@
 // Every page and dialog of the portal in a real browser, of somebody whose every text is a script: everybody can use it,
 // and no script runs.
 import type { Locator } from 'playwright-core';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import { type Visitor, waitForFocus } from '../support/open-browser.ts';
-import { approveScope, enterAs, type MadeApp, makeApp } from '../support/portal-steps.ts';
-import { type Answer, receiveWebhooks } from '../support/receive-webhooks.ts';
-import { usePortal } from '../support/use-portal.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import { type Visitor, waitForFocus } from '../support/browser/open-browser.ts';
+import { approveScope, enterAs, type MadeApp, makeApp } from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
+import { type Answer, receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { waitUntilPasses } from '../support/wait-until.ts';
 
 const { system, open } = usePortal();

@@ -1,10 +1,10 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // People at the portal, in a real browser: without a mouse, on a narrow screen, with wrong input, with a forgotten
 // password; and the operator.
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import { waitForFocus } from '../support/open-browser.ts';
-import { enterAs, makeApp, PASSWORD, readClipboard } from '../support/portal-steps.ts';
-import { usePortal } from '../support/use-portal.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import { waitForFocus } from '../support/browser/open-browser.ts';
+import { enterAs, makeApp, PASSWORD, readClipboard } from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 const { system, open, newDeveloper, operator } = usePortal();

@@ -2,12 +2,19 @@
 // Scenario: an owner shares an app with people who have an account, have none, or need a second factor to sign in. Each
 // returns to the invitation, and sees of the app only what the role allows.
 import { randomUUID } from 'node:crypto';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import { type Visitor, waitForFocus } from '../support/open-browser.ts';
-import { approveApp, codeOf, fillSignIn, type MadeApp, makeApp, PASSWORD } from '../support/portal-steps.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import type { PortalClient } from '../support/start-portal.ts';
-import { usePortal } from '../support/use-portal.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import { type Visitor, waitForFocus } from '../support/browser/open-browser.ts';
+import {
+  approveApp,
+  codeOf,
+  fillSignIn,
+  type MadeApp,
+  makeApp,
+  PASSWORD,
+} from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import type { PortalClient } from '../support/systems/start-portal.ts';
 import { waitUntilPasses } from '../support/wait-until.ts';
 
 const { system, open, newDeveloper, operatorApi } = usePortal();

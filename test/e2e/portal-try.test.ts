@@ -1,8 +1,8 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer tries checks in the portal's form, in a real browser, and reads the compared amounts.
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import { approveApp, makeApp } from '../support/portal-steps.ts';
-import { usePortal } from '../support/use-portal.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import { approveApp, makeApp } from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
 import { waitUntilPasses } from '../support/wait-until.ts';
 
 const { system, open, newDeveloper, operatorApi } = usePortal();

@@ -1,13 +1,13 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 import { randomUUID } from 'node:crypto';
 import { connectRedis } from '#shared/redis/connect.ts';
-import { makeCheckClient } from '../support/check-client.ts';
-import { testContext } from '../support/connections.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { dumpRedis } from '../support/dump-redis.ts';
-import { findSecrets } from '../support/find-secrets.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import { testContext } from '../support/infrastructure/connections.ts';
+import { dumpRedis } from '../support/infrastructure/dump-redis.ts';
+import { findSecrets } from '../support/judges/find-secrets.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 import {
   type CreatedApp,
   createApp,
@@ -15,7 +15,7 @@ import {
   PASSWORD,
   type PortalClient,
   signUp,
-} from '../support/start-portal.ts';
+} from '../support/systems/start-portal.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 // Scenario: a developer with an app on a whole system, with a real chain. The portal shows the events that happened:

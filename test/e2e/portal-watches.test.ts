@@ -1,12 +1,12 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Balances of a watch's members change, and a developer finds the sent events of each member in a real browser.
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { expectNoBarrier } from '../support/expect-no-barrier.ts';
-import type { Visitor } from '../support/open-browser.ts';
-import { approveApp, type MadeApp, makeApp } from '../support/portal-steps.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { usePortal } from '../support/use-portal.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { expectNoBarrier } from '../support/browser/expect-no-barrier.ts';
+import type { Visitor } from '../support/browser/open-browser.ts';
+import { approveApp, type MadeApp, makeApp } from '../support/browser/portal-steps.ts';
+import { usePortal } from '../support/browser/use-portal.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 const { system, open, newDeveloper, operatorApi } = usePortal();

@@ -3,12 +3,12 @@
 // Each gets the documented problem, nothing is published, and the process keeps running.
 import { LANES } from '#shared/contracts/check-requested.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
-import { type Answer, type CheckClient, makeCheckClient } from '../support/check-client.ts';
-import { countRecords } from '../support/count-records.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { findSecrets } from '../support/find-secrets.ts';
-import { openTestSystem } from '../support/open-test-system.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { countRecords } from '../support/infrastructure/count-records.ts';
+import { findSecrets } from '../support/judges/find-secrets.ts';
+import { type Answer, type CheckClient, makeCheckClient } from '../support/systems/check-client.ts';
+import { openTestSystem } from '../support/systems/open-test-system.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 
 type App = { readonly clientId: string; readonly apiKey: string; readonly webhookSecret: string };
 

@@ -4,15 +4,15 @@
 import { AssignerProtocol } from 'kafkajs';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { Rolecall } from '../../shared/client/index.ts';
-import { makeDemoTransfers } from '../support/demo-transfers.ts';
-import { judgeWatchEvents, readWatchEvent, type WatchEvent } from '../support/judge-watch-events.ts';
-import { openTestSystem } from '../support/open-test-system.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { sharedSystem } from '../support/shared-system.ts';
-import { type SpawnedProcess, spawnNode } from '../support/spawn-process.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import { judgeWatchEvents, readWatchEvent, type WatchEvent } from '../support/judges/judge-watch-events.ts';
+import { makeDemoTransfers } from '../support/systems/demo-transfers.ts';
+import { openTestSystem } from '../support/systems/open-test-system.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
+import { type SpawnedProcess, spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 /** Two for each partition, so that every watcher has some. */

@@ -1,13 +1,13 @@
 // A system is stopped in the middle of its work and started again with the same data and other processes.
 // Every accepted check is answered, whenever the processes that answer it start.
 import { rmSync } from 'node:fs';
-import { demoRules } from '../support/demo-rules.ts';
-import { findSecrets } from '../support/find-secrets.ts';
-import { NO_FAULTS } from '../support/ledger.ts';
-import { makeDataDir } from '../support/make-data-dir.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import { makeDataDir } from '../support/infrastructure/make-data-dir.ts';
+import { findSecrets } from '../support/judges/find-secrets.ts';
+import { NO_FAULTS } from '../support/judges/ledger.ts';
+import { reconcileUnderLoad } from '../support/judges/reconcile-under-load.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const dataDir = makeDataDir('restart');

@@ -1,10 +1,11 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Processes are killed with -9 while checks of all modes arrive.
 // No acknowledged check may be lost, contradicted or answered wrongly.
-import { makeCheckClient } from '../support/check-client.ts';
-import { NO_FAULTS } from '../support/ledger.ts';
-import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+
+import { NO_FAULTS } from '../support/judges/ledger.ts';
+import { reconcileUnderLoad } from '../support/judges/reconcile-under-load.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 
 const system = sharedSystem();
 

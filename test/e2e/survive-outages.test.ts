@@ -1,11 +1,11 @@
 // Redis is emptied, Redis dies and Kafka dies while checks of all modes arrive or are waited for.
 // No acknowledged check is lost, none is acknowledged that could be lost, and no service is restarted by hand.
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { NO_FAULTS } from '../support/ledger.ts';
-import { openTestSystem } from '../support/open-test-system.ts';
-import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { NO_FAULTS } from '../support/judges/ledger.ts';
+import { reconcileUnderLoad } from '../support/judges/reconcile-under-load.ts';
+import { openTestSystem } from '../support/systems/open-test-system.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 let system: StartedSystem;

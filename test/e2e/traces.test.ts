@@ -1,10 +1,10 @@
 // A system exports its spans over OTLP, and a client with a trace of its own sends webhook checks.
 // Each check must be one trace through all processes that links to the client's trace and does not join it.
 import { randomBytes } from 'node:crypto';
-import { demoRules } from '../support/demo-rules.ts';
-import { type ReceivedSpan, receiveSpans, type SpanReceiver } from '../support/receive-spans.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { type ReceivedSpan, receiveSpans, type SpanReceiver } from '../support/fakes/receive-spans.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 let collector: SpanReceiver;

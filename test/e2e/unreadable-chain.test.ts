@@ -1,10 +1,10 @@
 // One chain refuses connections, one never answers, one lives.
 // An unreadable balance is an error, never a "no", and does not affect the rules of other chains.
 import { createServer, type Server, type Socket } from 'node:net';
-import { type DemoChain, demoRules } from '../support/demo-rules.ts';
-import { findSecrets } from '../support/find-secrets.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { type DemoChain, demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { findSecrets } from '../support/judges/find-secrets.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const REFUSING = 4242;

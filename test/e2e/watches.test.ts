@@ -2,12 +2,16 @@
 // Members of a watch on the demo chain: tokens move, and the receiver gets the changes.
 // Too many revocations at once are held, survive an emptied Redis, and are sent by a release.
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { sendTransaction } from '../../deploy/local/send-transaction.ts';
+import { sendTransaction } from '../../deploy/local/demo/send-transaction.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { makeOpenApi } from '../../services/gateway/openapi.ts';
-import { faultOf, type OpenApiDocument } from '../support/openapi-validator.ts';
-import { type ReceivedWebhook, receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { sharedSystem } from '../support/shared-system.ts';
+import {
+  type ReceivedWebhook,
+  receiveWebhooks,
+  type WebhookReceiver,
+} from '../support/fakes/receive-webhooks.ts';
+import { faultOf, type OpenApiDocument } from '../support/judges/openapi-validator.ts';
+import { sharedSystem } from '../support/systems/shared-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** Checks read a head that was fetched at most this long before they began. */

@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BATCH_PATH, CHECK_PATH, RULE_SETS_PATH, WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 
 // Fuzzes a whole local system by its own OpenAPI document: schemathesis, all of its checks, valid and invalid bodies. It exits
 // with 1 if an answer is not as documented, or if an operation accepted no request.

@@ -9,10 +9,10 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { aCheckCompleted } from '../support/a-check-completed.ts';
-import { testConfig, testContext } from '../support/connections.ts';
-import { makeTestApp } from '../support/start-gateway.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aCheckCompleted } from '../support/builders/a-check-completed.ts';
+import { testConfig, testContext } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
+import { makeTestApp } from '../support/systems/start-gateway.ts';
 
 // Scenario: the bytes of an account's day are counted in a Redis database of this file, beside a real Kafka that keeps the
 // published totals.

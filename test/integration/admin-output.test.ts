@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 // Scenario: an operator's command prints more than a pipe holds, and the program behind the pipe reads slowly, or ends
 // without reading.

@@ -2,9 +2,14 @@ import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
-import { makeAdmin } from '../support/run-admin.ts';
-import { makePortalClient, type RunningPortal, signUp, startPortal } from '../support/start-portal.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
+import { makeAdmin } from '../support/systems/run-admin.ts';
+import {
+  makePortalClient,
+  type RunningPortal,
+  signUp,
+  startPortal,
+} from '../support/systems/start-portal.ts';
 
 // Scenario: someone signs up with an address that they may not own, and an operator runs commands on that address.
 // The account gets nothing until the operator vouches for it, and no open session gains operator rights.

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { DEPLOY, loadDashboardQueries, RULE_TESTS, RULES } from '../support/monitoring-files.ts';
-import { describeWithPrometheus, promtool } from '../support/prometheus.ts';
-import { asAsked } from '../support/promql.ts';
+import { describeWithPrometheus, promtool } from '../support/infrastructure/prometheus.ts';
+import { DEPLOY, loadDashboardQueries, RULE_TESTS, RULES } from '../support/judges/monitoring-files.ts';
+import { asAsked } from '../support/judges/promql.ts';
 
 const filesIn = (folder: string) => readdirSync(folder).map((file) => join(folder, file));
 

@@ -1,10 +1,10 @@
 import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import type { Rule, TokenRule } from '#shared/contracts/rule.ts';
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { type BatchLine, connectTestChains } from '../support/connect-test-chains.ts';
-import { deployHostileContracts } from '../support/hostile-contracts/hostile-contracts.ts';
-import { infrastructure } from '../support/infrastructure.ts';
-import { type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { deployHostileContracts } from '../support/contracts/hostile-contracts.ts';
+import { type FaultKind, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
+import { type BatchLine, connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
 
 // Scenario: a real chain judges the same wallets as entries of a batch and as single checks, among hostile contracts
 // and through endpoints that fail at random. Decided results of both agree with the chain, and a failure is never a

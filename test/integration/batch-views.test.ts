@@ -4,8 +4,8 @@ import { claimKey, monthCounterKey } from '#shared/redis/admit.ts';
 import { unfinishedBatchesKey } from '#shared/redis/batches.ts';
 import { dayOf, makeUsageDays } from '#shared/redis/usage-days.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { aBatchPart, aBatchPartCompleted } from '../support/a-batch.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aBatchPart, aBatchPartCompleted } from '../support/builders/a-batch.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 
 // Scenario: two batches are in a real Kafka, one of them finished, and the real Redis that had them is wiped.
 // A rebuild puts back lines, counts, slots, idempotency claims and the charges of every entry.

@@ -15,8 +15,8 @@ import { makeViewState } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { aBatchPartCompleted } from '../support/a-batch.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { aBatchPartCompleted } from '../support/builders/a-batch.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 // Scenario: the parts of batches are stored in any order and several times, in a database of a real Redis that only
 // this file uses. Counts, lines and the end of a batch depend on the first copy of each part alone.

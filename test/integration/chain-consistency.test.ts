@@ -1,8 +1,8 @@
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { aRule, codesOf, faultProxies, grantedOf } from '../support/chain-checks.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
-import { infrastructure } from '../support/infrastructure.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { aRule, codesOf, faultProxies, grantedOf } from '../support/builders/chain-checks.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: checks ask for a block (a minimum, a safe or a finalized one) on a real chain that grows.

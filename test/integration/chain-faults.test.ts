@@ -1,13 +1,13 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { MULTICALL3_ADDRESS } from '../../services/evaluator/chain/reader/read-by-multicall3.ts';
-import { aRule, codesOf, faultProxies, grantedOf } from '../support/chain-checks.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
-import { deployCode, HOSTILE_CODE } from '../support/hostile-contracts/hostile-contracts.ts';
-import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
-import { infrastructure } from '../support/infrastructure.ts';
-import type { FaultKind } from '../support/rpc-fault-proxy.ts';
+import { aRule, codesOf, faultProxies, grantedOf } from '../support/builders/chain-checks.ts';
+import { deployCode, HOSTILE_CODE } from '../support/contracts/hostile-contracts.ts';
+import { MULTICALL3_CODE } from '../support/contracts/multicall3-code.ts';
+import type { FaultKind } from '../support/fakes/rpc-fault-proxy.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 // Scenario: the endpoints of a real chain fail in every known way, alone and beside working ones.

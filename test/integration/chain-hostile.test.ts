@@ -1,7 +1,6 @@
 import type { TokenRule } from '#shared/contracts/rule.ts';
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import {
   ARBSYS_CODE,
   callersOnlyCode,
@@ -13,10 +12,11 @@ import {
   type HostileContract,
   proxyTo,
   swallowingCode,
-} from '../support/hostile-contracts/hostile-contracts.ts';
-import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
-import { infrastructure } from '../support/infrastructure.ts';
-import { type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+} from '../support/contracts/hostile-contracts.ts';
+import { MULTICALL3_CODE } from '../support/contracts/multicall3-code.ts';
+import { type RpcFaultProxy, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
 
 // Scenario: one check on a real chain holds contracts that loop, bomb, revert and lie, between good ones.
 // Each hostile contract must get its own code, and the good ones the same verdicts as without it.

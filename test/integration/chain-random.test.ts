@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
-import { deployCode } from '../support/hostile-contracts/hostile-contracts.ts';
-import { infrastructure } from '../support/infrastructure.ts';
-import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { deployCode } from '../support/contracts/hostile-contracts.ts';
+import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
 
 // Scenario: thousands of checks on a growing chain, through three endpoints: two fail at random in every way, and one
 // always lies. The balance of one token is the number of the block that is read, so an answer from any block but the

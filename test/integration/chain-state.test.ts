@@ -1,11 +1,11 @@
-import { type RunningChain, startChain } from '../../deploy/local/chain.ts';
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { aRule, codesOf, grantedOf } from '../support/chain-checks.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
-import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
-import { type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { type RunningChain, startChain } from '../../deploy/local/infrastructure/chain.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { aRule, codesOf, grantedOf } from '../support/builders/chain-checks.ts';
+import { MULTICALL3_CODE } from '../support/contracts/multicall3-code.ts';
+import { type FaultKind, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 
 // Scenario: a chain keeps its block hashes in state (EIP-2935), and its first block is past the 8 191 slots of the contract.
 // Checks are read from the state of their block, or not at all.

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
-import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
 import { READS_IN_PROGRESS, ReadBudget } from '../../services/evaluator/read-budget.ts';
-import { aRule, faultProxies, grantedOf } from '../support/chain-checks.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
-import { connectTestKafka, testConfig } from '../support/connections.ts';
-import { infrastructure } from '../support/infrastructure.ts';
+import { aRule, faultProxies, grantedOf } from '../support/builders/chain-checks.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { connectTestKafka, testConfig } from '../support/infrastructure/connections.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: more checks than the evaluator's window holds wait for a hanging chain, or for a block that is not

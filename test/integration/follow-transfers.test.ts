@@ -5,15 +5,15 @@ import { logLeaseKey } from '#shared/redis/log-positions.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
-import { type RunningChain, startChain } from '../../deploy/local/chain.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
+import { type RunningChain, startChain } from '../../deploy/local/infrastructure/chain.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
 import { startFollowingTransfers } from '../../services/evaluator/follow-transfers.ts';
 import { makeFollowingMetrics } from '../../services/evaluator/following-metrics.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
-import { connectTestRedis, testConfig, testContext } from '../support/connections.ts';
-import { makeDemoTransfers } from '../support/demo-transfers.ts';
-import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { connectTestRedis, testConfig, testContext } from '../support/infrastructure/connections.ts';
+import { makeDemoTransfers } from '../support/systems/demo-transfers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: an evaluator follows the tokens of a real chain, behind endpoints that misbehave on command, and keeps its

@@ -3,7 +3,7 @@ import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { logLeaseKey } from '#shared/redis/log-positions.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 const CHAIN_ID = 7;
 const WATCH_CONTRACTS = 50;

@@ -9,8 +9,13 @@ import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/redis/b
 import { type ClientApps, makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
-import { makeTestApp, type RunningGateway, startGateway, type TestApp } from '../support/start-gateway.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
+import {
+  makeTestApp,
+  type RunningGateway,
+  startGateway,
+  type TestApp,
+} from '../support/systems/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two real gateway processes with a heap of 256 MB before a real Kafka and a real Redis. The test itself

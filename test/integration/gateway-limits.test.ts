@@ -7,14 +7,14 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,
   makeTestApp,
   type RunningGateway,
   startGateway,
   type TestApp,
-} from '../support/start-gateway.ts';
+} from '../support/systems/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two gateway processes share one Redis, and clients send far more than their limits.

@@ -1,9 +1,9 @@
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { testConfig, testContext } from '../support/connections.ts';
-import { startDedicatedRedis } from '../support/dedicated-infrastructure.ts';
-import { A_LOCAL_CHECK, makeTestApp, startGateway } from '../support/start-gateway.ts';
+import { testConfig, testContext } from '../support/infrastructure/connections.ts';
+import { startDedicatedRedis } from '../support/infrastructure/dedicated-infrastructure.ts';
+import { A_LOCAL_CHECK, makeTestApp, startGateway } from '../support/systems/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: a gateway whose own Redis freezes, dies and comes back.

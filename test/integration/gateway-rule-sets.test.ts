@@ -7,14 +7,14 @@ import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,
   makeTestApp,
   type RunningGateway,
   startGateway,
   type TestApp,
-} from '../support/start-gateway.ts';
+} from '../support/systems/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two real gateways on one Kafka and one Redis. Clients write rule sets at one of them or at both at once, and

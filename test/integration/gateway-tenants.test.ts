@@ -3,15 +3,15 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeResults, type Results } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { aCheckResult } from '../support/a-check-result.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { aCheckResult } from '../support/builders/a-check-result.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,
   makeTestApp,
   type RunningGateway,
   startGateway,
   type TestApp,
-} from '../support/start-gateway.ts';
+} from '../support/systems/start-gateway.ts';
 
 // Scenario: a stranger with a valid key sends the names of another client app's resources to every endpoint that takes
 // a name. The endpoints come from the document that the gateway itself serves.

@@ -2,14 +2,14 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeMembersLock } from '#shared/redis/members-lock.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,
   makeTestApp,
   type RunningGateway,
   startGateway,
   type TestApp,
-} from '../support/start-gateway.ts';
+} from '../support/systems/start-gateway.ts';
 
 // Scenario: two real gateways on one Kafka and one Redis. Requests for the watches of an app, and for their rule sets,
 // come to both gateways at once.

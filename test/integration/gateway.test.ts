@@ -6,7 +6,7 @@ import { type ClientApps, makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeResults, type Results } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,
   makeTestApp,
@@ -14,7 +14,7 @@ import {
   responsePath,
   startGateway,
   type TestApp,
-} from '../support/start-gateway.ts';
+} from '../support/systems/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two real gateway processes before a real Kafka and a real Redis. The test itself plays the evaluator and

@@ -3,8 +3,8 @@ import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
 import { type Batches, makeBatches } from '#shared/redis/batches.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { aBatchPartCompleted } from '../support/a-batch.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { aBatchPartCompleted } from '../support/builders/a-batch.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 // Scenario: batches of several accounts are admitted, in a database of a real Redis that only this file uses. Entries count
 // as unfinished from the admission on, until they are stored or the batch has ended otherwise.

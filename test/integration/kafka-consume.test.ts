@@ -11,8 +11,8 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { settleBeforeJoin } from '#shared/kafka/consumer/patch-kafkajs.ts';
 import type { ConsumeOptions } from '#shared/kafka/consumer/start-consumer.ts';
 import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
-import { connectTestKafka, testConfig } from '../support/connections.ts';
-import { waitUntilProcessed } from '../support/topic-work.ts';
+import { connectTestKafka, testConfig } from '../support/infrastructure/connections.ts';
+import { waitUntilProcessed } from '../support/infrastructure/topic-work.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** The class of kafkajs through which its consumers send requests. */

@@ -8,7 +8,7 @@ import { Liveness } from '#shared/http/liveness.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { connectTestRedis, testConfig, testContext } from '../support/connections.ts';
+import { connectTestRedis, testConfig, testContext } from '../support/infrastructure/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** Longer than the pause between two tries of a held record. */

@@ -3,8 +3,8 @@ import { partitionOfMember, uidOfMember, type WatchMember } from '#shared/contra
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import { aMember, atSecond } from '../support/a-watch.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aMember, atSecond } from '../support/builders/a-watch.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 
 // Scenario: members of watches are added, removed and due in a real Redis, while its clean-up and the watcher's rounds run
 // at the same moments.

@@ -6,9 +6,10 @@ import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { newKey } from '../../services/developer-portal/credentials.ts';
 import { makeWork } from '../../services/developer-portal/make-work.ts';
-import { testConfig } from '../support/connections.ts';
-import { dumpRedis } from '../support/dump-redis.ts';
-import { A_LOCAL_CHECK, type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { dumpRedis } from '../support/infrastructure/dump-redis.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
+import { A_LOCAL_CHECK, type RunningGateway, startGateway } from '../support/systems/start-gateway.ts';
 import {
   type CreatedApp,
   createApp,
@@ -19,8 +20,7 @@ import {
   SECRET_KEYS,
   signUp,
   startPortal,
-} from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+} from '../support/systems/start-portal.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two portals and a gateway over one broker and one Redis. Developers make apps and keys, many at a time.

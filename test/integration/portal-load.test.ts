@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
-import { testConfig } from '../support/connections.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 import {
   PASSWORD,
   type PortalClient,
   type RunningPortal,
   signUp,
   startPortal,
-} from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+} from '../support/systems/start-portal.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: one visitor sends half requests, or signs in many times at once. Everyone else is served; for half requests

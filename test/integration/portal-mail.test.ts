@@ -1,15 +1,15 @@
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { testConfig } from '../support/connections.ts';
-import { type MailServer, receiveMails } from '../support/receive-mails.ts';
-import { makeAdmin } from '../support/run-admin.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { type MailServer, receiveMails } from '../support/fakes/receive-mails.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
+import { makeAdmin } from '../support/systems/run-admin.ts';
 import {
   makePortalClient,
   PASSWORD,
   type RunningPortal,
   signUp,
   startPortal,
-} from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+} from '../support/systems/start-portal.ts';
 
 // Scenario: people forget their passwords at a portal that sends e-mail through a real SMTP server, and somebody asks for
 // links to addresses of others.

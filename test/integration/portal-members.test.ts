@@ -1,4 +1,5 @@
-import { testConfig } from '../support/connections.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 import {
   createApp,
   makePortalClient,
@@ -7,8 +8,7 @@ import {
   type RunningPortal,
   signUp,
   startPortal,
-} from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+} from '../support/systems/start-portal.ts';
 
 // Scenario: the owner of an app invites others, who use it at another portal within their roles. Removed members, strangers
 // and accounts that are made again under a member's address get nothing.

@@ -1,7 +1,8 @@
 import { ALL_TRAIL_COUNT_MAX } from '#shared/redis/audit-trail.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { testConfig } from '../support/connections.ts';
-import { makeAdmin } from '../support/run-admin.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
+import { makeAdmin } from '../support/systems/run-admin.ts';
 import {
   createApp,
   makePortalClient,
@@ -9,8 +10,7 @@ import {
   type RunningPortal,
   signUp,
   startPortal,
-} from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+} from '../support/systems/start-portal.ts';
 import { waitUntilPasses } from '../support/wait-until.ts';
 
 // Scenario: an operator searches accounts, apps and audit entries of a portal with a few developers, and Redis is wiped

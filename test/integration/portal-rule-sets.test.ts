@@ -1,10 +1,10 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { testConfig } from '../support/connections.ts';
-import { makeAdmin } from '../support/run-admin.ts';
-import { createApp, type RunningPortal, signUp, startPortal } from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
+import { makeAdmin } from '../support/systems/run-admin.ts';
+import { createApp, type RunningPortal, signUp, startPortal } from '../support/systems/start-portal.ts';
 
 // Scenario: a developer in a real portal and an operator with the command work on the same rule sets.
 

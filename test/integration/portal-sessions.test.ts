@@ -1,6 +1,7 @@
 import { openViews } from '#shared/views/open-views.ts';
 import { makeSessions } from '../../services/developer-portal/sessions.ts';
-import { testConfig } from '../support/connections.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 import {
   createApp,
   makePortalClient,
@@ -8,8 +9,7 @@ import {
   type RunningPortal,
   signUp,
   startPortal,
-} from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+} from '../support/systems/start-portal.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two portals over one broker and one Redis, and people who sign up, in and out, some of them attackers.

@@ -1,8 +1,9 @@
 import { Secret, TOTP } from 'otpauth';
 import { account as accountTopic } from '#shared/contracts/client-app.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { testConfig } from '../support/connections.ts';
-import { makeAdmin } from '../support/run-admin.ts';
+import { testConfig } from '../support/infrastructure/connections.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
+import { makeAdmin } from '../support/systems/run-admin.ts';
 import {
   makePortalClient,
   PASSWORD,
@@ -10,8 +11,7 @@ import {
   type RunningPortal,
   signUp,
   startPortal,
-} from '../support/start-portal.ts';
-import { testStores } from '../support/test-stores.ts';
+} from '../support/systems/start-portal.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: people turn on two-factor authentication at two portals over one Redis, and others who know their passwords

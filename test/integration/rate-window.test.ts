@@ -7,7 +7,7 @@ import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { hourOf } from '#shared/redis/usage-days.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 // Scenario: many client apps send bursts at random, and the result-store reads their totals, on Redis's own clock. A log
 // without requests expires after 7 s, so the pauses are chosen around that, and around the window.

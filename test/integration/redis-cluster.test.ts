@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnChild } from '../../deploy/local/child.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { loadToolchain } from '../../deploy/local/toolchain.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { loadToolchain } from '../../deploy/local/infrastructure/toolchain.ts';
+import { spawnChild } from '../../deploy/local/processes/child.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 // Scenario: a Redis Cluster of one node, started for this file from the machine's own program.
 

@@ -8,9 +8,9 @@ import { openConnection } from '#shared/redis/open-connection.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { testConfig, testContext } from '../support/connections.ts';
-import { type RedisPair, startRedisPair } from '../support/redis-pair.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { testConfig, testContext } from '../support/infrastructure/connections.ts';
+import { type RedisPair, startRedisPair } from '../support/infrastructure/redis-pair.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: a primary and its replica behind one address. The replica is promoted, new connections lead to it, and the old

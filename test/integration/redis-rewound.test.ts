@@ -16,8 +16,8 @@ import { savingOf } from '#shared/redis/results.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { completeViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { aCheckCompleted } from '../support/a-check-completed.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aCheckCompleted } from '../support/builders/a-check-completed.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 
 // Scenario: a Redis comes back with its marker and without its last writes, as after a failover. The tests restore an
 // earlier snapshot into a database of this file's own, and make it look like another run of the server.

@@ -20,9 +20,9 @@ import { GENERATION_KEY, makeViewState } from '#shared/redis/view.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { makeProjector } from '../../services/result-store/project-document.ts';
-import { aCheckCompleted } from '../support/a-check-completed.ts';
-import { aCheckResult } from '../support/a-check-result.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aCheckCompleted } from '../support/builders/a-check-completed.ts';
+import { aCheckResult } from '../support/builders/a-check-result.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: the views are in a real Kafka and in a database of a real Redis that only this file uses. The tests check

@@ -1,17 +1,17 @@
 import type { ContractCondition, Rule } from '#shared/contracts/rule.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { codesOf, grantedOf } from '../support/chain-checks.ts';
-import { connectTestChains } from '../support/connect-test-chains.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
+import { codesOf, grantedOf } from '../support/builders/chain-checks.ts';
 import { startDeployer } from '../support/contracts/deploy-contracts.ts';
 import {
   deployCode,
   pokingCode,
   swallowingCode,
   WRITABLE_CODE,
-} from '../support/hostile-contracts/hostile-contracts.ts';
-import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
-import { infrastructure } from '../support/infrastructure.ts';
-import { type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+} from '../support/contracts/hostile-contracts.ts';
+import { MULTICALL3_CODE } from '../support/contracts/multicall3-code.ts';
+import { type RpcFaultProxy, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
 
 // Scenario: rules on view functions, several wallets, vaults and past blocks of third-party contracts, on a real chain
 // and by each way of reading it. Hostile contracts between them change nothing for the others.

@@ -5,8 +5,8 @@ import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import { ruleSetUsersKey } from '#shared/redis/rule-set-users.ts';
 import { makeRuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
 import { makeEndRuleSets } from '../../services/result-store/end-rule-sets.ts';
-import { aRuleSet } from '../support/a-rule-set.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aRuleSet } from '../support/builders/a-rule-set.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: the view of the rule sets is in a database of a real Redis that only this file uses, and their topic is in a

@@ -11,11 +11,11 @@ import { connectRedis } from '#shared/redis/connect.ts';
 import { replyChannelOf } from '#shared/redis/result-notices.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { aCheckResult } from '../support/a-check-result.ts';
-import { testContext } from '../support/connections.ts';
-import { type Certificates, makeCertificates } from '../support/make-certificates.ts';
-import { spawnNode } from '../support/spawn-process.ts';
-import { startSecureKafka, startSecureRedis } from '../support/start-secure-parts.ts';
+import { aCheckResult } from '../support/builders/a-check-result.ts';
+import { testContext } from '../support/infrastructure/connections.ts';
+import { type Certificates, makeCertificates } from '../support/infrastructure/make-certificates.ts';
+import { startSecureKafka, startSecureRedis } from '../support/infrastructure/start-secure-parts.ts';
+import { spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: a broker that accepts only TLS with a login, and a Redis that accepts only TLS with a restricted user.

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { infrastructure } from '../support/infrastructure.ts';
-import { spawnNode } from '../support/spawn-process.ts';
+import { findFreePorts } from '../../deploy/local/settings/ports.ts';
+import { infrastructure } from '../support/infrastructure/infrastructure.ts';
+import { spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: each service is started as an operator would start it, with something wrong or missing.

@@ -7,8 +7,8 @@ import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { verifyTopics } from '#shared/kafka/verify-topics.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { aCheckCompleted } from '../support/a-check-completed.ts';
-import { connectTestKafka, testConfig, testContext } from '../support/connections.ts';
+import { aCheckCompleted } from '../support/builders/a-check-completed.ts';
+import { connectTestKafka, testConfig, testContext } from '../support/infrastructure/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: the topics of a real broker, which an operator has changed by hand, or which another release has made.

@@ -13,9 +13,9 @@ import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeHandleEvaluated } from '../../services/watcher/handle-evaluated.ts';
 import { makeOpenParts } from '../../services/watcher/open-parts.ts';
 import { beginSweep, makeRunSweeps } from '../../services/watcher/run-sweeps.ts';
-import { aRuleSet } from '../support/a-rule-set.ts';
-import { aMember, anAnswer, atSecond, aWatch } from '../support/a-watch.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aRuleSet } from '../support/builders/a-rule-set.ts';
+import { aMember, anAnswer, atSecond, aWatch } from '../support/builders/a-watch.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: sweeps and their decisions are in a database of a real Redis that only this file uses; the tests answer the

@@ -18,8 +18,8 @@ import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeChargeWatch, makeRefundWatch } from '#shared/redis/watch-quota.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
-import { aMember, atSecond, aWatch } from '../support/a-watch.ts';
-import { testStores } from '../support/test-stores.ts';
+import { aMember, atSecond, aWatch } from '../support/builders/a-watch.ts';
+import { testStores } from '../support/infrastructure/test-stores.ts';
 
 // Scenario: the views of watches and members are in a database of a real Redis that only this file uses, and their topics
 // are in a real Kafka. The tests check what the watcher, gateways and the reader of logs rely on.

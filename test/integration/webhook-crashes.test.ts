@@ -7,9 +7,9 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeWebhookBodies } from '#shared/redis/webhook-bodies.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
 // Scenario: the dispatcher is killed, its store goes away and comes back, and its app's secret is rotated, all while
 // webhooks are under way. No webhook may be lost, and no id may ever have two bodies.

@@ -13,10 +13,14 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { makeWebhookBodies } from '#shared/redis/webhook-bodies.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
-import { type ReceivedWebhook, receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import type { SpawnedProcess } from '../support/spawn-process.ts';
+import {
+  type ReceivedWebhook,
+  receiveWebhooks,
+  type WebhookReceiver,
+} from '../support/fakes/receive-webhooks.ts';
+import type { SpawnedProcess } from '../support/systems/spawn-process.ts';
+import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
 // Scenario: a real dispatcher process between a real Kafka, a real Redis and receivers on loopback, with its schedule
 // scaled to a thousandth. The test publishes completed checks and looks at the requests that arrive.

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { webhookRetry } from '#shared/contracts/webhook.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
 // Scenario: a real dispatcher has one client app with 300 callback origins that never answer. Meanwhile the first
 // deliveries of another client app, to receivers without a history, go out, and none of them is deferred.

@@ -2,10 +2,10 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type RetryTier, type WebhookRetry, webhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import type { SpawnedProcess } from '../support/spawn-process.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import type { SpawnedProcess } from '../support/systems/spawn-process.ts';
+import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
 // Scenario: a real dispatcher with scaled-down times, seen from outside: messages that wait in a tier, deliveries that
 // were exhausted, and a receiver that fails until its breaker opens.

@@ -1,5 +1,5 @@
-import type { TestCheck } from '../support/connect-test-chains.ts';
-import { demoRules } from '../support/demo-rules.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import type { TestCheck } from '../support/infrastructure/connect-test-chains.ts';
 import type { MinedChain } from './mined-chain.ts';
 
 /** The least amount of the demo's ERC20. */

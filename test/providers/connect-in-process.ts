@@ -1,4 +1,4 @@
-import { connectTestChains } from '../support/connect-test-chains.ts';
+import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 import { followInProcess } from './follow-in-process.ts';
 import type { MinedChain } from './mined-chain.ts';
 import type { Profile } from './profile.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay, setInterval as every } from 'node:timers/promises';
 import { Interface } from 'ethers';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import type { MinedChain } from './mined-chain.ts';
 
 /** A transfer that names a watched account. */

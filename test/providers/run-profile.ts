@@ -1,7 +1,7 @@
 import { setTimeout as delay, setInterval as every } from 'node:timers/promises';
-import { makeChainOracle } from '../support/chain-oracle.ts';
-import type { TestCheck } from '../support/connect-test-chains.ts';
-import type { SentRule } from '../support/demo-rules.ts';
+import type { SentRule } from '../support/builders/demo-rules.ts';
+import type { TestCheck } from '../support/infrastructure/connect-test-chains.ts';
+import { makeChainOracle } from '../support/judges/chain-oracle.ts';
 import { hostileCheck, ordinaryCheck } from './checks.ts';
 import type { MinedChain } from './mined-chain.ts';
 import type { Move } from './move-tokens.ts';

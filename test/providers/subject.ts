@@ -1,5 +1,5 @@
 import type { CheckResult } from '#shared/contracts/result.ts';
-import type { TestCheck } from '../support/connect-test-chains.ts';
+import type { TestCheck } from '../support/infrastructure/connect-test-chains.ts';
 import type { Move } from './move-tokens.ts';
 
 /** A part of a check's result that is judged. */

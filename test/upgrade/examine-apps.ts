@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { makeCheckClient } from '../support/check-client.ts';
-import { makePortalClient } from '../support/start-portal.ts';
+import { makeCheckClient } from '../support/systems/check-client.ts';
+import { makePortalClient } from '../support/systems/start-portal.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { LIMITED_MONTH } from './fill-apps.ts';
 import { bodyOf, sendCheck } from './fill-checks.ts';

@@ -1,6 +1,6 @@
-import { type CheckClient, makeCheckClient } from '../support/check-client.ts';
-import type { RunningSystem } from '../support/running-system.ts';
-import { makePortalClient, PASSWORD, type PortalClient } from '../support/start-portal.ts';
+import { type CheckClient, makeCheckClient } from '../support/systems/check-client.ts';
+import type { RunningSystem } from '../support/systems/running-system.ts';
+import { makePortalClient, PASSWORD, type PortalClient } from '../support/systems/start-portal.ts';
 
 export type UpgradedApp = {
   readonly name: string;

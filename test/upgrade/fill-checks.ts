@@ -4,12 +4,12 @@ import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { webhookRetry } from '#shared/contracts/webhook.ts';
 import { readLag } from '#shared/kafka/lag.ts';
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
-import type { Answer } from '../support/check-client.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import type { CheckMode } from '../support/ledger.ts';
-import type { WebhookReceiver } from '../support/receive-webhooks.ts';
-import type { RunningSystem } from '../support/running-system.ts';
-import { waitUntilProcessed } from '../support/topic-work.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import type { WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
+import { waitUntilProcessed } from '../support/infrastructure/topic-work.ts';
+import type { CheckMode } from '../support/judges/ledger.ts';
+import type { Answer } from '../support/systems/check-client.ts';
+import type { RunningSystem } from '../support/systems/running-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { Apps, UpgradedApp } from './fill-apps.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { receiveWebhooks } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 import type { EarlierVersion } from './earlier-version.ts';
 import { examineSystem } from './examine-system.ts';
 import { fillApps } from './fill-apps.ts';

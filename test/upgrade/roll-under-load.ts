@@ -3,9 +3,9 @@ import type { Fault, Scene } from '../chaos/fault.ts';
 import { atMost } from '../chaos/measure.ts';
 import { createApp } from '../chaos/parts/create-app.ts';
 import { runRow } from '../chaos/run-row.ts';
-import { makeBatchClient } from '../support/batch-client.ts';
-import { demoRules } from '../support/demo-rules.ts';
-import { findPortBase } from '../support/start-system.ts';
+import { demoRules } from '../support/builders/demo-rules.ts';
+import { makeBatchClient } from '../support/systems/batch-client.ts';
+import { findPortBase } from '../support/systems/start-system.ts';
 import { type RollingSystem, startRollingSystem } from './rolling-system.ts';
 import type { Run } from './run.ts';
 

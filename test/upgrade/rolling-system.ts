@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { prepareChains } from '../../deploy/local/local-chains.ts';
-import { planEnvironment } from '../../deploy/local/local-environment.ts';
-import { servicePart } from '../../deploy/local/local-parts.ts';
-import { loadLocalSecrets } from '../../deploy/local/local-secrets.ts';
-import type { Member } from '../../deploy/local/make-fleet.ts';
-import { type PlannedProcess, planPorts } from '../../deploy/local/plan-ports.ts';
-import type * as localSystem from '../../deploy/local/start-local-system.ts';
-import { supervise } from '../../deploy/local/supervise.ts';
-import { waitUntilReady } from '../../deploy/local/wait-until-ready.ts';
+import { prepareChains } from '../../deploy/local/infrastructure/local-chains.ts';
+import { supervise } from '../../deploy/local/processes/supervise.ts';
+import { waitUntilReady } from '../../deploy/local/processes/wait-until-ready.ts';
+import { planEnvironment } from '../../deploy/local/settings/local-environment.ts';
+import { loadLocalSecrets } from '../../deploy/local/settings/local-secrets.ts';
+import { type PlannedProcess, planPorts } from '../../deploy/local/settings/plan-ports.ts';
+import { servicePart } from '../../deploy/local/system/local-parts.ts';
+import type { Member } from '../../deploy/local/system/make-fleet.ts';
+import type * as localSystem from '../../deploy/local/system/start-local-system.ts';
 import { type ChaosSystem, startChaosSystem } from '../chaos/chaos-system.ts';
-import { spawnNode } from '../support/spawn-process.ts';
+import { spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { EarlierVersion } from './earlier-version.ts';
 
@@ -42,7 +42,7 @@ export type RollingSystem = ChaosSystem & {
 export async function startRollingSystem(portBase: number, { root }: EarlierVersion): Promise<RollingSystem> {
   await using scope = new AsyncDisposableStack();
   const upgraded = new Map<string, Member>();
-  const file = pathToFileURL(join(root, 'deploy/local/start-local-system.ts')).href;
+  const file = pathToFileURL(join(root, 'deploy/local/system/start-local-system.ts')).href;
   const { startLocalSystem } = (await import(file)) as typeof localSystem;
   const part = (member: Member): Member => ({
     ...member,

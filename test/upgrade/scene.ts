@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { CheckResult } from '#shared/contracts/result.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
-import type { RunningSystem } from '../support/running-system.ts';
+import type { RunningSystem } from '../support/systems/running-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { Apps, UpgradedApp } from './fill-apps.ts';
 import { type AcceptedCheck, type Checks, pollCheck, type Receivers } from './fill-checks.ts';

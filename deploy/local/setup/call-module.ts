@@ -8,7 +8,7 @@ import { join } from 'node:path';
  * @throws Error with the message of the function's error
  *
  * @example
- * callModule('choose-java.mjs', 'readJavaMajor', 'openjdk version "21"'); // 21
+ * callModule('tools/choose-java.mjs', 'readJavaMajor', 'openjdk version "21"'); // 21
  */
 export function callModule(file: string, name: string, ...args: readonly unknown[]): unknown {
   const script = `

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnNode } from '../../../test/support/spawn-process.ts';
+import { spawnNode } from '../../../test/support/systems/spawn-process.ts';
 import { claimLock, releaseLock, removeStaleLock } from './lock-file.js';
 
 let dir: string;

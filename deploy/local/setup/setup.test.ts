@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { type SpawnedProcess, spawnProgram } from '../../../test/support/spawn-process.ts';
+import { type SpawnedProcess, spawnProgram } from '../../../test/support/systems/spawn-process.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 
 const LOCAL = dirname(__dirname);
@@ -164,7 +164,7 @@ test('Prometheus is searched for the tests that need it, and a machine without i
   // The stamp does not contain it, so the machine is prepared again.
   expect(await tests.exited).toBe(1);
   const script = `
-    const { fetchPrometheus } = await import('${join(LOCAL, 'setup', 'fetch-prometheus.mjs')}');
+    const { fetchPrometheus } = await import('${join(LOCAL, 'setup', 'tools', 'fetch-prometheus.mjs')}');
     console.log(await fetchPrometheus({ prometheus: '/nowhere' }));`;
   await using fetch = spawnProgram(process.execPath, ['--input-type=module', '-e', script], BARE);
   expect(await fetch.exited).toBe(0);
@@ -232,7 +232,7 @@ test('proxy, certificates and Java’s options reach every step of set-up, and t
 test('apt gets the proxy in lower case, and the certificates unless it has its own', async () => {
   const PATH = writePrograms({ 'apt-get': `echo "$@" >>'${root}/words'`, 'apt-config': '' });
   const script = `
-    const { aptGet } = await import('${join(LOCAL, 'setup', 'apt.mjs')}');
+    const { aptGet } = await import('${join(LOCAL, 'setup', 'tools', 'apt.mjs')}');
     await aptGet({ certificates: { pem: '/cache/certificates.pem' } }, ['update', '-q']);`;
   await using command = spawnProgram(process.execPath, ['--input-type=module', '-e', script], {
     PATH,
@@ -252,8 +252,8 @@ test('npm ci reports its progress', async () => {
   writeFileSync(join(root, 'node_modules', 'a', 'package.json'), '{}');
   const script = `
     const folder = '${join(root, 'deploy', 'local', 'setup')}';
-    const { countPackages } = await import(folder + '/install-packages.mjs');
-    const { locate } = await import(folder + '/locate.mjs');
+    const { countPackages } = await import(folder + '/tools/install-packages.mjs');
+    const { locate } = await import(folder + '/tools/locate.mjs');
     const { run } = await import(folder + '/run.mjs');
     const progress = { what: 'npm ci', howFar: countPackages(locate()), intervalMs: 20 };
     await run('sh', ['-c', 'read line <"$0"', process.argv[1]], { progress });`;
@@ -287,8 +287,8 @@ test.each([
   writeFileSync(file, JSON.stringify({ packages: Object.fromEntries(packages) }));
   const folder = join(root, 'deploy', 'local', 'setup');
   const script = `
-    const { packagesAreInstalled } = await import('${folder}/install-packages.mjs');
-    const { locate } = await import('${folder}/locate.mjs');
+    const { packagesAreInstalled } = await import('${folder}/tools/install-packages.mjs');
+    const { locate } = await import('${folder}/tools/locate.mjs');
     console.log(packagesAreInstalled(locate()));`;
   await using command = spawnProgram(process.execPath, ['--input-type=module', '-e', script]);
   await command.exited;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { isPrometheusThere } from './fetch-prometheus.mjs';
+import { isPrometheusThere } from './tools/fetch-prometheus.mjs';
 
 /** Raised when set-up does more or other things than before, so that old stamps do not count. */
 const STAMP_VERSION = 1;

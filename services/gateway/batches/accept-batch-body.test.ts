@@ -8,8 +8,8 @@ import {
   openBatchRequest,
   RULES,
   sendSlowly,
-} from '../../../test/support/batch-bodies.ts';
-import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
+} from '../../../test/support/builders/batch-bodies.ts';
+import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 
 const start = fakeGateways();

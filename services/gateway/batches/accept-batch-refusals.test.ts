@@ -7,9 +7,9 @@ import {
   NDJSON,
   RULES,
   sendSlowly,
-} from '../../../test/support/batch-bodies.ts';
-import { anAdmission, type FakeGateway, NOW_MS } from '../../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
+} from '../../../test/support/builders/batch-bodies.ts';
+import { anAdmission, type FakeGateway, NOW_MS } from '../../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 
 const start = fakeGateways();
 

@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
-import { API_KEY, type FakeGateway, NOW_MS } from '../../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
+import { API_KEY, type FakeGateway, NOW_MS } from '../../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 
 const start = fakeGateways();

@@ -1,7 +1,7 @@
-import { aWatch } from '../../../test/support/a-watch.ts';
-import { ACCOUNT, openBatchRequest } from '../../../test/support/batch-bodies.ts';
-import type { FakeGateway, FakeOptions } from '../../../test/support/fake-gateway.ts';
-import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
+import { aWatch } from '../../../test/support/builders/a-watch.ts';
+import { ACCOUNT, openBatchRequest } from '../../../test/support/builders/batch-bodies.ts';
+import type { FakeGateway, FakeOptions } from '../../../test/support/fakes/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 
 const start = fakeGateways();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { WatchMember } from '#shared/contracts/watch.ts';
-import { aCheck, aMember, at, holder } from '../../../test/support/a-member-check.ts';
+import { aCheck, aMember, at, holder } from '../../../test/support/builders/a-member-check.ts';
 import {
   applyCheck,
   awaitBlocks,

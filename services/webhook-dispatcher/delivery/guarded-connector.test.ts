@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
-import { answerDns, type Zone } from '../../../test/support/answer-dns.ts';
+import { answerDns, type Zone } from '../../../test/support/fakes/answer-dns.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connectDelivery } from './attempt-delivery.ts';
 import { dialOwner, makeGuardedConnector, makeResolveHost, makeSystemLookup } from './guarded-connector.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { demoRules } from '../../support/demo-rules.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault, Scene } from '../fault.ts';
 import { atMost } from '../measure.ts';

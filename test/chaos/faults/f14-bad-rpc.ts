@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Fault as RpcFault } from '../../support/rpc-fault-proxy.ts';
+import type { Fault as RpcFault } from '../../support/fakes/rpc-fault-proxy.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';
 import { atMost, begunIn, resultTimes, timesBaseline } from '../measure.ts';

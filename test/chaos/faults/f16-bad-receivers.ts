@@ -1,5 +1,5 @@
-import { demoRules } from '../../support/demo-rules.ts';
-import { receiveWebhooks } from '../../support/receive-webhooks.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault, Scene } from '../fault.ts';

@@ -1,4 +1,4 @@
-import { demoRules } from '../../support/demo-rules.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
 import type { Fault } from '../fault.ts';
 import { balance } from '../parts/balance.ts';
 import { createApp } from '../parts/create-app.ts';

@@ -1,7 +1,7 @@
 import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { shardOf } from '#shared/kafka/fair-partitioner.ts';
-import { demoRules } from '../../support/demo-rules.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
 import type { Fault, Scene } from '../fault.ts';
 import { begunIn, resultTimes, timesBaseline } from '../measure.ts';
 import { lagOf } from '../parts/lag-of.ts';

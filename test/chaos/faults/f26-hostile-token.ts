@@ -1,9 +1,6 @@
 import { setInterval as every } from 'node:timers/promises';
-import { demoRules, type SentRule } from '../../support/demo-rules.ts';
-import {
-  deployHostileContracts,
-  type HostileContract,
-} from '../../support/hostile-contracts/hostile-contracts.ts';
+import { demoRules, type SentRule } from '../../support/builders/demo-rules.ts';
+import { deployHostileContracts, type HostileContract } from '../../support/contracts/hostile-contracts.ts';
 import type { Fault } from '../fault.ts';
 import { begunIn, resultTimes, timesBaseline } from '../measure.ts';
 import { balance } from '../parts/balance.ts';

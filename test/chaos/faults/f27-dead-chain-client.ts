@@ -1,7 +1,7 @@
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
-import { demoRules } from '../../support/demo-rules.ts';
+import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault } from '../fault.ts';
 import { begunIn, resultTimes, timesBaseline } from '../measure.ts';

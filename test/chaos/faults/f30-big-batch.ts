@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { type BatchClient, makeBatchClient } from '../../support/batch-client.ts';
-import { demoRules } from '../../support/demo-rules.ts';
-import type { CheckMode } from '../../support/ledger.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import type { CheckMode } from '../../support/judges/ledger.ts';
+import { type BatchClient, makeBatchClient } from '../../support/systems/batch-client.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';

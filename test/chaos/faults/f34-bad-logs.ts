@@ -1,4 +1,4 @@
-import type { Fault as RpcFault } from '../../support/rpc-fault-proxy.ts';
+import type { Fault as RpcFault } from '../../support/fakes/rpc-fault-proxy.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault } from '../fault.ts';
 import { atMost } from '../measure.ts';

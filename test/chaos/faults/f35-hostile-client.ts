@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { PASSWORD, type PortalClient, signUp } from '../../support/start-portal.ts';
+import { PASSWORD, type PortalClient, signUp } from '../../support/systems/start-portal.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';
 import { atMost, begunIn, resultTimes, timesBaseline } from '../measure.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BATCH_PATH, CHECK_PATH } from '#shared/contracts/paths.ts';
 import { deliveryKey } from '#shared/redis/delivery-scripts.ts';
-import { demoRules } from '../../support/demo-rules.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../../support/receive-webhooks.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault, Scene } from '../fault.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BATCH_PATH, CHECK_PATH } from '#shared/contracts/paths.ts';
 import { BODY_BYTES_MAX } from '#shared/http/read-json-body.ts';
 import { NDJSON_BYTES_MAX } from '../../../services/gateway/batches/receive-values.ts';
-import { demoRules } from '../../support/demo-rules.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';

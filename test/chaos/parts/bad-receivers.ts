@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
-import type { Answer } from '../../support/receive-webhooks.ts';
+import type { Answer } from '../../support/fakes/receive-webhooks.ts';
 
 const DRIP_INTERVAL_MS = 200;
 const ENDLESS_CHUNK = 'x'.repeat(64 * 1024);

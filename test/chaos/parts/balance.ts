@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, type CheckClient, makeCheckClient } from '../../support/check-client.ts';
+import { type Answer, type CheckClient, makeCheckClient } from '../../support/systems/check-client.ts';
 
 const PROBE_INTERVAL_MS = 100;
 const PROBE_TIMEOUT_MS = 1_000;

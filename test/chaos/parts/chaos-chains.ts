@@ -1,4 +1,4 @@
-import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/rpc-fault-proxy.ts';
+import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
 
 /**
  * The chains of a system under faults, all of them the same anvil behind fault proxies: the main chain with two

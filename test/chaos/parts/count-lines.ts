@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Lines } from '../../../deploy/local/lines.ts';
+import type { Lines } from '../../../deploy/local/processes/lines.ts';
 
 export type CountedLines = Lines & {
   /** The starter's own lines so far. */

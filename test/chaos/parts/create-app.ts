@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { spawnNode } from '../../support/spawn-process.ts';
+import { spawnNode } from '../../support/systems/spawn-process.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 
 /** The secrets of a client app that its developer sees once. */

@@ -1,5 +1,5 @@
-import { makeBatchClient } from '../../support/batch-client.ts';
-import { demoRules } from '../../support/demo-rules.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { makeBatchClient } from '../../support/systems/batch-client.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Credentials } from './create-app.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Member } from '../../../deploy/local/make-fleet.ts';
+import type { Member } from '../../../deploy/local/system/make-fleet.ts';
 
 const POLL_INTERVAL_MS = 20;
 

@@ -3,9 +3,9 @@ import { setTimeout as delay, setInterval as every } from 'node:timers/promises'
 import { API_KEY_RANDOM_BYTES, makeApiKey } from '#shared/contracts/api-key.ts';
 import { keyRecord } from '../../../services/developer-portal/credentials.ts';
 import { makePasswords } from '../../../services/developer-portal/passwords.ts';
-import { demoRules } from '../../support/demo-rules.ts';
-import { receiveWebhooks } from '../../support/receive-webhooks.ts';
-import { makePortalClient, PASSWORD, type PortalClient } from '../../support/start-portal.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
+import { makePortalClient, PASSWORD, type PortalClient } from '../../support/systems/start-portal.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Scene } from '../fault.ts';

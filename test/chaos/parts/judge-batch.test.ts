@@ -1,4 +1,4 @@
-import type { BatchLine } from '../../support/connect-test-chains.ts';
+import type { BatchLine } from '../../support/infrastructure/connect-test-chains.ts';
 import { countEntries, judgeBatch } from './judge-batch.ts';
 
 const HOLDER = '0xa';

@@ -1,6 +1,6 @@
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { foldRoles } from '#shared/contracts/fold-roles.ts';
-import type { BatchLine } from '../../support/connect-test-chains.ts';
+import type { BatchLine } from '../../support/infrastructure/connect-test-chains.ts';
 import { atMost, type Figure } from '../measure.ts';
 
 /** The faults in the entries of batches. */

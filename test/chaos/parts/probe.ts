@@ -1,6 +1,6 @@
 import { setInterval as every } from 'node:timers/promises';
-import { demoRules, type SentRule } from '../../support/demo-rules.ts';
-import type { Attempt } from '../../support/ledger.ts';
+import { demoRules, type SentRule } from '../../support/builders/demo-rules.ts';
+import type { Attempt } from '../../support/judges/ledger.ts';
 import type { Scene } from '../fault.ts';
 
 type Probe = {

@@ -1,5 +1,5 @@
-import type { Member } from '../../../deploy/local/make-fleet.ts';
-import { type PairPlace, type RedisPair, startRedisPair } from '../../support/redis-pair.ts';
+import type { Member } from '../../../deploy/local/system/make-fleet.ts';
+import { type PairPlace, type RedisPair, startRedisPair } from '../../support/infrastructure/redis-pair.ts';
 
 export type StartedPair = {
   /** @throws before the system has started it */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
-import type { BatchClient } from '../../support/batch-client.ts';
-import { demoRules } from '../../support/demo-rules.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import type { BatchClient } from '../../support/systems/batch-client.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import { countEntries, type EntryCounts, judgeBatch } from './judge-batch.ts';

@@ -1,7 +1,11 @@
 import { join } from 'node:path';
-import { type KafkaOptions, type RunningKafka, startKafka } from '../../../deploy/local/kafka.ts';
-import { newClusterId } from '../../../deploy/local/kafka-storage.ts';
-import type { Member } from '../../../deploy/local/make-fleet.ts';
+import {
+  type KafkaOptions,
+  type RunningKafka,
+  startKafka,
+} from '../../../deploy/local/infrastructure/kafka.ts';
+import { newClusterId } from '../../../deploy/local/infrastructure/kafka-storage.ts';
+import type { Member } from '../../../deploy/local/system/make-fleet.ts';
 
 const NODE_IDS = [1, 2, 3] as const;
 const HEAP_MIB = 256;

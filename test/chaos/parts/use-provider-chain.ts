@@ -4,12 +4,16 @@ import { UNIT } from '../../providers/checks.ts';
 import type { Move } from '../../providers/move-tokens.ts';
 import type { Stage } from '../../providers/run-profiles.ts';
 import type { Subject, Verdicts } from '../../providers/subject.ts';
-import { makeChainOracle } from '../../support/chain-oracle.ts';
-import { makeCheckClient } from '../../support/check-client.ts';
-import type { TestCheck } from '../../support/connect-test-chains.ts';
-import { demoRules } from '../../support/demo-rules.ts';
-import { judgeRevocations, judgeWatchEvents, readWatchEvent } from '../../support/judge-watch-events.ts';
-import { receiveWebhooks } from '../../support/receive-webhooks.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
+import type { TestCheck } from '../../support/infrastructure/connect-test-chains.ts';
+import { makeChainOracle } from '../../support/judges/chain-oracle.ts';
+import {
+  judgeRevocations,
+  judgeWatchEvents,
+  readWatchEvent,
+} from '../../support/judges/judge-watch-events.ts';
+import { makeCheckClient } from '../../support/systems/check-client.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import { createApp } from './create-app.ts';
 import { sumOf } from './process-facts.ts';

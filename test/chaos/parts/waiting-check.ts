@@ -1,5 +1,5 @@
-import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
-import { demoRules } from '../../support/demo-rules.ts';
+import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 
 /** Within the longest wait for a block (10 s of blocks of one second), and never mined. */

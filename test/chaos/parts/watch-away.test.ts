@@ -1,4 +1,4 @@
-import type { Attempt } from '../../support/ledger.ts';
+import type { Attempt } from '../../support/judges/ledger.ts';
 import { backAfter, judgeAway } from './watch-away.ts';
 
 const AWAY = { fromMs: 10_000, toMs: 20_000 };

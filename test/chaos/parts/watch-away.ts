@@ -1,4 +1,4 @@
-import type { Attempt } from '../../support/ledger.ts';
+import type { Attempt } from '../../support/judges/ledger.ts';
 import type { Span } from '../measure.ts';
 
 /** An attempt that began at least this long after the fault cannot have been served before it. */

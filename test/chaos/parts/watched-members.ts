@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Interface } from 'ethers';
-import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
-import { sendTransaction } from '../../../deploy/local/send-transaction.ts';
+import { sendTransaction } from '../../../deploy/local/demo/send-transaction.ts';
+import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { Rolecall } from '../../../shared/client/index.ts';
-import { makeChainOracle } from '../../support/chain-oracle.ts';
-import { demoRules } from '../../support/demo-rules.ts';
-import { makeDemoTransfers } from '../../support/demo-transfers.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
+import { makeChainOracle } from '../../support/judges/chain-oracle.ts';
 import {
   judgeRevocations,
   judgeWatchEvents,
   readWatchEvent,
   type WatchEvent,
-} from '../../support/judge-watch-events.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../../support/receive-webhooks.ts';
+} from '../../support/judges/judge-watch-events.ts';
+import { makeDemoTransfers } from '../../support/systems/demo-transfers.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Random } from '../random.ts';
 import { CHAINS } from './chaos-chains.ts';

@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers';
 import { jwksOf, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { makeProve } from '../../../services/evaluator/sign-proof.ts';
-import { findPython } from '../../support/find-python.ts';
-import { serveOnLoopback } from '../../support/serve-on-loopback.ts';
+import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
+import { findPython } from '../../support/infrastructure/find-python.ts';
 
 // Scenario: the portal's snippets, unchanged, verify proofs signed by the evaluator's own code, and others, with the
 // key set document that the gateway serves.

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { makeSign } from '../../../services/webhook-dispatcher/delivery/make-sign.ts';
 import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-message.ts';
-import { findPython } from '../../support/find-python.ts';
-import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/shared-roles.ts';
-import { type SpawnedProcess, spawnProgram } from '../../support/spawn-process.ts';
+import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/builders/shared-roles.ts';
+import { findPython } from '../../support/infrastructure/find-python.ts';
+import { type SpawnedProcess, spawnProgram } from '../../support/systems/spawn-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 // Scenario: the documentation's example receivers, unchanged, get webhooks signed by the dispatcher's own code, and

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeSign } from '../../../services/webhook-dispatcher/delivery/make-sign.ts';
 import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-message.ts';
-import { findPython } from '../../support/find-python.ts';
-import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/shared-roles.ts';
+import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/builders/shared-roles.ts';
+import { findPython } from '../../support/infrastructure/find-python.ts';
 
 // Scenario: the portal's snippets, unchanged, verify messages signed by the dispatcher's own code, and forged ones.
 

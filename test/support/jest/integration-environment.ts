@@ -1,4 +1,4 @@
-import { type Infrastructure, VARIABLES } from '../infrastructure.ts';
+import { type Infrastructure, VARIABLES } from '../infrastructure/infrastructure.ts';
 import { askForPart } from './ask-for-part.ts';
 import Environment from './environment.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Infrastructure } from '../infrastructure.ts';
-import type { SystemFacts } from '../running-system.ts';
+import type { Infrastructure } from '../infrastructure/infrastructure.ts';
+import type { SystemFacts } from '../systems/running-system.ts';
 import { PerWorker } from './per-worker.ts';
 import { startInfrastructure } from './start-infrastructure.ts';
 import { startSharedSystem } from './start-shared-system.ts';

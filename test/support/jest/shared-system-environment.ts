@@ -1,4 +1,4 @@
-import { SHARED_SYSTEM } from '../shared-system.ts';
+import { SHARED_SYSTEM } from '../systems/shared-system.ts';
 import { askForPart } from './ask-for-part.ts';
 import Environment from './environment.ts';
 

@@ -1,11 +1,11 @@
 import { Kafka, logLevel } from 'kafkajs';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
-import { startChain } from '../../../deploy/local/chain.ts';
-import { findFreePorts } from '../../../deploy/local/ports.ts';
-import { startWatchdog } from '../../../deploy/local/start-watchdog.ts';
-import { startDedicatedKafka, startDedicatedRedis } from '../dedicated-infrastructure.ts';
-import { type Infrastructure, VARIABLES } from '../infrastructure.ts';
+import { startChain } from '../../../deploy/local/infrastructure/chain.ts';
+import { startWatchdog } from '../../../deploy/local/processes/start-watchdog.ts';
+import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
+import { startDedicatedKafka, startDedicatedRedis } from '../infrastructure/dedicated-infrastructure.ts';
+import { type Infrastructure, VARIABLES } from '../infrastructure/infrastructure.ts';
 
 /**
  * Starts the infrastructure that the environment does not name: `TEST_KAFKA_BROKERS`, `TEST_REDIS_URL`, `TEST_RPC_URL` first, else

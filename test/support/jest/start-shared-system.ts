@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createApp } from '../../../services/developer-portal/admin/app-commands.ts';
 import { loadLocalSystem } from '../../../services/developer-portal/admin/local-system.ts';
 import { openSystem } from '../../../services/developer-portal/admin/open-system.ts';
-import { isReady, type SystemFacts } from '../running-system.ts';
-import { findPortBase, startSystem } from '../start-system.ts';
+import { isReady, type SystemFacts } from '../systems/running-system.ts';
+import { findPortBase, startSystem } from '../systems/start-system.ts';
 import { waitUntil } from '../wait-until.ts';
 
 /** With processes that take over from each other, for the suites that kill one. */

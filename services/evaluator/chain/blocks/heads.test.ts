@@ -1,6 +1,6 @@
 import type { BlockTag } from '#shared/contracts/rule.ts';
-import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
-import { poolOf } from '../../../../test/support/pool-of.ts';
+import { anEndpoint } from '../../../../test/support/builders/an-endpoint.ts';
+import { poolOf } from '../../../../test/support/builders/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
 import { WaitingChecks } from '../batching/waiting-checks.ts';
 import { BlockTime } from '../endpoints/block-time.ts';

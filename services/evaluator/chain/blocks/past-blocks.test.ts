@@ -1,6 +1,6 @@
 import { describeUndetermined } from '#shared/contracts/result.ts';
-import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
-import { poolOf } from '../../../../test/support/pool-of.ts';
+import { anEndpoint } from '../../../../test/support/builders/an-endpoint.ts';
+import { poolOf } from '../../../../test/support/builders/pool-of.ts';
 import { WaitingChecks } from '../batching/waiting-checks.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';

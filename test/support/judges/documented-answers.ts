@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { ServiceError } from '#shared/errors.ts';
+import { OPERATION_CODES } from '../../../services/gateway/api-answers.ts';
+import { makeOpenApi } from '../../../services/gateway/openapi.ts';
+import { aClientApp, anAdmission, type FakeGateway, type FakeOptions } from '../fakes/fake-gateway.ts';
+
+export type Json = Record<string, unknown>;
+
+/** The OpenAPI document that the gateway serves. */
+export const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as {
+  paths: Record<string, Record<string, { responses: Record<string, Json> }>>;
+  components: { schemas: Json };
+};
+/** The path and the method of each operation id. */
+export const OPERATIONS = {
+  checkRoles: ['/access-control/check-roles', 'post'],
+  readResponse: ['/access-control/check-roles/responses/{requestId}', 'get'],
+  startBatch: ['/access-control/check-roles/batch', 'post'],
+  readBatch: ['/access-control/check-roles/batch/{requestId}', 'get'],
+  readBatchResults: ['/access-control/check-roles/batch/{requestId}/results', 'get'],
+  listChains: ['/access-control/chains', 'get'],
+  listRuleSets: ['/access-control/rule-sets', 'get'],
+  readRuleSet: ['/access-control/rule-sets/{id}', 'get'],
+  putRuleSet: ['/access-control/rule-sets/{id}', 'put'],
+  deleteRuleSet: ['/access-control/rule-sets/{id}', 'delete'],
+} as const;
+export type OperationName = keyof typeof OPERATIONS;
+
+/** A schema of the document as a validator, with resolved references. */
+export function validatorOf(schema: unknown): z.ZodType {
+  const inline = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
+  const defs = inline(document.components.schemas) as Json;
+  return z.fromJSONSchema({ ...(inline(schema) as Json), $defs: defs } as Parameters<
+    typeof z.fromJSONSchema
+  >[0]);
+}
+
+/** Validates an answer against the document's schema for its status. */
+export async function expectDocumented(name: OperationName, response: Response): Promise<Json> {
+  const [path, method] = OPERATIONS[name];
+  const documented = document.paths[path]?.[method]?.responses[String(response.status)];
+  expect([name, response.status, documented !== undefined]).toEqual([name, response.status, true]);
+  const headers = documented?.['headers'] as Record<string, { required?: boolean; schema: Json }>;
+  for (const [header, { required, schema }] of Object.entries(headers)) {
+    const value = response.headers.get(header);
+    if (required) expect([header, value]).toEqual([header, expect.any(String)]);
+    if (value !== null) expect(validatorOf(schema).safeParse(value).error).toBeUndefined();
+  }
+  const content = documented?.['content'] as Record<string, { schema: Json }> | undefined;
+  if (!content) {
+    expect(await response.text()).toBe('');
+    return {};
+  }
+  const type = response.headers.get('content-type') ?? '';
+  expect(Object.keys(content)).toContain(type);
+  const body = (await response.json()) as Json;
+  expect(validatorOf(content[type]?.schema).safeParse(body).error).toBeUndefined();
+  return body;
+}
+
+/** Problems of connections without a complete request: `services/gateway/server.test.ts` produces these. */
+const ON_THE_SOCKET = ['malformed-request', 'request-timeout', 'headers-too-large'];
+
+/** The problems that a request to an operation can get. */
+const codesOf = (name: OperationName): string[] =>
+  [...new Set(Object.values(OPERATION_CODES[name]).flat())].filter((code) => !ON_THE_SOCKET.includes(code));
+
+type Start = (options?: FakeOptions) => Promise<FakeGateway>;
+/** Sends a successful request. */
+export type Ask = (gateway: FakeGateway, headers?: Record<string, string>) => Promise<Response>;
+
+/** How to produce each problem that all operations have. */
+const COMMON_PROBLEMS: Record<string, (start: Start, ask: Ask) => Promise<Response>> = {
+  'api-key-missing': async (start, ask) => ask(await start(), { 'x-api-key': '' }),
+  'api-key-invalid': async (start, ask) => ask(await start(), { 'x-api-key': 'x' }),
+  'scope-not-approved': async (start, ask) => ask(await start({ app: aClientApp({ scope: 'rejected' }) })),
+  'client-app-suspended': async (start, ask) => ask(await start({ app: aClientApp({ suspended: true }) })),
+  'rate-limited': async (start, ask) =>
+    ask(await start({ admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }) })),
+  internal: async (start, ask) => ask(await start({ findKey: () => Promise.reject(new Error('a bug')) })),
+  'dependency-unavailable': async (start, ask) =>
+    ask(await start({ admit: () => Promise.reject(new ServiceError('store-unavailable', 'away')) })),
+  overloaded: async (start, ask) => ask(await start({ inFlightMax: 0 })),
+};
+
+/** Produces every documented problem of some operations, and tests that it is as documented. */
+export function testProblems<Name extends OperationName>(
+  start: Start,
+  asks: Readonly<Record<Name, Ask>>,
+  problems: Readonly<Record<Name, Readonly<Record<string, () => Promise<Response>>>>>,
+): void {
+  const cases = (Object.keys(asks) as Name[]).flatMap((name) =>
+    codesOf(name).map((code) => [name, code] as const),
+  );
+  test.each(cases)('the document describes %s that ends in %s', async (name, code) => {
+    const response = await (problems[name][code]?.() ?? COMMON_PROBLEMS[code]?.(start, asks[name]));
+    if (!response) throw new Error(`no test produces the problem ${code} of ${name}`);
+    expect((await expectDocumented(name, response))['code']).toBe(code);
+  });
+}

@@ -1,0 +1,119 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
+import { applyTopics } from '#shared/kafka/topics-admin.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { type Deliveries, makeDeliveries } from '#shared/redis/deliveries.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
+import { connectTestRedis, testConfig, testContext } from '../infrastructure/connections.ts';
+import { startDedicatedKafka } from '../infrastructure/dedicated-infrastructure.ts';
+import { waitUntil } from '../wait-until.ts';
+import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
+
+/** The fixture for a test of the real dispatcher: Kafka, a Redis database that only it uses, and one client app. */
+export type WebhookFixture = AsyncDisposable & {
+  readonly kafka: KafkaConnection;
+  readonly redis: Redis;
+  readonly deliveries: Deliveries;
+  readonly clientId: string;
+  /** `whsec_…` */
+  readonly secret: string;
+  readonly app: () => ClientApp;
+  /** Encrypts a signing secret as the portal does. */
+  readonly seal: (secret: string) => string;
+  /** Adds a client app with the same signing secret. */
+  readonly addApp: (clientId: string) => Promise<void>;
+  /** A completed check whose webhook goes to `callbackUrl`. */
+  readonly aWebhookCheck: (callbackUrl: string) => CheckCompleted;
+  /** A dispatcher process with a schedule scaled to a thousandth, on loopback; not yet ready. */
+  readonly startDispatcher: (env?: Readonly<Record<string, string>>) => SpawnedProcess;
+};
+
+export async function startWebhookFixture(redisDatabase: number): Promise<WebhookFixture> {
+  await using stack = new AsyncDisposableStack();
+  const shared = testConfig(redisDatabase);
+  // Its own broker: the dispatcher's groups have fixed names, and two test files must not share them.
+  const brokers = [stack.use(await startDedicatedKafka()).brokers];
+  const config = { ...shared, kafka: { ...shared.kafka, brokers } };
+  const store = stack.use(await connectTestRedis(config));
+  const kafka = stack.use(await connectKafka(config, 'test', testContext(), { mustHaveTopics: false }));
+  await applyTopics(kafka.admin, ALL_TOPICS);
+  const secretKeys = `1:${randomBytes(32).toString('base64')}`;
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const clientId = `app_${randomUUID()}`;
+  const box = makeSecretBox(parseKeyRing(secretKeys));
+  const seal = (plain: string) => box.seal(plain, clientId);
+  const app = () => anApp(clientId, seal(secret));
+  await store.redis.set(GENERATION_KEY, 'test');
+  await makeClientApps(store.redis).project(app());
+  const running = stack.move();
+  return {
+    kafka,
+    redis: store.redis,
+    deliveries: makeDeliveries(store.redis),
+    clientId,
+    secret,
+    app,
+    seal,
+    addApp: async (id) => {
+      await makeClientApps(store.redis).project(anApp(id, box.seal(secret, id)));
+    },
+    aWebhookCheck: (callbackUrl) => aWebhookCheck(clientId, callbackUrl),
+    startDispatcher: (env = {}) =>
+      spawnNode(['services/webhook-dispatcher/main.ts'], {
+        KAFKA_BROKERS: brokers.join(','),
+        KAFKA_SESSION_TIMEOUT_MS: '3000',
+        KAFKA_HEARTBEAT_INTERVAL_MS: '500',
+        REDIS_URL: config.redis.url,
+        OPS_HOST: '127.0.0.1',
+        OPS_PORT: '0',
+        ROLECALL_SECRET_KEYS: secretKeys,
+        WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+        WEBHOOK_ALLOW_HTTP: 'true',
+        WEBHOOK_SCHEDULE_SCALE: '0.001',
+        ...env,
+      }),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Waits until a spawned service is ready; returns its ops port. */
+export async function untilReady(spawned: SpawnedProcess): Promise<number> {
+  const port = await waitUntil('the dispatcher to be ready', () => {
+    if (spawned.child.exitCode !== null)
+      throw new Error(`the dispatcher ended: ${spawned.stderr()}${spawned.stdout()}`);
+    return /"opsPort":(\d+),"msg":"ready"/.exec(spawned.stdout())?.[1];
+  });
+  return Number(port);
+}
+
+function aWebhookCheck(clientId: string, callbackUrl: string): CheckCompleted {
+  const requestId = randomUUID();
+  return {
+    requestId,
+    clientId,
+    accountId: 'acc_1',
+    delivery: { mode: 'webhook', callbackUrl },
+    acceptedAt: new Date().toISOString(),
+    retainUntil: new Date(Date.now() + 3_600_000).toISOString(),
+    decided: true,
+    resultJson: JSON.stringify({ requestId, status: 'completed', roles: [], errors: [] }),
+  };
+}
+
+const anApp = (clientId: string, encrypted: string): ClientApp => ({
+  clientId,
+  version: 1,
+  accountId: 'acc_1',
+  name: 'receiver',
+  scope: 'approved',
+  suspended: false,
+  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  keys: [],
+  webhookSecrets: [{ encrypted, createdAt: new Date().toISOString() }],
+  createdAt: new Date().toISOString(),
+});
