@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
-import { headersOf, verifyCommand } from '../../services/developer-portal/page/core/webhook-headers.js';
+import {
+  headersOf,
+  verifyCommand,
+} from '../../services/developer-portal/page/features/deliveries/webhook-headers.js';
 import { attemptWebhook } from '../../services/webhook-dispatcher/attempt-webhook.ts';
 import { makeSign } from '../../services/webhook-dispatcher/delivery/make-sign.ts';
 import { signMessage } from '../../services/webhook-dispatcher/domain/sign-message.ts';

@@ -1,16 +1,16 @@
-import { ask, onSessionLost } from './core/api.js';
-import { html, render, useEffect, useErrorBoundary, useRef, useState } from './core/html.js';
-import { forgetKeys } from './core/kept-keys.js';
-import { tellOtherTabs, watchOtherTabs } from './core/other-tabs.js';
-import { followLinks, navigate, usePath } from './core/router.js';
-import { Session } from './core/session.js';
-import { ForgottenPassword } from './pages/forgotten-password.js';
-import { Frame } from './pages/frame.js';
-import { ResetPassword } from './pages/reset-password.js';
-import { findPage } from './pages/routes.js';
-import { SignIn } from './pages/sign-in.js';
-import { SignInAgain } from './pages/sign-in-again.js';
-import { Toasts } from './parts/toasts.js';
+import { Frame } from './features/frame/frame.js';
+import { findPage } from './features/frame/routes.js';
+import { ForgottenPassword } from './features/sessions/forgotten-password.js';
+import { ResetPassword } from './features/sessions/reset-password.js';
+import { SignIn } from './features/sessions/sign-in.js';
+import { SignInAgain } from './features/sessions/sign-in-again.js';
+import { ask, onSessionLost } from './lib/api.js';
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from './lib/html.js';
+import { forgetKeys } from './lib/kept-keys.js';
+import { tellOtherTabs, watchOtherTabs } from './lib/other-tabs.js';
+import { followLinks, navigate, usePath } from './lib/router.js';
+import { Session } from './lib/session.js';
+import { Toasts } from './ui/toasts.js';
 
 const SIGN_IN_PATHS = ['/sign-in', '/sign-up'];
 

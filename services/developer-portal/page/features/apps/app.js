@@ -1,0 +1,106 @@
+import { html, useLayoutEffect, useRef } from '../../lib/html.js';
+import { CurrentApp } from '../../lib/session.js';
+import { useResource } from '../../lib/use-resource.js';
+import { Identifier } from '../../ui/copy.js';
+import { Badge, Loaded, ScopeBadge } from '../../ui/states.js';
+import { Batch } from '../batches/batch.js';
+import { Batches } from '../batches/batches.js';
+import { Check } from '../checks/check.js';
+import { Checks } from '../checks/checks.js';
+import { Deliveries } from '../deliveries/deliveries.js';
+import { Delivery } from '../deliveries/delivery.js';
+import { Missing } from '../frame/missing.js';
+import { NotAllowed } from '../frame/not-allowed.js';
+import { RuleSet } from '../rule-sets/rule-set.js';
+import { RuleSets } from '../rule-sets/rule-sets.js';
+import { Team } from '../team/team.js';
+import { Try } from '../try/try.js';
+import { Overview } from '../usage/overview.js';
+import { Watch } from '../watches/watch.js';
+import { Watches } from '../watches/watches.js';
+import { Activity } from './activity.js';
+import { Keys } from './keys.js';
+import { Quickstart } from './quickstart.js';
+import { Scope } from './scope.js';
+import { Settings } from './settings.js';
+import { Snippets } from './snippets.js';
+
+/** The app's pages in the order of the menu: path, name, component, component of one item, the operation that it is for. */
+const SECTIONS = [
+  ['', 'Overview', Overview],
+  ['quickstart', 'Quickstart', Quickstart, undefined, 'createKey'],
+  ['keys', 'API keys', Keys],
+  ['rule-sets', 'Rule sets', RuleSets, RuleSet],
+  ['checks', 'Checks', Checks, Check],
+  ['batches', 'Batches', Batches, Batch],
+  ['watches', 'Watches', Watches, Watch],
+  ['webhooks', 'Webhooks', Deliveries, Delivery],
+  ['scope', 'Scope', Scope],
+  ['try', 'Try it', Try, undefined, 'tryCheck'],
+  ['snippets', 'Snippets', Snippets],
+  ['team', 'Team', Team],
+  ['activity', 'Activity', Activity],
+  ['settings', 'Settings', Settings],
+];
+
+/** An older server names no operations: then it alone refuses. */
+const mayIn =
+  ({ operations }) =>
+  (operation) =>
+    operations?.includes(operation) ?? true;
+const isShown = ([, , , , needed], may) => needed === undefined || may(needed);
+
+/** One client app: its head, its menu and the selected page. */
+export function App({ id, section = '', item }) {
+  const base = `/apps/${encodeURIComponent(id)}`;
+  const resource = useResource(`/api${base}`);
+  const found = SECTIONS.find(([path]) => path === section);
+  const Page = item === undefined ? found?.[2] : found?.[3];
+  if (!Page || resource.error?.status === 404) return html`<${Missing} />`;
+  return html`<${Loaded} resource=${resource} title="App">${(app) => {
+    const may = mayIn(app);
+    return html`<${CurrentApp.Provider} value=${{ app, base, api: `/api${base}`, reload: resource.reload, may }}>
+    <div class="app-head">
+      <p class="crumbs"><a href="/apps">Apps</a><span aria-hidden="true">/</span><a href=${base}>${app.name}</a></p>
+      <div class="badges"><${Identifier} value=${app.clientId} what="Client ID" />
+        ${app.role !== 'owner' && html`<${Badge}>You: ${app.role}<//>`}
+        ${app.suspended && html`<${Badge} tone="bad">Suspended<//>`}
+        ${app.scope.state !== 'approved' && html`<${ScopeBadge} state=${app.scope.state} />`}
+      </div>
+    </div>
+    ${
+      app.suspended &&
+      html`<p class="notice bad">An operator has suspended this app: its checks are answered with 403. Please write to
+        the operator of this service.</p>`
+    }
+    ${app.role === 'viewer' && html`<p class="notice">You are a viewer of this app: you can see everything, but change nothing.</p>`}
+    <div class="app-body">
+      <${Menu} label=${`Pages of ${app.name}`} base=${base} section=${section}
+        entries=${SECTIONS.filter((one) => isShown(one, may))} />
+      <div class="app-page">${
+        isShown(found, may)
+          ? html`<${Page} key=${`${section}/${item}`} item=${item} />`
+          : html`<${NotAllowed} title=${found[1]} />`
+      }</div>
+    </div>
+  <//>`;
+  }}<//>`;
+}
+
+/** On a narrow screen it is a strip that is wider than the screen: the current page's name is brought into sight. */
+function Menu({ label, base, section, entries }) {
+  const strip = useRef(null);
+  useLayoutEffect(() => {
+    const { current: nav } = strip;
+    const link = nav.querySelector('[aria-current]');
+    if (link)
+      nav.scrollLeft +=
+        link.getBoundingClientRect().right - nav.getBoundingClientRect().right + link.offsetWidth / 2;
+  }, [section]);
+  return html`<nav ref=${strip} class="side" aria-label=${label}>
+    ${entries.map(
+      ([path, name]) => html`<a key=${path} href=${path ? `${base}/${path}` : base}
+        aria-current=${path === section ? 'page' : undefined}>${name}</a>`,
+    )}
+  </nav>`;
+}

@@ -1,0 +1,70 @@
+import { html } from '../../lib/html.js';
+import { Empty, Time } from '../../ui/states.js';
+
+/** The audit trail's actions in words; an unknown one is shown as it is. */
+export const ACTIONS = {
+  'account-written': 'changed the account',
+  'account-created': 'created the account',
+  'password-changed': 'changed the password',
+  'account-verified': 'vouched for the account',
+  'operator-granted': 'granted operator rights to the account',
+  'operator-withdrawn': 'withdrew the operator rights of the account',
+  'password-reset': 'set a new password by a link',
+  'reset-link-made': 'made a link for a new password',
+  'two-factor-enabled': 'turned two-factor authentication on',
+  'two-factor-disabled': 'turned two-factor authentication off',
+  'two-factor-reset': 'reset two-factor authentication',
+  'recovery-code-used': 'signed in with a recovery code',
+  'recovery-codes-renewed': 'made new recovery codes',
+  'app-created': 'created the app',
+  'app-renamed': 'renamed the app',
+  'alerts-set': 'set the address for alerts about the quota',
+  'app-deleted': 'deleted the app',
+  'app-suspended': 'suspended the app',
+  'app-resumed': 'resumed the app',
+  'scope-requested': 'requested the scope',
+  'scope-approved': 'approved the scope',
+  'scope-rejected': 'rejected the scope',
+  'key-created': 'created a key',
+  'key-revoked': 'revoked a key',
+  'key-rolled': 'rolled a key',
+  'secret-rotated': 'rotated the signing secret',
+  'secrets-resealed': 're-encrypted the secrets with a new key',
+  'member-invited': 'invited',
+  'invitation-withdrawn': 'withdrew the invitation',
+  'member-joined': 'joined the team:',
+  'member-role-set': 'set the role of',
+  'member-removed': 'removed from the team:',
+  'member-left': 'left the team:',
+  'tier-free': 'set the tier to free',
+  'tier-paid': 'set the tier to paid',
+  'tier-enterprise': 'set the tier to enterprise',
+  'rule-set-written': 'stored the rule set',
+  'rule-set-deleted': 'deleted the rule set',
+  'watch-written': 'stored the watch',
+  'watch-deleted': 'deleted the watch',
+  'watch-paused': 'paused the watch',
+  'watch-resumed': 'resumed the watch',
+  'watch-released': 'sent the held revocations of the watch',
+  'watch-members-changed': 'changed the members of the watch',
+  'limits-set': 'set the limits',
+  'account-deleted': 'deleted the account',
+  'test-event-sent': 'sent a test event',
+  'webhook-resent': 'sent a webhook again',
+  'webhooks-resent': 'sent failed webhooks again:',
+};
+
+/**
+ * The audit trail, newest first.
+ *
+ * @param about a component that says of which account and app the `entry` is, where the reader cannot know
+ */
+export const AuditList = ({ entries, about: About }) =>
+  entries.length === 0
+    ? html`<${Empty} title="Nothing yet"><p>Every change is recorded here.</p><//>`
+    : html`<ol class="rows audit">${entries.map(
+        (entry, place) => html`<li key=${`${entry.at}/${place}`}>
+          <div class="grow"><strong class="break">${entry.actor}</strong> ${ACTIONS[entry.action] ?? entry.action} <code class="sub break">${entry.subject}</code></div>
+          <p class="sub facts">${About && html`<${About} entry=${entry} />`}<${Time} at=${entry.at} /></p>
+        </li>`,
+      )}</ol>`;

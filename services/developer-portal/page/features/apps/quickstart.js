@@ -1,0 +1,99 @@
+import { ask } from '../../lib/api.js';
+import { html, useEffect, useState } from '../../lib/html.js';
+import { keptKey } from '../../lib/kept-keys.js';
+import { useApp, useSession } from '../../lib/session.js';
+import { useResource } from '../../lib/use-resource.js';
+import { CopyButton } from '../../ui/copy.js';
+import { PageHead } from '../../ui/page-head.js';
+import { Segments } from '../../ui/segments.js';
+import { Badge, Card, Loaded } from '../../ui/states.js';
+import { toast } from '../../ui/toasts.js';
+import { makeSamples } from './quickstart-samples.js';
+
+const LANGUAGES = [
+  ['curl', 'curl'],
+  ['typescript', 'TypeScript'],
+  ['python', 'Python'],
+];
+/** An example wallet, for systems without a demo chain. */
+const ANY_WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
+const POLL_MS = 2_000;
+
+/** From a new app to its first check; both the approval and the check are noticed without a reload. */
+export function Quickstart() {
+  const { app, api, base, reload } = useApp();
+  const options = useResource('/api/try-options');
+  const checks = useResource(`${api}/checks?limit=1`);
+  const [first] = checks.value?.checks ?? [];
+  const isApproved = app.scope.state === 'approved';
+  useEffect(() => {
+    if (isApproved && first) return undefined;
+    const timer = setInterval(() => {
+      if (document.hidden) return;
+      if (!isApproved) reload();
+      else checks.reload();
+    }, POLL_MS);
+    return () => clearInterval(timer);
+  }, [isApproved, first !== undefined]);
+  return html`
+    <${PageHead} title="Quickstart"><p class="sub">Three steps to the first verdict.</p><//>
+    <${Step} number="1" title="Get the scope" isDone=${isApproved}><${ScopeStep} /><//>
+    <${Step} number="2" title="Send a check" isDone=${first !== undefined}>
+      <${Loaded} resource=${options}>${(value) => html`<${Samples} options=${value} clientId=${app.clientId} />`}<//>
+    <//>
+    <${Step} number="3" title="Read the answer" isDone=${first !== undefined}>
+      <p class="prose" role="status">${
+        first
+          ? html`Your first check has arrived: <a href=${`${base}/checks/${encodeURIComponent(first.requestId)}`}>see its result</a>.`
+          : 'Waiting for the first check of this app. This page updates without a reload.'
+      }</p>
+      <p class="prose"><code>granted: true</code> means: give the role. <code>granted: false</code> means: take it away. A rule that is
+        only in <code>errors</code> could not be read: change nothing.</p>
+    <//>
+  `;
+}
+
+const Step = ({ number, title, isDone, children }) => html`<${Card}
+  title=${html`${number}. ${title} ${isDone && html`<${Badge} tone="good">Done<//>`}`}>${children}<//>`;
+
+function ScopeStep() {
+  const { app, base, reload } = useApp();
+  const { account } = useSession();
+  const { state } = app.scope;
+  const approve = async () => {
+    try {
+      await ask('POST', `/api/operator/apps/${encodeURIComponent(app.clientId)}/approve`);
+      toast('Approved');
+      reload();
+    } catch (error) {
+      toast(error.message, 'bad');
+    }
+  };
+  if (state === 'approved') return html`<p class="prose">This app may make checks.</p>`;
+  if (account.operator)
+    return html`<p class="prose">You are an operator, so you can approve your own app.</p>
+      <div class="actions"><button type="button" class="primary" onClick=${approve}>Approve this app</button></div>`;
+  return html`<p class="prose">${
+    state === 'requested'
+      ? 'Your request is with the operators. This page shows their decision without a reload.'
+      : html`<a href=${`${base}/scope`}>Request the scope</a> with a sentence on what you are building.`
+  }</p>`;
+}
+
+function Samples({ options, clientId }) {
+  const [language, setLanguage] = useState('curl');
+  const { gatewayUrl, chains, demo } = options;
+  const apiKey = keptKey(clientId);
+  const samples = makeSamples({
+    gatewayUrl,
+    apiKey,
+    chainId: demo?.chainId ?? chains[0]?.chainId ?? 1,
+    account: demo?.holder ?? ANY_WALLET,
+  });
+  return html`
+    ${!apiKey && html`<p class="prose">Replace <code>YOUR_API_KEY</code> with a key of this app. A key is shown only when it is made.</p>`}
+    <div class="code-head"><${Segments} label="Language" options=${LANGUAGES} value=${language} onChange=${setLanguage} />
+      <${CopyButton} text=${samples[language]} what="Sample" /></div>
+    <pre class="code" tabindex="0" aria-label="Sample">${samples[language]}</pre>
+  `;
+}

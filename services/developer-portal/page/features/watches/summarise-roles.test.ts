@@ -1,0 +1,29 @@
+import { summariseRoles } from './summarise-roles.js';
+
+test('says which roles were gained and lost, and leaves out those that have not changed', () => {
+  const roles = [
+    { id: 'vip', granted: true, before: false },
+    { id: 'gold', granted: false, before: true },
+    { id: 'first', granted: true, before: null },
+    { id: 'none', granted: false, before: null },
+    { id: 'same', granted: true, before: true },
+    { id: 'still-not', granted: false, before: false },
+  ];
+  expect(summariseRoles({ type: 'roles.changed', roles })).toEqual([
+    { id: 'vip', tone: 'good', text: 'Gained' },
+    { id: 'gold', tone: 'bad', text: 'Lost' },
+    { id: 'first', tone: 'good', text: 'Gained' },
+    { id: 'none', tone: 'quiet', text: 'Without' },
+  ]);
+});
+
+test('says how many holders the held revocations are about', () => {
+  const roles = [{ id: 'vip', holders: 6, revocations: 4 }];
+  expect(summariseRoles({ type: 'watch.held', roles })).toEqual([
+    { id: 'vip', tone: 'warn', text: '4 of 6 would lose' },
+  ]);
+});
+
+test('returns an empty list for an event without roles', () => {
+  expect(summariseRoles({ type: 'watch.something' })).toEqual([]);
+});
