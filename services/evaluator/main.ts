@@ -14,19 +14,19 @@ import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
-import { startFollowingTransfers } from './follow-transfers.ts';
-import { makeGiveUp } from './give-up.ts';
-import { makeGiveUpPart } from './give-up-part.ts';
-import { makePartHandler } from './handle-part.ts';
-import { makeRequestHandler } from './handle-request.ts';
-import { makeHealthLog } from './log-endpoint-health.ts';
+import { startFollowingTransfers } from './lanes/follow-transfers.ts';
+import { makeGiveUp } from './lanes/give-up.ts';
+import { makeGiveUpPart } from './lanes/give-up-part.ts';
+import { makePartHandler } from './lanes/handle-part.ts';
+import { makeRequestHandler } from './lanes/handle-request.ts';
+import { makeHealthLog } from './lanes/log-endpoint-health.ts';
+import { startPoolSize } from './lanes/pool-size.ts';
+import { READS_IN_PROGRESS, ReadBudget } from './lanes/read-budget.ts';
+import { makeRunningChecks } from './lanes/running-checks.ts';
+import { makeProve } from './lanes/sign-proof.ts';
+import { makeSlicing } from './lanes/slice-work.ts';
+import { makeTickLimiter } from './lanes/tick-limiter.ts';
 import { makeMetrics } from './metrics.ts';
-import { startPoolSize } from './pool-size.ts';
-import { READS_IN_PROGRESS, ReadBudget } from './read-budget.ts';
-import { makeRunningChecks } from './running-checks.ts';
-import { makeProve } from './sign-proof.ts';
-import { makeSlicing } from './slice-work.ts';
-import { makeTickLimiter } from './tick-limiter.ts';
 
 // Composition root: the only file that knows every part of the evaluator.
 await runService(

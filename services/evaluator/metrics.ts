@@ -8,7 +8,7 @@ import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { Verdict } from './domain/judge-rules.ts';
 import type { RuleTally } from './domain/tally-verdicts.ts';
 import { VerdictMemory } from './domain/verdict-memory.ts';
-import { makeFollowingMetrics } from './following-metrics.ts';
+import { makeFollowingMetrics } from './lanes/following-metrics.ts';
 
 /** Balances that one call carried, up to the hard bound of a batch. */
 const READS_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];

@@ -10,10 +10,10 @@ import { BODY_BYTES_MAX, type JsonBody, readJsonBody } from '#shared/http/read-j
 import { serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { BatchBodies } from './batches/batch-bodies.ts';
-import { addHeaders, modeOf, type Request, type Response, send } from './exchange.ts';
+import { addHeaders, modeOf, type Request, type Response, send } from './edge/exchange.ts';
+import { overloaded, Problem } from './edge/problem.ts';
+import { problemOf } from './edge/problem-of.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { overloaded, Problem } from './problem.ts';
-import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
 /** Lists of watches and rule sets made at once, of all client apps; each holds up to four rule sets of 250 KB, parsed. */

@@ -2,7 +2,6 @@ import { BATCH_PATH, CHAINS_PATH, CHECK_PATH } from '#shared/contracts/paths.ts'
 import type { Handle, Route } from '#shared/http/serve-routes.ts';
 import { jwksOf } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
-import { type Dependencies as AcceptDependencies, makeAcceptCheck } from './accept-check.ts';
 import { type Dependencies as AcceptBatchDependencies, makeAcceptBatch } from './batches/accept-batch.ts';
 import {
   BATCH_RESULTS_PATH,
@@ -11,13 +10,14 @@ import {
   makeReadBatchResults,
   type Dependencies as ReadBatchDependencies,
 } from './batches/read-batch.ts';
+import { type Dependencies as AcceptDependencies, makeAcceptCheck } from './checks/accept-check.ts';
+import { type Dependencies as ListChainsDependencies, makeListChains } from './checks/list-chains.ts';
+import { makeReadCheck, type Dependencies as ReadDependencies } from './checks/read-check.ts';
+import { HOME_PAGE } from './docs/home-page.ts';
+import { makeOpenApi, OPENAPI_PATH } from './docs/openapi/openapi.ts';
 import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
-import { type Headers, send, sendJson } from './exchange.ts';
-import { type Dependencies as RuleSetDependencies, ruleSetRoutes } from './handle-rule-sets.ts';
-import { HOME_PAGE } from './home-page.ts';
-import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
-import { makeOpenApi, OPENAPI_PATH } from './openapi.ts';
-import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
+import { type Headers, send, sendJson } from './edge/exchange.ts';
+import { type Dependencies as RuleSetDependencies, ruleSetRoutes } from './rule-sets/handle-rule-sets.ts';
 import { type Dependencies as WatchDependencies, watchRoutes } from './watches/handle-watches.ts';
 
 export type Dependencies = AcceptDependencies &

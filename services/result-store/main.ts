@@ -20,15 +20,15 @@ import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { startKeepingViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { makeAlertQuota } from './alert-quota.ts';
 import { loadConfig } from './config.ts';
-import { makeEndRuleSets } from './end-rule-sets.ts';
-import { makePartHandler } from './handle-part.ts';
-import { makeResultHandler } from './handle-result.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeProjector } from './project-document.ts';
-import { startPublishingUsage } from './publish-usage.ts';
-import { makeRepublishNewer } from './republish-newer.ts';
+import { makeEndRuleSets } from './project/end-rule-sets.ts';
+import { makePartHandler } from './project/handle-part.ts';
+import { makeResultHandler } from './project/handle-result.ts';
+import { makeProjector } from './project/project-document.ts';
+import { makeRepublishNewer } from './project/republish-newer.ts';
+import { makeAlertQuota } from './usage/alert-quota.ts';
+import { startPublishingUsage } from './usage/publish-usage.ts';
 
 /** Documents change rarely: a small window. */
 const DOCUMENTS_WINDOW = 64;

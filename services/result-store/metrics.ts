@@ -3,7 +3,7 @@ import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ViewKeeper } from '#shared/views/keep-views.ts';
-import { TOTAL_OUTCOMES } from './publish-usage.ts';
+import { TOTAL_OUTCOMES } from './usage/publish-usage.ts';
 
 /** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {

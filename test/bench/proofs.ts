@@ -1,7 +1,7 @@
 import { CompactSign } from 'jose';
 import { kidOfSeed, privateKeyOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
-import { makeProve } from '../../services/evaluator/sign-proof.ts';
+import { makeProve } from '../../services/evaluator/lanes/sign-proof.ts';
 import { cpuMsSince } from './cpu-seconds.ts';
 import type { Table } from './row.ts';
 

@@ -16,7 +16,7 @@ export const BUGS = {
   },
   /** 202 is sent before the broker has acknowledged the check, which it may never do. */
   'accept-before-acknowledgement': {
-    file: 'services/gateway/publish-check.ts',
+    file: 'services/gateway/checks/publish-check.ts',
     part: 'await deps.publish(',
     by: 'void ((...all: Parameters<typeof deps.publish>) => deps.publish(...all).catch(() => undefined))(',
   },
@@ -34,7 +34,7 @@ export const BUGS = {
   },
   /** A member's state is stored as sent before its event is sent, so a crash in between loses the event. */
   'event-without-hand-off': {
-    file: 'services/watcher/publish-changes.ts',
+    file: 'services/watcher/members/publish-changes.ts',
     part: 'if (member.event && watch) await publishEvent(watch, member.event);',
     by: `const { event } = member;
     if (event && watch) setTimeout(() => void publishEvent(watch, event).catch(() => undefined), 300);`,

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '#shared/errors.ts';
-import { makeOpenApi } from '../../services/gateway/openapi.ts';
 import {
   CHECK_EXAMPLES,
   RESULT_EXAMPLE,
   TEST_EVENT_EXAMPLE,
-} from '../../services/gateway/openapi-examples.ts';
+} from '../../services/gateway/docs/openapi/examples.ts';
+import { makeOpenApi } from '../../services/gateway/docs/openapi/openapi.ts';
 import { aCheckResult } from '../support/builders/a-check-result.ts';
 import { A_CHECK, anAdmission, aResult, type FakeGateway, NOW_MS } from '../support/fakes/fake-gateway.ts';
 import { fakeGateways } from '../support/fakes/fake-gateways.ts';

@@ -2,7 +2,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose';
 import { type Jwks, verifyProof } from '#shared/client/index.ts';
 import { jwksOf, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
-import { makeProve } from '../../services/evaluator/sign-proof.ts';
+import { makeProve } from '../../services/evaluator/lanes/sign-proof.ts';
 import vectors from './proof-vectors.json' with { type: 'json' };
 
 // Test vectors for verifiers in any language: keys, the time of the verification, and proofs to be accepted or refused.

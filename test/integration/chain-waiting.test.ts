@@ -3,8 +3,8 @@ import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check
 import { CheckResult } from '#shared/contracts/result.ts';
 import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
-import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
-import { READS_IN_PROGRESS, ReadBudget } from '../../services/evaluator/read-budget.ts';
+import { makeRequestHandler } from '../../services/evaluator/lanes/handle-request.ts';
+import { READS_IN_PROGRESS, ReadBudget } from '../../services/evaluator/lanes/read-budget.ts';
 import { aRule, faultProxies, grantedOf } from '../support/builders/chain-checks.ts';
 import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 import { connectTestKafka, testConfig } from '../support/infrastructure/connections.ts';

@@ -19,7 +19,7 @@ import { dayOf } from '#shared/redis/usage-days.ts';
 import { GENERATION_KEY, makeViewState } from '#shared/redis/view.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { makeProjector } from '../../services/result-store/project-document.ts';
+import { makeProjector } from '../../services/result-store/project/project-document.ts';
 import { aCheckCompleted } from '../support/builders/a-check-completed.ts';
 import { aCheckResult } from '../support/builders/a-check-result.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';

@@ -4,7 +4,7 @@ import { referenceOf, ruleSet, tombstoneOf } from '#shared/contracts/rule-set.ts
 import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import { ruleSetUsersKey } from '#shared/redis/rule-set-users.ts';
 import { makeRuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
-import { makeEndRuleSets } from '../../services/result-store/end-rule-sets.ts';
+import { makeEndRuleSets } from '../../services/result-store/project/end-rule-sets.ts';
 import { aRuleSet } from '../support/builders/a-rule-set.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';

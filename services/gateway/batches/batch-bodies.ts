@@ -4,7 +4,7 @@ import { acquireWithin } from '#shared/documents/acquire-within.ts';
 import { FairShares } from '#shared/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
-import { overloaded, Problem } from '../problem.ts';
+import { overloaded, Problem } from '../edge/problem.ts';
 import { NDJSON_BYTES_MAX } from './receive-values.ts';
 
 type App = Pick<AppAccess, 'accountId' | 'clientId'>;

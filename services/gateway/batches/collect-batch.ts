@@ -5,8 +5,8 @@ import { ENTRY_READS_MAX } from '#shared/contracts/batch.ts';
 import { makeReadCounter } from '#shared/contracts/count-reads.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { countRules } from '#shared/contracts/rule.ts';
-import { invalidBody, type Problem } from '../problem.ts';
-import type { SentCheck, Validation, ValidCheck } from '../validate-check.ts';
+import type { SentCheck, Validation, ValidCheck } from '../checks/validate-check.ts';
+import { invalidBody, type Problem } from '../edge/problem.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
 
 /** Faults that one answer lists. */

@@ -13,12 +13,12 @@ import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/
 import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
-import type { AdmittedCheck } from '../admit-check.ts';
-import { quotaExceeded } from '../apply-limits.ts';
-import type { Retention } from '../domain/judge-poll.ts';
+import type { AdmittedCheck } from '../checks/admit-check.ts';
+import type { Retention } from '../checks/judge-poll.ts';
+import { claimOf, commonMembersOf, fairnessOf, isUnpublished } from '../checks/publish-check.ts';
+import { invalidBody, Problem } from '../edge/problem.ts';
+import { quotaExceeded } from '../limits/apply-limits.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { invalidBody, Problem } from '../problem.ts';
-import { claimOf, commonMembersOf, fairnessOf, isUnpublished } from '../publish-check.ts';
 import type { CollectedBatch, Part } from './collect-batch.ts';
 
 /** For all parts of a batch; below the lease of its slot. */

@@ -2,10 +2,10 @@ import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Batches } from '#shared/redis/batches.ts';
-import { type Dependencies as AdmitDependencies, admitRead } from '../admit-request.ts';
-import { type Request, type Response, sendJson } from '../exchange.ts';
-import { findIssued, longPoll, type Dependencies as PollDependencies } from '../poll-request.ts';
-import { dependencyUnavailable, Problem } from '../problem.ts';
+import { type Dependencies as AdmitDependencies, admitRead } from '../auth/admit-request.ts';
+import { findIssued, longPoll, type Dependencies as PollDependencies } from '../checks/poll-request.ts';
+import { type Request, type Response, sendJson } from '../edge/exchange.ts';
+import { dependencyUnavailable, Problem } from '../edge/problem.ts';
 import { parseRange } from './parse-range.ts';
 import type { StreamResults } from './stream-results.ts';
 

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
 import { isBlank, parseJson } from '#shared/parse-json.ts';
-import { splitLines } from '../domain/split-lines.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../edge/problem.ts';
+import { splitLines } from './split-lines.ts';
 
 /** A JSON body is parsed in one go: for its time the gateway does nothing else. */
 export const JSON_BYTES_MAX = 2 * 1024 * 1024;

@@ -3,9 +3,9 @@ import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { FairShares } from '#shared/fair-shares.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
 import type { Batches } from '#shared/redis/batches.ts';
-import { acceptsGzip } from '../domain/accepts-gzip.ts';
-import { begin, type Headers, type Request, type Response } from '../exchange.ts';
-import { overloaded } from '../problem.ts';
+import { acceptsGzip } from '../edge/accepts-gzip.ts';
+import { begin, type Headers, type Request, type Response } from '../edge/exchange.ts';
+import { overloaded } from '../edge/problem.ts';
 
 /** Results being sent at once, of all client apps: each holds a part of up to 3 MiB. */
 export const STREAMS_MAX = 64;

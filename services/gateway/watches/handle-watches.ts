@@ -18,14 +18,14 @@ import {
   admitFirst,
   admitRead,
   admitWrite,
-} from '../admit-request.ts';
-import type { Caller } from '../authenticate.ts';
+} from '../auth/admit-request.ts';
+import type { Caller } from '../auth/authenticate.ts';
 import type { BatchBody } from '../batches/batch-bodies.ts';
 import { formatOf } from '../batches/receive-values.ts';
-import { decodeSegment } from '../decode-segment.ts';
-import { type Request, type Response, sendJson, sendNothing } from '../exchange.ts';
-import { type Asked, idOf, pageOf, parseAsked, parseWrite } from '../parse-document-request.ts';
-import { Problem } from '../problem.ts';
+import { decodeSegment } from '../edge/decode-segment.ts';
+import { type Request, type Response, sendJson, sendNothing } from '../edge/exchange.ts';
+import { type Asked, idOf, pageOf, parseAsked, parseWrite } from '../edge/parse-document-request.ts';
+import { Problem } from '../edge/problem.ts';
 import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';
 

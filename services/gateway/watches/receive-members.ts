@@ -11,7 +11,7 @@ import {
   takeEach,
 } from '../batches/receive-values.ts';
 import { validateEntry } from '../batches/validate-entry.ts';
-import { invalidBody } from '../problem.ts';
+import { invalidBody } from '../edge/problem.ts';
 
 /** Faults that one answer lists. */
 const FAULTS_MAX = 100;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { jwksOf, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
-import { makeProve } from '../../../services/evaluator/sign-proof.ts';
+import { makeProve } from '../../../services/evaluator/lanes/sign-proof.ts';
 import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
 import { findPython } from '../../support/infrastructure/find-python.ts';
 

@@ -8,10 +8,10 @@ import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { type Chains, connectChains } from '../../../services/evaluator/chain/connect-chains.ts';
 import { agreeOn, isAnswer } from '../../../services/evaluator/domain/agree.ts';
-import { makePartHandler } from '../../../services/evaluator/handle-part.ts';
-import { makeRequestHandler } from '../../../services/evaluator/handle-request.ts';
-import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/read-budget.ts';
-import { makeSlicing } from '../../../services/evaluator/slice-work.ts';
+import { makePartHandler } from '../../../services/evaluator/lanes/handle-part.ts';
+import { makeRequestHandler } from '../../../services/evaluator/lanes/handle-request.ts';
+import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/lanes/read-budget.ts';
+import { makeSlicing } from '../../../services/evaluator/lanes/slice-work.ts';
 import { aBatchPart } from '../builders/a-batch.ts';
 
 /** The fields of a check that a test sets; the rest is an asynchronous check of one account at the latest block. */

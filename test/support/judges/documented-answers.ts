@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '#shared/errors.ts';
-import { OPERATION_CODES } from '../../../services/gateway/api-answers.ts';
-import { makeOpenApi } from '../../../services/gateway/openapi.ts';
+import { OPERATION_CODES } from '../../../services/gateway/docs/openapi/api-answers.ts';
+import { makeOpenApi } from '../../../services/gateway/docs/openapi/openapi.ts';
 import { aClientApp, anAdmission, type FakeGateway, type FakeOptions } from '../fakes/fake-gateway.ts';
 
 export type Json = Record<string, unknown>;
@@ -59,7 +59,7 @@ export async function expectDocumented(name: OperationName, response: Response):
   return body;
 }
 
-/** Problems of connections without a complete request: `services/gateway/server.test.ts` produces these. */
+/** Problems of connections without a complete request: `services/gateway/edge/server.test.ts` produces these. */
 const ON_THE_SOCKET = ['malformed-request', 'request-timeout', 'headers-too-large'];
 
 /** The problems that a request to an operation can get. */

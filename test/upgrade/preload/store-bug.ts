@@ -3,7 +3,7 @@
 import { replaceSource } from '../../chaos/preload/replace-source.ts';
 
 replaceSource(
-  '/services/result-store/handle-result.ts',
+  '/services/result-store/project/handle-result.ts',
   /async function handleResult\(message\) \{/,
   `$& if (message.resultJson.includes('store-bug')) throw new TypeError('a bug, made by a test');`,
 );

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { type GiveUp, positionOf } from '#shared/kafka/consumer/record.ts';
+import { composeFailure, type FailedCheck, type NamedRule, nameRule } from '../domain/compose-result.ts';
+import { explainUnread } from '../domain/explain-rules.ts';
+
+type Dependencies = {
+  readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
+  readonly recordFailure: (rules: readonly { readonly chainId: number }[]) => void;
+  /** Epoch ms, Redis's clock. */
+  readonly redisNowMs: () => number;
+};
+
+type PartialRule = Omit<NamedRule, 'roleId'>;
+
+/** Where a rule reads: a composed rule counts as its first simple rule. */
+const PartialRule: z.ZodType<PartialRule> = z.union([
+  z.object({ chainId: z.number().int().positive(), contractAddress: z.string().optional() }),
+  z
+    .object({
+      get rules() {
+        return z.tuple([PartialRule], z.unknown());
+      },
+    })
+    .transform(({ rules: [first] }) => first),
+]);
+
+/** The rules of a message that does not match its schema, as far as a failure names them. */
+export const PartialRules = z
+  .array(z.object({ roleId: z.string() }).and(PartialRule))
+  .max(1_000)
+  .catch([]);
+
+/** The fields that a failure result needs, of a message that does not match the full schema. */
+const PartialCheck = CheckRequested.pick({
+  requestId: true,
+  clientId: true,
+  accountId: true,
+  keyId: true,
+  delivery: true,
+  acceptedAt: true,
+  retainUntil: true,
+  chargedMonth: true,
+  ruleSet: true,
+}).extend({
+  rules: PartialRules,
+});
+
+/**
+ * Publishes the failure of a check that could not be evaluated: `failed`, with `internal` for every rule. A record that
+ * does not match the schema needs only the fields that identify its check; any other record is skipped.
+ */
+export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies): GiveUp<CheckRequested> {
+  return async function giveUp({ message, record }) {
+    const check =
+      message === undefined
+        ? parsePartialCheck(record.value)
+        : { ...message, rules: message.rules.map(nameRule) };
+    if (check === undefined) return;
+    const details = message?.explain ? tryToExplain(message.rules) : undefined;
+    const failure = composeFailure(check, new Date(redisNowMs()).toISOString(), details);
+    await publish({ ...failure, request: positionOf(record) }, record.traceparent);
+    recordFailure(check.rules);
+  };
+}
+
+/** Nothing if the rules themselves made the check fail: its failure must be published all the same. */
+function tryToExplain(rules: CheckRequested['rules']) {
+  try {
+    return explainUnread(rules);
+  } catch {
+    return undefined;
+  }
+}
+
+const parsePartialCheck = (value: Buffer | null): FailedCheck | undefined =>
+  parsePartially(PartialCheck, value);
+
+/** Parses the fields of an unreadable record that its failure needs; nothing if one of them is missing. */
+export function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(value?.toString() ?? '');
+  } catch {
+    return undefined;
+  }
+  const parsed = schema.safeParse(json);
+  return parsed.success ? parsed.data : undefined;
+}

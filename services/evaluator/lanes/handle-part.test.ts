@@ -1,0 +1,287 @@
+import { gunzipSync } from 'node:zlib';
+import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batch.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aBatchPart } from '../../../test/support/builders/a-batch.ts';
+import type { PerformReads } from '../chain/connect-chains.ts';
+import { failed, type Read, type Reading } from '../domain/read.ts';
+import { makeGiveUpPart } from './give-up-part.ts';
+import { makePartHandler } from './handle-part.ts';
+import { READS_IN_PROGRESS, ReadBudget } from './read-budget.ts';
+import { makeRunningChecks } from './running-checks.ts';
+import { makeSlicing } from './slice-work.ts';
+
+afterEach(() => jest.useRealTimers());
+
+const NOW = Date.parse('2026-11-22T10:00:00.000Z');
+const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
+const RICH = `0x${'11'.repeat(20)}`;
+const POOR = `0x${'22'.repeat(20)}`;
+const UNREAD = `0x${'33'.repeat(20)}`;
+const native = (roleId: string, minToken = '1') =>
+  ({ type: 'NATIVE', chainId: 1, roleId, minToken }) as const;
+
+const aPart = (over: Partial<BatchPartRequested> = {}) =>
+  aBatchPart('app_1', {
+    requestId: 'req_1',
+    firstIndex: 500,
+    entryCount: 503,
+    part: 1,
+    entries: [{ account: RICH, ref: 'member "1"' }, { account: POOR }, { account: UNREAD }],
+    rules: [native('r')],
+    ...over,
+  });
+const aRecord = (value: unknown = null, signal = new AbortController().signal) =>
+  ({
+    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`,
+    value: value === null ? null : Buffer.from(JSON.stringify(value)),
+    signal,
+    park: () => undefined,
+  }) as unknown as RecordContext;
+
+const readingOf = ({ account }: Read): Reading => {
+  if (account === UNREAD) return failed('rpc-timeout');
+  return { ok: true, value: account === RICH ? 10n ** 18n : 0n };
+};
+
+function makeHandler() {
+  const published: BatchPartCompleted[] = [];
+  const asked: Read[][] = [];
+  const proved: string[] = [];
+  const performReads: PerformReads = async (reads) => {
+    const ofChain = reads.get(1) ?? [];
+    asked.push([...ofChain]);
+    const observations = ofChain.map((read) => [readingOf(read)]);
+    return new Map([[1, { quorum: 1, observations, block: BLOCK, headAskedAtMs: NOW - 300 }]]);
+  };
+  const dependencies = {
+    performReads,
+    isConfigured: (chainId: number) => chainId === 1,
+    nativeDecimals: () => 18,
+    delegateRegistry: () => `0x${'d'.repeat(40)}`,
+    prove: (_: unknown, __: unknown, jti: string) => {
+      proved.push(jti);
+      return `signed ${jti}`;
+    },
+    publish: async (completed: BatchPartCompleted) => void published.push(completed),
+    readBudget: new ReadBudget(READS_IN_PROGRESS.others),
+    recordPart: () => undefined,
+    recordFailure: () => undefined,
+    forEachInSlices: makeSlicing(
+      () => performance.now(),
+      () => false,
+    ),
+    redisNowMs: () => NOW,
+    evaluationMsMax: 30_000,
+  };
+  return {
+    handle: makePartHandler(dependencies),
+    giveUp: makeGiveUpPart(dependencies),
+    asked,
+    proved,
+    completed: () => published[0] as BatchPartCompleted,
+    lines: () =>
+      gunzipSync(Buffer.from(published[0]?.linesGzip ?? '', 'base64'))
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+  };
+}
+
+test('a part of the watcher says when the heads were requested and their blocks made, and a part of a client does not', async () => {
+  const { handle, completed } = makeHandler();
+  await handle(aPart({ delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
+  expect(completed()).toMatchObject({
+    headTimes: { '1': NOW - 300 },
+    blockTimes: { '1': BLOCK.timestamp * 1_000 },
+  });
+  const ofClient = makeHandler();
+  await ofClient.handle(aPart(), aRecord());
+  expect(ofClient.completed()).not.toHaveProperty('headTimes');
+  expect(ofClient.completed()).not.toHaveProperty('blockTimes');
+});
+
+test('a member of a watch may need as many reads as a single check', async () => {
+  const manyIds = {
+    type: 'ERC1155',
+    chainId: 1,
+    contractAddress: RICH,
+    tokenId: '0-255',
+    roleId: 'r',
+  } as const;
+  const over = { entries: [{ account: RICH }], rules: [{ ...manyIds, minToken: '1' }] };
+  const { handle, completed } = makeHandler();
+  await handle(aPart({ ...over, delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
+  expect(completed()).toMatchObject({ lineCount: 1, failedCount: 0 });
+  await expect(makeHandler().handle(aPart(over), aRecord())).rejects.toMatchObject({
+    code: 'message-unreadable',
+  });
+});
+
+test('a member of a watch that needs too many reads is undetermined, and the others of its part are judged', async () => {
+  const wallets = (from: number) =>
+    Array.from({ length: 16 }, (_, index) => `0x${(from + index).toString(16).padStart(40, '0')}`);
+  const [account = '', ...others] = wallets(256);
+  const large = { account, accounts: [account, ...others], vaults: wallets(512), ref: 'large' };
+  const manyIds = { type: 'ERC1155', chainId: 1, contractAddress: POOR, tokenId: '1-40' } as const;
+  const { handle, asked, completed, lines } = makeHandler();
+  const part = aPart({
+    entries: [large, { account: RICH, ref: 'rich' }],
+    rules: [
+      { ...manyIds, roleId: 'r', minToken: '1' },
+      { type: 'ANY', roleId: 's', rules: [native('', '1')] },
+    ],
+    delivery: { mode: 'watch', partition: 3, context: '{}' },
+  });
+  await handle(part, aRecord());
+  const error = { code: 'internal', retryable: false, message: expect.stringContaining('10,000 reads') };
+  expect(lines()).toMatchObject([
+    {
+      ref: 'large',
+      status: 'failed',
+      roles: [],
+      errors: [
+        { ...error, roleId: 'r' },
+        { ...error, roleId: 's', path: '/rules/1/rules/0' },
+      ],
+    },
+    { ref: 'rich', status: 'completed', roles: [{ granted: true }, { granted: true }], errors: [] },
+  ]);
+  expect(asked.flat().filter((read) => read.account !== RICH)).toEqual([]);
+  expect(completed()).toMatchObject({ lineCount: 2, failedCount: 1, refundCount: 0 });
+});
+
+test('each entry of a part gets one line, in order, and the counts are those of the lines', async () => {
+  const { handle, completed, lines } = makeHandler();
+  await handle(aPart(), aRecord());
+  const common = { errors: [], blockNumbers: { '1': 7 } };
+  expect(lines()).toEqual([
+    {
+      index: 500,
+      account: RICH,
+      ref: 'member "1"',
+      status: 'completed',
+      roles: [{ id: 'r', granted: true }],
+      ...common,
+    },
+    { index: 501, account: POOR, status: 'completed', roles: [{ id: 'r', granted: false }], ...common },
+    expect.objectContaining({ index: 502, status: 'failed', roles: [], blockNumbers: { '1': 7 } }),
+  ]);
+  expect(completed()).toMatchObject({
+    requestId: 'req_1',
+    part: 1,
+    firstIndex: 500,
+    lineCount: 3,
+    roles: [{ id: 'r', granted: 1, denied: 1, undetermined: 1 }],
+    refundCount: 1,
+    failedCount: 1,
+  });
+  expect(completed()).not.toHaveProperty('entries');
+});
+
+test('a read that several entries and rules need is made once', async () => {
+  const { handle, asked } = makeHandler();
+  const entries = [{ account: RICH }, { account: RICH.toUpperCase().replace('0X', '0x') }, { account: POOR }];
+  await handle(aPart({ entries, rules: [native('a'), native('b', '2')] }), aRecord());
+  expect(asked.map((reads) => reads.map(({ account }) => account))).toEqual([[RICH, POOR]]);
+});
+
+test.each(['omit', 'deny', 'fail'] as const)(
+  'a role that several rules name is counted once per entry; onUndetermined %s',
+  async (onUndetermined) => {
+    const { handle, completed } = makeHandler();
+    await handle(aPart({ rules: [native('r', '5'), native('r')], onUndetermined }), aRecord());
+    expect(completed().roles).toEqual([{ id: 'r', granted: 1, denied: 1, undetermined: 1 }]);
+  },
+);
+
+test('each line of a batch with proofs has its own proof', async () => {
+  const { handle, lines, proved } = makeHandler();
+  await handle(aPart({ proof: { seconds: 300, rulesDigest: 'd' } }), aRecord());
+  expect(proved).toEqual(['req_1.500', 'req_1.501', 'req_1.502']);
+  expect(lines()[0]).toHaveProperty('proof', 'signed req_1.500');
+});
+
+test('a part that the process has no time to read is left to its next owner', async () => {
+  const { handle } = makeHandler();
+  await expect(handle(aPart(), aRecord(null, AbortSignal.abort()))).rejects.toMatchObject({
+    code: 'overloaded',
+  });
+});
+
+test.each([
+  ['a chain that is not configured', aPart({ rules: [{ ...native('r'), chainId: 2 }] })],
+  ['a malformed rule', aPart({ rules: [{ type: 'ERC20', chainId: 1, roleId: 'r', minToken: '1' }] })],
+  ['a malformed wallet', aPart({ entries: [{ account: RICH }, { account: 'vitalik.eth' }] })],
+])('a part with %s is unreadable, and each of its entries fails with internal', async (_, part) => {
+  const { handle, giveUp, completed, lines } = makeHandler();
+  const error = await handle(part, aRecord()).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'message-unreadable' });
+  await giveUp({ message: part, record: aRecord(), error });
+  expect(completed()).toMatchObject({ lineCount: part.entries.length, failedCount: part.entries.length });
+  for (const line of lines())
+    expect(line).toMatchObject({
+      status: 'failed',
+      errors: [{ code: 'internal', roleId: 'r', retryable: true }],
+    });
+});
+
+test('a part that does not match its schema still ends each of its entries', async () => {
+  const { giveUp, completed, lines } = makeHandler();
+  const value = { ...aPart(), onUndetermined: 'perhaps', entries: [{ account: RICH }, 'poison'] };
+  await giveUp({ message: undefined, record: aRecord(value), error: new Error('unreadable') });
+  expect(completed()).toMatchObject({ lineCount: 2, roles: [{ id: 'r', undetermined: 2 }], refundCount: 2 });
+  expect(lines()[0]).toMatchObject({ index: 500, account: RICH, status: 'failed' });
+});
+
+test('long work runs in slices, and the event loop turns between them', async () => {
+  let nowMs = 0;
+  const forEachInSlices = makeSlicing(
+    () => nowMs,
+    () => false,
+  );
+  const seen: string[] = [];
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    if (seen.length < 8) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const work = (name: string) =>
+    forEachInSlices([1, 2, 3, 4], (item) => {
+      nowMs += 1;
+      seen.push(`${name}${item}@${turns}`);
+    });
+  await Promise.all([work('a'), work('b')]);
+  expect(seen.map((text) => text.split('@')[0])).toEqual(['a1', 'a2', 'b1', 'b2', 'a3', 'a4', 'b3', 'b4']);
+  expect(new Set(seen.map((text) => text.split('@')[1])).size).toBe(4);
+});
+
+test('long work pauses before each slice while a single check is evaluated, and not while one is parked', async () => {
+  const running = makeRunningChecks();
+  const check = Promise.withResolvers<void>();
+  const parked: string[] = [];
+  const counted = running.counted<string>(async (_, { park }) => {
+    park(() => undefined);
+    await check.promise;
+  });
+  const ended = counted('check', { ...aRecord(), park: () => void parked.push('check') });
+  expect([running.count(), parked]).toEqual([0, ['check']]);
+  const waits = running.counted<string>(() => check.promise)('check', aRecord());
+  expect(running.count()).toBe(1);
+  const order: string[] = [];
+  const forEachInSlices = makeSlicing(
+    () => performance.now(),
+    () => running.count() > 0,
+  );
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
+  const work = forEachInSlices(['slice'], (name) => void order.push(name));
+  for (let ticks = 0; ticks < 10; ticks += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(order).toEqual([]);
+  jest.runOnlyPendingTimers();
+  await work;
+  expect(order).toEqual(['slice']);
+  check.resolve();
+  await Promise.all([ended, waits]);
+  expect(running.count()).toBe(0);
+});

@@ -1,0 +1,345 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { CheckResult } from '#shared/contracts/result.ts';
+import type { ContractCondition } from '#shared/contracts/rule.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import type { PerformReads } from '../chain/connect-chains.ts';
+import { failed, type Reading } from '../domain/read.ts';
+import { makeGiveUp } from './give-up.ts';
+import { makeRequestHandler } from './handle-request.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z');
+const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
+const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
+  requestId: 'req_1',
+  clientId: 'app_1',
+  accountId: 'acc_1',
+  account: `0x${'aa'.repeat(20)}`,
+  rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' }],
+  onUndetermined: 'omit',
+  consistency: { blockTag: 'latest', minBlock: {} },
+  delivery: { mode: 'poll' },
+  acceptedAt: new Date(NOW - 2_000).toISOString(),
+  retainUntil: new Date(NOW + 3_600_000).toISOString(),
+  ...over,
+});
+const aRecord = (value: unknown = null, signal = new AbortController().signal): RecordContext => ({
+  topic: 'check.requested.bulk.v1',
+  partition: 0,
+  offset: '0',
+  key: 'req_1',
+  headers: {},
+  traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`,
+  timestampMs: NOW,
+  value: value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
+  signal,
+  alive: () => undefined,
+  park: () => undefined,
+});
+
+/** Every read of chain 1 gives `reading`, at one block; a check past its end reads nothing. */
+const readsGiving =
+  (reading: Reading): PerformReads =>
+  async (reads, { signal }) =>
+    new Map(
+      [...reads].map(([chainId, ofChain]) => [
+        chainId,
+        {
+          quorum: 1,
+          observations: ofChain.map(() => [signal.aborted ? failed('deadline-exceeded') : reading]),
+          ...(signal.aborted || !reading.ok ? {} : { block: BLOCK }),
+        },
+      ]),
+    );
+
+function makeHandler(performReads: PerformReads, waitedMs = 0) {
+  let nowMs = NOW;
+  const published: CheckCompleted[] = [];
+  const reserved: number[] = [];
+  const handle = makeRequestHandler(
+    {
+      performReads,
+      readBudget: {
+        async run({ count }, work) {
+          reserved.push(count);
+          nowMs += waitedMs;
+          return work().finally(() => void reserved.push(-count));
+        },
+      },
+      isConfigured: (chainId) => chainId === 1,
+      nativeDecimals: () => 18,
+      delegateRegistry: () => `0x${'d'.repeat(40)}`,
+      prove: () => undefined,
+      publish: async (completed) => void published.push(completed),
+      recordMetrics: () => undefined,
+      waitForTick: () => undefined,
+      redisNowMs: () => nowMs,
+      evaluationMsMax: 30_000,
+    },
+    'interactive',
+  );
+  return {
+    handle,
+    reserved,
+    results: () => published.map(({ resultJson }) => CheckResult.parse(JSON.parse(resultJson))),
+  };
+}
+
+test('a check is read, judged and published once, with the block that was read', async () => {
+  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 10n ** 18n }));
+  await handle(aCheck(), aRecord());
+  expect(results()).toEqual([
+    {
+      requestId: 'req_1',
+      status: 'completed',
+      roles: [{ id: 'a', granted: true }],
+      errors: [],
+      evaluatedAt: new Date(NOW).toISOString(),
+      blocks: { '1': BLOCK },
+    },
+  ]);
+});
+
+test('an unreadable chain gives errors, no verdict and no block', async () => {
+  const { handle, results } = makeHandler(readsGiving(failed('rpc-unavailable')));
+  await handle(aCheck(), aRecord());
+  expect(results()).toMatchObject([
+    { status: 'failed', roles: [], errors: [{ code: 'rpc-unavailable' }], blocks: {} },
+  ]);
+});
+
+test.each([
+  ['omit', { status: 'failed', roles: [], errors: [{ code: 'deadline-exceeded' }] }],
+  [
+    'deny',
+    { status: 'completed', roles: [{ id: 'a', granted: false }], errors: [{ code: 'deadline-exceeded' }] },
+  ],
+] as const)('a sync check taken up past its deadline reads nothing; %s', async (onUndetermined, expected) => {
+  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
+  await handle(aCheck({ onUndetermined, deadlineAt: new Date(NOW - 1).toISOString() }), aRecord());
+  expect(results()).toMatchObject([expected]);
+});
+
+test.each([
+  [
+    'a chain that is not configured',
+    aCheck({ rules: [{ type: 'NATIVE', chainId: 2, roleId: 'a', minToken: '1' }] }),
+  ],
+  ['a malformed rule', aCheck({ rules: [{ type: 'ERC20', chainId: 1, roleId: 'a', minToken: '1' }] })],
+  [
+    'a check with more reads than its lane allows',
+    aCheck({
+      rules: Array.from({ length: 8 }, (_, index) => ({
+        type: 'ERC1155' as const,
+        chainId: 1,
+        roleId: 'a',
+        minToken: '1',
+        contractAddress: `0x${'ab'.repeat(20)}`,
+        tokenId: `${index * 256}-${index * 256 + 255}`,
+      })),
+    }),
+  ],
+  ['a malformed amount', aCheck({ rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: 'many' }] })],
+])('%s is rejected with its reason and never judged', async (_, check) => {
+  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
+  await expect(handle(check, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
+  expect(results()).toEqual([]);
+});
+
+describe('while the process stops', () => {
+  const stopped = AbortSignal.abort();
+
+  test('a check that is cut short is left to the next owner and not published', async () => {
+    const { handle, results } = makeHandler(readsGiving(failed('rpc-timeout')));
+    await expect(handle(aCheck(), aRecord(null, stopped))).rejects.toMatchObject({ code: 'overloaded' });
+    expect(results()).toEqual([]);
+  });
+
+  test.each<[string, Reading]>([
+    ['decided', { ok: true, value: 1n }],
+    ['undetermined for good', failed('contract-not-found')],
+  ])('a check that is %s is published', async (_, reading) => {
+    const { handle, results } = makeHandler(readsGiving(reading));
+    await handle(aCheck(), aRecord(null, stopped));
+    expect(results()).toHaveLength(1);
+  });
+
+  test('a check that is past its own end is published', async () => {
+    const { handle, results } = makeHandler(readsGiving(failed('rpc-timeout')));
+    await handle(aCheck({ deadlineAt: new Date(NOW).toISOString() }), aRecord(null, stopped));
+    expect(results()).toMatchObject([{ status: 'failed' }]);
+  });
+});
+
+describe('a check that waits for a chain', () => {
+  /** A chain that does not answer before the check's own end. */
+  const readsWaiting: PerformReads = async (reads, context) => {
+    context.onWait();
+    await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }));
+    return readsGiving(failed('deadline-exceeded'))(reads, context);
+  };
+
+  test('is parked, and left to the next owner when the process stops', async () => {
+    const { handle, results } = makeHandler(readsWaiting);
+    const stop = new AbortController();
+    const leaves: (() => void)[] = [];
+    const record = { ...aRecord(null, stop.signal), park: (leave: () => void) => void leaves.push(leave) };
+    const handled = handle(aCheck(), record);
+    expect(leaves).toHaveLength(1);
+    stop.abort();
+    for (const leave of leaves) leave();
+    await expect(handled).rejects.toMatchObject({ code: 'overloaded' });
+    expect(results()).toEqual([]);
+  });
+
+  test('is not parked where the chain answers', async () => {
+    const { handle } = makeHandler(readsGiving({ ok: true, value: 1n }));
+    const park = () => {
+      throw new Error('parked');
+    };
+    await handle(aCheck(), { ...aRecord(), park });
+  });
+});
+
+describe('a check that could not be evaluated', () => {
+  const giveUp = async (message: CheckRequested | undefined, value: unknown) => {
+    const published: CheckCompleted[] = [];
+    await makeGiveUp({
+      publish: async (completed) => void published.push(completed),
+      recordFailure: () => undefined,
+      redisNowMs: () => NOW,
+    })({
+      message,
+      record: aRecord(value),
+      error: new Error('a bug'),
+    });
+    return published.map(({ resultJson }) => JSON.parse(resultJson));
+  };
+
+  test('ends as failed with internal for every rule', async () => {
+    expect(await giveUp(aCheck(), aCheck())).toMatchObject([
+      { status: 'failed', errors: [{ code: 'internal' }] },
+    ]);
+  });
+
+  test('has details with what each rule requires, if the check asked for them', async () => {
+    const native = { type: 'NATIVE', chainId: 1, minToken: '1', maxToken: '2' } as const;
+    const contract: ContractCondition = {
+      type: 'CONTRACT',
+      chainId: 1,
+      contractAddress: `0x${'bb'.repeat(20)}`,
+      function: 'function isMember(address) view returns (bool)',
+      args: ['$account'],
+    };
+    const rules: CheckRequested['rules'] = [
+      { ...native, roleId: 'a' },
+      { type: 'ANY', roleId: 'b', rules: [contract] },
+    ];
+    const [result] = await giveUp(aCheck({ rules, explain: true }), null);
+    const outcome = 'undetermined';
+    expect(CheckResult.parse(result).details).toEqual([
+      { ruleIndex: 0, outcome, required: { min: '1', max: '2' } },
+      {
+        ruleIndex: 1,
+        outcome,
+        required: {},
+        rules: [{ outcome, required: { operator: 'eq', value: 'true' } }],
+      },
+    ]);
+    expect((await giveUp(aCheck(), null))[0]).not.toHaveProperty('details');
+  });
+
+  test('ends without details if its rules cannot be explained', async () => {
+    const rule = {
+      ...{ type: 'CONTRACT', roleId: 'a', chainId: 1, contractAddress: `0x${'bb'.repeat(20)}`, args: [] },
+      get function(): string {
+        throw new Error('a bug');
+      },
+    } as CheckRequested['rules'][number];
+    const [result] = await giveUp(aCheck({ rules: [rule], explain: true }), null);
+    expect(result).toMatchObject({ status: 'failed', errors: [{ code: 'internal' }] });
+    expect(result).not.toHaveProperty('details');
+  });
+
+  test('ends also where its message does not match the schema but names it', async () => {
+    const broken = { ...aCheck(), account: 'vitalik.eth' };
+    expect(await giveUp(undefined, broken)).toMatchObject([
+      { requestId: 'req_1', status: 'failed', errors: [{ ruleIndex: 0, roleId: 'a', code: 'internal' }] },
+    ]);
+  });
+
+  test.each([
+    ['not JSON', '{'],
+    ['no check', { hello: 1 }],
+    ['nothing', null],
+  ])('publishes nothing of a record that is %s', async (_, value) => {
+    expect(await giveUp(undefined, value)).toEqual([]);
+  });
+});
+
+const manyReads = aCheck({
+  vaults: Array.from({ length: 16 }, (_, i) => `0x${String(i).padStart(40, 'e')}`),
+  rules: [
+    {
+      ...{ type: 'ERC1155', chainId: 1, contractAddress: `0x${'cc'.repeat(20)}`, tokenId: '1-34' },
+      ...{ roleId: 'a', minToken: '1' },
+    },
+  ],
+});
+
+test('a check that has waited for five minutes for its reads is read, but waits for no chain that does not answer', async () => {
+  const late: (boolean | undefined)[] = [];
+  for (const waitedMs of [299_999, 300_001]) {
+    const read = readsGiving({ ok: true, value: 0n });
+    const { handle, results } = makeHandler((reads, context) => {
+      late.push(context.isLate);
+      return read(reads, context);
+    }, waitedMs);
+    await handle(manyReads, aRecord());
+    expect(results()).toMatchObject([{ status: 'completed', roles: [{ id: 'a', granted: false }] }]);
+  }
+  expect(late).toEqual([false, true]);
+});
+
+test('a stop leaves a check to the next owner if a read of an open rule may succeed, whatever the rule reports', async () => {
+  const stop = new AbortController();
+  stop.abort();
+  const mixed: PerformReads = async (reads) =>
+    new Map(
+      [...reads].map(([chainId, ofChain]) => [
+        chainId,
+        {
+          quorum: 1,
+          observations: ofChain.map((_, index) => [
+            index === 0 ? failed('contract-not-found') : failed('deadline-exceeded'),
+          ]),
+        },
+      ]),
+    );
+  const token = { type: 'ERC20', chainId: 1, minToken: '1' } as const;
+  const rules: CheckRequested['rules'] = [
+    {
+      ...{ type: 'ANY', roleId: 'a' },
+      rules: ['cc', 'dd'].map((byte) => ({ ...token, contractAddress: `0x${byte.repeat(20)}` })),
+    } as CheckRequested['rules'][number],
+  ];
+  const { handle, results } = makeHandler(mixed);
+  await expect(handle(aCheck({ rules }), aRecord(null, stop.signal))).rejects.toMatchObject({
+    code: 'overloaded',
+  });
+  expect(results()).toEqual([]);
+});
+
+test('a check with many reads holds them while it is evaluated, also if that fails; an ordinary one holds none', async () => {
+  const read = readsGiving({ ok: true, value: 10n ** 18n });
+  const ordinary = makeHandler(read);
+  await ordinary.handle(aCheck(), aRecord());
+  expect(ordinary.reserved).toEqual([]);
+  const large = makeHandler(read);
+  await large.handle(manyReads, aRecord());
+  expect(large.reserved).toEqual([34 * 17 + 34 * 16, -(34 * 17 + 34 * 16)]);
+  const failing = makeHandler(read);
+  const malformed = { ...manyReads, account: '0x1' };
+  await expect(failing.handle(malformed, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
+  expect(failing.reserved).toHaveLength(2);
+});

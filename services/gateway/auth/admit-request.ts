@@ -1,0 +1,60 @@
+import type { Admission } from '#shared/redis/admit.ts';
+import type { Request, Response } from '../edge/exchange.ts';
+import type { Problem } from '../edge/problem.ts';
+import type { ApplyLimits } from '../limits/apply-limits.ts';
+import { type Authenticator, accessProblemOf, type Caller } from './authenticate.ts';
+
+export type Dependencies = {
+  readonly authenticate: Authenticator['authenticate'];
+  readonly applyLimits: ApplyLimits;
+};
+
+/** A caller whose request is charged to the rate. */
+type Admitted = Caller & { readonly admission: Admission };
+
+/**
+ * Admits a request before anything of its content is read: key → rate → scope.
+ *
+ * @throws Problem of the first that refuses it
+ */
+export async function admitFirst(
+  { authenticate, applyLimits }: Dependencies,
+  request: Request,
+  response: Response,
+  bucket: 'per-second' | 'per-second-poll',
+): Promise<Admitted> {
+  const caller = await authenticate(request, request.ip ?? '');
+  const admission = await applyLimits({ app: caller.app, bucket }, response);
+  const denied = accessProblemOf(caller.app);
+  if (denied) throw denied;
+  return { ...caller, admission };
+}
+
+/** Admits a request that reads. */
+export const admitRead = (deps: Dependencies, request: Request, response: Response): Promise<Admitted> =>
+  admitFirst(deps, request, response, 'per-second-poll');
+
+/** The parsed write, or its first problem. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: Problem };
+
+/**
+ * Admits a request that writes: key → scope → body → rate. An invalid request costs rate, and 429 outranks
+ * its problem.
+ *
+ * @throws Problem of the first that refuses it
+ */
+export async function admitWrite<T>(
+  { authenticate, applyLimits }: Dependencies,
+  request: Request,
+  response: Response,
+  parse: (caller: Caller) => Promise<Parsed<T>>,
+): Promise<{ readonly caller: Caller; readonly asked: T }> {
+  const caller = await authenticate(request, request.ip ?? '');
+  const denied = accessProblemOf(caller.app);
+  const parsed: Parsed<T> = denied ? { ok: false, problem: denied } : await parse(caller);
+  await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+  if (!parsed.ok) throw parsed.problem;
+  return { caller, asked: parsed.value };
+}

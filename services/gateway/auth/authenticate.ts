@@ -1,0 +1,144 @@
+import type { IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/api-key.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { refuseApp } from '#shared/contracts/refuse-app.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import type { KeyHolder } from '#shared/redis/client-apps.ts';
+import { Problem } from '../edge/problem.ts';
+
+/** The caller: a client app by one of its live keys. */
+export type Caller = { readonly app: AppAccess; readonly keyId: string };
+
+/** The same answer for every bad key, so that it does not reveal which keys exist. */
+const INVALID_KEY =
+  'The key is malformed, unknown, revoked or expired; a key begins with rck_live_ and has 45 characters.';
+const describeMissingKey = ({ headers }: IncomingMessage): string =>
+  `Send your API key in the x-api-key header${headers.authorization === undefined ? '' : ', not in authorization'}.`;
+
+/** How long a revoked key may still be accepted if the notice of its revocation is lost. */
+const CACHE_MS = 30_000;
+/** Maximum of cached keys; an entry has the app's id, the key's id and its expiry. */
+const CACHED_KEYS_MAX = 20_000;
+/** Maximum size of the cached apps; an app is cached once, however many keys it has. */
+export const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
+/** Memory of a cache entry beside its texts, estimated from a heap snapshot. */
+const ENTRY_BYTES = 400;
+const KEY_BYTES = 64 + ENTRY_BYTES;
+
+type Dependencies = {
+  /** The view of client apps; expired keys are found as well. */
+  readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
+  /** Redis's clock, epoch ms. */
+  readonly now: () => number;
+  /** Counts a failed key; false once the address has used its budget up. */
+  readonly mayFail: (address: string) => boolean;
+  /** Called for every look-up with whether the app was cached. */
+  readonly observeLookup: (result: 'hit' | 'miss') => void;
+  /** Called for every valid key. */
+  readonly noteUse: (caller: Caller) => void;
+};
+
+export type Authenticator = {
+  /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the view is away. */
+  readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
+  /** A client app has changed. */
+  readonly forget: (clientId: string) => void;
+  /** An account has changed, and with it the permissions of its apps. */
+  readonly forgetAccount: (accountId: string) => void;
+  readonly forgetAll: () => void;
+  /** The size of the cache, in bytes. */
+  readonly cachedBytes: () => number;
+};
+
+/** An app as it was read, and the text that tells whether it was read differently since. */
+type KnownApp = { readonly app: AppAccess; readonly text: string };
+type KnownKey = { readonly keyId: string; readonly expiresAtMs: number; readonly of: KnownApp };
+
+const CHALLENGE = { 'www-authenticate': 'ApiKey realm="rolecall"' };
+
+/**
+ * Identifies the caller by the `x-api-key` header. A malformed key is refused without I/O; every other bad key gets the
+ * same answer, so that a caller cannot learn which keys once were valid.
+ *
+ * @example
+ * const { authenticate, forget } = makeAuthenticator({ findKey, now, mayFail });
+ * const { app } = await authenticate(request, request.ip);
+ */
+export function makeAuthenticator(deps: Dependencies): Authenticator {
+  const keys = new LRUCache<string, KnownKey>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });
+  const apps = new LRUCache<string, KnownApp>({
+    maxSize: CACHED_APPS_BYTES_MAX,
+    sizeCalculation: ({ text }) => 2 * text.length + ENTRY_BYTES,
+    ttl: CACHE_MS,
+  });
+  let generation = 0;
+
+  const findKey = async (hash: string): Promise<KnownKey | undefined> => {
+    const cached = keys.get(hash);
+    // A cached key is valid as long as its app is unchanged since the key was read.
+    const isKnown = cached !== undefined && apps.get(cached.of.app.clientId) === cached.of;
+    deps.observeLookup(isKnown ? 'hit' : 'miss');
+    if (isKnown) return cached;
+    const startedIn = generation;
+    const holder = await deps.findKey(hash);
+    if (!holder) return undefined;
+    const { app, keyId, expiresAtMs } = holder;
+    const text = JSON.stringify(app);
+    const before = apps.get(app.clientId);
+    const of = before?.text === text ? before : { app, text };
+    const key = { keyId, expiresAtMs, of };
+    // The result of a read may lack a change that was announced during the read.
+    if (startedIn === generation) {
+      apps.set(app.clientId, of);
+      keys.set(hash, key);
+    }
+    return key;
+  };
+  const refuse = (address: string): Problem =>
+    deps.mayFail(address)
+      ? new Problem('api-key-invalid', INVALID_KEY, {
+          headers: CHALLENGE,
+        })
+      : new Problem('rate-limited', 'Too many failed keys from this address.', {
+          members: { 'violated-policies': ['per-second'] },
+          headers: retryAfter(1_000),
+        });
+
+  return {
+    async authenticate(request, address) {
+      const key = request.headers['x-api-key'];
+      if (key === undefined || key === '')
+        throw new Problem('api-key-missing', describeMissingKey(request), {
+          headers: CHALLENGE,
+        });
+      if (typeof key !== 'string' || !isWellFormedApiKey(key)) throw refuse(address);
+      const known = await findKey(hashApiKey(key));
+      if (!known || known.expiresAtMs <= deps.now()) throw refuse(address);
+      const caller = { app: known.of.app, keyId: known.keyId };
+      deps.noteUse(caller);
+      return caller;
+    },
+    forget(clientId) {
+      generation += 1;
+      apps.delete(clientId);
+    },
+    forgetAccount(accountId) {
+      generation += 1;
+      for (const [clientId, { app }] of apps.entries())
+        if (app.accountId === accountId) apps.delete(clientId);
+    },
+    forgetAll() {
+      generation += 1;
+      apps.clear();
+      keys.clear();
+    },
+    cachedBytes: () => apps.calculatedSize + keys.size * KEY_BYTES,
+  };
+}
+
+/** Why an app may not use the endpoint, or `undefined`. */
+export function accessProblemOf(app: Pick<AppAccess, 'suspended' | 'scope'>): Problem | undefined {
+  const refused = refuseApp(app, 'approved');
+  return refused && new Problem(refused.code, refused.detail);
+}

@@ -1,0 +1,237 @@
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { Delivery } from '#shared/contracts/delivery.ts';
+import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
+import { isRefunded } from '#shared/contracts/result.ts';
+import { memoryOf } from '#shared/contracts/rule-set.ts';
+import { traceOf } from '#shared/http/exchange-trace.ts';
+import type { JsonBody } from '#shared/http/read-json-body.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import type { Authenticator } from '../auth/authenticate.ts';
+import { addHeaders, noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
+import { Problem } from '../edge/problem.ts';
+import type { ApplyLimits } from '../limits/apply-limits.ts';
+import { type IsOverloaded, overloadOf } from '../limits/lane-overload.ts';
+import { rateHeadersAfterRefund } from '../limits/rate-headers.ts';
+import { type AdmitCheck, type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
+import type { Waiters, Waiting } from './await-result.ts';
+import { parseRequest, type RequestRules } from './parse-request.ts';
+import { laneOf, type PublishCheck, recordBytesOf } from './publish-check.ts';
+import type { SentCheck, ValidCheck } from './validate-check.ts';
+
+export type Dependencies = {
+  readonly authenticate: Authenticator['authenticate'];
+  /** Reads a client app's body, within the bounds of that app; a refusal by these costs rate. */
+  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
+  /** Counts memory that a request holds until it is published. @throws Problem `overloaded` */
+  readonly holdMemory: (response: Response, bytes: number) => void;
+  readonly freeMemory: (response: Response) => void;
+  readonly applyLimits: ApplyLimits;
+  readonly admitCheck: AdmitCheck;
+  readonly publishCheck: PublishCheck;
+  readonly waiters: Pick<Waiters, 'wait'>;
+  readonly rules: RequestRules;
+  readonly syncDeadlineMs: number;
+  readonly isOverloaded: IsOverloaded;
+  /** The Redis channel on which this process is notified of its sync results. */
+  readonly replyChannel: string;
+  /** Without a trailing slash; empty for relative addresses. */
+  readonly publicBaseUrl: string;
+};
+
+/**
+ * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the result of a sync
+ * check. 202 is sent only after the broker acknowledged. If a request was accepted, its retry is not
+ * refused for a later reason, such as a deleted rule set or a full lane.
+ */
+export function makeAcceptCheck(deps: Dependencies) {
+  return async function acceptCheck(request: Request, response: Response): Promise<void> {
+    const accepted = await accept(deps, request, response);
+    if (accepted === undefined) return;
+    const { requestId, waiting, ruleCount, onRefund } = accepted;
+    if (!waiting) return answerAccepted(response, requestId, deps.publicBaseUrl);
+    try {
+      const resultJson = await waiting.result;
+      // result-store refunded the charge when it saved this result.
+      if (onRefund && isRefundedResult(ruleCount, resultJson)) onRefund();
+      answerSync(response, requestId, resultJson);
+    } finally {
+      waiting.cancel();
+    }
+  };
+}
+
+/** All that a request keeps while it waits for its result: thousands may wait, and their bodies are large. */
+type AcceptedCheck = {
+  readonly requestId: string;
+  /** Of a sync check. */
+  readonly waiting: Waiting | undefined;
+  readonly ruleCount: number;
+  /** Absent for a replay. */
+  readonly onRefund: (() => void) | undefined;
+};
+
+/** Accepts and publishes a check; undefined if it was answered already. */
+async function accept(
+  deps: Dependencies,
+  request: Request,
+  response: Response,
+): Promise<AcceptedCheck | undefined> {
+  const arrivedAt = performance.now();
+  const { app, keyId } = await deps.authenticate(request, request.ip ?? '');
+  const readBody = () => deps.readBody(request, response, app);
+  const parsed = await parseRequest(request, app, holding(deps, response), readBody);
+  if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
+  const refusal = parsed.ok ? overloadOf(deps.isOverloaded, laneOf(parsed.check)) : parsed.problem;
+  if (!parsed.ok || refusal) {
+    const sent = parsed.ok ? parsed.check : parsed.sent;
+    await answerEarlier(deps, { app, sent, idempotencyKey: parsed.idempotencyKey, refusal }, response);
+    return undefined;
+  }
+  const { check } = parsed;
+  const delivery = deliveryOf(check, deps.replyChannel);
+  const admitted = await deps.admitCheck(
+    {
+      app,
+      lane: laneOf(check),
+      bytes: recordBytesOf({ app, keyId, check, delivery }),
+      ...hashesOf(check),
+      idempotencyKey: parsed.idempotencyKey,
+    },
+    response,
+  );
+  const elapsedMs = performance.now() - arrivedAt;
+  const leftMs = deps.syncDeadlineMs - elapsedMs;
+  // Before publishing: the result may be there before the broker's acknowledgement is.
+  const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
+  const onRefund = refundOf(response, admitted);
+  try {
+    if (admitted.kind !== 'replayed')
+      await deps.publishCheck({
+        app,
+        keyId,
+        check,
+        admitted,
+        delivery,
+        deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
+        traceparent: traceOf(response),
+        elapsedMs,
+        onRefund,
+      });
+  } catch (error) {
+    waiting?.cancel();
+    throw error;
+  }
+  deps.freeMemory(response);
+  return {
+    requestId: admitted.requestId,
+    waiting,
+    ruleCount: check.rules.length,
+    onRefund: admitted.kind === 'replayed' ? undefined : onRefund,
+  };
+}
+
+/** A function of its own, so that what it refers to is not what the request has read. */
+const refundOf =
+  (response: Response, { admission }: AdmittedCheck) =>
+  () =>
+    addHeaders(response, rateHeadersAfterRefund(admission));
+
+/** The rules of a stored set are copied for the check that names it. */
+const holding = ({ rules, holdMemory }: Dependencies, response: Response): RequestRules => ({
+  ...rules,
+  async resolveRuleSet(clientId, body) {
+    const ruleSet = await rules.resolveRuleSet(clientId, body);
+    if (ruleSet) holdMemory(response, memoryOf(ruleSet));
+    return ruleSet;
+  },
+});
+
+type RefusedCheck = {
+  readonly app: AppAccess;
+  readonly sent: SentCheck | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly refusal: Problem | undefined;
+};
+
+/**
+ * Replays the answer of an earlier request with the same idempotency key, for a request that would now be refused.
+ *
+ * @throws Problem the refusal, if there was none
+ */
+async function answerEarlier(
+  deps: Dependencies,
+  { app, sent, idempotencyKey, refusal }: RefusedCheck,
+  response: Response,
+): Promise<void> {
+  if (!sent || idempotencyKey === undefined) {
+    await deps.applyLimits({ app, bucket: 'per-second' }, response);
+    throw refusal;
+  }
+  const earlier = await deps.admitCheck(
+    { app, lane: laneOf(sent), ...hashesOf(sent), idempotencyKey, refusal },
+    response,
+  );
+  if (sent.isAsync) answerAccepted(response, earlier.requestId, deps.publicBaseUrl);
+  else answerSync(response, earlier.requestId, earlier.resultJson);
+}
+
+const hashesOf = ({ canonical, otherCanonical }: SentCheck) => ({
+  bodyHash: () => sha256(canonical()),
+  otherBodyHash: otherCanonical && (() => sha256(otherCanonical())),
+});
+
+function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
+  if (!check.isAsync) return { mode: 'sync', replyChannel };
+  return check.callbackUrl === undefined
+    ? { mode: 'poll' }
+    : { mode: 'webhook', callbackUrl: check.callbackUrl };
+}
+
+const modeOfCheck = (check: ValidCheck): Delivery['mode'] => deliveryOf(check, '').mode;
+
+function startWaiting(
+  deps: Dependencies,
+  admitted: AdmittedCheck,
+  timeoutMs: number,
+  response: Response,
+): Waiting {
+  const { requestId, resultJson } = admitted;
+  if (resultJson !== undefined) return { result: Promise.resolve(resultJson), cancel: () => undefined };
+  const waiting = deps.waiters.wait({ requestId, timeoutMs });
+  response.on('close', waiting.cancel);
+  return waiting;
+}
+
+function answerAccepted(response: Response, requestId: string, publicBaseUrl: string): void {
+  sendJson(response, 202, JSON.stringify({ requestId }), {
+    location: `${publicBaseUrl}${RESPONSES_PATH}${requestId}`,
+    ...retryAfter(1_000),
+  });
+}
+
+/** A result without an error decided something; most have no error, and are not parsed. */
+const isRefundedResult = (ruleCount: number, resultJson: string | undefined): boolean =>
+  resultJson !== undefined &&
+  !resultJson.includes('"errors":[]') &&
+  isRefunded(JSON.parse(resultJson), ruleCount);
+
+function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
+  if (resultJson === undefined)
+    throw new Problem(
+      'deadline-exceeded',
+      'The check did not finish before its deadline; poll its result by requestId.',
+      {
+        members: { requestId },
+      },
+    );
+  // Where asking again cannot help, the failed result is the answer.
+  if (!isToBeRetried(resultJson)) {
+    sendJson(response, 200, resultJson);
+    return;
+  }
+  const { errors } = JSON.parse(resultJson) as { readonly errors: unknown };
+  throw new Problem('evaluation-unavailable', 'No rule could be decided.', {
+    members: { requestId, errors },
+    headers: retryAfter(1_000),
+  });
+}

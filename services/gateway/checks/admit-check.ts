@@ -1,0 +1,238 @@
+import { hash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { isWorthRetrying } from '#shared/contracts/result.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/redis/admit.ts';
+import { addHeaders, type Response } from '../edge/exchange.ts';
+import { Problem } from '../edge/problem.ts';
+import { type ApplyLimits, limitsAfter, refuseOverLimit } from '../limits/apply-limits.ts';
+import { rateHeaders } from '../limits/rate-headers.ts';
+import type { Retention } from './judge-poll.ts';
+import type { IssuedLane, RequestIds } from './request-ids.ts';
+
+/** How long a request waits for another request with the same key that has not published yet. */
+const CLAIM_WAIT_MS_MAX = 2_000;
+const CLAIM_POLL_MS = 25;
+
+/** A check within the limits. */
+export type AdmittedCheck = {
+  readonly requestId: string;
+  /** When it was accepted, epoch ms of Redis's clock; the request id holds it too. */
+  readonly acceptedAtMs: number;
+  /** Redis's clock at this admission. */
+  readonly nowMs: number;
+  /** The month that is charged. */
+  readonly month: string | undefined;
+  /** The limits after this request. */
+  readonly admission: Admission;
+  readonly seed: string;
+  readonly idempotency: { readonly keyHash: string; readonly bodyHash: string } | undefined;
+  /**
+   * `fresh`: to be published. `taken-over`: to be published again under its old id. `replayed`: published before; for a
+   * sync check with its result.
+   */
+  readonly kind: 'fresh' | 'taken-over' | 'replayed';
+  readonly resultJson?: string;
+};
+
+type Dependencies = {
+  readonly applyLimits: ApplyLimits;
+  readonly admit: Admitter['admit'];
+  readonly readResult: (requestId: string) => Promise<string | undefined>;
+  readonly ids: RequestIds;
+  readonly retentionMs: Retention;
+  readonly syncDeadlineMs: number;
+};
+
+/** A valid check, or a valid batch. */
+export type CheckToAdmit = {
+  readonly app: AppAccess;
+  readonly lane: IssuedLane;
+  /** SHA-256, hex: equal for two bodies with equal validated values. Asked for only with an idempotency key. */
+  readonly bodyHash: () => string;
+  /** A second hash of the same body, under which an earlier request may have claimed the key. */
+  readonly otherBodyHash?: (() => string) | undefined;
+  readonly idempotencyKey: string | undefined;
+  /** Checks of the month's quota that it costs. Default 1. */
+  readonly cost?: number;
+  /** Bytes of the check's record. Of a batch none: those of its parts count when they are written. */
+  readonly bytes?: number;
+  /** The admission in which it entered the rate log, if it has. */
+  readonly entered?: Admission;
+  /** Why the request is refused now. It is still answered if an earlier request with its key was accepted. */
+  readonly refusal?: Problem | undefined;
+};
+
+export type AdmitCheck = (request: CheckToAdmit, response: Response) => Promise<AdmittedCheck>;
+
+export const sha256 = (text: string): string => hash('sha256', text, 'hex');
+
+/**
+ * Whether a stored result is a failure that a new check may not have. The status is found in the text, which is written
+ * without blanks.
+ */
+export const isToBeRetried = (resultJson: string): boolean =>
+  resultJson.includes('"status":"failed"') && isWorthRetrying(JSON.parse(resultJson));
+
+type SeededCheck = CheckToAdmit & {
+  readonly seed: string;
+  readonly idempotency: AdmittedCheck['idempotency'];
+};
+
+type Attempt = SeededCheck & { readonly entered: Admission };
+
+/** `wait`: another request is about to publish. `spent`: the claim has no result to replay and may be replaced. */
+type Settled = AdmittedCheck | 'wait' | 'spent';
+
+/**
+ * Applies rate, quota and idempotency to a valid check:
+ *
+ *   no claim ──► fresh ──publish──► published ──same key──► replayed (or, once it is spent, fresh)
+ *                  └─ not marked published for 5 s ──same key──► taken-over (past its retention: fresh)
+ *
+ * The answer of any but a fresh one gets `Idempotency-Replayed`.
+ * A check with a `refusal` is replayed, or refused where it would be `fresh` or `taken-over`.
+ *
+ * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`, `idempotency-key-in-use`, the refusal
+ */
+export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
+  return async function admitCheck(toAdmit, response) {
+    const { app, idempotencyKey, entered } = toAdmit;
+    const seed = deps.ids.makeSeed();
+    const idempotency =
+      idempotencyKey === undefined
+        ? undefined
+        : { keyHash: sha256(idempotencyKey), bodyHash: toAdmit.bodyHash() };
+    const seeded: SeededCheck = { ...toAdmit, seed, idempotency };
+    const giveUpAt = performance.now() + CLAIM_WAIT_MS_MAX;
+    let admission = await deps.applyLimits(
+      { app, bucket: 'per-second', entered, check: checkOf(seeded, idempotency) },
+      response,
+    );
+    let attempt: Attempt = { ...seeded, entered: entered ?? admission };
+    for (let replaces: string | undefined; ; ) {
+      if (admission.outcome === 'key-reused' && attempt.otherBodyHash) {
+        attempt = underOtherHash(attempt, attempt.otherBodyHash());
+        admission = await admitAgain(deps, attempt, replaces, response);
+        continue;
+      }
+      const settled = await settle(deps, attempt, admission);
+      if (typeof settled === 'object') {
+        if (settled.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
+        return settled;
+      }
+      if (settled === 'spent' && toAdmit.refusal) throw toAdmit.refusal;
+      if (settled === 'spent') replaces = admission.claim?.seed;
+      else await waitForClaim(giveUpAt);
+      admission = await admitAgain(deps, attempt, replaces, response);
+    }
+  };
+}
+
+const underOtherHash = (attempt: Attempt, bodyHash: string): Attempt => ({
+  ...attempt,
+  idempotency: attempt.idempotency && { ...attempt.idempotency, bodyHash },
+  otherBodyHash: undefined,
+});
+
+async function settle(deps: Dependencies, attempt: Attempt, admission: Admission): Promise<Settled> {
+  const { outcome, claim, nowMs, month } = admission;
+  const admitted = (from: Claim, kind: AdmittedCheck['kind']): AdmittedCheck => ({
+    requestId: from.requestId ?? deps.ids.makeId(from.seed, from.atMs, attempt.lane, attempt.app.clientId),
+    acceptedAtMs: from.atMs,
+    nowMs,
+    month: from.month,
+    admission: limitsAfter(attempt.entered, admission),
+    seed: from.seed,
+    idempotency: attempt.idempotency,
+    kind,
+  });
+  if (outcome === 'counted' && attempt.refusal) throw attempt.refusal;
+  if (outcome === 'fresh' || claim === undefined)
+    return admitted({ atMs: nowMs, seed: attempt.seed, requestId: undefined, month: month?.name }, 'fresh');
+  // A result under its id would be over before it is stored.
+  if (outcome === 'taken-over')
+    return isPast(deps, attempt.lane, nowMs - claim.atMs) ? 'spent' : admitted(claim, 'taken-over');
+  if (outcome === 'key-reused') throw keyReused();
+  if (outcome === 'claimed') return 'wait';
+  return judgeReplay(deps, attempt.lane, admitted(claim, 'replayed'));
+}
+
+/** Whether results of this age are no longer kept. */
+const isPast = (
+  { retentionMs }: Pick<Dependencies, 'retentionMs'>,
+  lane: IssuedLane,
+  ageMs: number,
+): boolean => ageMs >= retentionMs[lane];
+
+/** A published claim gives its result or its id; `spent` if there is nothing to replay. */
+async function judgeReplay(
+  deps: Dependencies,
+  lane: IssuedLane,
+  replay: AdmittedCheck,
+): Promise<AdmittedCheck | 'spent'> {
+  const ageMs = replay.nowMs - replay.acceptedAtMs;
+  if (isPast(deps, lane, ageMs)) return 'spent';
+  if (lane !== 'interactive') return replay;
+  const resultJson = await deps.readResult(replay.requestId);
+  if (resultJson !== undefined) return isToBeRetried(resultJson) ? 'spent' : { ...replay, resultJson };
+  if (ageMs < deps.syncDeadlineMs) throw inUse();
+  return 'spent';
+}
+
+/** Asks the limiter again for the same request, which is in the rate log already; a new check is charged to the month. */
+async function admitAgain(
+  deps: Dependencies,
+  attempt: Attempt,
+  replaces: string | undefined,
+  response: Response,
+): Promise<Admission> {
+  const { app, entered, idempotency } = attempt;
+  const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
+  const admission = await deps.admit({
+    clientId: app.clientId,
+    accountId: app.accountId,
+    limits: app.limits,
+    bucket: 'per-second',
+    isPaid: true,
+    check: checkOf(attempt, claim),
+  });
+  addHeaders(response, rateHeaders(limitsAfter(entered, admission), 'per-second'));
+  refuseOverLimit(admission, 'per-second');
+  return admission;
+}
+
+/** The limiter's input for a check or batch. */
+const checkOf = (
+  { app, lane, seed, cost, bytes, refusal }: SeededCheck,
+  claim: NonNullable<AdmitRequest['check']>['claim'],
+): NonNullable<AdmitRequest['check']> => ({
+  seed,
+  ...(cost === undefined ? {} : { cost }),
+  ...(lane === 'batch' ? { batchOf: app.accountId } : {}),
+  ...(bytes === undefined ? {} : { bytes }),
+  ...(refusal === undefined ? {} : { isReplayOnly: true }),
+  ...(claim ? { claim } : {}),
+});
+
+async function waitForClaim(giveUpAt: number): Promise<void> {
+  if (performance.now() > giveUpAt) throw inUse();
+  await delay(CLAIM_POLL_MS);
+}
+
+const inUse = (): Problem =>
+  new Problem(
+    'idempotency-key-in-use',
+    'The first request with this Idempotency-Key is still running; retry later.',
+    {
+      headers: retryAfter(1_000),
+    },
+  );
+
+const keyReused = (): Problem =>
+  new Problem('idempotency-key-reused', 'This Idempotency-Key was sent with another body; use a new key.', {
+    members: {
+      errors: [{ pointer: '', code: 'idempotency-key-reused', detail: 'Use a new key for a new body.' }],
+    },
+  });

@@ -1,0 +1,71 @@
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { decodeSegment } from '../edge/decode-segment.ts';
+import { addHeaders, type Request, type Response } from '../edge/exchange.ts';
+import { parsePreferWait } from '../edge/parse-prefer.ts';
+import { Problem } from '../edge/problem.ts';
+import type { Waiters } from './await-result.ts';
+import { judgePoll, type Retention } from './judge-poll.ts';
+import type { IssuedLane, RequestIds } from './request-ids.ts';
+
+/** The parts that polls of checks and of batches share. */
+export type Dependencies = {
+  readonly ids: Pick<RequestIds, 'readId'>;
+  readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
+  readonly retentionMs: Retention;
+  readonly isStopping: () => boolean;
+};
+
+/**
+ * The request id of a path, which was issued to this client app, and whose results are kept.
+ *
+ * @param segment the id as the path has it
+ * @param isOf whether ids of a lane belong to this path
+ * @throws Problem `request-not-found`, `request-expired`
+ */
+export function findIssued(
+  { ids, retentionMs }: Pick<Dependencies, 'ids' | 'retentionMs'>,
+  {
+    segment,
+    clientId,
+    nowMs,
+    isOf,
+  }: {
+    readonly segment: string;
+    readonly clientId: string;
+    /** Redis's clock. */
+    readonly nowMs: number;
+    readonly isOf: (lane: IssuedLane) => boolean;
+  },
+): string {
+  const requestId = decodeSegment(segment);
+  const issued = ids.readId(requestId, clientId);
+  if (!issued || !isOf(issued.lane)) throw notFound();
+  const state = judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, retentionMs);
+  if (state === 'forgotten') throw notFound();
+  if (state === 'expired')
+    throw new Problem('request-expired', 'The result has expired: its retention is over.', {
+      members: { requestId },
+    });
+  return requestId;
+}
+
+/** Unknown, or of another client app: the answer must not tell which. */
+const notFound = (): Problem =>
+  new Problem('request-not-found', 'This client app has made no request with this id.');
+
+/** Waits for a result as long as `Prefer: wait=N` asks for; `undefined` if it does not come, or must not be waited for. */
+export async function longPoll(
+  { waiters, isStopping }: Pick<Dependencies, 'waiters' | 'isStopping'>,
+  { requestId, app }: { readonly requestId: string; readonly app: AppAccess },
+  request: Request,
+  response: Response,
+): Promise<string | undefined> {
+  const prefer = request.headers['prefer'];
+  const waitSeconds = parsePreferWait(typeof prefer === 'string' ? prefer : prefer?.join(','));
+  if (waitSeconds === 0) return undefined;
+  addHeaders(response, { 'preference-applied': `wait=${waitSeconds}` });
+  if (isStopping() || !waiters.hasRoom(app)) return undefined;
+  const waiting = waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, longPollOf: app });
+  response.on('close', waiting.cancel);
+  return waiting.result;
+}

@@ -1,0 +1,173 @@
+import { audit } from '#shared/contracts/audit.ts';
+import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
+import { chainTransferred } from '#shared/contracts/chain-transferred.ts';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { LANES } from '#shared/contracts/check-requested.ts';
+import { account, clientApp } from '#shared/contracts/client-app.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { ruleSet } from '#shared/contracts/rule-set.ts';
+import type { TopicSpec } from '#shared/contracts/topic.ts';
+import { watch, watchEvaluated, watchMember } from '#shared/contracts/watch.ts';
+import { webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
+import { describeError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { startRepeating } from '#shared/repeat.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import type { IssuedLane } from '../checks/request-ids.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import { type LagHistory, makeLagHistory, type PartitionPosition } from './lag-history.ts';
+
+/** The fair partitioner needs the lag of the lanes within a second; the other groups are for dashboards, scraped every 15 s. */
+const LANE_INTERVAL_MS = 1_000;
+const OTHERS_INTERVAL_MS = 15_000;
+/** A lane without lag for which no request asks is sampled only once in this many intervals. */
+const IDLE_INTERVALS = 5;
+
+const LANE_TOPICS: Readonly<Record<IssuedLane, TopicSpec>> = { ...LANES, batch: checkRequestedBatch };
+const LANE_GROUPS: Readonly<Record<IssuedLane, string>> = {
+  ...CONSUMER_GROUPS.lanes,
+  batch: CONSUMER_GROUPS.batchLane,
+};
+
+/** The groups behind the lanes, and their topics. */
+const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
+  [CONSUMER_GROUPS.results]: checkCompleted,
+  [CONSUMER_GROUPS.batchResults]: batchCompleted,
+  [CONSUMER_GROUPS.accounts]: account,
+  [CONSUMER_GROUPS.clientApps]: clientApp,
+  [CONSUMER_GROUPS.ruleSets]: ruleSet,
+  [CONSUMER_GROUPS.watches]: watch,
+  [CONSUMER_GROUPS.watchMembers]: watchMember,
+  [CONSUMER_GROUPS.audit]: audit,
+  [CONSUMER_GROUPS.members]: watchEvaluated,
+  [CONSUMER_GROUPS.transfers]: chainTransferred,
+  [CONSUMER_GROUPS.webhooks]: checkCompleted,
+  [CONSUMER_GROUPS.webhookRequests]: webhookRequested,
+};
+
+type Dependencies = {
+  readonly kafka: Pick<KafkaConnection, 'observeLag'> & {
+    readonly admin: Pick<KafkaConnection['admin'], 'fetchTopicOffsets' | 'fetchOffsets'>;
+  };
+  readonly metrics: Pick<GatewayMetrics, 'consumerLag' | 'oldestUnfinished' | 'oldestUncommitted'>;
+  readonly now: () => number;
+  readonly log: Logger;
+};
+
+export type LagSampler = AsyncDisposable & {
+  /** Unfinished records of a lane, as of the last sample. */
+  readonly laneLag: (lane: IssuedLane) => number;
+};
+
+/**
+ * Samples the lag of every consumer group, for the partitioner, for load shedding and for dashboards. While the broker is
+ * away the last sample counts. After a pause in which no check came, it is up to 5 s old, and for one second at most.
+ *
+ * @example
+ * const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log }));
+ * lag.laneLag('bulk'); // 12
+ */
+export function startLagSampler(deps: Dependencies): LagSampler {
+  const lanes = new Map<IssuedLane, number>();
+  const histories = { interactive: makeLagHistory(), bulk: makeLagHistory(), batch: makeLagHistory() };
+  const others = new Map<string, LagHistory>();
+  const sampleLane = async (lane: IssuedLane): Promise<void> => {
+    const topic = LANE_TOPICS[lane].name;
+    const positions = await sampleTopic(deps, LANE_GROUPS[lane], topic);
+    const lags = lagsOf(positions);
+    lanes.set(
+      lane,
+      lags.reduce((sum, lag) => sum + lag, 0),
+    );
+    deps.kafka.observeLag(topic, lags);
+    const nowMs = deps.now();
+    histories[lane].observe(nowMs, positions);
+    deps.metrics.oldestUnfinished.set({ lane }, histories[lane].oldestAgeMs(nowMs) / 1_000);
+  };
+  let isWanted = false;
+  let skipped = 0;
+  const isIdle = () => !isWanted && lanes.size > 0 && [...lanes.values()].every((lag) => lag === 0);
+  const sampleLanes = async () => {
+    if (isIdle() && ++skipped < IDLE_INTERVALS) return;
+    isWanted = false;
+    skipped = 0;
+    await sampleLane('interactive');
+    await sampleLane('bulk');
+    await sampleLane('batch');
+  };
+  const sampleOthers = async () => {
+    for (const [group, topic] of Object.entries(OTHER_GROUPS)) {
+      const positions = await sampleTopic(deps, group, topic.name);
+      const history = others.get(group) ?? makeLagHistory();
+      others.set(group, history);
+      const nowMs = deps.now();
+      history.observe(nowMs, positions);
+      deps.metrics.oldestUncommitted.set({ group }, history.oldestAgeMs(nowMs) / 1_000);
+    }
+    // Without an age: records of this group wait until they are due.
+    await sampleGroup(
+      deps,
+      CONSUMER_GROUPS.webhookRetries,
+      Object.values(webhookRetry).map((tier) => tier.name),
+    );
+  };
+  const onError = (error: unknown) =>
+    deps.log.debug({ error: describeError(error) }, 'the lag of consumer groups could not be read');
+  const loops = [
+    startRepeating(sampleLanes, { intervalMs: LANE_INTERVAL_MS, startsAtOnce: true, onError }),
+    startRepeating(sampleOthers, { intervalMs: OTHERS_INTERVAL_MS, startsAtOnce: true, onError }),
+  ];
+  return {
+    laneLag(lane) {
+      isWanted = true;
+      return lanes.get(lane) ?? 0;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const loop of loops) await loop[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Reads a group's positions in its only topic, as `sampleGroup` does. */
+async function sampleTopic(deps: Dependencies, group: string, topic: string): Promise<PartitionPosition[]> {
+  const [positions = []] = await sampleGroup(deps, group, [topic]);
+  return positions;
+}
+
+/** Reads a group's positions in each of its topics, and writes its lag to the metric. */
+async function sampleGroup(
+  deps: Dependencies,
+  group: string,
+  topics: readonly string[],
+): Promise<PartitionPosition[][]> {
+  const committed = deps.kafka.admin.fetchOffsets({ groupId: group, topics: [...topics] });
+  const sampled: PartitionPosition[][] = [];
+  for (const topic of topics) {
+    const [ends, commits] = await Promise.all([deps.kafka.admin.fetchTopicOffsets(topic), committed]);
+    const found = commits.find((one) => one.topic === topic)?.partitions ?? [];
+    sampled.push(positionsOf(ends, found));
+    for (const { partition, end, committed: from } of sampled.at(-1) ?? [])
+      deps.metrics.consumerLag.set({ group, topic, partition: String(partition) }, Math.max(0, end - from));
+  }
+  return sampled;
+}
+
+type Ends = Awaited<ReturnType<Dependencies['kafka']['admin']['fetchTopicOffsets']>>;
+type Commits = readonly { readonly partition: number; readonly offset: string }[];
+
+function positionsOf(ends: Ends, commits: Commits): PartitionPosition[] {
+  const offsets = new Map(commits.map(({ partition, offset }) => [partition, Number(offset)]));
+  return ends.map(({ partition, high, low }) => ({
+    partition,
+    end: Number(high),
+    // A group without a commit begins at the earliest record.
+    committed: Math.max(offsets.get(partition) ?? -1, Number(low)),
+  }));
+}
+
+/** By partition number. */
+function lagsOf(positions: readonly PartitionPosition[]): number[] {
+  const lags: number[] = new Array(positions.length).fill(0);
+  for (const { partition, end, committed } of positions) lags[partition] = Math.max(0, end - committed);
+  return lags;
+}

@@ -1,0 +1,114 @@
+import type { Watch, WatchMember } from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
+import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import { makeCheckDue } from './check-due.ts';
+import type { ChecksToRequest } from './request-checks.ts';
+
+const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
+  aMember({ memberId, checkedAt: atSecond(1), unreadSince: atSecond(1), ...over });
+
+type World = {
+  readonly postpone?: (memberIds: string[], atMs: number) => void;
+  readonly dropDue?: (memberIds: string[], atMs: number) => void;
+  readonly watch?: Watch | undefined;
+  /** Whether too many parts of the client app wait for their results. */
+  readonly isFull?: boolean;
+  /** A watch with a due member that cannot be read. */
+  readonly failingUid?: string;
+  readonly failure?: Error;
+  /** The requested checks, also if something failed. */
+  readonly asked?: ChecksToRequest[];
+  /** Those that are due; by default the members. */
+  readonly dueIds?: readonly string[];
+};
+
+async function askedFor(members: readonly WatchMember[], world: World = {}): Promise<ChecksToRequest[]> {
+  const { postpone, dropDue, dueIds = members.map(({ memberId }) => memberId) } = world;
+  const watch = 'watch' in world ? world.watch : aWatch();
+  const idsIn = (names: { memberId: string }[]) => names.map(({ memberId }) => memberId);
+  const { failingUid, asked = [] } = world;
+  await makeCheckDue({
+    watches: { readByUid: async () => watch },
+    ruleSets: { read: async () => aRuleSet('app_1', 'set') },
+    members: {
+      oldestDueAt: async () => 0,
+      due: async () => [
+        ...(failingUid ? [{ uid: failingUid, memberId: 'any' }] : []),
+        ...dueIds.map((memberId) => ({ uid: 'app_1/w/1', memberId })),
+      ],
+      postpone: async (names: { memberId: string }[], atMs: number) => postpone?.(idsIn(names), atMs),
+      dropDue: async (_: number, names: { memberId: string }[], atMs: number) =>
+        dropDue?.(idsIn(names), atMs),
+      async *readInPages(uid: string) {
+        if (uid === failingUid) throw world.failure;
+        yield dueIds.map((memberId) => members.find((member) => member.memberId === memberId));
+      },
+    },
+    async requestChecks(checks: ChecksToRequest) {
+      if (!(await checks.beforePart('part'))) return checks.members;
+      asked.push(checks);
+      return [];
+    },
+    openParts: { take: async () => !world.isFull },
+    partitions: [0, 1],
+    isOwned: (partition: number) => partition === 0,
+    now: () => Date.parse(atSecond(100)),
+  } as unknown as Parameters<typeof makeCheckDue>[0])();
+  return asked;
+}
+
+const idsOf = ({ members }: ChecksToRequest) => members.map(({ memberId }) => memberId);
+
+test('the retry of a transfer that could not be read asks for its block or a later one, and is charged for an event alone', async () => {
+  const asked = await askedFor([
+    aMember({ memberId: 'new' }),
+    seen('unread'),
+    seen('transferred', { awaitedBlocks: { '1': 7, '10': 3 } }),
+    seen('transferred too', { awaitedBlocks: { '1': 9 } }),
+  ]);
+  expect(asked.map((each) => [idsOf(each), each.cause, each.isCharged, each.minBlock])).toEqual([
+    [['new'], 'schedule', true, undefined],
+    [['unread'], 'schedule', false, undefined],
+    [['transferred', 'transferred too'], 'transfer', false, { '1': 9, '10': 3 }],
+  ]);
+});
+
+test('a check of a new member is requested again at doubling intervals while its answer is slow', async () => {
+  const calls: [string[], number][] = [];
+  const members = [
+    aMember({ memberId: 'recent', walletsAt: atSecond(99) }),
+    aMember({ memberId: 'waiting', walletsAt: atSecond(20) }),
+    seen('unread', { walletsAt: atSecond(0) }),
+  ];
+  await askedFor(members, { postpone: (memberIds, atMs) => calls.push([memberIds, atMs]) });
+  expect(calls).toEqual([
+    [['recent', 'waiting', 'unread'], Date.parse(atSecond(160))],
+    [['waiting'], Date.parse(atSecond(180))],
+  ]);
+});
+
+test.each<[string, Watch | undefined, string[]]>([
+  ['a watch that is gone', undefined, ['alice', 'bob']],
+  ['a paused watch', aWatch({ paused: { reason: 'requested', at: atSecond(1) } }), ['alice', 'bob']],
+  ['an active watch, if they were removed', aWatch(), ['bob']],
+])('members of %s are not due any more', async (_, watch, dropped) => {
+  const calls: [string[], number][] = [];
+  const dropDue = (memberIds: string[], atMs: number) => void calls.push([memberIds, atMs]);
+  await askedFor([aMember({ memberId: 'alice' })], { watch, dueIds: ['alice', 'bob'], dropDue });
+  expect(calls).toEqual([[dropped, Date.parse(atSecond(160))]]);
+});
+
+test('while too many parts of a client app wait for their results, its due members stay due', async () => {
+  const dropped: string[][] = [];
+  const members = [aMember({ memberId: 'new' }), seen('unread')];
+  const asked = await askedFor(members, { isFull: true, dropDue: (memberIds) => dropped.push(memberIds) });
+  expect([asked, dropped]).toEqual([[], []]);
+});
+
+test('a watch whose members cannot be read does not keep others from being checked, and the failure is reported', async () => {
+  const failure = new ServiceError('store-unavailable', 'slow');
+  const asked: ChecksToRequest[] = [];
+  await expect(askedFor([seen('unread')], { failingUid: 'app_2/w/1', failure, asked })).rejects.toBe(failure);
+  expect(asked.map(idsOf)).toEqual([['unread']]);
+});

@@ -1,0 +1,394 @@
+import { gzipSync } from 'node:zlib';
+import {
+  partitionOfMember,
+  uidOfMember,
+  type Watch,
+  type WatchCommand,
+  type WatchEvaluated,
+  type WatchMember,
+  watchMember,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aMember, anAnswer, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import { makeHandleEvaluated } from './handle-evaluated.ts';
+import { makePublishChanges } from './publish-changes.ts';
+
+const SWEEP = 7;
+const UID = watchUid(aWatch());
+const PARTITION = partitionOfMember(UID, aMember().memberId);
+const CONTEXT = { partition: PARTITION } as RecordContext;
+const NOW = Date.parse(atSecond(100));
+
+/** Redis and Kafka as far as a watcher uses them; each call is a step, at which the process may crash. */
+function makeWorld(
+  over: {
+    member?: Partial<WatchMember>;
+    isSweepOpen?: boolean;
+    paused?: Watch['paused'];
+    /** The running sweep. */
+    sweep?: number;
+    /** The version of the watch's rule set. */
+    rulesVersion?: number;
+    rules?: readonly object[];
+    isDue?: boolean;
+  } = {},
+) {
+  const known: { member: WatchMember; due: number | undefined } = { member: aMember(over.member), due: NOW };
+  const outbox = new Set<string>();
+  const topic: WatchMember[] = [known.member];
+  const events: { id: string; json: string }[] = [];
+  const refunds: unknown[] = [];
+  let stepsLeft = Infinity;
+  /** A crash comes before the effect of a call, or between the effect and the answer. */
+  const step = async <T>(effect: () => T): Promise<T> => {
+    if (--stepsLeft === 0) throw new Error('crash');
+    const result = effect();
+    if (--stepsLeft === 0) throw new Error('crash');
+    return result;
+  };
+  const nameOf = (member: WatchMember) => ({ uid: uidOfMember(member), memberId: member.memberId });
+  const silent: unknown[] = [];
+  const members = {
+    isDue: async () => over.isDue ?? false,
+    readMany: () => step(() => [known.member]),
+    async *readInPages(_: string, ids: readonly string[]) {
+      if (ids.length > 0) yield await step(() => [known.member]);
+    },
+    write: (before: WatchMember, after: WatchMember, _: number, options: { dueAtMs?: number }) =>
+      step(() => {
+        if (before.version !== known.member.version) return false;
+        known.member = after;
+        known.due = options.dueAtMs;
+        outbox.add(after.memberId);
+        return true;
+      }),
+    refresh: (_: string, __: number, refreshed: readonly WatchMember[]) =>
+      step(() => {
+        for (const member of refreshed) {
+          if (member.version === known.member.version) known.member = member;
+          known.due = undefined;
+        }
+      }),
+    setDue: (_: unknown, atMs: number) =>
+      step(() => {
+        known.due = Math.min(known.due ?? Infinity, atMs);
+      }),
+    withheld: () =>
+      step(() => (known.member.roles.some(({ withheld }) => withheld) ? [known.member.memberId] : [])),
+    figures: () => step(() => ({ members: 1, holders: new Map([['gold', 1]]), held: new Map() })),
+    mayRevoke: (_: string, __: string, ids: readonly string[]) => step(() => new Set(ids)),
+    outbox: () => step(() => (outbox.size > 0 ? [nameOf(known.member)] : [])),
+    markSent: (member: WatchMember) =>
+      step(() => {
+        if (member.version !== known.member.version) return false;
+        const { event: _, ...sent } = known.member;
+        known.member = sent;
+        outbox.clear();
+        return true;
+      }),
+  };
+  const dependencies = {
+    members,
+    watches: { readByUid: () => step(() => aWatch({ paused: over.paused })) },
+    ruleSets: {
+      read: () => step(() => ({ id: 'set', rulesVersion: over.rulesVersion ?? 1, rules: over.rules ?? [] })),
+    },
+    sweeps: {
+      finish: () => step(() => undefined),
+      isOpen: () => step(() => over.isSweepOpen ?? true),
+      read: () => step(() => ({ sweep: over.sweep ?? SWEEP })),
+    },
+    openParts: { give: () => step(() => undefined) },
+    followed: {
+      noteSilent: async (...noted: unknown[]) => void silent.push(noted),
+    },
+    chargeEvents: async () => undefined,
+    refund: async (refund: unknown) => void refunds.push(refund),
+    metrics: { countChecks: () => undefined, countEvent: () => undefined },
+    now: () => NOW,
+    results: { saveIfAbsent: () => step(() => undefined) },
+    publish: (to: { name: string }, message: WatchMember & { requestId: string; resultJson: string }) =>
+      step(() => {
+        if (to.name === watchMember.name) topic.push(message);
+        else events.push({ id: message.requestId, json: message.resultJson });
+      }),
+  };
+  type Dependencies = Parameters<typeof makeHandleEvaluated>[0] & Parameters<typeof makePublishChanges>[0];
+  return {
+    known,
+    outbox,
+    topic,
+    events,
+    refunds,
+    silent,
+    async handle(record: WatchEvaluated, crashAt = Infinity): Promise<void> {
+      stepsLeft = crashAt;
+      const all = dependencies as unknown as Dependencies;
+      await makeHandleEvaluated({ ...all, publishChanges: makePublishChanges(all) })(record, CONTEXT);
+      stepsLeft = Infinity;
+    },
+    /** Redis is emptied: the view is built again from the topic, as `project` does. */
+    loseRedis() {
+      known.member = topic.reduce((last, each) => (each.version > last.version ? each : last));
+      outbox.clear();
+      if (known.member.event) outbox.add(known.member.memberId);
+    },
+  };
+}
+
+const settle = (second: number): WatchCommand => ({
+  ...{ command: 'settle', clientId: 'app_1', watchUid: UID, partition: PARTITION, at: atSecond(second) },
+  ...{ sweep: SWEEP, cause: 'schedule', holdRoles: [] },
+});
+
+/** Granted, revoked by a sweep that is settled, granted again by a transfer. */
+const LOG: readonly WatchEvaluated[] = [
+  anAnswer(aMember(), true, 1),
+  anAnswer(aMember(), false, 2, { sweep: SWEEP }),
+  settle(3),
+  anAnswer(aMember(), true, 4, { cause: 'transfer' }),
+];
+
+/** Handles the log; at one record the process crashes, and the next one handles the record again. */
+async function handleLog(crash: { record: number; step: number; losesRedis: boolean }) {
+  const world = makeWorld();
+  let hasCrashed = false;
+  for (const [index, record] of LOG.entries()) {
+    if (index === crash.record) {
+      await world.handle(record, crash.step).catch(() => {
+        hasCrashed = true;
+      });
+      if (hasCrashed && crash.losesRedis) world.loseRedis();
+    }
+    if (index !== crash.record || hasCrashed) await world.handle(record);
+  }
+  return { ...world, hasCrashed };
+}
+
+describe.each([false, true])('with the loss of Redis: %s', (losesRedis) => {
+  test.each(LOG.map((_, index) => index))(
+    'a crash at any step of record %i leaves one body per sequence, no gap, and the last state in the topic',
+    async (record) => {
+      for (let step = 1; ; step++) {
+        const { hasCrashed, events, topic, known, outbox } = await handleLog({ record, step, losesRedis });
+        const bodies = new Map(events.map(({ id, json }) => [id, json]));
+        for (const { id, json } of events) expect(bodies.get(id)).toBe(json);
+        const sent = [...bodies.values()].map((json) => JSON.parse(json) as Record<string, unknown>);
+        expect(sent).toMatchObject([
+          { sequence: 1, cause: 'first', roles: [{ id: 'gold', granted: true, before: null }] },
+          { sequence: 2, cause: 'schedule', roles: [{ id: 'gold', granted: false, before: true }] },
+          { sequence: 3, cause: 'transfer', roles: [{ id: 'gold', granted: true, before: false }] },
+        ]);
+        expect(sent).toHaveLength(3);
+        expect(topic.at(-1)).toMatchObject({ sequence: 3, version: known.member.version });
+        expect(outbox.size).toBe(0);
+        if (!hasCrashed) break;
+        expect(step).toBeLessThan(100);
+      }
+    },
+  );
+});
+
+const seen: Partial<WatchMember> = {
+  ...{ sequence: 1, checkedAt: atSecond(1), rules: { name: 'set@1', askedAt: atSecond(1) } },
+  roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
+};
+
+test('a member whose transfer could not be read stays due, later each time, until it is read', async () => {
+  const world = makeWorld({ member: seen });
+  await world.handle(anAnswer(aMember(), undefined, 2, { cause: 'transfer' }));
+  const first = world.known.due ?? 0;
+  expect(first - NOW).toBeGreaterThanOrEqual(60_000);
+  world.known.member = { ...world.known.member, unreadSince: new Date(NOW - 3_600_000).toISOString() };
+  await world.handle(anAnswer(aMember(), undefined, 3));
+  expect(world.known.due).toBe(NOW + 3_600_000);
+  await world.handle(anAnswer(aMember(), false, 4));
+  expect(world.known.due).toBeUndefined();
+  expect(world.known.member.unreadSince).toBeUndefined();
+  expect(world.events).toHaveLength(1);
+});
+
+test('an answer from a fork that may be gone makes the member due at once', async () => {
+  const heads = { blockNumbers: { '1': 2 }, headTimes: { '1': Date.parse(atSecond(20)) } };
+  const world = makeWorld({ member: { ...seen, ...heads } });
+  world.known.due = undefined;
+  const answer = anAnswer(aMember(), false, 5, { cause: 'transfer' });
+  await world.handle({ ...answer, headTimes: { '1': Date.parse(atSecond(10)) } });
+  expect(world.events).toEqual([]);
+  expect(world.known.due).toBe(NOW);
+});
+
+test('a check of former wallets leaves a member due whose wallets were replaced', async () => {
+  const world = makeWorld({ member: { ...seen, walletsAt: atSecond(50) } });
+  await world.handle(anAnswer(aMember(), false, 2));
+  expect(world.known.due).toBe(NOW);
+  expect(world.events).toEqual([]);
+});
+
+test('a check of other vaults is not applied, although it was requested after the vaults were replaced', async () => {
+  const vaults = ['0x00000000000000000000000000000000000000bb'];
+  const world = makeWorld({ member: { ...seen, vaults, walletsAt: atSecond(50) } });
+  const answerOf = (walletsAt: string, second: number) =>
+    anAnswer(aMember(), false, second, { walletTimes: [Date.parse(walletsAt)] });
+  await world.handle(answerOf(aMember().walletsAt, 60));
+  expect(world.known.due).toBe(NOW);
+  expect(world.events).toEqual([]);
+  await world.handle(answerOf(atSecond(50), 60));
+  expect(world.events).toHaveLength(1);
+});
+
+test('a check that was evaluated after its rules were replaced revokes nothing, and is made again by the present rules', async () => {
+  const world = makeWorld({ member: seen, rulesVersion: 2 });
+  await world.handle(anAnswer(aMember(), false, 2, { cause: 'transfer' }));
+  expect(world.events).toEqual([]);
+  expect(world.known.due).toBe(NOW);
+  await world.handle(anAnswer(aMember(), false, 3, { rules: 'set@2' }));
+  expect(world.events).toHaveLength(1);
+});
+
+test('a part that the evaluator could not parse changes no role', async () => {
+  const world = makeWorld({ member: seen });
+  await world.handle({ ...anAnswer(aMember(), undefined, 2), roles: [] });
+  const withoutRef = '{"index":0,"account":"0x0","roles":[],"errors":[],"blockNumbers":{}}\n';
+  const linesGzip = gzipSync(withoutRef).toString('base64');
+  await world.handle({ ...anAnswer(aMember(), undefined, 3), linesGzip });
+  expect(world.known.member).toEqual({ ...aMember(), ...seen });
+});
+
+test('a settlement leaves a member due whose wallets were replaced', async () => {
+  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
+  const world = makeWorld({ member: { ...seen, roles, walletsAt: atSecond(50) } });
+  await world.handle(settle(60));
+  expect(world.events).toHaveLength(1);
+  expect(world.known.due).toBe(NOW);
+});
+
+test.each([
+  ['while the watch is paused', { paused: { reason: 'requested', at: atSecond(2) } }],
+  ['in the sweep after the pause', { sweep: SWEEP + 1 }],
+] as const)(
+  'a settlement that a pause has overtaken changes nothing %s, which decides anew',
+  async (_, over) => {
+    const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
+    const world = makeWorld({ member: { ...seen, roles }, ...over });
+    await world.handle(settle(3));
+    await world.handle({ ...settle(4), holdRoles: ['gold'] } as WatchCommand);
+    expect(world.events).toEqual([]);
+    expect(world.known.member.roles).toEqual(roles);
+  },
+);
+
+test('a revocation that a sweep finds after it was decided is left to the next sweep', async () => {
+  const world = makeWorld({ member: seen, isSweepOpen: false });
+  await world.handle(anAnswer(aMember(), false, 2, { sweep: SWEEP }));
+  await world.handle(settle(3));
+  expect(world.events).toEqual([]);
+  expect(world.known.member.roles).toEqual(seen.roles);
+});
+
+test('a member that was removed in mid-sweep is not touched by the answer', async () => {
+  const world = makeWorld({ member: { ...seen, roles: [], removedAt: atSecond(2) } });
+  await world.handle(anAnswer(aMember(), true, 1, { sweep: SWEEP }));
+  expect(world.events).toEqual([]);
+  expect(world.known.member.roles).toEqual([]);
+});
+
+test('checks that decided nothing are refunded to the month that they were charged to', async () => {
+  const world = makeWorld({ member: seen });
+  const answer = anAnswer(aMember(), undefined, 2);
+  await world.handle({ ...answer, chargedMonth: '2026-11', refundCount: 1 });
+  await world.handle({ ...answer, refundCount: 1 });
+  const { clientId, requestId } = answer;
+  expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
+});
+
+test('a repeated check of a new member is refunded once the member has an answer', async () => {
+  const world = makeWorld();
+  const charged = { chargedMonth: '2026-11', refundCount: 0 };
+  const first = { ...anAnswer(aMember(), true, 1), ...charged };
+  await world.handle(first);
+  await world.handle(first);
+  expect(world.refunds).toEqual([]);
+  const again = { ...anAnswer(aMember(), true, 2), ...charged };
+  await world.handle(again);
+  const { clientId, requestId } = again;
+  expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
+});
+
+test('a check that an interrupted sweep requests twice is refunded once, and the check of a later sweep is not', async () => {
+  const world = makeWorld({ member: seen });
+  const sweep = Date.parse(atSecond(10));
+  const ofSweep = (second: number, of: number) => ({
+    ...anAnswer(aMember(), true, second, { sweep: of }),
+    ...{ chargedMonth: '2026-11', refundCount: 0 },
+  });
+  const again = ofSweep(12, sweep);
+  for (const answer of [ofSweep(11, sweep), again, ofSweep(14, Date.parse(atSecond(13)))])
+    await world.handle(answer);
+  const { clientId, requestId } = again;
+  expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
+});
+
+test('a transfer whose check was answered by an endpoint that lags behind is checked again at once, and then at doubling intervals', async () => {
+  const world = makeWorld({ member: { blockNumbers: { '1': 60 }, checkedAt: atSecond(60) } });
+  const behind = (second: number) =>
+    anAnswer(aMember(), true, second, { cause: 'transfer', minBlock: { '10': 5 } });
+  await world.handle(behind(50));
+  expect(world.known).toMatchObject({
+    due: NOW + (NOW - Date.parse(atSecond(50))),
+    member: { awaitedBlocks: { '10': 5 }, unreadSince: atSecond(50), roles: [] },
+  });
+  await world.handle(behind(55));
+  expect(world.known.due).toBe(NOW + (NOW - Date.parse(atSecond(50))));
+});
+
+describe('a role that a sweep finds changed', () => {
+  const contractAddress = `0x${'CC'.repeat(20)}`;
+  const rule = { type: 'ERC20', chainId: 1, contractAddress, roleId: 'gold', minToken: '1' };
+  const native = { type: 'NATIVE', chainId: 1, roleId: 'gold', minToken: '1' };
+  type Over = Parameters<typeof makeWorld>[0];
+  /** What is noted when a member who was granted the role is denied it. */
+  async function silentOf(over: Over, context: Parameters<typeof anAnswer>[3] = { sweep: SWEEP }) {
+    const world = makeWorld(over);
+    await world.handle(anAnswer(aMember(), true, 10));
+    expect(world.silent).toEqual([]);
+    await world.handle(anAnswer(aMember(), false, 20, context));
+    return world.silent;
+  }
+
+  test('is noted for the contract that alone decides on it, with the block and the time of its last check', async () => {
+    expect(await silentOf({ rules: [rule] })).toEqual([
+      [
+        UID,
+        { chainId: 1, contractAddress: contractAddress.toLowerCase(), blockTag: 'latest' },
+        { accounts: [aMember().account], blockNumber: 20, foundAt: atSecond(20) },
+        Date.parse(atSecond(10)),
+      ],
+    ]);
+  });
+
+  test.each<[string, Over, Parameters<typeof anAnswer>[3]]>([
+    [
+      'the member waits for another check, perhaps of a transfer',
+      { rules: [rule], isDue: true },
+      { sweep: SWEEP },
+    ],
+    ['another rule decides on the role too', { rules: [rule, native] }, { sweep: SWEEP }],
+    [
+      'the rule is composed',
+      { rules: [{ type: 'ALL', roleId: 'gold', rules: [rule, native] }] },
+      { sweep: SWEEP },
+    ],
+    ['the rule is on the native coin', { rules: [native] }, { sweep: SWEEP }],
+    [
+      'the member has vaults',
+      { rules: [rule], member: { vaults: [`0x${'dd'.repeat(20)}`] } },
+      { sweep: SWEEP },
+    ],
+    ['a transfer caused the check', { rules: [rule] }, { cause: 'transfer' }],
+    ['the sweep was for new rules', { rules: [rule] }, { cause: 'rule-set', sweep: SWEEP }],
+  ])('is not noted where %s', async (_, over, context) => {
+    expect(await silentOf(over, context)).toEqual([]);
+  });
+});

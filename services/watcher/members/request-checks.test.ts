@@ -1,0 +1,132 @@
+import { boundResults } from '#shared/batches/bound-result.ts';
+import type { BatchPartRequested } from '#shared/contracts/batch.ts';
+import { PART_ENTRIES_MAX, PART_RESULT_BYTES_MAX } from '#shared/contracts/batch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
+import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
+import { makeChargeChecks } from './charge-checks.ts';
+import { makeRequestChecks } from './request-checks.ts';
+
+const NOW = Date.parse('2026-11-22T10:00:00.000Z');
+const LIMITS = { requestsPerMonth: 1_000, requestsPerSecond: 10 };
+
+function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: ServiceError } = {}) {
+  const world = {
+    published: [] as BatchPartRequested[],
+    charged: [] as number[],
+    refunded: [] as { requestId: string; count: number; month: string }[],
+    paused: [] as string[],
+    given: [] as string[],
+  };
+  const outcomes = over.outcomes ?? [];
+  const requestChecks = makeRequestChecks({
+    async publish(_: unknown, part: BatchPartRequested) {
+      if (over.failure) throw over.failure;
+      world.published.push(part);
+    },
+    openParts: { give: async (_: string, requestId: string) => void world.given.push(requestId) },
+    refund: async (refund: (typeof world.refunded)[number]) => void world.refunded.push(refund),
+    chargeChecks: makeChargeChecks({
+      async chargeWatch({ count }: { count: number }) {
+        world.charged.push(count);
+        return outcomes.shift() ?? 'charged';
+      },
+      readLimits: async () => (over.isAppGone ? undefined : LIMITS),
+      pause: async (_: unknown, reason: string) => void world.paused.push(reason),
+    } as unknown as Parameters<typeof makeChargeChecks>[0]),
+    now: () => NOW,
+  } as unknown as Parameters<typeof makeRequestChecks>[0]);
+  return Object.assign(world, { requestChecks });
+}
+
+const members = (count: number) =>
+  Array.from({ length: count }, (_, i) => aMember({ memberId: `m${i}`, ref: `m${i}` }));
+const asked = (count: number) => ({
+  ...{
+    watch: aWatch(),
+    ruleSet: aRuleSet('app_1', 'set'),
+    members: members(count),
+    cause: 'schedule' as const,
+  },
+  isCharged: true,
+  beforePart: async () => true,
+});
+
+test('a watch without quota is paused with the reason, and no more checks are requested', async () => {
+  const world = makeWorld({ outcomes: ['charged', 'quota-share-exceeded'] });
+  expect(await world.requestChecks(asked(3 * PART_ENTRIES_MAX))).toHaveLength(2 * PART_ENTRIES_MAX);
+  expect(world.paused).toEqual(['quota-share-exceeded']);
+  expect(world.published.map(({ entries }) => entries.length)).toEqual([PART_ENTRIES_MAX]);
+  // Nothing waits for the part that was not published.
+  expect(world.given).toHaveLength(1);
+  // With quota again it continues.
+  expect(await world.requestChecks(asked(1))).toEqual([]);
+  expect(world.published).toHaveLength(2);
+});
+
+test('a check names its block tag, so that its answer is not taken for one of another tag', async () => {
+  const world = makeWorld();
+  await world.requestChecks(asked(1));
+  await world.requestChecks({ ...asked(1), watch: aWatch({ blockTag: 'safe' }) });
+  expect(
+    world.published.map(({ delivery }) => delivery.mode === 'watch' && JSON.parse(delivery.context).rules),
+  ).toEqual(['set@1', 'set@1 safe']);
+});
+
+test('a check says of each entry when its wallets were set, so that its answer is not taken for one of later wallets', async () => {
+  const world = makeWorld();
+  const walletsAt = ['2026-11-22T09:00:00.001Z', '2026-11-22T09:00:00.002Z'];
+  const [first, second] = members(2).map((member, i) => ({ ...member, walletsAt: walletsAt[i] ?? '' }));
+  await world.requestChecks({ ...asked(0), members: [first, second].filter((one) => one !== undefined) });
+  const [{ delivery }] = world.published as [BatchPartRequested];
+  expect(delivery.mode === 'watch' && JSON.parse(delivery.context).walletTimes).toEqual(
+    walletsAt.map((at) => Date.parse(at)),
+  );
+});
+
+test('no check is requested for a deleted app, and its error stops no other app', async () => {
+  const world = makeWorld({ isAppGone: true });
+  expect(await world.requestChecks(asked(1))).toHaveLength(1);
+  expect(world.published).toEqual([]);
+});
+
+test('a sweep that may not continue is not charged', async () => {
+  const world = makeWorld();
+  expect(await world.requestChecks({ ...asked(1), beforePart: async () => false })).toHaveLength(1);
+  expect([world.charged, world.published]).toEqual([[], []]);
+});
+
+test('checks that surely could not be published are refunded, and the sweep does not wait for them', async () => {
+  const asking: string[] = [];
+  const lost: string[] = [];
+  const ask = (world: ReturnType<typeof makeWorld>) =>
+    world.requestChecks({
+      ...asked(3),
+      beforePart: async (requestId) => asking.push(requestId) > 0,
+      afterLostPart: async (requestId) => void lost.push(requestId),
+    });
+  const away = makeWorld({ failure: new ServiceError('broker-unavailable', 'away') });
+  await expect(ask(away)).rejects.toMatchObject({ code: 'broker-unavailable' });
+  expect(away.refunded).toMatchObject([{ requestId: asking[0], count: 3, month: '2026-11' }]);
+  expect([lost, away.given]).toEqual([asking, asking]);
+  const unknown = makeWorld({ failure: new ServiceError('publish-unknown', 'perhaps') });
+  await expect(ask(unknown)).rejects.toMatchObject({ code: 'publish-unknown' });
+  expect([unknown.refunded, unknown.given, lost.length]).toEqual([[], [], 1]);
+});
+
+test('a part of a watch is bounded in the bytes of its result, as one of a batch is', async () => {
+  const world = makeWorld();
+  const rules = Array.from({ length: 100 }, (_, i) => ({
+    ...{ type: 'NATIVE' as const, chainId: 1, minToken: '1' },
+    roleId: `role ${i}`,
+  }));
+  const ruleSet = aRuleSet('app_1', 'set', { rules });
+  await world.requestChecks({ ...asked(PART_ENTRIES_MAX), ruleSet });
+  const boundOf = boundResults({ roleIds: rules.map(({ roleId }) => roleId), hasProof: false });
+  expect(world.published.length).toBeGreaterThan(1);
+  expect(world.published.flatMap(({ entries }) => entries)).toHaveLength(PART_ENTRIES_MAX);
+  for (const { entries } of world.published)
+    expect(
+      entries.reduce((sum, entry) => sum + boundOf(Buffer.byteLength(JSON.stringify(entry))), 0),
+    ).toBeLessThanOrEqual(PART_RESULT_BYTES_MAX);
+});

@@ -1,0 +1,47 @@
+import { type RuleSet, rulesNameOf } from '#shared/contracts/rule-set.ts';
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import { nextSweepAt } from '../domain/next-sweep-at.ts';
+import type { ChangeWatch } from './change-watch.ts';
+import { beginSweep, isSweepOf } from './run-sweeps.ts';
+
+export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {
+  readonly watches: Pick<Watches, 'setDue'>;
+  readonly sweeps: Pick<WatchSweeps, 'nextAt' | 'bringForward' | 'read'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Begins the sweep of a watch if it is due: because its rules have changed, it was asked for, or at its interval. */
+export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: ChangeWatch['change']) {
+  const { watches, sweeps } = deps;
+
+  const sweepNewRules = async (watch: Watch, ruleSet: RuleSet): Promise<void> => {
+    const sweptRules = rulesNameOf(ruleSet);
+    const isFirst = watch.sweptRules === undefined;
+    const isBegun = isFirst || (await beginSweep(deps, watch, ruleSet, 'rule-set'));
+    const running = isFirst ? undefined : await sweeps.read(watchUid(watch));
+    // A sweep that began before, and was not noted, must not be followed by a second one for the same rules.
+    const isOfRules = isSweepOf(running, watch, ruleSet);
+    const asked = running && isOfRules ? { sweepAskedAt: new Date(running.sweep).toISOString() } : {};
+    if (isBegun || isOfRules) await change(watch, (current) => ({ ...current, sweptRules, ...asked }));
+  };
+
+  /** Returns since when the sweep has been due and not begun, epoch ms. */
+  return async function beginDueSweep(watch: Watch, ruleSet: RuleSet): Promise<number | undefined> {
+    if (watch.sweptRules !== rulesNameOf(ruleSet)) return void (await sweepNewRules(watch, ruleSet));
+    const uid = watchUid(watch);
+    // Redis has lost the sweep, or the time at which it is due.
+    if (watch.sweepAskedAt !== undefined && (await sweeps.read(uid)) === undefined)
+      return void (await beginSweep(deps, watch, ruleSet, 'schedule'));
+    const nowMs = deps.now();
+    const next = await sweeps.nextAt(uid);
+    const slot = nextSweepAt(uid, watch.everySeconds, nowMs);
+    // Another interval may have brought the slot forward.
+    if (next === undefined || next > slot) return void (await sweeps.bringForward(uid, slot));
+    if (next > nowMs) return void (await watches.setDue(uid, next));
+    // The end of the sweep that is running makes the watch due.
+    return (await beginSweep(deps, watch, ruleSet, 'schedule')) ? undefined : next;
+  };
+}

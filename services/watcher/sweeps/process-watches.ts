@@ -1,0 +1,88 @@
+import { type Watch, watchKey, watchUid } from '#shared/contracts/watch.ts';
+import { describeError } from '#shared/errors.ts';
+import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import type { WatcherMetrics } from '../metrics.ts';
+import { PROCESS_AGAIN_MS, type WatchStatus } from './process-watch.ts';
+
+/** A watch that could not be processed is processed again after this time. */
+const RETRY_MS = 2_000;
+/** Watches of a partition that are processed in one round. */
+const WATCHES_MAX = 1_000;
+/** Watches without a due time are searched this often. */
+const FILL_MS = 60_000;
+
+type Dependencies = {
+  readonly watches: Pick<Watches, 'claimDue' | 'setAllDue' | 'setDue'>;
+  readonly sweeps: Pick<WatchSweeps, 'oldestAt'>;
+  readonly processWatch: (watch: Watch) => Promise<WatchStatus | undefined>;
+  readonly metrics: Pick<WatcherMetrics, 'setWatches' | 'setOverdue'>;
+  readonly log: Pick<Logger, 'warn'>;
+  readonly isOwned: (partition: number) => boolean;
+  readonly partitions: readonly number[];
+  /** When the first due member of the own partitions was due, epoch ms. */
+  readonly oldestDueAt: () => Promise<number | undefined>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type Partition = { readonly filledAtMs: number; readonly statuses: Map<string, WatchStatus> };
+
+/**
+ * Processes the due watches of the own partitions, in rounds. A watch is due when it or its rule set has changed, when a
+ * sweep of it begins or has ended, and every 30 s.
+ */
+export function makeProcessWatches(deps: Dependencies) {
+  const own = new Map<number, Partition>();
+  let areAllDue = false;
+
+  const processPartition = async (partition: number, which: 'all' | 'without'): Promise<void> => {
+    const nowMs = deps.now();
+    const { filledAtMs, statuses } = own.get(partition) ?? { filledAtMs: -Infinity, statuses: new Map() };
+    if (which === 'all' || nowMs - filledAtMs > FILL_MS) {
+      await deps.watches.setAllDue(partition, nowMs, which);
+      own.set(partition, { filledAtMs: nowMs, statuses });
+    }
+    const due = await deps.watches.claimDue(partition, nowMs, nowMs + PROCESS_AGAIN_MS, WATCHES_MAX);
+    for (const watch of due)
+      try {
+        const status = await deps.processWatch(watch);
+        if (status) statuses.set(watchKey(watch), status);
+        else statuses.delete(watchKey(watch));
+      } catch (error) {
+        // A failure does not affect the other watches.
+        deps.log.warn({ watch: watchUid(watch), error: describeError(error) }, 'watch not processed');
+        await deps.watches.setDue(watchUid(watch), nowMs + RETRY_MS);
+      }
+  };
+
+  const showMetrics = async (): Promise<void> => {
+    const totals = { members: 0, held: 0 };
+    const [dueAt, sweptAt] = await Promise.all([deps.oldestDueAt(), deps.sweeps.oldestAt()]);
+    // The members of a running sweep were due when it began.
+    let oldest = Math.min(dueAt ?? Infinity, sweptAt ?? Infinity);
+    for (const { statuses } of own.values())
+      for (const { members, isHeld, dueSinceMs = Infinity } of statuses.values()) {
+        totals.members += members;
+        totals.held += Number(isHeld);
+        oldest = Math.min(oldest, dueSinceMs);
+      }
+    deps.metrics.setWatches(totals);
+    deps.metrics.setOverdue(Math.max(0, deps.now() - oldest) / 1_000);
+  };
+
+  return {
+    /** Makes the next round process every watch, because changes may have been missed. */
+    processAllNext(): void {
+      areAllDue = true;
+    },
+    async processWatches(): Promise<void> {
+      for (const partition of own.keys()) if (!deps.isOwned(partition)) own.delete(partition);
+      const which = areAllDue ? 'all' : 'without';
+      areAllDue = false;
+      for (const partition of deps.partitions.filter(deps.isOwned)) await processPartition(partition, which);
+      await showMetrics();
+    },
+  };
+}

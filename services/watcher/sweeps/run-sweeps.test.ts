@@ -1,0 +1,246 @@
+import { partitionOfWatch, type Watch, type WatchCommand, watchUid } from '#shared/contracts/watch.ts';
+import type { Sweep } from '#shared/redis/watch-sweeps.ts';
+import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+import type { ChecksToRequest } from '../members/request-checks.ts';
+import { makeRunSweeps, SWEEP_MS_MAX } from './run-sweeps.ts';
+
+const UID = watchUid(aWatch());
+const BEGAN = 1_000_000;
+
+/** One running sweep of a watch, and a clock that the test sets. */
+function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
+  const world = {
+    nowMs: BEGAN,
+    rulesVersion: 1,
+    watch: aWatch({ massRevocation: { share: 0.2, atLeast: 2 } }) as Watch | undefined,
+    state: {
+      ...{ uid: UID, sweep: BEGAN, cause: 'schedule', rules: 'set@1', holders: new Map([['gold', 10]]) },
+      ...{ revocations: new Map(), hold: undefined, toAsk: [0], partCount: 0, toSettle: [] },
+      ...over,
+    } as Sweep | undefined,
+    /** Whether too many parts of the client app wait for their results. */
+    isFull: false,
+    asked: 0,
+    announced: [] as (readonly { id: string }[])[],
+    steps: [] as string[],
+    /** When sweeps were made due. */
+    due: [] as number[],
+    /** Held revocations of `gold`. */
+    held: 0,
+    /** When revocations of `gold` were sent. */
+    sentAt: [] as number[],
+    commands: [] as WatchCommand[],
+  };
+  const change = (by: (state: Sweep) => Partial<Sweep>) => {
+    if (world.state) world.state = { ...world.state, ...by(world.state) };
+  };
+  const dependencies = {
+    watches: { readByUid: async () => world.watch },
+    ruleSets: { read: async () => ({ id: 'set', rulesVersion: world.rulesVersion }) },
+    members: {
+      async *scan() {
+        for (;;) yield [aMember()];
+      },
+      figures: async () => ({ held: new Map([['gold', world.held]]) }),
+      countRevoked: async (_: string, __: string, ___: number, untilMs = Infinity) =>
+        world.sentAt.filter((atMs) => atMs <= untilMs).length,
+    },
+    sweeps: {
+      running: async () => (world.state ? [UID] : []),
+      read: async () => world.state,
+      addPart: async () => change(({ partCount }) => ({ partCount: partCount + 1 })),
+      finish: async () => undefined,
+      async decide(_: string, __: number, roles: readonly string[]) {
+        change(({ hold }) => ({ hold: hold ?? roles, toAsk: [], partCount: 0, toSettle: [0, 1] }));
+        return world.state?.hold;
+      },
+      bringForward: async (_: string, atMs: number) => void world.due.push(atMs),
+      async end(_: string, sweep: number | undefined) {
+        if (world.state?.sweep === sweep) world.state = undefined;
+      },
+      forget: async () => {
+        world.state = undefined;
+      },
+      ...sweeps,
+    },
+    async requestChecks({ beforePart, members }: ChecksToRequest) {
+      if (!(await beforePart('part'))) return members;
+      world.asked += 1;
+      return [];
+    },
+    async announceHeld(_: Watch, roles: readonly { id: string }[]) {
+      world.steps.push('announce');
+      world.announced.push(roles);
+    },
+    noteSwept: async () => void world.steps.push('note'),
+    async publish(_: unknown, command: WatchCommand) {
+      world.steps.push(command.command);
+      world.commands.push(command);
+    },
+    isOwned: (partition: number) => partition === 0 || partition === partitionOfWatch(UID),
+    openParts: { take: async () => !world.isFull },
+    partsMax: 3,
+    pace: () => new Promise((resolve) => setImmediate(resolve)),
+    now: () => world.nowMs,
+    log: { warn: () => undefined },
+  };
+  const runSweeps = makeRunSweeps(dependencies as unknown as Parameters<typeof makeRunSweeps>[0]);
+  return Object.assign(world, { runSweeps });
+}
+
+test('a sweep with unanswered parts ends within 15 minutes, with the answers that came', async () => {
+  const world = makeWorld({ revocations: new Map([['gold', 1]]) });
+  await world.runSweeps();
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  await world.runSweeps();
+  expect(world.commands).toEqual([]);
+  world.nowMs = BEGAN + SWEEP_MS_MAX + 1;
+  await waitUntil('the settlement', async () => world.commands.length > 0);
+  expect(world.asked).toBe(3);
+  expect(world.commands.every(({ command }) => command === 'settle')).toBe(true);
+  expect(world.commands[0]).toMatchObject({ sweep: BEGAN, holdRoles: [] });
+});
+
+test('a sweep waits while too many parts of its client app wait for their results', async () => {
+  const world = makeWorld();
+  world.isFull = true;
+  await world.runSweeps();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  expect(world.asked).toBe(0);
+  world.isFull = false;
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  // Otherwise it would wait for its parts for ever.
+  world.state = undefined;
+});
+
+test('a process continues at most 16 sweeps of a client app at once, and those of another app beside them', async () => {
+  const read: string[] = [];
+  const never = new Promise<undefined>(() => undefined);
+  const { runSweeps } = makeWorld(
+    {},
+    {
+      running: async () => [...Array.from({ length: 20 }, (_, i) => `app_1/w${i}/1`), 'app_2/w/1'],
+      read(uid: string) {
+        read.push(uid);
+        return never;
+      },
+    },
+  );
+  await runSweeps();
+  await runSweeps();
+  expect([read.length, read.at(-1)]).toEqual([17, 'app_2/w/1']);
+});
+
+test('a sweep that revokes a role from too many holds that role, and announces it after the commands: a release follows them', async () => {
+  const world = makeWorld({ toAsk: [], revocations: new Map([['gold', 3]]) });
+  await world.runSweeps();
+  await waitUntil('the announcement', async () => world.announced.length > 0);
+  expect(world.steps).toEqual(['settle', 'settle', 'announce']);
+  expect(world.announced).toEqual([[{ id: 'gold', holders: 10, revocations: 3 }]]);
+  expect(world.commands[0]).toMatchObject({ holdRoles: ['gold'] });
+});
+
+const HELD = [{ id: 'gold', holders: 10, revocations: 3, heldAt: '2026-11-22T10:00:00.000Z' }];
+
+/** The roles that a sweep with two revocations of `gold` holds. */
+async function heldBySweep(over: Pick<ReturnType<typeof makeWorld>, 'held' | 'sentAt'>, watch: Watch) {
+  const world = Object.assign(makeWorld({ toAsk: [], revocations: new Map([['gold', 2]]) }), {
+    ...over,
+    watch,
+  });
+  await world.runSweeps();
+  await waitUntil('the settlement', async () => world.commands.length > 0);
+  return world.commands[0]?.command === 'settle' && world.commands[0].holdRoles;
+}
+
+test('while revocations of a role are held, those that a later sweep finds are held with them', async () => {
+  const watch = aWatch({ massRevocation: { share: 0.2, atLeast: 3 } });
+  expect(await heldBySweep({ held: 3, sentAt: [] }, { ...watch, held: HELD })).toEqual(['gold']);
+  expect(await heldBySweep({ held: 0, sentAt: [] }, { ...watch, held: HELD })).toEqual([]);
+  // The client has released them, and some are not sent yet.
+  expect(await heldBySweep({ held: 3, sentAt: [] }, watch)).toEqual([]);
+});
+
+test('the revocations of a sweep count together with those that were sent in the last hour', async () => {
+  const watch = aWatch({ massRevocation: { share: 0.25, atLeast: 3 } });
+  expect(await heldBySweep({ held: 0, sentAt: [] }, watch)).toEqual([]);
+  // 4 of 10 holders and the 2 that lost the role before the sweep.
+  expect(await heldBySweep({ held: 0, sentAt: [BEGAN - 2, BEGAN - 1] }, watch)).toEqual(['gold']);
+  // 3 of 11, and 3 of 10: the sweep began with 10 holders.
+  expect(
+    await heldBySweep(
+      { held: 0, sentAt: [BEGAN - 1] },
+      { ...watch, massRevocation: { share: 0.28, atLeast: 3 } },
+    ),
+  ).toEqual([]);
+  expect(
+    await heldBySweep(
+      { held: 0, sentAt: [BEGAN + 1] },
+      { ...watch, massRevocation: { share: 0.28, atLeast: 3 } },
+    ),
+  ).toEqual(['gold']);
+});
+
+test.each([
+  ['paused', { paused: { reason: 'requested', at: '2026-11-22T10:00:00.000Z' } } as const],
+  ['deleted', undefined],
+])(
+  'a sweep of a watch that is %s in mid-sweep requests no more checks, and is forgotten',
+  async (_, change) => {
+    const world = makeWorld();
+    await world.runSweeps();
+    await waitUntil('the parts that may wait', async () => world.asked === 3);
+    world.watch = change && aWatch(change);
+    if (!change) world.state = undefined;
+    // Its parts are answered: it would continue.
+    else if (world.state) world.state = { ...world.state, partCount: 0 };
+    await waitUntil('the end of the sweep', async () => {
+      await world.runSweeps();
+      return world.state === undefined;
+    });
+    expect(world.asked).toBe(3);
+    expect(world.commands).toEqual([]);
+  },
+);
+
+test.each([
+  ['rules', { rulesVersion: 2 }],
+  ['block tag', { watch: aWatch({ blockTag: 'finalized' }) }],
+])(
+  'a sweep whose watch gets another %s requests no more checks, and ends undecided for another sweep',
+  async (_, change) => {
+    const world = makeWorld({ revocations: new Map([['gold', 1]]) });
+    await world.runSweeps();
+    await waitUntil('the parts that may wait', async () => world.asked === 3);
+    Object.assign(world, change);
+    await waitUntil('the end of the sweep', async () => {
+      await world.runSweeps();
+      return world.state === undefined;
+    });
+    expect(world.asked).toBe(3);
+    expect(world.commands).toEqual([]);
+    // Also where the rules are the former ones again by then, so that they do not start it.
+    expect(world.due).toEqual([BEGAN]);
+  },
+);
+
+test('a sweep that is decided when its rules change is settled', async () => {
+  const world = makeWorld({ toAsk: [], hold: [], toSettle: [0] });
+  world.rulesVersion = 2;
+  await world.runSweeps();
+  await waitUntil('the settlement', async () => world.commands.length > 0);
+  expect(world.commands.map(({ command }) => command)).toEqual(['settle', 'settle']);
+});
+
+test('a sweep is settled at once, however soon it follows a sweep that was given up', async () => {
+  const world = makeWorld({ toAsk: [] });
+  await world.runSweeps();
+  await waitUntil('the first settlement', async () => world.commands.length === 2);
+  if (world.state) world.state = { ...world.state, sweep: BEGAN + 1, hold: undefined, toSettle: [] };
+  await waitUntil('the second settlement', async () => {
+    await world.runSweeps();
+    return world.commands.length > 2;
+  });
+  expect(world.commands.slice(2)).toMatchObject([{ sweep: BEGAN + 1 }, { sweep: BEGAN + 1 }]);
+});

@@ -1,0 +1,26 @@
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import { atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import { makeSweepFollowers } from './sweep-followers.ts';
+
+const CONTRACT = { chainId: 1, contractAddress: `0x${'aa'.repeat(20)}`, blockTag: 'latest' } as const;
+
+test('a gap in the transfers of a contract sweeps the active watches that follow it, and no other', async () => {
+  const named = (watchId: string, over: Partial<Watch> = {}) => aWatch({ watchId, ...over });
+  const watches = [
+    named('follows'),
+    named('follows another'),
+    named('by sweeps alone', { follow: false }),
+    named('another tag', { blockTag: 'safe' }),
+    named('paused', { paused: { reason: 'requested', at: atSecond(1) } }),
+    named('deleted', { deletedAt: atSecond(1) }),
+  ];
+  const notFollowing = watchUid(named('follows another'));
+  const swept: string[] = [];
+  await makeSweepFollowers({
+    watches: { inPartition: async (partition) => (partition === 0 ? watches : []) },
+    followed: { isFollowedBy: async (uid) => uid !== notFollowing },
+    sweepSoon: async ({ watchId }) => void swept.push(watchId),
+    partitions: [0, 1],
+  })(CONTRACT);
+  expect(swept).toEqual(['follows']);
+});

@@ -1,0 +1,163 @@
+import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
+import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import type { ChecksToRequest } from '../members/request-checks.ts';
+import { MEMBERS_OF_WALLET_MAX, makeHandleTransfer } from './handle-transfer.ts';
+
+const { account, memberId } = aMember();
+const CONTRACT = `0x${'cc'.repeat(20)}`;
+const RULES = [{ type: 'ERC20', chainId: 1, contractAddress: CONTRACT, roleId: 'gold', minToken: '1' }];
+const manyIds = Array.from({ length: MEMBERS_OF_WALLET_MAX + 1 }, (_, index) => `member-${index}`);
+const TRANSFER: ChainTransferred = {
+  ...{ chainId: 1, contractAddress: CONTRACT, account, blockTag: 'latest' },
+  ...{ blockNumber: 9, dropped: false, at: atSecond(1) },
+};
+
+type Members = {
+  readonly memberIds?: readonly string[];
+  readonly isBudgetUsed?: boolean;
+  readonly failure?: Error;
+  /** Whether Redis has lost which contracts are followed. */
+  readonly isLost?: boolean;
+  /** Whether too many parts of the client app wait for their results. */
+  readonly isFull?: boolean;
+};
+
+async function handle(
+  transfer: ChainTransferred,
+  watch: Watch | undefined,
+  { memberIds = [memberId], isBudgetUsed = false, failure, isLost = false, isFull = false }: Members = {},
+) {
+  const [due, asked, swept]: [unknown[], ChecksToRequest[], unknown[]] = [[], [], []];
+  const [commands, withdrawn]: [unknown[], unknown[]] = [[], []];
+  let [drawn, ruleSetsRead] = [0, 0];
+  await makeHandleTransfer({
+    watches: { readByUid: async () => watch },
+    ruleSets: {
+      async read() {
+        ruleSetsRead += 1;
+        return aRuleSet('app_1', 'set', { rules: RULES });
+      },
+    },
+    followed: {
+      isFollowedBy: async (_: string, { contractAddress, blockTag }: ChainTransferred) =>
+        isLost ? undefined : contractAddress === CONTRACT && blockTag === watch?.blockTag,
+      withdrawSilent: async (_: string, one: unknown) => void withdrawn.push(one),
+    },
+    members: {
+      async *ofWallet() {
+        yield memberIds.map((id) => ({ uid: watchUid(aWatch()), memberId: id }));
+      },
+      setDue: async (names: unknown) => void due.push(names),
+      async *readInPages() {
+        yield [aMember()];
+      },
+    },
+    throttle: {
+      async take() {
+        if (isBudgetUsed) throw new ServiceError('rate-limited', 'used');
+        drawn += 1;
+      },
+      async refund() {
+        drawn -= 1;
+      },
+    },
+    openParts: { take: async () => true },
+    sweepSoon: async (one: unknown) => void swept.push(one),
+    async requestChecks(checks: ChecksToRequest) {
+      if (failure) throw failure;
+      asked.push(checks);
+      return isFull ? checks.members : [];
+    },
+    publish: async (_: unknown, command: unknown) => void commands.push(command),
+    sweepFollowers: async (missed: unknown) => void swept.push(missed),
+    now: () => 0,
+  } as unknown as Parameters<typeof makeHandleTransfer>[0])(transfer, {} as RecordContext).catch(
+    (error: unknown) => {
+      if (error !== failure) throw error;
+    },
+  );
+  return { due, asked, swept, commands, withdrawn, drawn, ruleSetsRead };
+}
+
+const NOTHING = { due: [], asked: [], swept: [], commands: [], withdrawn: [], drawn: 0, ruleSetsRead: 0 };
+
+test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
+  const { due, asked } = await handle(TRANSFER, aWatch());
+  expect(due).toHaveLength(1);
+  expect(asked).toMatchObject([{ cause: 'transfer', isCharged: false, minBlock: { '1': 9 } }]);
+});
+
+test('a transfer withdraws a change that a sweep found earlier than the transfer arrived', async () => {
+  const { withdrawn } = await handle(TRANSFER, aWatch());
+  expect(withdrawn).toMatchObject([{ contractAddress: CONTRACT, account, blockNumber: 9 }]);
+});
+
+test('a dropped transfer makes its members due at any block', async () => {
+  const { asked } = await handle({ ...TRANSFER, dropped: true }, aWatch());
+  expect(asked).toMatchObject([{ cause: 'transfer', reorg: { reorgFrom: { '1': 9 } } }]);
+  expect(asked[0]).not.toHaveProperty('minBlock');
+});
+
+test('a transfer on the new fork of a reorg makes its members due at its block, though higher blocks were read', async () => {
+  const { asked } = await handle({ ...TRANSFER, afterReorg: true }, aWatch());
+  expect(asked).toMatchObject([{ minBlock: { '1': 9 }, reorg: { reorgFrom: { '1': 9 } } }]);
+});
+
+test.each([
+  ['does not follow transfers', aWatch({ follow: false })],
+  ['has another block tag', aWatch({ blockTag: 'finalized' })],
+  ['is gone', undefined],
+])('a watch that %s has no member checked, neither now nor later', async (_, watch) => {
+  expect(await handle(TRANSFER, watch)).toEqual(NOTHING);
+});
+
+test('a transfer of a contract that the watch does not follow makes no member due, and no rule set is read', async () => {
+  const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
+  expect(await handle(spam, aWatch())).toEqual(NOTHING);
+});
+
+test('while Redis has lost which contracts are followed, the rule set says whether a transfer makes members due', async () => {
+  expect(await handle(TRANSFER, aWatch(), { isLost: true })).toMatchObject({ drawn: 1 });
+  const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
+  expect(await handle(spam, aWatch(), { isLost: true })).toEqual({ ...NOTHING, ruleSetsRead: 1 });
+  const finalized = { ...TRANSFER, blockTag: 'finalized' } as const;
+  expect(await handle(finalized, aWatch(), { isLost: true })).toEqual({ ...NOTHING, ruleSetsRead: 1 });
+});
+
+test('a transfer that finds too many open parts is left to the owner of the member, with its block and its reorg', async () => {
+  const { commands } = await handle({ ...TRANSFER, afterReorg: true }, aWatch(), { isFull: true });
+  const block = { '1': 9 };
+  expect(commands).toMatchObject([
+    { command: 'await', memberIds: [memberId], minBlock: block, reorgFrom: block },
+  ]);
+  const dropped = await handle({ ...TRANSFER, dropped: true }, aWatch(), { isFull: true });
+  expect(dropped.commands).toMatchObject([{ command: 'await', reorgFrom: block }]);
+  expect(dropped.commands[0]).not.toHaveProperty('minBlock');
+});
+
+test('a transfer whose checks could not be requested costs its client app no free check: it is processed again', async () => {
+  const failure = new ServiceError('broker-unavailable', 'away');
+  expect(await handle(TRANSFER, aWatch(), { failure })).toMatchObject({ asked: [], drawn: 0 });
+  expect(await handle(TRANSFER, aWatch())).toMatchObject({ drawn: 1 });
+});
+
+test.each([
+  ['has the wallet in more members than are checked at once', { memberIds: manyIds }],
+  ['belongs to a client app whose free checks of the hour are used', { isBudgetUsed: true }],
+])('a watch that %s is swept instead', async (_, members) => {
+  expect(await handle(TRANSFER, aWatch(), members)).toMatchObject({
+    swept: [aWatch()],
+    due: [],
+    asked: [],
+    drawn: 0,
+  });
+});
+
+test('transfers that may have been missed make sweeps due, and no single member', async () => {
+  const { account: _, ...missed } = TRANSFER;
+  expect(await handle(missed, aWatch())).toEqual({ ...NOTHING, swept: [missed] });
+});
