@@ -3,9 +3,6 @@ import { PageHead } from '../../ui/page-head.js';
 import { Card, Loaded } from '../../ui/states.js';
 import { readChangelog } from './read-changelog.js';
 
-/** Entries of a part that are shown before the user asks for more. */
-const ENTRIES_SHOWN = 30;
-
 /** The project's changelog, as it is in the repository. */
 export function WhatsNew() {
   const [resource, setResource] = useState({});
@@ -23,14 +20,8 @@ export function WhatsNew() {
 }
 
 function Part({ title, entries }) {
-  const [isWhole, setIsWhole] = useState(false);
-  const shown = isWhole ? entries : entries.slice(0, ENTRIES_SHOWN);
   return html`<${Card} title=${title}>
-    <ul class="changes">${shown.map((pieces, place) => html`<li key=${place}>${pieces.map(draw)}</li>`)}</ul>
-    ${
-      shown.length < entries.length &&
-      html`<div class="actions"><button type="button" onClick=${() => setIsWhole(true)}>Show all ${entries.length}</button></div>`
-    }
+    <ul class="changes">${entries.map((pieces, place) => html`<li key=${place}>${pieces.map(draw)}</li>`)}</ul>
   <//>`;
 }
 
