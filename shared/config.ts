@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseCidrs } from './contracts/callback-address.ts';
+import { parseCidrs } from './contracts/webhooks/callback-address.ts';
 import { describeError, ServiceError } from './errors.ts';
 import { readTls, type TlsSettings } from './read-tls.ts';
 import { parseKeyRing } from './secret-box.ts';

@@ -59,6 +59,19 @@ test('shared imports no service', () => {
   expect(offenders(shared, (target) => target.startsWith('services/'))).toEqual([]);
 });
 
+test.each([
+  ['contracts', ['shared/contracts/', 'shared/errors.ts']],
+  ['redis', ['shared/redis/', 'shared/telemetry/', 'shared/contracts/']],
+])('shared/%s imports none of the stores that are built on it', (folder, allowed) => {
+  const files = production.filter(({ path }) => path.startsWith(`shared/${folder}/`));
+  const isForeign = (target: string) =>
+    target.startsWith('shared/') &&
+    /^shared\/[^/]+\//.test(target) &&
+    !allowed.some((place) => target.startsWith(place));
+  expect(files.length).toBeGreaterThan(9);
+  expect(offenders(files, isForeign)).toEqual([]);
+});
+
 test('no file imports itself, directly or through other files', () => {
   const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
   const finished = new Set<string>();

@@ -1,4 +1,4 @@
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { makeAccountWork } from './account-work.ts';
 
 const NOW = '2026-11-25T10:00:00.000Z';

@@ -1,7 +1,7 @@
-import type { Account, ClientApp, Tier, TwoFactor } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp, Tier, TwoFactor } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import { removeMember } from './change-members.ts';
 import type { ClientAppWork } from './client-apps.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MemberRole, Tier } from '#shared/contracts/client-app.ts';
-import { OnUndetermined } from '#shared/contracts/rule.ts';
+import { MemberRole, Tier } from '#shared/contracts/apps/client-app.ts';
+import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { DELIVERY_STATES } from './api.ts';
 
 /** Schemas of the answers. Tests validate answers against them; the OpenAPI document is generated from them. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { LIVE_KEYS_MAX, Tier } from '#shared/contracts/client-app.ts';
-import { MODES, STATUSES } from '#shared/contracts/day-figures.ts';
-import { UndeterminedCode } from '#shared/contracts/result.ts';
-import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
-import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/tiers.ts';
-import { AUDIT_POSITION } from '#shared/redis/audit-trail.ts';
+import { LIVE_KEYS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
+import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
+import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { MODES, STATUSES } from '#shared/contracts/usage/day-figures.ts';
 import { ROLE_ID_LENGTH_MAX } from '#shared/rules/body-texts.ts';
+import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
 
 /*
  * Schemas of the requests: every body is strict, every text bounded. The answers are in `api-answers.ts`; the OpenAPI

@@ -1,7 +1,7 @@
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
-import { type AppState, refuseApp } from '#shared/contracts/refuse-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { type AppState, refuseApp } from '#shared/contracts/apps/refuse-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { isAllowed, type Permission, roleOf } from './domain/permissions.ts';
 import { Problem } from './problem.ts';

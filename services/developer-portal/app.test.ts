@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Draw } from '#shared/redis/throttle.ts';
+import type { Draw } from '#shared/fairness/throttle.ts';
 import { serveOnLoopback } from '../../test/support/fakes/serve-on-loopback.ts';
 import { makeApp } from './app.ts';
 

@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
-import type { Account } from '#shared/contracts/client-app.ts';
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
+import type { Throttle } from '#shared/fairness/throttle.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
-import type { Throttle } from '#shared/redis/throttle.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { accountDraws } from './account-budget.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem, sendText } from './answer.ts';

@@ -1,5 +1,5 @@
-import { hashApiKey } from '#shared/contracts/api-key.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { invalid, Problem } from './problem.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;

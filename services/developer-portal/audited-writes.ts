@@ -1,11 +1,11 @@
-import { type Account, account, type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
-import { makeRecordAudit } from '#shared/documents/record-audit.ts';
-import { makeWriteDocument } from '#shared/documents/write-document.ts';
+import { type Account, account, type ClientApp, clientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { AuditTrail } from '#shared/redis/audit-trail.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { AuditTrail } from '#shared/stores/audit/audit-trail.ts';
+import { makeRecordAudit } from '#shared/stores/audit/record-audit.ts';
+import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'read' | 'lease' | 'project'>;

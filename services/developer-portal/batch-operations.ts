@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { StoredBatchStatus } from '#shared/contracts/batch-status.ts';
-import { BatchSummary } from '#shared/redis/batch-list.ts';
+import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
+import { BatchSummary } from '#shared/stores/batches/batch-list.ts';
 import * as api from './api.ts';
 import { DeliveryAnswer } from './api-answers.ts';
 import type { Operation } from './operation.ts';

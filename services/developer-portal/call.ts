@@ -1,4 +1,4 @@
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { AnswerOf, BodyOf, OperationId, QueryOf, UploadOf } from './operations.ts';
 
 /** An authorized request: its body and query are valid, its session was found. */

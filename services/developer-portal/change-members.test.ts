@@ -3,7 +3,7 @@ import {
   FORMER_MEMBERS_MAX,
   INVITATIONS_MAX,
   MEMBERS_MAX,
-} from '#shared/contracts/client-app.ts';
+} from '#shared/contracts/apps/client-app.ts';
 import {
   acceptInvitation,
   invite,

@@ -6,7 +6,7 @@ import {
   MEMBERS_MAX,
   type Member,
   type MemberRole,
-} from '#shared/contracts/client-app.ts';
+} from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ChangeApp } from './domain/change-app.ts';
 import { isAllowed } from './domain/permissions.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MODES, STATUSES } from '#shared/contracts/day-figures.ts';
-import { UndeterminedCode } from '#shared/contracts/result.ts';
+import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import { MODES, STATUSES } from '#shared/contracts/usage/day-figures.ts';
 import { DeliveryAnswer } from './api-answers.ts';
 
 /** Answers about the log of an app's checks. */

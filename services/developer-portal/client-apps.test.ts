@@ -1,5 +1,5 @@
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
-import { limitsOf } from '#shared/contracts/tiers.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { makeClientAppWork } from './client-apps.ts';
 import { keyRecord, newKey } from './credentials.ts';
 

@@ -1,10 +1,10 @@
-import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
-import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/tiers.ts';
+import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
-import { type LeasedSlots, marketplaceKeysKey, ownedAppsKey } from '#shared/redis/leased-slots.ts';
+import { type LeasedSlots, marketplaceKeysKey, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import { type Credentials, keyRecord, type NewKey } from './credentials.ts';
 import * as change from './domain/change-app.ts';

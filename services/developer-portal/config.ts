@@ -18,7 +18,7 @@ import {
   withoutEndSlash,
 } from '#shared/config.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
-import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
+import type { CallbackPolicy } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
 import type { KeyRing } from '#shared/secret-box.ts';

@@ -1,5 +1,5 @@
-import { SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
+import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';

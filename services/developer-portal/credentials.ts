@@ -1,6 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { API_KEY_RANDOM_BYTES, displayPartsOf, hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
-import type { Account, ApiKeyRecord } from '#shared/contracts/client-app.ts';
+import {
+  API_KEY_RANDOM_BYTES,
+  displayPartsOf,
+  hashApiKey,
+  makeApiKey,
+} from '#shared/contracts/apps/api-key.ts';
+import type { Account, ApiKeyRecord } from '#shared/contracts/apps/client-app.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 12;

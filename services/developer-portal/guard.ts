@@ -1,4 +1,4 @@
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { Request } from './answer.ts';
 import { IdempotencyKey } from './api.ts';
 import type { Access } from './operation.ts';

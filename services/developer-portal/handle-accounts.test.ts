@@ -1,4 +1,4 @@
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeAccountWork } from './account-work.ts';
 import type { Call } from './call.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { Throttle } from '#shared/redis/throttle.ts';
+import type { Throttle } from '#shared/fairness/throttle.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { AccountWork } from './account-work.ts';
 import type { Handlers } from './call.ts';
 import type { Passwords } from './passwords.ts';

@@ -1,9 +1,9 @@
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
+import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
-import type { KeyUse } from '#shared/redis/key-use.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { KeyUse } from '#shared/stores/apps/key-use.ts';
 import { makeReadOwn } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import { hashApiKey } from '#shared/contracts/api-key.ts';
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { type Dependencies, makeBatchHandlers } from './handle-batches.ts';
 import { Problem } from './problem.ts';
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { type LoggedCheck, roleTagOf } from '#shared/contracts/check-log.ts';
-import { CheckRequested } from '#shared/contracts/check-requested.ts';
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { type LoggedCheck, roleTagOf } from '#shared/contracts/checks/check-log.ts';
+import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { ChecksQuery } from './api.ts';
 import { makeCheckHandlers } from './handle-checks.ts';
 

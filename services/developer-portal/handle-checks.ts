@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { type LoggedCheck, roleTagOf } from '#shared/contracts/check-log.ts';
+import { type LoggedCheck, roleTagOf } from '#shared/contracts/checks/check-log.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { CheckLog } from '#shared/redis/check-log.ts';
-import type { Deliveries } from '#shared/redis/deliveries.ts';
-import type { Results } from '#shared/redis/results.ts';
+import type { CheckLog } from '#shared/stores/checks/check-log.ts';
+import type { Results } from '#shared/stores/checks/results.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 import type { ChecksQuery } from './api.ts';
 import type { ReadOwn } from './app-access.ts';
 import type { Handlers } from './call.ts';

@@ -1,7 +1,7 @@
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Draw } from '#shared/redis/throttle.ts';
+import type { Draw } from '#shared/fairness/throttle.ts';
 import { makeDeliveryHandlers } from './handle-deliveries.ts';
 import { problemOf } from './problem.ts';
 

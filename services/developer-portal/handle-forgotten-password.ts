@@ -1,7 +1,7 @@
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { Throttle } from '#shared/redis/throttle.ts';
+import type { Throttle } from '#shared/fairness/throttle.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { Handlers } from './call.ts';
 import type { Mailer, Message } from './mailer.ts';
 import type { ResetLinks } from './reset-links.ts';

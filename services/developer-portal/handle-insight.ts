@@ -1,9 +1,9 @@
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { limitsOf } from '#shared/contracts/tiers.ts';
-import type { AccountBytes } from '#shared/redis/account-bytes.ts';
-import type { AuditTrail } from '#shared/redis/audit-trail.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
-import { dateOf, dayOf, hourOf, type UsageDays } from '#shared/redis/usage-days.ts';
+import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { AuditTrail } from '#shared/stores/audit/audit-trail.ts';
+import { dateOf, dayOf, hourOf, type UsageDays } from '#shared/stores/usage/usage-days.ts';
 import type { ReadOwn } from './app-access.ts';
 import type { Handlers } from './call.ts';
 import { addFigures, checksByKey, summariseDay, undeterminedShareOf } from './domain/summarise-usage.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Account, ClientApp, Invitation } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp, Invitation } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { ReadOwn } from './app-access.ts';
 import type { Handlers } from './call.ts';
 import * as change from './change-members.ts';

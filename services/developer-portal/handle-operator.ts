@@ -1,8 +1,8 @@
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
-import { enterpriseLimits } from '#shared/contracts/tiers.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { AccountWork } from './account-work.ts';
 import type { Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';

@@ -1,10 +1,10 @@
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
-import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rule-set.ts';
-import { limitsOf } from '#shared/contracts/tiers.ts';
-import type { RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
+import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { RuleSetWrite, RuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import type { ReadOwn } from './app-access.ts';
 import type { Handlers } from './call.ts';
 import { invalid } from './problem.ts';

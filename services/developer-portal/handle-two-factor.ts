@@ -1,4 +1,4 @@
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Call, Handlers } from './call.ts';
 import type { ProvePassword } from './prove-password.ts';

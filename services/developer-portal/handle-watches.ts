@@ -1,9 +1,9 @@
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
-import { presentMember } from '#shared/documents/present-member.ts';
-import type { WatchWrites } from '#shared/documents/write-watches.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import { presentMember } from '#shared/stores/watches/members/present-member.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { WatchWrites } from '#shared/stores/watches/write-watches.ts';
 import type { ReadOwn } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
 import type { ReadWatchEvents } from './read-watch-events.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { PortalMetrics } from './metrics.ts';
 

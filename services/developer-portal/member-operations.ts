@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MemberRole } from '#shared/contracts/client-app.ts';
+import { MemberRole } from '#shared/contracts/apps/client-app.ts';
 import { Email } from './api.ts';
 import { AppRole } from './api-answers.ts';
 import type { Operation } from './operation.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AppState } from '#shared/contracts/refuse-app.ts';
+import type { AppState } from '#shared/contracts/apps/refuse-app.ts';
 import type { Permission } from './domain/permissions.ts';
 import type { ProblemCode } from './problem.ts';
 

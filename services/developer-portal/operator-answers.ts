@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Tier } from '#shared/contracts/client-app.ts';
-import { BatchSummary } from '#shared/redis/batch-list.ts';
+import { Tier } from '#shared/contracts/apps/client-app.ts';
+import { BatchSummary } from '#shared/stores/batches/batch-list.ts';
 import { AuditEntry, accountMembers, KeyAnswer, Limits, ScopeAnswer } from './api-answers.ts';
 
 /** Schemas of the answers to operators. */

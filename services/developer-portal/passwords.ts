@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 
 /*
  * N = 2^15, r = 8, p = 3: one of the settings of equal strength that OWASP's Password Storage Cheat Sheet names for

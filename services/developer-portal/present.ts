@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { Audit } from '#shared/contracts/audit.ts';
-import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
-import { limitsOf } from '#shared/contracts/tiers.ts';
-import type { AttemptView, DeliveryView } from '#shared/redis/delivery-view.ts';
+import type { Audit } from '#shared/contracts/apps/audit.ts';
+import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
+import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 import { allowedOperations } from './allowed-operations.ts';
 import type * as answers from './api-answers.ts';
 import { accountIdOf } from './credentials.ts';

@@ -1,5 +1,5 @@
-import type { Account } from '#shared/contracts/client-app.ts';
-import type { Draw, Throttle } from '#shared/redis/throttle.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
 import type { Passwords } from './passwords.ts';
 import { Problem } from './problem.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { LoggedCheck } from '#shared/contracts/check-log.ts';
+import type { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
 import { makeReadSentCheck } from './read-sent-check.ts';
 
 const VALUE = readFileSync('test/contract/golden/check.requested.bulk.v1.json');

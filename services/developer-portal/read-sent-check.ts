@@ -1,5 +1,5 @@
-import type { LoggedCheck } from '#shared/contracts/check-log.ts';
-import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
+import type { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
+import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { makeRecordReads, READ_TIMEOUT_MS, type RecordReads } from './record-reads.ts';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watch.ts';
-import { isWatchEventId, memberEventId, WATCH_EVENT_KEPT_MS } from '#shared/contracts/watch-event.ts';
-import { WebhookState } from '#shared/contracts/webhook.ts';
-import { memberIdOfText } from '#shared/documents/write-watch-members.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { isWatchEventId, memberEventId, WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
+import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Deliveries } from '#shared/redis/deliveries.ts';
-import type { DeliveryView } from '#shared/redis/delivery-view.ts';
-import type { Results } from '#shared/redis/results.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { Results } from '#shared/stores/checks/results.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 
 /** Delivery ids read at a time. For other webhooks only the id is read. */
 const IDS_CHUNK = 500;

@@ -1,4 +1,4 @@
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 
 /** Each read is a consumer of its own, with the memory of one record. */
 const READS_AT_ONCE_MAX = 2;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Account } from '#shared/contracts/client-app.ts';
-import type { RecordAudit } from '#shared/documents/record-audit.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
+import type { RecordAudit } from '#shared/stores/audit/record-audit.ts';
 import { credentialOf, sha256 } from './credentials.ts';
 
 const TOKEN_BYTES = 32;

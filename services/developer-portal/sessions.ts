@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { credentialOf, sha256 } from './credentials.ts';

@@ -1,4 +1,4 @@
-import { FairShares } from '#shared/fair-shares.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';

@@ -1,5 +1,5 @@
-import { hashApiKey } from '#shared/contracts/api-key.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { aChain } from '../../test/support/builders/a-chain.ts';
 import type { Call } from './call.ts';
 import { makeTryHandlers } from './try-check.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { type Account, RECOVERY_CODES_MAX, type TwoFactor } from '#shared/contracts/client-app.ts';
+import { type Account, RECOVERY_CODES_MAX, type TwoFactor } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { Throttle } from '#shared/fairness/throttle.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
-import type { Throttle } from '#shared/redis/throttle.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import type { AccountWork } from './account-work.ts';
 import { sha256 } from './credentials.ts';

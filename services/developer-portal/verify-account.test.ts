@@ -1,4 +1,4 @@
-import type { Account } from '#shared/contracts/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { isVerified, requireVerified } from './verify-account.ts';
 
 test.each([

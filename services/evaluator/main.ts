@@ -1,12 +1,16 @@
-import { type BatchPartCompleted, batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
-import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
+import {
+  type BatchPartCompleted,
+  batchCompleted,
+  checkRequestedBatch,
+} from '#shared/contracts/batches/batch.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { LANES, type Lane } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { watchEvaluated } from '#shared/contracts/watch.ts';
+import { watchEvaluated } from '#shared/contracts/watches/watch.ts';
+import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
-import { startCountingBytes } from '#shared/redis/account-bytes.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startTogether } from '#shared/start-together.ts';

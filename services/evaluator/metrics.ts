@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { BatchPartRequested } from '#shared/contracts/batch.ts';
-import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import { UndeterminedCode } from '#shared/contracts/result.ts';
-import { type Rule, simpleRulesOf } from '#shared/contracts/rule.ts';
+import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import { type Rule, simpleRulesOf } from '#shared/contracts/rules/rule.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { Verdict } from './domain/judge-rules.ts';

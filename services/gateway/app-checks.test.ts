@@ -1,5 +1,5 @@
 import { ServiceError } from '#shared/errors.ts';
-import type { Claim } from '#shared/redis/admit.ts';
+import type { Claim } from '#shared/stores/checks/admit.ts';
 import { A_CHECK, API_KEY, anAdmission, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 

@@ -1,4 +1,4 @@
-import { digestOfRules } from '#shared/contracts/rules-digest.ts';
+import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
 import {
   A_CHECK,
   aClientApp,

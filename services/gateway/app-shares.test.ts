@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
-import type { AdmitRequest } from '#shared/redis/admit.ts';
+import { hashApiKey, makeApiKey } from '#shared/contracts/apps/api-key.ts';
+import type { AdmitRequest } from '#shared/stores/checks/admit.ts';
 import {
   A_CHECK,
   API_KEY,

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { instanceOf } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';

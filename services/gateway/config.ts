@@ -16,7 +16,7 @@ import {
   publicBaseUrl,
   withoutEndSlash,
 } from '#shared/config.ts';
-import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
+import type { CallbackPolicy } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { HTTP_TIMEOUTS_MS, type HttpTimeouts } from '#shared/http/http-server.ts';
 import type { KeyRing } from '#shared/secret-box.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { ADMIT_OUTCOMES } from '#shared/redis/admit.ts';
+import { ADMIT_OUTCOMES } from '#shared/stores/checks/admit.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 
 const MODES = ['sync', 'poll', 'webhook', 'batch'] as const;

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { ViewKeeper } from '#shared/stores/replay/keep-views.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
-import type { ViewKeeper } from '#shared/views/keep-views.ts';
 import { TOTAL_OUTCOMES } from './usage/publish-usage.ts';
 
 /** All metrics of a result-store process. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import { CheckCause, EventCause } from '#shared/contracts/watch.ts';
+import { CheckCause, EventCause } from '#shared/contracts/watches/watch.ts';
 import type { Registry } from '#shared/telemetry/metrics.ts';
 
 export type WatcherMetrics = ReturnType<typeof makeMetrics>;

@@ -1,4 +1,4 @@
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
 import { type AttemptOutcome, judgeClass } from './domain/classify-attempt.ts';

@@ -13,7 +13,7 @@ import {
   loadEnvironment,
   requireLivenessBeyond,
 } from '#shared/config.ts';
-import type { Cidr } from '#shared/contracts/callback-address.ts';
+import type { Cidr } from '#shared/contracts/webhooks/callback-address.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 

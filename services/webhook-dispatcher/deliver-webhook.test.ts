@@ -1,7 +1,7 @@
-import type { RetryTier, WebhookAttempted, WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { RetryTier, WebhookAttempted, WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import type { ClaimOutcome } from '#shared/redis/deliveries.ts';
+import type { ClaimOutcome } from '#shared/stores/webhooks/deliveries.ts';
 import { type DeliveryDependencies, makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
 import type { AdmitResult } from './delivery/admit-attempt.ts';
 import type { AttemptRequest } from './delivery/attempt-delivery.ts';

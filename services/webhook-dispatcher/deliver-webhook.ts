@@ -5,11 +5,11 @@ import {
   type WebhookRetry,
   type WebhookState,
   webhookRetry,
-} from '#shared/contracts/webhook.ts';
+} from '#shared/contracts/webhooks/webhook.ts';
 import { describeError, isRetriable } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import type { Deliveries } from '#shared/redis/deliveries.ts';
-import type { SaveResult } from '#shared/redis/results.ts';
+import type { SaveResult } from '#shared/stores/checks/results.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { attemptWebhook } from './attempt-webhook.ts';

@@ -1,5 +1,5 @@
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { DeliverWebhook, NewBody } from './deliver-webhook.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';

@@ -1,7 +1,7 @@
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { GiveUp, Handler } from '#shared/kafka/consumer/record.ts';
-import { savingOf } from '#shared/redis/results.ts';
+import { savingOf } from '#shared/stores/checks/results.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { WebhookRequested, WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { WebhookRequested, WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { GiveUp, Handler } from '#shared/kafka/consumer/record.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 

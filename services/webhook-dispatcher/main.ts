@@ -1,19 +1,24 @@
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { isForUrgent } from '#shared/contracts/topic.ts';
-import { RETRY_TIERS, webhookAttempted, webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
+import {
+  RETRY_TIERS,
+  webhookAttempted,
+  webhookRequested,
+  webhookRetry,
+} from '#shared/contracts/webhooks/webhook.ts';
+import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
-import { startCountingBytes } from '#shared/redis/account-bytes.ts';
-import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
-import { makeDeliveries } from '#shared/redis/deliveries.ts';
-import { makeSavePositions } from '#shared/redis/positions.ts';
-import { makeResults } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
 import { startTogether } from '#shared/start-together.ts';
+import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeResults } from '#shared/stores/checks/results.ts';
+import { makeSavePositions } from '#shared/stores/replay/positions.ts';
+import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig, loadSecretKeys, warningsOf } from './config.ts';

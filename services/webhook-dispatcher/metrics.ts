@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { AttemptClass, type RetryTier, type WebhookState } from '#shared/contracts/webhook.ts';
+import { AttemptClass, type RetryTier, type WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 import type { BreakerState } from './domain/make-breaker.ts';

@@ -1,4 +1,4 @@
-import { webhookRetry } from '#shared/contracts/webhook.ts';
+import { webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { makeReadTierDepths } from './read-tier-depths.ts';
 
 /** Two partitions per topic; in the 5 s tier, one is half committed and the other has no commit. */

@@ -1,5 +1,5 @@
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { RETRY_TIERS, type RetryTier, webhookRetry } from '#shared/contracts/webhook.ts';
+import { RETRY_TIERS, type RetryTier, webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 

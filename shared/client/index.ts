@@ -1,7 +1,7 @@
 // biome-ignore-all lint/performance/noBarrelFile: the public surface of a package that is published by itself
 
-export { foldRoles, type RoleOutcome } from '../contracts/fold-roles.ts';
-export type { ProofClaims } from '../contracts/proof-claims.ts';
+export { foldRoles, type RoleOutcome } from '../contracts/checks/fold-roles.ts';
+export type { ProofClaims } from '../contracts/checks/proof-claims.ts';
 export type * from './api-types.ts';
 export type { BatchLinesOptions, BatchOptions } from './batch.ts';
 export type { Documents, PutOptions } from './documents.ts';

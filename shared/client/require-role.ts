@@ -1,4 +1,4 @@
-import { foldRoles, type RoleOutcome } from '../contracts/fold-roles.ts';
+import { foldRoles, type RoleOutcome } from '../contracts/checks/fold-roles.ts';
 import type { CheckResult } from './api-types.ts';
 import type { Rolecall, SyncCheck } from './rolecall.ts';
 import { RolecallError } from './rolecall-error.ts';

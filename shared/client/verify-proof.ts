@@ -1,4 +1,4 @@
-import { PROOF_TYPE, type ProofClaims } from '../contracts/proof-claims.ts';
+import { PROOF_TYPE, type ProofClaims } from '../contracts/checks/proof-claims.ts';
 import { bytesOfBase64, bytesOfText } from './base64.ts';
 import { type Jwks, makeFindKey } from './jwks.ts';
 import { type ErrorCode, RolecallError } from './rolecall-error.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Environment } from '../config.ts';
 import { ServiceError } from '../errors.ts';
-import { isAddressText } from './address.ts';
 import { knownChain } from './known-chains.ts';
+import { isAddressText } from './rules/address.ts';
 
 /** Visible characters, spaces and tabs: anything else, such as a line break, cannot be sent in a header (RFC 9110, 5.5). */
 const HeaderValue = z

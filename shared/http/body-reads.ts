@@ -1,4 +1,4 @@
-import { FairShares, type Owner } from '#shared/fair-shares.ts';
+import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 
 /** Why a body is read no further: its owner sends too many at once, or this one takes too long. */
 export type BodyFault = 'too-many' | 'too-slow';

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { FairShares } from '#shared/fair-shares.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { addressKey } from './client-address.ts';
 
 export const HTTP_TIMEOUTS_MS = {

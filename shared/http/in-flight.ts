@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { FairShares, type Owner } from '#shared/fair-shares.ts';
+import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 
 type Options = {
   /** Requests answered at once. */

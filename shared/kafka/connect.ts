@@ -1,8 +1,8 @@
 import type { Admin, Message } from 'kafkajs';
 import { startReachCheck } from '#shared/check-reach.ts';
 import type { CommonConfig } from '#shared/config.ts';
-import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import { RECORD_OVERHEAD_BYTES, type Topic } from '#shared/contracts/topic.ts';
+import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor, within } from '#shared/wait-for.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasValidChecksum, isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import { hasValidChecksum, isAddressText, ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { AMOUNT } from './amount.ts';
 
 /** The texts of a request body, each with its own faults. */

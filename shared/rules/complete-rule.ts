@@ -1,6 +1,6 @@
-import { type AbiType, isHexadecimal } from '#shared/contracts/abi-type.ts';
-import type { Condition, Rule } from '#shared/contracts/rule.ts';
-import { outputOf, parseViewFunction } from '#shared/contracts/view-function.ts';
+import { type AbiType, isHexadecimal } from '#shared/contracts/rules/abi-type.ts';
+import type { Condition, Rule } from '#shared/contracts/rules/rule.ts';
+import { outputOf, parseViewFunction } from '#shared/contracts/rules/view-function.ts';
 import type { ConditionBody, RuleBody } from './rule-body.ts';
 
 /** A rule as it travels: with its defaults, and without the members that are only for the client. */

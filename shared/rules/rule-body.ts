@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Operator } from '#shared/contracts/rule.ts';
-import { INPUTS_MAX } from '#shared/contracts/view-function.ts';
+import { Operator } from '#shared/contracts/rules/rule.ts';
+import { INPUTS_MAX } from '#shared/contracts/rules/view-function.ts';
 import { Address, Amount, Label, RoleId, WholeAmount } from './body-texts.ts';
 
 export const RULES_MAX = 100;

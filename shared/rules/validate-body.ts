@@ -6,7 +6,7 @@ import {
   unknownMember,
   valueAt,
 } from '#shared/contracts/fault.ts';
-import { RuleType } from '#shared/contracts/rule.ts';
+import { RuleType } from '#shared/contracts/rules/rule.ts';
 import { ruleMembersOf } from './rule-body.ts';
 import {
   describeForeignMember,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
-import { needsMoreReads, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { BODY_FAULTS_MAX, type Fault } from '#shared/contracts/fault.ts';
-import { OnUndetermined } from '#shared/contracts/rule.ts';
-import type { RuleSet } from '#shared/contracts/rule-set.ts';
-import type { RuleSetContent } from '#shared/documents/write-rule-sets.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
+import { needsMoreReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
+import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
+import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
+import type { RuleSetContent } from '#shared/stores/rules/write-rule-sets.ts';
 import { Label } from './body-texts.ts';
 import { ruleOf } from './complete-rule.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE, RuleBodies } from './rule-body.ts';

@@ -1,4 +1,4 @@
-import { parseTokenIds, TOKEN_IDS_MAX } from '#shared/contracts/token-ids.ts';
+import { parseTokenIds, TOKEN_IDS_MAX } from '#shared/contracts/rules/token-ids.ts';
 import { compareAmounts, hasFraction, isZeroAmount } from './amount.ts';
 import { type ViewCallParts, validateViewCall } from './validate-view-call.ts';
 

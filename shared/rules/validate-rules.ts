@@ -1,5 +1,5 @@
 import { type Fault, pointerOf, valueAt } from '#shared/contracts/fault.ts';
-import { ComposedRuleType } from '#shared/contracts/rule.ts';
+import { ComposedRuleType } from '#shared/contracts/rules/rule.ts';
 import { RULE_MEMBERS } from './rule-body.ts';
 import { validateRule } from './validate-rule.ts';
 

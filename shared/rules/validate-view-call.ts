@@ -1,11 +1,11 @@
-import { type AbiType, isInteger, judgeArgument, nameOfType } from '#shared/contracts/abi-type.ts';
-import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import { type AbiType, isInteger, judgeArgument, nameOfType } from '#shared/contracts/rules/abi-type.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import {
   encodeCall,
   outputOf,
   parseViewFunction,
   type ViewFunction,
-} from '#shared/contracts/view-function.ts';
+} from '#shared/contracts/rules/view-function.ts';
 
 /** The members of a `CONTRACT` rule that are well-formed by themselves. A malformed member is absent here. */
 export type ViewCallParts = {

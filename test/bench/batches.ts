@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
+import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { MULTICALL3_CODE } from '../support/contracts/multicall3-code.ts';
 import { quantile } from '../support/figures/quantile.ts';

@@ -1,4 +1,4 @@
-import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { LOCAL_CHAIN_ID } from '../../deploy/local/infrastructure/chain.ts';
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { makeTestApp } from '../support/systems/start-gateway.ts';

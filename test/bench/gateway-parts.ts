@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { z } from 'zod';
 import { type CommonConfig, commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
-import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
+import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { startBenchSystem } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';
 import type { Curve, Point } from './curve.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { TokenRule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { startChain } from '../../deploy/local/infrastructure/chain.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../deploy/local/settings/ports.ts';

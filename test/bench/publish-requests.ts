@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Message, Partitioners } from 'kafkajs';
-import { CheckRequested, checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { CheckRequested, checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { makeKafka } from './make-kafka.ts';
 import type { Workload } from './workload.ts';
 

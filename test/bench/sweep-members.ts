@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkRequestedBatch } from '#shared/contracts/batch.ts';
+import { checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { MEMBER_CHANGES_MAX, MEMBER_PARTITIONS, watchMember, watchUid } from '#shared/contracts/watch.ts';
-import { makeWatchMembers } from '#shared/redis/watch-members.ts';
-import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import { makeWatches } from '#shared/redis/watches.ts';
+import {
+  MEMBER_CHANGES_MAX,
+  MEMBER_PARTITIONS,
+  watchMember,
+  watchUid,
+} from '#shared/contracts/watches/watch.ts';
+import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import { makeWatches } from '#shared/stores/watches/watches.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { demoRules } from '../support/builders/demo-rules.ts';
 import { serveOnLoopback } from '../support/fakes/serve-on-loopback.ts';

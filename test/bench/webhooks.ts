@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { quantile } from '../support/figures/quantile.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { LANES } from '#shared/contracts/check-requested.ts';
-import { CheckResult } from '#shared/contracts/result.ts';
-import { monthCounterKey } from '#shared/redis/admit.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { LANES } from '#shared/contracts/checks/check-requested.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
+import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import type { ReceivedWebhook } from '../support/fakes/receive-webhooks.ts';
 import { countRecords } from '../support/infrastructure/count-records.ts';
 import { makeChainOracle } from '../support/judges/chain-oracle.ts';

@@ -1,4 +1,4 @@
-import { CheckResult } from '#shared/contracts/result.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { ReceivedWebhook } from '../support/fakes/receive-webhooks.ts';
 
 /** How long after its result each request's first delivery arrived, in ms. */

@@ -1,5 +1,5 @@
 import { type AbiFunction, encodeFunctionData, parseAbiItem } from 'viem';
-import type { ContractCondition } from '#shared/contracts/rule.ts';
+import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import type { NodeOracle } from './node-oracle.ts';
 
 // View functions as viem parses, encodes and decodes them; the evaluator has a parser and an encoder of its own.

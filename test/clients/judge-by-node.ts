@@ -1,4 +1,4 @@
-import { type Condition, isComposedRule, type TokenCondition } from '#shared/contracts/rule.ts';
+import { type Condition, isComposedRule, type TokenCondition } from '#shared/contracts/rules/rule.ts';
 import { callOf, judgeOutput } from './contract-calls.ts';
 import type { Answer, NodeOracle } from './node-oracle.ts';
 

@@ -1,4 +1,4 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { type FaultKind, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
 import { connectTestChains, type TestChains } from '../support/infrastructure/connect-test-chains.ts';

@@ -1,4 +1,4 @@
-import type { Condition, Rule } from '#shared/contracts/rule.ts';
+import type { Condition, Rule } from '#shared/contracts/rules/rule.ts';
 
 const TREES_PER_CASE = 4;
 const DEPTH_MAX = 4;

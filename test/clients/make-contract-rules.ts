@@ -1,4 +1,4 @@
-import type { ContractCondition, Rule } from '#shared/contracts/rule.ts';
+import type { ContractCondition, Rule } from '#shared/contracts/rules/rule.ts';
 import { outputOf, typeOf } from './contract-calls.ts';
 import type { Target } from './deploy-tokens.ts';
 import type { Wallets } from './judge-by-node.ts';

@@ -1,4 +1,4 @@
-import type { Condition, Rule, TokenRule } from '#shared/contracts/rule.ts';
+import type { Condition, Rule, TokenRule } from '#shared/contracts/rules/rule.ts';
 import type { Deployment, Target } from './deploy-tokens.ts';
 import { makeNodeJudge, NATIVE_DECIMALS, type NodeJudge, type Wallets } from './judge-by-node.ts';
 import { composedRules } from './make-composed-rules.ts';

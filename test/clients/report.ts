@@ -1,4 +1,4 @@
-import type { Condition } from '#shared/contracts/rule.ts';
+import type { Condition } from '#shared/contracts/rules/rule.ts';
 import { ORDINARY_CHECK, type UnknownAnswer, type UnknownOutcome } from './ask-unknown.ts';
 import type { Judged, Outcome, Way } from './judge-by-way.ts';
 import type { Case } from './make-rules.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PART_RESULT_BYTES_MAX } from '#shared/contracts/batch.ts';
+import { PART_RESULT_BYTES_MAX } from '#shared/contracts/batches/batch.ts';
 import { BODY_BYTES_MAX } from '#shared/http/read-json-body.ts';
 import { QUEUED_BYTES_MAX } from '#shared/kafka/batching-producer.ts';
 import { PARKED_BYTES_MAX, RUNNING_BYTES_MAX } from '#shared/kafka/consumer/record-scheduler.ts';

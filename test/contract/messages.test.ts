@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { CheckResult, UNDETERMINED } from '#shared/contracts/result.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { CheckResult, UNDETERMINED } from '#shared/contracts/checks/result.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
-import { webhookRequested } from '#shared/contracts/webhook.ts';
+import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/topics.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 
 // A published message must be readable for as long as it is kept: golden files are never changed, only added. A new
 // version of a message gets a file of its own: `<topic>.schema-2.json` holds the message of `<topic>.json` as schema

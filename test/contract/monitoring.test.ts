@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
-import { UNDETERMINED } from '#shared/contracts/result.ts';
+import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
+import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { makeProgram } from '../../services/developer-portal/admin/program.ts';
 import { firstScrapeOf, knownSeries, metricsOf, PROCESSES } from '../support/judges/metric-inventory.ts';
 import {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { parseAllDocuments } from 'yaml';
-import { type Cidr, JUDGED_BLOCKS, refuseAddress } from '#shared/contracts/callback-address.ts';
+import { type Cidr, JUDGED_BLOCKS, refuseAddress } from '#shared/contracts/webhooks/callback-address.ts';
 import type { Manifest } from '../k8s/judge-manifests.ts';
 import { DEPLOY } from '../support/judges/monitoring-files.ts';
 

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { batchWebhookOf } from '#shared/contracts/batch-status.ts';
+import { batchWebhookOf } from '#shared/contracts/batches/batch-status.ts';
 import { ServiceError } from '#shared/errors.ts';
 import {
   BATCH_EXAMPLES,

@@ -7,13 +7,13 @@ import {
   parseAbiType,
   textOfWord,
   wordOf,
-} from '#shared/contracts/abi-type.ts';
+} from '#shared/contracts/rules/abi-type.ts';
 import {
   encodeCall,
   outputOf,
   parseViewFunction,
   type ViewFunction,
-} from '#shared/contracts/view-function.ts';
+} from '#shared/contracts/rules/view-function.ts';
 
 const ACCOUNT = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
 

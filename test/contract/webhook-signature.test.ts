@@ -12,7 +12,7 @@ import {
 import { attemptWebhook } from '../../services/webhook-dispatcher/attempt-webhook.ts';
 import { makeSign } from '../../services/webhook-dispatcher/delivery/make-sign.ts';
 import { signMessage } from '../../services/webhook-dispatcher/domain/sign-message.ts';
-import type { WebhookRetry } from '../../shared/contracts/webhook.ts';
+import type { WebhookRetry } from '../../shared/contracts/webhooks/webhook.ts';
 
 // The signature that receivers rely on: Standard Webhooks 1.0.0, checked with its stock library, with a vector of the
 // specification, and with an implementation of three lines that shares no code with either.

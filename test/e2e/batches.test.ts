@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { demoRules } from '../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';

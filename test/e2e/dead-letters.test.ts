@@ -1,11 +1,11 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Kafka delivers records twice, other writers publish unreadable ones, and an operator inspects them.
 // A repetition changes nothing, a poison record holds nothing up, and every dead-lettered record can be handled.
-import { CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
-import { checkRequestedBulk, LANES } from '#shared/contracts/check-requested.ts';
-import { isTokenRule } from '#shared/contracts/rule.ts';
+import { CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { checkRequestedBulk, LANES } from '#shared/contracts/checks/check-requested.ts';
+import { isTokenRule } from '#shared/contracts/rules/rule.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
-import { webhookRequested } from '#shared/contracts/webhook.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/builders/demo-rules.ts';

@@ -1,7 +1,7 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Clients send invalid requests, and request ids of other clients.
 // Each gets the documented problem, nothing is published, and the process keeps running.
-import { LANES } from '#shared/contracts/check-requested.ts';
+import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/builders/demo-rules.ts';
 import { countRecords } from '../support/infrastructure/count-records.ts';

@@ -3,7 +3,7 @@
 // SIGTERM, one by SIGKILL. Every change is sent once, in sequence, and no member is missed.
 import { AssignerProtocol } from 'kafkajs';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
+import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watches/watch.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { Rolecall } from '../../shared/client/index.ts';

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 // Scenario: an operator's command prints more than a pipe holds, and the program behind the pipe reads slowly, or ends

@@ -1,7 +1,7 @@
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import { makeAdmin } from '../support/systems/run-admin.ts';
 import {

@@ -1,5 +1,5 @@
-import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
-import type { Rule, TokenRule } from '#shared/contracts/rule.ts';
+import { PART_ENTRIES_MAX } from '#shared/contracts/batches/batch.ts';
+import type { Rule, TokenRule } from '#shared/contracts/rules/rule.ts';
 import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
 import { deployHostileContracts } from '../support/contracts/hostile-contracts.ts';
 import { type FaultKind, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';

@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
-import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
-import { claimKey, monthCounterKey } from '#shared/redis/admit.ts';
-import { unfinishedBatchesKey } from '#shared/redis/batches.ts';
-import { dayOf, makeUsageDays } from '#shared/redis/usage-days.ts';
-import { openViews } from '#shared/views/open-views.ts';
+import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
+import { unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
+import { claimKey, monthCounterKey } from '#shared/stores/checks/admit.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { dayOf, makeUsageDays } from '#shared/stores/usage/usage-days.ts';
 import { aBatchPart, aBatchPartCompleted } from '../support/builders/a-batch.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 

@@ -1,20 +1,20 @@
 import { gunzipSync } from 'node:zlib';
-import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
+import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import { monthCounterKey } from '#shared/redis/admit.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeViewState } from '#shared/redis/view.ts';
 import {
   BATCH_LIST_COUNT_MAX,
   type BatchList,
   batchListKey,
   makeBatchList,
-} from '#shared/redis/batch-list.ts';
-import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
-import { dayOf, makeUsageDays } from '#shared/redis/usage-days.ts';
-import { makeViewState } from '#shared/redis/view.ts';
+} from '#shared/stores/batches/batch-list.ts';
+import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
+import { monthCounterKey } from '#shared/stores/checks/admit.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { dayOf, makeUsageDays } from '#shared/stores/usage/usage-days.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { aBatchPartCompleted } from '../support/builders/a-batch.ts';
 import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 

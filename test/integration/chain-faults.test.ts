@@ -1,4 +1,4 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { MULTICALL3_ADDRESS } from '../../services/evaluator/chain/reader/read-by-multicall3.ts';

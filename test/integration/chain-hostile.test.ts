@@ -1,4 +1,4 @@
-import type { TokenRule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check-requested.ts';
-import { CheckResult } from '#shared/contracts/result.ts';
+import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
 import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { makeRequestHandler } from '../../services/evaluator/lanes/handle-request.ts';

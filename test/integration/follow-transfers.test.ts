@@ -1,8 +1,8 @@
-import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
+import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
-import { type FollowedContract, makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
-import { logLeaseKey } from '#shared/redis/log-positions.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { type FollowedContract, makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import { logLeaseKey } from '#shared/stores/watches/log-positions.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { type RunningChain, startChain } from '../../deploy/local/infrastructure/chain.ts';

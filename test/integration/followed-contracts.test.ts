@@ -1,8 +1,8 @@
-import { FOLLOWED_PER_APP_MAX } from '#shared/contracts/watch.ts';
+import { FOLLOWED_PER_APP_MAX } from '#shared/contracts/watches/watch.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
-import { logLeaseKey } from '#shared/redis/log-positions.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import { logLeaseKey } from '#shared/stores/watches/log-positions.ts';
 import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 const CHAIN_ID = 7;

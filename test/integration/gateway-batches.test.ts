@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { type BatchPartRequested, checkRequestedBatch, PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
+import {
+  type BatchPartRequested,
+  checkRequestedBatch,
+  PART_ENTRIES_MAX,
+} from '#shared/contracts/batches/batch.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { logKey } from '#shared/redis/admit.ts';
-import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
-import { type ClientApps, makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { type ClientApps, makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
+import { logKey } from '#shared/stores/checks/admit.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   makeTestApp,

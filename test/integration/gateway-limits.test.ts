@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import { startCountingBytes } from '#shared/redis/account-bytes.ts';
-import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {

@@ -1,6 +1,6 @@
-import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { testConfig, testContext } from '../support/infrastructure/connections.ts';
 import { startDedicatedRedis } from '../support/infrastructure/dedicated-infrastructure.ts';
 import { A_LOCAL_CHECK, makeTestApp, startGateway } from '../support/systems/start-gateway.ts';

@@ -1,12 +1,12 @@
-import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeResults, type Results } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeResults, type Results } from '#shared/stores/checks/results.ts';
 import { aCheckResult } from '../support/builders/a-check-result.ts';
 import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {

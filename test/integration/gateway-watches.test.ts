@@ -1,7 +1,7 @@
-import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeMembersLock } from '#shared/redis/members-lock.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeMembersLock } from '#shared/stores/watches/members/members-lock.ts';
 import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
+import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
-import { type ClientApps, makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeResults, type Results } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { type ClientApps, makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
+import { makeResults, type Results } from '#shared/stores/checks/results.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,

@@ -1,8 +1,8 @@
-import { FairShares } from '#shared/fair-shares.ts';
-import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
-import { type Batches, makeBatches } from '#shared/redis/batches.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { type Batches, makeBatches } from '#shared/stores/batches/batches.ts';
+import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { aBatchPartCompleted } from '../support/builders/a-batch.ts';
 import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 

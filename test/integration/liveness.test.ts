@@ -1,7 +1,7 @@
 // Scenario: consumers on a real broker whose handler hangs, or holds a record because a dependency is away.
 // A restart repairs the first, so it is reported dead; it would not help the second, so that one is reported alive.
 import { randomUUID } from 'node:crypto';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Liveness } from '#shared/http/liveness.ts';

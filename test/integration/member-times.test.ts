@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { partitionOfMember, uidOfMember, type WatchMember } from '#shared/contracts/watch.ts';
+import { partitionOfMember, uidOfMember, type WatchMember } from '#shared/contracts/watches/watch.ts';
 import type { Redis } from '#shared/redis/connect.ts';
-import { makeWatchMembers } from '#shared/redis/watch-members.ts';
-import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { aMember, atSecond } from '../support/builders/a-watch.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hashApiKey } from '#shared/contracts/api-key.ts';
-import { audit } from '#shared/contracts/audit.ts';
-import { account, clientApp } from '#shared/contracts/client-app.ts';
+import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
+import { audit } from '#shared/contracts/apps/audit.ts';
+import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
-import { openViews } from '#shared/views/open-views.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
 import { newKey } from '../../services/developer-portal/credentials.ts';
 import { makeWork } from '../../services/developer-portal/make-work.ts';
 import { testConfig } from '../support/infrastructure/connections.ts';

@@ -1,5 +1,5 @@
-import { ALL_TRAIL_COUNT_MAX } from '#shared/redis/audit-trail.ts';
-import { openViews } from '#shared/views/open-views.ts';
+import { ALL_TRAIL_COUNT_MAX } from '#shared/stores/audit/audit-trail.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
 import { testConfig } from '../support/infrastructure/connections.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../support/systems/run-admin.ts';

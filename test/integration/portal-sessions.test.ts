@@ -1,4 +1,4 @@
-import { openViews } from '#shared/views/open-views.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSessions } from '../../services/developer-portal/sessions.ts';
 import { testConfig } from '../support/infrastructure/connections.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
-import { account as accountTopic } from '#shared/contracts/client-app.ts';
-import { openViews } from '#shared/views/open-views.ts';
+import { account as accountTopic } from '#shared/contracts/apps/client-app.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
 import { testConfig } from '../support/infrastructure/connections.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../support/systems/run-admin.ts';

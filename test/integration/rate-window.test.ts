@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { makeAdmitter } from '#shared/redis/admit.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeUsageFigures } from '#shared/redis/usage.ts';
-import { hourOf } from '#shared/redis/usage-days.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeAdmitter } from '#shared/stores/checks/admit.ts';
+import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
+import { hourOf } from '#shared/stores/usage/usage-days.ts';
 import { connectTestRedis, testConfig } from '../support/infrastructure/connections.ts';
 
 // Scenario: many client apps send bursts at random, and the result-store reads their totals, on Redis's own clock. A log

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhook.ts';
+import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhooks/webhook.ts';
 import { makeReadReceiverAnswer } from '../../services/developer-portal/read-receiver-answer.ts';
 import { makeRecordReads } from '../../services/developer-portal/record-reads.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';

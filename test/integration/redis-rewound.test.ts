@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { audit } from '#shared/contracts/audit.ts';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
-import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
-import { clientApp } from '#shared/contracts/client-app.ts';
+import { audit } from '#shared/contracts/apps/audit.ts';
+import { clientApp } from '#shared/contracts/apps/client-app.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import {
   type WebhookAttempted,
   type WebhookRetry,
   webhookAttempted,
   webhookRequested,
-} from '#shared/contracts/webhook.ts';
-import { makeAdmitter, readMonthUsed } from '#shared/redis/admit.ts';
+} from '#shared/contracts/webhooks/webhook.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
-import { makeSavePositions } from '#shared/redis/positions.ts';
-import { savingOf } from '#shared/redis/results.ts';
+import { makeAdmitter, readMonthUsed } from '#shared/stores/checks/admit.ts';
+import { savingOf } from '#shared/stores/checks/results.ts';
+import { completeViews } from '#shared/stores/replay/keep-views.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { completeViews } from '#shared/views/keep-views.ts';
-import { openViews } from '#shared/views/open-views.ts';
 import { aCheckCompleted } from '../support/builders/a-check-completed.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 

@@ -1,4 +1,4 @@
-import type { ContractCondition, Rule } from '#shared/contracts/rule.ts';
+import type { ContractCondition, Rule } from '#shared/contracts/rules/rule.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { codesOf, grantedOf } from '../support/builders/chain-checks.ts';
 import { startDeployer } from '../support/contracts/deploy-contracts.ts';

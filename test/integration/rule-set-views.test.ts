@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import { referenceOf, ruleSet, tombstoneOf } from '#shared/contracts/rule-set.ts';
-import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
-import { ruleSetUsersKey } from '#shared/redis/rule-set-users.ts';
-import { makeRuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
+import { referenceOf, ruleSet, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
+import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
+import { ruleSetUsersKey } from '#shared/stores/rules/rule-set-users.ts';
+import { makeRuleSets, ruleSetSlotsKey } from '#shared/stores/rules/rule-sets.ts';
 import { makeEndRuleSets } from '../../services/result-store/project/end-rule-sets.ts';
 import { aRuleSet } from '../support/builders/a-rule-set.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ConfigResourceTypes } from 'kafkajs';
-import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';

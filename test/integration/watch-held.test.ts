@@ -5,11 +5,11 @@ import {
   type WatchMember,
   watchEvaluated,
   watchUid,
-} from '#shared/contracts/watch.ts';
+} from '#shared/contracts/watches/watch.ts';
+import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
-import { makeWatchMembers } from '#shared/redis/watch-members.ts';
-import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeHandleEvaluated } from '../../services/watcher/members/handle-evaluated.ts';
 import { makeOpenParts } from '../../services/watcher/members/open-parts.ts';
 import { beginSweep, makeRunSweeps } from '../../services/watcher/sweeps/run-sweeps.ts';

@@ -7,17 +7,17 @@ import {
   watch,
   watchMember,
   watchUid,
-} from '#shared/contracts/watch.ts';
-import { watchEventId } from '#shared/contracts/watch-event.ts';
-import { webhookRequested } from '#shared/contracts/webhook.ts';
-import { makeResults } from '#shared/redis/results.ts';
-import { makeThrottle } from '#shared/redis/throttle.ts';
-import { makeUsageFigures } from '#shared/redis/usage.ts';
-import { makeWalletIndex } from '#shared/redis/wallet-index.ts';
-import { makeWatchMembers } from '#shared/redis/watch-members.ts';
-import { makeChargeWatch, makeRefundWatch } from '#shared/redis/watch-quota.ts';
-import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import { makeWatches } from '#shared/redis/watches.ts';
+} from '#shared/contracts/watches/watch.ts';
+import { watchEventId } from '#shared/contracts/watches/watch-event.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { makeThrottle } from '#shared/fairness/throttle.ts';
+import { makeResults } from '#shared/stores/checks/results.ts';
+import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
+import { makeWalletIndex } from '#shared/stores/watches/members/wallet-index.ts';
+import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import { makeWatches } from '#shared/stores/watches/watches.ts';
+import { makeChargeWatch, makeRefundWatch } from '../../services/watcher/members/watch-quota.ts';
 import { aMember, atSecond, aWatch } from '../support/builders/a-watch.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 

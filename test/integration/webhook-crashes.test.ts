@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
-import { webhookRequested } from '#shared/contracts/webhook.ts';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { makeWebhookBodies } from '#shared/redis/webhook-bodies.ts';
-import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
+import { makeResendWebhooks } from '../../services/developer-portal/features/deliveries/resend-webhooks.ts';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../support/wait-until.ts';

@@ -1,4 +1,4 @@
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import {
   type WebhookAttempted,
@@ -6,13 +6,13 @@ import {
   webhookAttempted,
   webhookRequested,
   webhookRetry,
-} from '#shared/contracts/webhook.ts';
+} from '#shared/contracts/webhooks/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
-import { makeResults, savingOf } from '#shared/redis/results.ts';
-import { makeWebhookBodies } from '#shared/redis/webhook-bodies.ts';
-import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeResults, savingOf } from '#shared/stores/checks/results.ts';
+import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
+import { makeResendWebhooks } from '../../services/developer-portal/features/deliveries/resend-webhooks.ts';
 import {
   type ReceivedWebhook,
   receiveWebhooks,

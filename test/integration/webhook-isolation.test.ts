@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { webhookRetry } from '#shared/contracts/webhook.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/systems/webhook-fixture.ts';

@@ -1,7 +1,7 @@
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { type RetryTier, type WebhookRetry, webhookRetry } from '#shared/contracts/webhook.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { type RetryTier, type WebhookRetry, webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { makeResults, savingOf } from '#shared/redis/results.ts';
+import { makeResults, savingOf } from '#shared/stores/checks/results.ts';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import type { SpawnedProcess } from '../support/systems/spawn-process.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/systems/webhook-fixture.ts';

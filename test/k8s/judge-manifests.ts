@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { proxyList } from '#shared/config.ts';
-import { LANES } from '#shared/contracts/check-requested.ts';
+import { LANES } from '#shared/contracts/checks/check-requested.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

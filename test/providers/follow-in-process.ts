@@ -1,4 +1,4 @@
-import type { LogPosition, LogPositions } from '#shared/redis/log-positions.ts';
+import type { LogPosition, LogPositions } from '#shared/stores/watches/log-positions.ts';
 import type { Chains } from '../../services/evaluator/chain/connect-chains.ts';
 import { startFollowing } from '../../services/evaluator/chain/logs/follow-chains.ts';
 

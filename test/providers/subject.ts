@@ -1,4 +1,4 @@
-import type { CheckResult } from '#shared/contracts/result.ts';
+import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { TestCheck } from '../support/infrastructure/connect-test-chains.ts';
 import type { Move } from './move-tokens.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { type AcceptedCheck, bodyOf, showWebhook } from './fill-checks.ts';
 import { assertGranted, type Scene, untilPolled, WAIT_MS_MAX } from './scene.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { monthCounterKey } from '#shared/redis/admit.ts';
+import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import { openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { examineKeys, examinePortal, examineQuota } from './examine-apps.ts';
 import {

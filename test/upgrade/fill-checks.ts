@@ -1,7 +1,7 @@
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { webhookRetry } from '#shared/contracts/webhook.ts';
+import { webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { readLag } from '#shared/kafka/lag.ts';
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/builders/demo-rules.ts';

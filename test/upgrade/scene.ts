@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CheckResult } from '#shared/contracts/result.ts';
+import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import type { RunningSystem } from '../support/systems/running-system.ts';
 import { waitUntil } from '../support/wait-until.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isWellFormedApiKey } from '#shared/contracts/api-key.ts';
+import { isWellFormedApiKey } from '#shared/contracts/apps/api-key.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { loadLocalSecrets } from './local-secrets.ts';
 

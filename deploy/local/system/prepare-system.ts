@@ -1,6 +1,6 @@
-import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
+import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
-import { completeViews, waitUntilComplete } from '#shared/views/keep-views.ts';
+import { completeViews, waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
 import { ensureOperator } from '../../../services/developer-portal/admin/account-commands.ts';
 import { createApp } from '../../../services/developer-portal/admin/app-commands.ts';
 import { openSystem } from '../../../services/developer-portal/admin/open-system.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { limitsOf } from '#shared/contracts/tiers.ts';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { makePasswords } from '../passwords.ts';
 import { isVerified, requireVerified } from '../verify-account.ts';
 import { ACTOR, requireAccount, requireVerifiedAccount, type Vouch } from './app-commands.ts';

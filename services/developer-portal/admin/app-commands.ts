@@ -1,5 +1,5 @@
-import type { Account, ClientApp, Tier } from '#shared/contracts/client-app.ts';
-import { enterpriseLimits } from '#shared/contracts/tiers.ts';
+import type { Account, ClientApp, Tier } from '#shared/contracts/apps/client-app.ts';
+import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Credentials, newCredentials, newKey, newWebhookSecret } from '../credentials.ts';
 import { isUsable } from '../domain/change-app.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ALL_TRAIL_COUNT_MAX, TRAIL_COUNT_MAX } from '#shared/redis/audit-trail.ts';
+import { ALL_TRAIL_COUNT_MAX, TRAIL_COUNT_MAX } from '#shared/stores/audit/audit-trail.ts';
 import { accountIdOf } from '../credentials.ts';
 import type { OpenSystem } from './open-system.ts';
 import { figureUpTo, instant } from './parse-figures.ts';

@@ -1,5 +1,5 @@
-import { acquireWithin } from '#shared/documents/acquire-within.ts';
-import type { Deliveries } from '#shared/redis/deliveries.ts';
+import { acquireWithin } from '#shared/stores/documents/acquire-within.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 
 /** As long as a write of a document waits for other writers. */
 const WAIT_MS = 12_000;

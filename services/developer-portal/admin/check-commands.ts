@@ -1,4 +1,4 @@
-import type { LoggedCheck } from '#shared/contracts/check-log.ts';
+import type { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { bodyOfCheck } from '../domain/body-of-check.ts';
 import { stepsOfCheck } from '../domain/steps-of-check.ts';

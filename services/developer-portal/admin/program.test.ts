@@ -1,5 +1,5 @@
 import type { Environment } from '#shared/config.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { accountIdOf } from '../credentials.ts';
 import type { OpenSystem } from './open-system.ts';

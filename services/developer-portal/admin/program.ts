@@ -1,7 +1,7 @@
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '#shared/config.ts';
-import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
-import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/tiers.ts';
+import { LIVE_KEYS_MAX } from '#shared/contracts/apps/client-app.ts';
+import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
 import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
 import * as accounts from './account-commands.ts';

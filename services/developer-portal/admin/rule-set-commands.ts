@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rule-set.ts';
-import { limitsOf } from '#shared/contracts/tiers.ts';
-import type { RuleSetContent, RuleSetWrite } from '#shared/documents/write-rule-sets.ts';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
+import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { parseJson } from '#shared/parse-json.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
+import type { RuleSetContent, RuleSetWrite } from '#shared/stores/rules/write-rule-sets.ts';
 import { ACTOR } from './app-commands.ts';
 import type { OpenSystem } from './open-system.ts';
 

@@ -1,11 +1,11 @@
-import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
+import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { DeadLetter } from '#shared/kafka/dead-letters.ts';
 import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
 import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
-import { waitUntilComplete } from '#shared/views/keep-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
+import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { readEndpointStates } from './endpoint-states.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Watch } from '#shared/contracts/watch.ts';
+import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { OpenSystem } from './open-system.ts';
 

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { WebhookState } from '#shared/contracts/webhook.ts';
+import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { LISTED_MAX } from '#shared/redis/delivery-scripts.ts';
-import type { DeliveryView } from '#shared/redis/delivery-view.ts';
+import { LISTED_MAX } from '#shared/stores/webhooks/delivery-scripts.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 import type { OpenSystem } from './open-system.ts';
 import { instant } from './parse-figures.ts';
 

@@ -1,4 +1,4 @@
-import { foldRoles } from '#shared/contracts/fold-roles.ts';
+import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
 
 /** A result line of a batch, as far as a table shows it. */
 export type BatchLine = {

@@ -1,4 +1,4 @@
-import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { bodyOfCheck } from './body-of-check.ts';
 import { stepsOfCheck } from './steps-of-check.ts';
 

@@ -1,5 +1,5 @@
-import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import type { Consistency } from '#shared/contracts/rule.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import type { Consistency } from '#shared/contracts/rules/rule.ts';
 
 /**
  * The body to send a check again: the wallets, rules and options of the accepted request. Members with their default are

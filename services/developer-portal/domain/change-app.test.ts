@@ -1,4 +1,4 @@
-import { type ClientApp, KEYS_MAX } from '#shared/contracts/client-app.ts';
+import { type ClientApp, KEYS_MAX } from '#shared/contracts/apps/client-app.ts';
 import {
   addKey,
   approveScope,

@@ -4,7 +4,7 @@ import {
   KEYS_MAX,
   LIVE_SECRETS_MAX,
   type WebhookSecretRecord,
-} from '#shared/contracts/client-app.ts';
+} from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 
 /** A change of a client app's document; `undefined` if the document needs no change. */

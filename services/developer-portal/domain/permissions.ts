@@ -1,4 +1,4 @@
-import type { Account, ClientApp, MemberRole } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp, MemberRole } from '#shared/contracts/apps/client-app.ts';
 
 /** The role of an account in an app: its owner, or a member of its team. */
 export type Role = 'owner' | MemberRole;

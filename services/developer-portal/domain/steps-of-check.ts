@@ -1,4 +1,4 @@
-import type { LoggedCheck } from '#shared/contracts/check-log.ts';
+import type { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
 
 /** The attempts of a webhook, as far as the steps need them. */
 type Delivered = {

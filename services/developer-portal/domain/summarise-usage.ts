@@ -5,7 +5,7 @@ import {
   KEY_FIGURE,
   MODES,
   STATUSES,
-} from '#shared/contracts/day-figures.ts';
+} from '#shared/contracts/usage/day-figures.ts';
 
 type DaySummary = Readonly<
   Record<

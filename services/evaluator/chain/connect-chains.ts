@@ -1,6 +1,6 @@
-import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
-import type { Consistency } from '#shared/contracts/rule.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
+import type { Consistency } from '#shared/contracts/rules/rule.ts';
 import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
 import { IsolatedReadBudget } from './batching/entry.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';

@@ -1,4 +1,4 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
 import { type Entry, IsolatedReadBudget } from './batching/entry.ts';

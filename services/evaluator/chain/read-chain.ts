@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import type { BlockTag } from '#shared/contracts/rule.ts';
+import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import {
   type ChainObservations,
   type FailedReading,

@@ -1,4 +1,4 @@
-import { describeUndetermined } from '#shared/contracts/result.ts';
+import { describeUndetermined } from '#shared/contracts/checks/result.ts';
 import { agree, agreeOn, withOwnMinBlock } from './agree.ts';
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
 

@@ -1,4 +1,4 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import {
   type ChainObservations,
   failed,

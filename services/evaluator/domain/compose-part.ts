@@ -1,6 +1,6 @@
-import { type BatchEntry, type BatchPartCompleted, roleIdsOf } from '#shared/contracts/batch.ts';
-import { foldRoles, type RoleOutcome } from '#shared/contracts/fold-roles.ts';
-import { isRefunded } from '#shared/contracts/result.ts';
+import { type BatchEntry, type BatchPartCompleted, roleIdsOf } from '#shared/contracts/batches/batch.ts';
+import { foldRoles, type RoleOutcome } from '#shared/contracts/checks/fold-roles.ts';
+import { isRefunded } from '#shared/contracts/checks/result.ts';
 import type { Blocks, Outcome } from './compose-result.ts';
 
 /** The counts over the lines of a part. */

@@ -1,5 +1,5 @@
-import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import { CheckResult } from '#shared/contracts/result.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
 import { blockTimesOf, composeFailure, composeResult, nameRule } from './compose-result.ts';
 import type { Verdict } from './judge-rules.ts';
 

@@ -1,5 +1,5 @@
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import {
   type BlockReport,
   type CheckResult,
@@ -8,8 +8,8 @@ import {
   type RuleDetail,
   type RuleFault,
   type Undetermined,
-} from '#shared/contracts/result.ts';
-import { type Rule, simpleRulesOf } from '#shared/contracts/rule.ts';
+} from '#shared/contracts/checks/result.ts';
+import { type Rule, simpleRulesOf } from '#shared/contracts/rules/rule.ts';
 import type { Readings } from './agree.ts';
 import type { Verdict } from './judge-rules.ts';
 import type { ProvenRequest, ProvenResult } from './proof-claims.ts';

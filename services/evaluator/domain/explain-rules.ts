@@ -1,11 +1,11 @@
-import { textOfWord } from '#shared/contracts/abi-type.ts';
-import type { RuleDetail } from '#shared/contracts/result.ts';
+import type { RuleDetail } from '#shared/contracts/checks/result.ts';
+import { textOfWord } from '#shared/contracts/rules/abi-type.ts';
 import {
   type Condition,
   type ContractCondition,
   isComposedRule,
   type TokenCondition,
-} from '#shared/contracts/rule.ts';
+} from '#shared/contracts/rules/rule.ts';
 import type { Readings } from './agree.ts';
 import { judgeWallets } from './judge-call.ts';
 import {

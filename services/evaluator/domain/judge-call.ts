@@ -1,5 +1,5 @@
-import { isValueOf } from '#shared/contracts/abi-type.ts';
-import type { ContractCondition } from '#shared/contracts/rule.ts';
+import { isValueOf } from '#shared/contracts/rules/abi-type.ts';
+import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import { faultToReport, knownDelegation, type ReadingOf } from './known-amount.ts';
 import { allOf, anyOf, not, type Outcome } from './outcome.ts';
 import { satisfies } from './plan-call.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import type { TokenRule } from '#shared/contracts/rule.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { judgeRules, type Verdict } from './judge-rules.ts';
 import { planReads } from './plan-reads.ts';
 import { failed, type Read, type Reading } from './read.ts';

@@ -1,11 +1,11 @@
-import type { Undetermined } from '#shared/contracts/result.ts';
+import type { Undetermined } from '#shared/contracts/checks/result.ts';
 import {
   type ComposedCondition,
   type Condition,
   type ContractCondition,
   isComposedRule,
   type TokenCondition,
-} from '#shared/contracts/rule.ts';
+} from '#shared/contracts/rules/rule.ts';
 import type { Readings } from './agree.ts';
 import { judgeCall } from './judge-call.ts';
 import { type Known, knownCount, knownSum, type ReadingOf } from './known-amount.ts';

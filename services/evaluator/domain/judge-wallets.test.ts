@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { countReads, type WalletGroup } from '#shared/contracts/count-reads.ts';
-import type { Condition, ContractCondition } from '#shared/contracts/rule.ts';
+import { countReads, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
+import type { Condition, ContractCondition } from '#shared/contracts/rules/rule.ts';
 import { explainRules } from './explain-rules.ts';
 import { judgeRules, type Verdict } from './judge-rules.ts';
 import { planReads } from './plan-reads.ts';

@@ -1,4 +1,4 @@
-import { describeUndetermined } from '#shared/contracts/result.ts';
+import { describeUndetermined } from '#shared/contracts/checks/result.ts';
 import type { Delegations } from './plan-delegations.ts';
 import type { Holding, OwnedId } from './plan-reads.ts';
 import { type FailedReading, failed, type Read, type Reading } from './read.ts';

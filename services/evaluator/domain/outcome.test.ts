@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Condition, Rule } from '#shared/contracts/rule.ts';
+import type { Condition, Rule } from '#shared/contracts/rules/rule.ts';
 import { judgeRules, type Verdict } from './judge-rules.ts';
 import type { Outcome } from './outcome.ts';
 import { planReads } from './plan-reads.ts';

@@ -1,4 +1,4 @@
-import type { ComposedCondition } from '#shared/contracts/rule.ts';
+import type { ComposedCondition } from '#shared/contracts/rules/rule.ts';
 
 /** How a rule ends. Undetermined: granted or denied, but not known which. */
 export type Outcome = 'granted' | 'denied' | 'undetermined';

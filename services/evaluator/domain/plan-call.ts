@@ -5,16 +5,16 @@ import {
   judgeArgument,
   numberOf,
   wordOf,
-} from '#shared/contracts/abi-type.ts';
-import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
-import type { ContractCondition, Operator } from '#shared/contracts/rule.ts';
+} from '#shared/contracts/rules/abi-type.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
+import type { ContractCondition, Operator } from '#shared/contracts/rules/rule.ts';
 import {
   digestOfCalldata,
   encodeCall,
   outputOf,
   parseViewFunction,
   type ViewFunction,
-} from '#shared/contracts/view-function.ts';
+} from '#shared/contracts/rules/view-function.ts';
 import type { Call } from './read.ts';
 
 /** Longer calldata is keyed by its digest, so that a key of a read stays short. */

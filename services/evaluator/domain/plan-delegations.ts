@@ -1,4 +1,4 @@
-import { parseViewFunction, type ViewFunction } from '#shared/contracts/view-function.ts';
+import { parseViewFunction, type ViewFunction } from '#shared/contracts/rules/view-function.ts';
 import { makeCall } from './plan-call.ts';
 import type { Read } from './read.ts';
 import type { ReadCollector } from './read-collector.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { countReads } from '#shared/contracts/count-reads.ts';
-import type { TokenRule } from '#shared/contracts/rule.ts';
+import { countReads } from '#shared/contracts/rules/count-reads.ts';
+import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { makePlanner, planReads, type ReadPlan } from './plan-reads.ts';
 
 const ACCOUNT = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266';

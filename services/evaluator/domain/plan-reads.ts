@@ -1,12 +1,12 @@
-import { isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
-import { distinctWallets, READS_MAX, type WalletGroup } from '#shared/contracts/count-reads.ts';
+import { isAddressText, ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
+import { distinctWallets, READS_MAX, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
 import {
   type Condition,
   type ContractCondition,
   isComposedRule,
   type TokenCondition,
-} from '#shared/contracts/rule.ts';
-import { parseTokenIds } from '#shared/contracts/token-ids.ts';
+} from '#shared/contracts/rules/rule.ts';
+import { parseTokenIds } from '#shared/contracts/rules/token-ids.ts';
 import { type Comparison, type PlanFault, planCall } from './plan-call.ts';
 import { type DelegationScope, type Delegations, needDelegations } from './plan-delegations.ts';
 import type { Read } from './read.ts';

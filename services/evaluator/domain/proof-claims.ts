@@ -1,8 +1,8 @@
-import type { ProofRequest, Wallets } from '#shared/contracts/check-requested.ts';
-import { foldRoles, type RoleOutcome } from '#shared/contracts/fold-roles.ts';
-import type { ProofClaims } from '#shared/contracts/proof-claims.ts';
-import type { CheckResult } from '#shared/contracts/result.ts';
-import type { Consistency, OnUndetermined } from '#shared/contracts/rule.ts';
+import type { ProofRequest, Wallets } from '#shared/contracts/checks/check-requested.ts';
+import { foldRoles, type RoleOutcome } from '#shared/contracts/checks/fold-roles.ts';
+import type { ProofClaims } from '#shared/contracts/checks/proof-claims.ts';
+import type { CheckResult } from '#shared/contracts/checks/result.ts';
+import type { Consistency, OnUndetermined } from '#shared/contracts/rules/rule.ts';
 
 /** The request's contribution to a proof: a check, or a part of a batch with one of its entries. */
 export type ProvenRequest = Wallets & {

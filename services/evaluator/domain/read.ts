@@ -1,11 +1,11 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
+import type { Lane } from '#shared/contracts/checks/check-requested.ts';
 import {
   type BlockReport,
   UNDETERMINED_CAUSES,
   type Undetermined,
   type UndeterminedCause,
   type UndeterminedCode,
-} from '#shared/contracts/result.ts';
+} from '#shared/contracts/checks/result.ts';
 
 /** The lanes of reads: sync checks, asynchronous checks, entries of a batch. Earlier lanes are read first. */
 export type ReadLane = Lane | 'batch';

@@ -1,4 +1,4 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import type { Verdict } from './judge-rules.ts';
 
 /** How often the entries of a part ended one rule as granted and as denied, and by which codes as undetermined. */

@@ -1,5 +1,5 @@
-import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import { isTokenRule, type Rule } from '#shared/contracts/rule.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import { isTokenRule, type Rule } from '#shared/contracts/rules/rule.ts';
 
 const { imul } = Math;
 

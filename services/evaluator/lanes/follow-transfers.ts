@@ -1,7 +1,7 @@
-import { type ChainTransferred, chainTransferred } from '#shared/contracts/chain-transferred.ts';
+import { type ChainTransferred, chainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { type FollowedContracts, makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
-import { makeLogPositions } from '#shared/redis/log-positions.ts';
+import { type FollowedContracts, makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import { makeLogPositions } from '#shared/stores/watches/log-positions.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import type { Chains } from '../chain/connect-chains.ts';

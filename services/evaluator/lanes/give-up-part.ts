@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
-import { BatchEntry, type BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batch.ts';
+import { BatchEntry, type BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { GiveUp } from '#shared/kafka/consumer/record.ts';
 import { PartLines } from '../domain/compose-part.ts';
 import { failureOf, nameRule } from '../domain/compose-result.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import { CheckRequested } from '#shared/contracts/check-requested.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { type GiveUp, positionOf } from '#shared/kafka/consumer/record.ts';
 import { composeFailure, type FailedCheck, type NamedRule, nameRule } from '../domain/compose-result.ts';
 import { explainUnread } from '../domain/explain-rules.ts';

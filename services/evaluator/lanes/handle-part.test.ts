@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batch.ts';
+import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aBatchPart } from '../../../test/support/builders/a-batch.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';

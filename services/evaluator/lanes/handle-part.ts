@@ -6,8 +6,8 @@ import {
   type BatchPartRequested,
   ENTRY_READS_MAX,
   PART_READS_MAX,
-} from '#shared/contracts/batch.ts';
-import { makeReadCounter, READS_MAX } from '#shared/contracts/count-reads.ts';
+} from '#shared/contracts/batches/batch.ts';
+import { makeReadCounter, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';

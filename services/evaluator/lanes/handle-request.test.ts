@@ -1,7 +1,7 @@
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import { CheckResult } from '#shared/contracts/result.ts';
-import type { ContractCondition } from '#shared/contracts/rule.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
+import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { failed, type Reading } from '../domain/read.ts';

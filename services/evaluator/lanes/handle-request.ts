@@ -1,6 +1,6 @@
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
-import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { CheckRequested, Lane } from '#shared/contracts/checks/check-requested.ts';
+import { countReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Handler, positionOf, type RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';

@@ -1,8 +1,8 @@
-import { PART_READS_MAX } from '#shared/contracts/batch.ts';
-import { READS_MAX } from '#shared/contracts/count-reads.ts';
+import { PART_READS_MAX } from '#shared/contracts/batches/batch.ts';
+import { READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { FairQueue } from '#shared/fair-queue.ts';
-import { FairShares, type Owner } from '#shared/fair-shares.ts';
+import { FairQueue } from '#shared/fairness/fair-queue.ts';
+import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 
 /**

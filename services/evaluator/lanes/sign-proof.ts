@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto';
-import { PROOF_TYPE } from '#shared/contracts/proof-claims.ts';
+import { PROOF_TYPE } from '#shared/contracts/checks/proof-claims.ts';
 import { kidOfSeed, privateKeyOf } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import { claimsOf, type ProvenRequest, type ProvenResult } from '../domain/proof-claims.ts';

@@ -1,4 +1,4 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
+import type { Lane } from '#shared/contracts/checks/check-requested.ts';
 
 /** Checks that may be finished in one tick of the event loop: some milliseconds of work. */
 const CHECKS_PER_TICK_MAX = 64;

@@ -1,4 +1,4 @@
-import type { Admission } from '#shared/redis/admit.ts';
+import type { Admission } from '#shared/stores/checks/admit.ts';
 import type { Request, Response } from '../edge/exchange.ts';
 import type { Problem } from '../edge/problem.ts';
 import type { ApplyLimits } from '../limits/apply-limits.ts';

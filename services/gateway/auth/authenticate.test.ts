@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import type { KeyHolder } from '#shared/redis/client-apps.ts';
+import { hashApiKey, makeApiKey } from '#shared/contracts/apps/api-key.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import type { KeyHolder } from '#shared/stores/apps/client-apps.ts';
 import { makeAuthenticator } from './authenticate.ts';
 
 const anApp = (clientId: string, changes: Partial<AppAccess> = {}): AppAccess => ({

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/api-key.ts';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { refuseApp } from '#shared/contracts/refuse-app.ts';
+import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/apps/api-key.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { refuseApp } from '#shared/contracts/apps/refuse-app.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { KeyHolder } from '#shared/redis/client-apps.ts';
+import type { KeyHolder } from '#shared/stores/apps/client-apps.ts';
 import { Problem } from '../edge/problem.ts';
 
 /** The caller: a client app by one of its live keys. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { KeyUse } from '#shared/redis/key-use.ts';
+import type { KeyUse } from '#shared/stores/apps/key-use.ts';
 import type { Caller } from './authenticate.ts';
 
 /** One process writes the last use of a key at most this often. */

@@ -1,5 +1,5 @@
-import { BATCH_LIMITS } from '#shared/contracts/batch.ts';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { BATCH_LIMITS } from '#shared/contracts/batches/batch.ts';
 import { pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';

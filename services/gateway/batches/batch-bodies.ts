@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { acquireWithin } from '#shared/documents/acquire-within.ts';
-import { FairShares } from '#shared/fair-shares.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
+import { acquireWithin } from '#shared/stores/documents/acquire-within.ts';
 import { overloaded, Problem } from '../edge/problem.ts';
 import { NDJSON_BYTES_MAX } from './receive-values.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { boundResults } from '#shared/batches/bound-result.ts';
-import { cutParts, type PartCutter, partBounds } from '#shared/batches/cut-parts.ts';
-import { ENTRY_READS_MAX } from '#shared/contracts/batch.ts';
-import { makeReadCounter } from '#shared/contracts/count-reads.ts';
+import { ENTRY_READS_MAX } from '#shared/contracts/batches/batch.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
-import { countRules } from '#shared/contracts/rule.ts';
+import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
+import { countRules } from '#shared/contracts/rules/rule.ts';
+import { boundResults } from '#shared/stores/batches/bound-result.ts';
+import { cutParts, type PartCutter, partBounds } from '#shared/stores/batches/cut-parts.ts';
 import type { SentCheck, Validation, ValidCheck } from '../checks/validate-check.ts';
 import { invalidBody, type Problem } from '../edge/problem.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';

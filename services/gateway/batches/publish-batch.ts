@@ -1,16 +1,16 @@
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import {
   BATCH_LIMITS,
   type BatchDelivery,
   type BatchPartRequested,
   checkRequestedBatch,
   roleIdsOf,
-} from '#shared/contracts/batch.ts';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
+} from '#shared/contracts/batches/batch.ts';
 import { describeError, isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
+import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Admitter } from '#shared/redis/admit.ts';
-import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
-import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
+import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
+import type { Admitter } from '#shared/stores/checks/admit.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { AdmittedCheck } from '../checks/admit-check.ts';
@@ -56,7 +56,7 @@ export type PublishBatch = (toPublish: BatchToPublish) => Promise<void>;
  * If surely no part was written, by this request or by a retry that took its claim over, the charge is refunded and the
  * claim dropped. Otherwise both stay: the next retry with the same key publishes the same parts again under the same id,
  * which is harmless. A batch that is not retried, or
- * whose gateway died, is abandoned by the result-store (`shared/redis/batches.ts`): its slot was only leased.
+ * whose gateway died, is abandoned by the result-store (`shared/stores/batches/batches.ts`): its slot was only leased.
  *
  * @throws Problem `limit-reached`, `monthly-quota-exceeded`; ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
  */

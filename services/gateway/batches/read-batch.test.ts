@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { API_KEY, type FakeGateway, NOW_MS } from '../../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';

@@ -1,7 +1,7 @@
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Batches } from '#shared/redis/batches.ts';
+import type { Batches } from '#shared/stores/batches/batches.ts';
 import { type Dependencies as AdmitDependencies, admitRead } from '../auth/admit-request.ts';
 import { findIssued, longPoll, type Dependencies as PollDependencies } from '../checks/poll-request.ts';
 import { type Request, type Response, sendJson } from '../edge/exchange.ts';

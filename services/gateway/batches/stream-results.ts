@@ -1,8 +1,8 @@
-import { type LineRange, readBatchLines } from '#shared/batches/batch-lines.ts';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { FairShares } from '#shared/fair-shares.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
-import type { Batches } from '#shared/redis/batches.ts';
+import { type LineRange, readBatchLines } from '#shared/stores/batches/batch-lines.ts';
+import type { Batches } from '#shared/stores/batches/batches.ts';
 import { acceptsGzip } from '../edge/accepts-gzip.ts';
 import { begin, type Headers, type Request, type Response } from '../edge/exchange.ts';
 import { overloaded } from '../edge/problem.ts';

@@ -1,4 +1,4 @@
-import type { BatchEntry } from '#shared/contracts/batch.ts';
+import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { type Fault, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { faultOfAddress, faultOfRef } from '#shared/rules/body-texts.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';

@@ -1,8 +1,8 @@
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import type { Delivery } from '#shared/contracts/delivery.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { isRefunded } from '#shared/contracts/checks/result.ts';
 import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
-import { isRefunded } from '#shared/contracts/result.ts';
-import { memoryOf } from '#shared/contracts/rule-set.ts';
+import { memoryOf } from '#shared/contracts/rules/rule-set.ts';
+import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';

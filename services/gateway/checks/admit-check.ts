@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { isWorthRetrying } from '#shared/contracts/result.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { isWorthRetrying } from '#shared/contracts/checks/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/redis/admit.ts';
+import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
 import { Problem } from '../edge/problem.ts';
 import { type ApplyLimits, limitsAfter, refuseOverLimit } from '../limits/apply-limits.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BlockTag, OnUndetermined } from '#shared/contracts/rule.ts';
+import { BlockTag, OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { Address, CallbackUrl } from '#shared/rules/body-texts.ts';
 import { RuleBodies } from '#shared/rules/rule-body.ts';
 

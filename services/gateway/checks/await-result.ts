@@ -1,6 +1,6 @@
-import { FairShares, type Owner } from '#shared/fair-shares.ts';
-import { parseNotice } from '#shared/redis/result-notices.ts';
+import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 import { startRepeating } from '#shared/repeat.ts';
+import { parseNotice } from '#shared/stores/checks/result-notices.ts';
 import { within } from '#shared/wait-for.ts';
 
 /** How often all waiters read their results: a lost notice costs at most this. */

@@ -1,4 +1,4 @@
-import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { accessProblemOf } from '../auth/authenticate.ts';

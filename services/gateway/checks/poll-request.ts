@@ -1,4 +1,4 @@
-import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { decodeSegment } from '../edge/decode-segment.ts';
 import { addHeaders, type Request, type Response } from '../edge/exchange.ts';
 import { parsePreferWait } from '../edge/parse-prefer.ts';

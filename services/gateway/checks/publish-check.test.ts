@@ -1,4 +1,4 @@
-import { AppAccess } from '#shared/contracts/client-app.ts';
+import { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';

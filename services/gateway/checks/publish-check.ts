@@ -1,10 +1,10 @@
-import { type CheckRequested, LANES, type Lane } from '#shared/contracts/check-requested.ts';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import type { Delivery } from '#shared/contracts/delivery.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { type CheckRequested, LANES, type Lane } from '#shared/contracts/checks/check-requested.ts';
 import { RECORD_OVERHEAD_BYTES } from '#shared/contracts/topic.ts';
+import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 import { describeError, isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Admitter, ClaimRef } from '#shared/redis/admit.ts';
+import type { Admitter, ClaimRef } from '#shared/stores/checks/admit.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { GatewayMetrics } from '../metrics.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Rule } from '#shared/contracts/rule.ts';
+import { Rule } from '#shared/contracts/rules/rule.ts';
 import { type ValidationRules, validateCheck } from './validate-check.ts';
 
 const RULES: ValidationRules = {

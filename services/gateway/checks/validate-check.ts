@@ -1,9 +1,9 @@
-import { needsMoreReads, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { BODY_FAULTS_MAX, type Fault, pointerOf } from '#shared/contracts/fault.ts';
-import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
-import type { Rule, RuleSetReference } from '#shared/contracts/rule.ts';
-import { type RuleSet, referenceOf } from '#shared/contracts/rule-set.ts';
-import { digestOfRules } from '#shared/contracts/rules-digest.ts';
+import { needsMoreReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
+import type { Rule, RuleSetReference } from '#shared/contracts/rules/rule.ts';
+import { type RuleSet, referenceOf } from '#shared/contracts/rules/rule-set.ts';
+import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
+import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ruleOf } from '#shared/rules/complete-rule.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';

@@ -1,4 +1,4 @@
-import { OnUndetermined } from '#shared/contracts/rule.ts';
+import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import {
   faultOfAddress,
   faultOfAmount,

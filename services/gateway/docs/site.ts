@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { UNDETERMINED } from '#shared/contracts/result.ts';
+import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
 import { PROBLEMS } from '../edge/problem.ts';
 import { escapeHtml, type RenderedPage, renderMarkdown } from './markdown.ts';
 import { type OpenApi, renderReference } from './reference.ts';

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Delivery } from '#shared/contracts/delivery.ts';
+import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 
 export type { Request, Response };
 

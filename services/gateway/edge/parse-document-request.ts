@@ -1,12 +1,12 @@
 import type { Fault } from '#shared/contracts/fault.ts';
-import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
-import type { Preconditions } from '#shared/http/preconditions.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Parsed } from '../auth/admit-request.ts';
 import { decodeSegment } from './decode-segment.ts';
 import type { Request } from './exchange.ts';
 import { type Page, parsePage } from './parse-page.ts';
 import { parsePreconditions } from './parse-preconditions.ts';
+import type { Preconditions } from './preconditions.ts';
 import { invalidBody, Problem } from './problem.ts';
 
 /** The parameters of a write of a stored document, beside its content. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Fault } from '#shared/contracts/fault.ts';
-import { type Preconditions, parseEntityTags } from '#shared/http/preconditions.ts';
+import { type Preconditions, parseEntityTags } from './preconditions.ts';
 
 /**
  * The preconditions of a request, and the faults of their headers.

@@ -1,7 +1,7 @@
-import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { msUntilMidnight } from '#shared/fairness/account-bytes.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import { msUntilMidnight } from '#shared/redis/account-bytes.ts';
-import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/redis/admit.ts';
+import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
 import { bytesExceeded, Problem } from '../edge/problem.ts';
 import type { GatewayMetrics } from '../metrics.ts';

@@ -1,4 +1,4 @@
-import type { Admission, AdmitOutcome, Bucket } from '#shared/redis/admit.ts';
+import type { Admission, AdmitOutcome, Bucket } from '#shared/stores/checks/admit.ts';
 
 /** The policy's window in seconds; the limit itself counts by calendar month. */
 const MONTH_SECONDS = 2_592_000;

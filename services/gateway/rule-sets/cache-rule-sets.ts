@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { memoryOf, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import { memoryOf, type RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 
 /** The longest that an old version may still be used, should the notice of its change be lost. */
 const CACHE_MS = 30_000;

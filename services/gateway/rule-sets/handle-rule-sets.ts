@@ -1,18 +1,18 @@
-import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
-import { presentRuleSet, RULE_SET_ID, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
-import { storageLimitsOf } from '#shared/contracts/tiers.ts';
-import type { RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
-import type { FairTaskQueue } from '#shared/fair-task-queue.ts';
-import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
+import { presentRuleSet, RULE_SET_ID, type RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
+import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { RuleSetWrite, RuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import { type Dependencies as AdmitDependencies, admitRead, admitWrite } from '../auth/admit-request.ts';
 import type { Caller } from '../auth/authenticate.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../edge/exchange.ts';
 import { type Asked, idOf, pageOf, parseAsked, parseWrite } from '../edge/parse-document-request.ts';
+import { etagOf, meetsPreconditions } from '../edge/preconditions.ts';
 import { Problem } from '../edge/problem.ts';
 import type { RuleSetCache } from './cache-rule-sets.ts';
 

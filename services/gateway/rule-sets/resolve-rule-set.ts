@@ -1,4 +1,4 @@
-import { RULE_SET_ID, type RuleSet } from '#shared/contracts/rule-set.ts';
+import { RULE_SET_ID, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { RuleSetCache } from './cache-rule-sets.ts';
 
 /** Finds the rule set that a body names by `ruleSet`; nothing if it names none, or if the named one does not exist. */

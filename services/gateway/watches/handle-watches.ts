@@ -1,18 +1,17 @@
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
-import { storageLimitsOf } from '#shared/contracts/tiers.ts';
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
-import { presentMember } from '#shared/documents/present-member.ts';
-import { type ChangeMembers, memberIdOfText } from '#shared/documents/write-watch-members.ts';
-import type { WatchWrite, WatchWrites } from '#shared/documents/write-watches.ts';
-import type { FairTaskQueue } from '#shared/fair-task-queue.ts';
-import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { CallbackPolicy } from '#shared/contracts/webhooks/judge-callback-url.ts';
+import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import { presentMember } from '#shared/stores/watches/members/present-member.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { type ChangeMembers, memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { WatchWrite, WatchWrites } from '#shared/stores/watches/write-watches.ts';
 import {
   type Dependencies as AdmitDependencies,
   admitFirst,
@@ -25,6 +24,7 @@ import { formatOf } from '../batches/receive-values.ts';
 import { decodeSegment } from '../edge/decode-segment.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../edge/exchange.ts';
 import { type Asked, idOf, pageOf, parseAsked, parseWrite } from '../edge/parse-document-request.ts';
+import { etagOf, meetsPreconditions } from '../edge/preconditions.ts';
 import { Problem } from '../edge/problem.ts';
 import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';

@@ -1,8 +1,12 @@
-import type { BatchEntry } from '#shared/contracts/batch.ts';
+import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { type Fault, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
-import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
-import { type MemberChanges, memberIdOf, memberIdOfText } from '#shared/documents/write-watch-members.ts';
+import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
+import {
+  type MemberChanges,
+  memberIdOf,
+  memberIdOfText,
+} from '#shared/stores/watches/members/write-watch-members.ts';
 import {
   type BodyFormat,
   LINE_BYTES_MAX,

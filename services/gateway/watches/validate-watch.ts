@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { type Fault, faultsOfIssues, unknownMember } from '#shared/contracts/fault.ts';
-import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
-import { BlockTag } from '#shared/contracts/rule.ts';
-import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
-import type { WatchSettings } from '#shared/documents/write-watches.ts';
+import { BlockTag } from '#shared/contracts/rules/rule.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { CallbackUrl } from '#shared/rules/body-texts.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
+import type { WatchSettings } from '#shared/stores/watches/write-watches.ts';
 
 const EVERY_SECONDS = { min: 60, max: 604_800, default: 86_400 } as const;
 const QUOTA_SHARE_DEFAULT = 0.5;

@@ -1,6 +1,6 @@
-import { ruleSet, tombstoneOf } from '#shared/contracts/rule-set.ts';
+import { ruleSet, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 
 const PAGE_COUNT_MAX = 50;
 

@@ -1,4 +1,4 @@
-import type { NewWebhook } from '#shared/contracts/webhook.ts';
+import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aBatchPartCompleted } from '../../../test/support/builders/a-batch.ts';
 import { makePartHandler } from './handle-part.ts';

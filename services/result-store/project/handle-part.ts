@@ -1,8 +1,8 @@
-import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
-import { batchWebhookOf } from '#shared/contracts/batch-status.ts';
-import type { NewWebhook } from '#shared/contracts/webhook.ts';
+import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
+import { batchWebhookOf } from '#shared/contracts/batches/batch-status.ts';
+import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import type { Batches } from '#shared/redis/batches.ts';
+import type { Batches } from '#shared/stores/batches/batches.ts';
 
 type Dependencies = {
   readonly batches: Pick<Batches, 'savePart' | 'readStatus'>;

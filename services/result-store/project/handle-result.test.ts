@@ -1,4 +1,4 @@
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeResultHandler } from './handle-result.ts';
 

@@ -1,6 +1,6 @@
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import { type Results, savingOf } from '#shared/redis/results.ts';
+import { type Results, savingOf } from '#shared/stores/checks/results.ts';
 
 type Dependencies = {
   readonly results: Pick<Results, 'saveIfAbsent'>;

@@ -1,6 +1,6 @@
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
-import type { Usage } from '#shared/contracts/usage.ts';
-import type { NewWebhook } from '#shared/contracts/webhook.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import type { Usage } from '#shared/contracts/usage/usage.ts';
+import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import { makeAlertQuota } from './alert-quota.ts';
 
 const usageOf = (monthTotal: number, asOf = '2026-11-21T10:00:00.000Z'): Usage => ({

@@ -1,16 +1,16 @@
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import {
   alertEndsAt,
   deliveryOfAlert,
   type QuotaAlert,
   reachedThresholds,
-} from '#shared/contracts/quota-alert.ts';
-import { limitsOf } from '#shared/contracts/tiers.ts';
-import type { Usage } from '#shared/contracts/usage.ts';
-import type { NewWebhook } from '#shared/contracts/webhook.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
-import type { QuotaAlerts } from '#shared/redis/quota-alerts.ts';
-import type { Results } from '#shared/redis/results.ts';
+} from '#shared/contracts/usage/quota-alert.ts';
+import type { Usage } from '#shared/contracts/usage/usage.ts';
+import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { Results } from '#shared/stores/checks/results.ts';
+import type { QuotaAlerts } from './quota-alerts.ts';
 
 type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'read'>;

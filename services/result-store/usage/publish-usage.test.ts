@@ -1,5 +1,5 @@
-import type { Usage } from '#shared/contracts/usage.ts';
-import type { AppHour } from '#shared/redis/usage.ts';
+import type { Usage } from '#shared/contracts/usage/usage.ts';
+import type { AppHour } from '#shared/stores/usage/usage.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makePublishUsage } from './publish-usage.ts';
 

@@ -1,6 +1,6 @@
-import type { Usage } from '#shared/contracts/usage.ts';
+import type { Usage } from '#shared/contracts/usage/usage.ts';
 import { describeError } from '#shared/errors.ts';
-import type { AppHour, UsageFigures } from '#shared/redis/usage.ts';
+import type { AppHour, UsageFigures } from '#shared/stores/usage/usage.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { pause } from '#shared/wait-for.ts';
 

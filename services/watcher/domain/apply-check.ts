@@ -4,7 +4,7 @@ import {
   type MemberRole,
   type WatchMember,
   withoutWithheld,
-} from '#shared/contracts/watch.ts';
+} from '#shared/contracts/watches/watch.ts';
 import {
   hasNewRules,
   hasNewTag,

@@ -1,4 +1,4 @@
-import type { Watch } from '#shared/contracts/watch.ts';
+import type { Watch } from '#shared/contracts/watches/watch.ts';
 
 /**
  * Counts the held revocations of a role. After a release the role is not held any more, although some of its revocations may

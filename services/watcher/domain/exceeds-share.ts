@@ -1,4 +1,4 @@
-import { SHARE_TOLERANCE, type Watch } from '#shared/contracts/watch.ts';
+import { SHARE_TOLERANCE, type Watch } from '#shared/contracts/watches/watch.ts';
 
 /**
  * Whether a role's revocations are held: they are more than the share of its holders, and at least `atLeast`. The script of

@@ -1,5 +1,5 @@
-import { type RuleSet, rulesOf } from '#shared/contracts/rule-set.ts';
-import { isNewMember, type WatchMember } from '#shared/contracts/watch.ts';
+import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
+import { isNewMember, type WatchMember } from '#shared/contracts/watches/watch.ts';
 import { judgeAge, type MemberCheck } from './judge-age.ts';
 
 type Contract = { readonly chainId: number; readonly contractAddress: string };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { WatchMember } from '#shared/contracts/watch.ts';
+import type { WatchMember } from '#shared/contracts/watches/watch.ts';
 import { aCheck, aMember, at, holder, UNREAD } from '../../../test/support/builders/a-member-check.ts';
 import { applyCheck, revocationsOf } from './apply-check.ts';
 import type { MemberCheck } from './judge-age.ts';

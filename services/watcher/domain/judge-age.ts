@@ -1,5 +1,5 @@
-import type { RuleFault } from '#shared/contracts/result.ts';
-import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
+import type { RuleFault } from '#shared/contracts/checks/result.ts';
+import type { CheckCause, WatchMember } from '#shared/contracts/watches/watch.ts';
 import { blockTagOf } from './checked-rules.ts';
 
 /** A block number counts as false if the chain produces a lower block at least this long after the number was read. */

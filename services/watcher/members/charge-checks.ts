@@ -1,6 +1,6 @@
-import type { AppAccess } from '#shared/contracts/client-app.ts';
-import type { PauseReason, Watch } from '#shared/contracts/watch.ts';
-import type { ChargeWatch } from '#shared/redis/watch-quota.ts';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import type { PauseReason, Watch } from '#shared/contracts/watches/watch.ts';
+import type { ChargeWatch } from './watch-quota.ts';
 
 type Dependencies = {
   readonly chargeWatch: ChargeWatch;

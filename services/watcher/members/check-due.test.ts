@@ -1,4 +1,4 @@
-import type { Watch, WatchMember } from '#shared/contracts/watch.ts';
+import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';

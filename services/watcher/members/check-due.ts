@@ -1,8 +1,13 @@
-import { type CheckCause, isNewMember, isPresent, type WatchMember } from '#shared/contracts/watch.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { MemberName } from '#shared/redis/watch-member-text.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import {
+  type CheckCause,
+  isNewMember,
+  isPresent,
+  type WatchMember,
+} from '#shared/contracts/watches/watch.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { ChecksToRequest, RequestChecks } from './request-checks.ts';
 

@@ -8,7 +8,7 @@ import {
   type WatchMember,
   watchMember,
   watchUid,
-} from '#shared/contracts/watch.ts';
+} from '#shared/contracts/watches/watch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aMember, anAnswer, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';

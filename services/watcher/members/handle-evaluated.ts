@@ -1,4 +1,4 @@
-import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
+import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import {
   CheckContext,
   isNewMember,
@@ -8,16 +8,15 @@ import {
   type WatchEvaluated,
   type WatchMember,
   watchUid,
-} from '#shared/contracts/watch.ts';
-import { memberEventId } from '#shared/contracts/watch-event.ts';
+} from '#shared/contracts/watches/watch.ts';
+import { memberEventId } from '#shared/contracts/watches/watch-event.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { RefundWatch } from '#shared/redis/watch-quota.ts';
-import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import { type Applied, applyCheck, awaitBlocks, releaseHeld, settleSweep } from '../domain/apply-check.ts';
 import { checkedRules } from '../domain/checked-rules.ts';
 import { composeRolesChanged } from '../domain/compose-event.ts';
@@ -28,6 +27,7 @@ import { holdExcess } from './hold-excess.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { PublishChanges } from './publish-changes.ts';
 import { readChecks } from './read-checks.ts';
+import type { RefundWatch } from './watch-quota.ts';
 
 /** Concurrent writes should never make a write fail this often: more is a bug. */
 const TRIES_MAX = 20;

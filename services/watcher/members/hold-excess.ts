@@ -1,5 +1,5 @@
-import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watch.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { revocationsOf } from '../domain/apply-check.ts';
 import { countHeld } from '../domain/count-held.ts';
 import type { MemberCheck } from '../domain/judge-age.ts';

@@ -1,4 +1,4 @@
-import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
+import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
 
 /**
  * Parts of all watches of a client app that may wait for their results. The gateway refuses all batches while 2 000 parts wait,

@@ -1,4 +1,4 @@
-import type { WatchMember } from '#shared/contracts/watch.ts';
+import type { WatchMember } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makePublishChanges } from './publish-changes.ts';
 

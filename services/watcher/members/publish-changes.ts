@@ -1,12 +1,17 @@
-import { type Watch, type WatchEvent, type WatchMember, watchMember } from '#shared/contracts/watch.ts';
-import { WATCH_EVENT_KEPT_MS } from '#shared/contracts/watch-event.ts';
-import { webhookRequested } from '#shared/contracts/webhook.ts';
-import { publishNewer } from '#shared/documents/publish-newer.ts';
+import {
+  type Watch,
+  type WatchEvent,
+  type WatchMember,
+  watchMember,
+} from '#shared/contracts/watches/watch.ts';
+import { WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Results } from '#shared/redis/results.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import type { Results } from '#shared/stores/checks/results.ts';
+import { publishNewer } from '#shared/stores/documents/publish-newer.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import { groupByWatch } from './check-due.ts';
 
 /** A gateway that adds or removes a member publishes it itself within this time. */

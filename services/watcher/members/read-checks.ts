@@ -1,10 +1,10 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { z } from 'zod';
-import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
-import { foldRoles } from '#shared/contracts/fold-roles.ts';
-import { RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
-import type { CheckContext } from '#shared/contracts/watch.ts';
+import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
+import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
+import { RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
+import type { CheckContext } from '#shared/contracts/watches/watch.ts';
 import type { MemberCheck } from '../domain/judge-age.ts';
 
 const inflate = promisify(gunzip);

@@ -1,5 +1,5 @@
-import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watch.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import type { PublishChanges } from './publish-changes.ts';
 
 /** Members that leave at a time, with one round of the watches. */

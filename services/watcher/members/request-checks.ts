@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { boundResults } from '#shared/batches/bound-result.ts';
-import { cutParts, partBounds } from '#shared/batches/cut-parts.ts';
-import { type BatchEntry, type BatchPartRequested, checkRequestedBatch } from '#shared/contracts/batch.ts';
-import { makeReadCounter } from '#shared/contracts/count-reads.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
-import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rule-set.ts';
+import {
+  type BatchEntry,
+  type BatchPartRequested,
+  checkRequestedBatch,
+} from '#shared/contracts/batches/batch.ts';
+import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
+import type { Rule } from '#shared/contracts/rules/rule.ts';
+import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import {
   type CheckCause,
   type CheckContext,
@@ -12,13 +14,15 @@ import {
   type Watch,
   type WatchMember,
   watchUid,
-} from '#shared/contracts/watch.ts';
+} from '#shared/contracts/watches/watch.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RefundWatch } from '#shared/redis/watch-quota.ts';
+import { boundResults } from '#shared/stores/batches/bound-result.ts';
+import { cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
 import { checkedRules } from '../domain/checked-rules.ts';
 import type { makeChargeChecks } from './charge-checks.ts';
 import type { OpenParts } from './open-parts.ts';
+import type { RefundWatch } from './watch-quota.ts';
 
 /** A later result is not used. */
 const RESULT_KEPT_MS = 86_400_000;

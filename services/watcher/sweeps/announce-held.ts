@@ -1,7 +1,7 @@
-import { type HeldRole, type Watch, watchUid } from '#shared/contracts/watch.ts';
-import { watchEventId } from '#shared/contracts/watch-event.ts';
-import type { WatchFigures } from '#shared/redis/watch-members.ts';
-import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import { type HeldRole, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import { watchEventId } from '#shared/contracts/watches/watch-event.ts';
+import type { WatchFigures } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { composeWatchHeld } from '../domain/compose-event.ts';
 import type { PublishChanges } from '../members/publish-changes.ts';
 import type { ChangeWatch } from './change-watch.ts';

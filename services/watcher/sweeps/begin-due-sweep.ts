@@ -1,7 +1,7 @@
-import { type RuleSet, rulesNameOf } from '#shared/contracts/rule-set.ts';
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
-import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import { type RuleSet, rulesNameOf } from '#shared/contracts/rules/rule-set.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import type { ChangeWatch } from './change-watch.ts';
 import { beginSweep, isSweepOf } from './run-sweeps.ts';

@@ -1,6 +1,6 @@
-import { type Watch, watchKey, watch as watchTopic, watchUid } from '#shared/contracts/watch.ts';
-import type { WriteDocument, Written } from '#shared/documents/write-document.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import { type Watch, watchKey, watch as watchTopic, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { WriteDocument, Written } from '#shared/stores/documents/write-document.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 
 export type ChangeWatchDependencies = {
   readonly watches: Pick<Watches, 'documents'>;

@@ -1,9 +1,9 @@
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
-import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { RemoveMembers } from '../members/remove-members.ts';
 import type { ChangeWatch } from './change-watch.ts';
 

@@ -1,7 +1,7 @@
-import { contractsToFollow } from '#shared/contracts/rule-set.ts';
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import { contractsToFollow } from '#shared/contracts/rules/rule-set.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import { type AnnounceHeldDependencies, makeAnnounceHeld } from './announce-held.ts';
 import { type BeginDueSweepDependencies, makeBeginDueSweep } from './begin-due-sweep.ts';
 import { type ChangeWatchDependencies, makeChangeWatch } from './change-watch.ts';

@@ -1,5 +1,5 @@
-import { rulesNameOf } from '#shared/contracts/rule-set.ts';
-import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watch.ts';
+import { rulesNameOf } from '#shared/contracts/rules/rule-set.ts';
+import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aWatch } from '../../../test/support/builders/a-watch.ts';
 import { makeProcessWatch } from './process-watch.ts';

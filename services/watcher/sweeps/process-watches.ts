@@ -1,7 +1,7 @@
-import { type Watch, watchKey, watchUid } from '#shared/contracts/watch.ts';
+import { type Watch, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
-import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { WatcherMetrics } from '../metrics.ts';
 import { PROCESS_AGAIN_MS, type WatchStatus } from './process-watch.ts';

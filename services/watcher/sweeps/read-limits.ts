@@ -1,7 +1,7 @@
-import type { AppLimits } from '#shared/contracts/client-app.ts';
-import { appLimitsOf } from '#shared/contracts/tiers.ts';
-import type { Accounts } from '#shared/redis/accounts.ts';
-import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { AppLimits } from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 
 type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'read'>;

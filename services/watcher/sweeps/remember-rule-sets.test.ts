@@ -1,4 +1,4 @@
-import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { rememberRuleSets } from './remember-rule-sets.ts';
 

@@ -1,5 +1,10 @@
-import { partitionOfWatch, type Watch, type WatchCommand, watchUid } from '#shared/contracts/watch.ts';
-import type { Sweep } from '#shared/redis/watch-sweeps.ts';
+import {
+  partitionOfWatch,
+  type Watch,
+  type WatchCommand,
+  watchUid,
+} from '#shared/contracts/watches/watch.ts';
+import type { Sweep } from '#shared/stores/watches/watch-sweeps.ts';
 import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import type { ChecksToRequest } from '../members/request-checks.ts';

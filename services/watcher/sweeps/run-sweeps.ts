@@ -1,4 +1,4 @@
-import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
   type HeldRole,
   partitionOfWatch,
@@ -7,13 +7,13 @@ import {
   watchEvaluated,
   watchOfUid,
   watchUid,
-} from '#shared/contracts/watch.ts';
+} from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { Sweep, WatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Sweep, WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { checkedRules } from '../domain/checked-rules.ts';
 import { countHeld } from '../domain/count-held.ts';

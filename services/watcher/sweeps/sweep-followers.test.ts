@@ -1,4 +1,4 @@
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
 import { makeSweepFollowers } from './sweep-followers.ts';
 

@@ -1,8 +1,8 @@
-import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
-import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
-import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 
 type Dependencies = {
   readonly watches: Pick<Watches, 'inPartition'>;

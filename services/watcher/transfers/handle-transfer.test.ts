@@ -1,5 +1,5 @@
-import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';

@@ -1,6 +1,6 @@
-import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { contractsOf } from '#shared/contracts/rule-set.ts';
+import { contractsOf } from '#shared/contracts/rules/rule-set.ts';
+import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import {
   partitionOfMember,
   type Watch,
@@ -9,15 +9,15 @@ import {
   watchEvaluated,
   watchOfUid,
   watchUid,
-} from '#shared/contracts/watch.ts';
+} from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { Budget, Draw, Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { Budget, Draw, Throttle } from '#shared/redis/throttle.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import type { Watches } from '#shared/redis/watches.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 import { groupByWatch, requestChecksOf } from '../members/check-due.ts';
 import type { OpenParts } from '../members/open-parts.ts';
 import type { RequestChecks } from '../members/request-checks.ts';

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Dispatcher } from 'undici';
-import { parseCidrs } from '#shared/contracts/callback-address.ts';
+import { parseCidrs } from '#shared/contracts/webhooks/callback-address.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connectDelivery, postOnce } from './attempt-delivery.ts';
 import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';

@@ -1,5 +1,5 @@
-import { webhookRequested } from '#shared/contracts/webhook.ts';
-import { FairShares } from '#shared/fair-shares.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import { PerReceiver } from './per-receiver.ts';
 import { makeReceiver, RECEIVER_SLOTS, type Receiver } from './receiver.ts';

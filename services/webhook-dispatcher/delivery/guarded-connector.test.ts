@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
+import { type Cidr, parseCidrs } from '#shared/contracts/webhooks/callback-address.ts';
 import { answerDns, type Zone } from '../../../test/support/fakes/answer-dns.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connectDelivery } from './attempt-delivery.ts';

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { lookup as lookupBySystem, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import { type Cidr, refuseAddress } from '#shared/contracts/callback-address.ts';
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
+import { type Cidr, refuseAddress } from '#shared/contracts/webhooks/callback-address.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 
 /** A name with more addresses is refused. */
 const ADDRESSES_MAX = 32;

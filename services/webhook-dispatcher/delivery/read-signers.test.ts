@@ -1,4 +1,4 @@
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { makeSign } from './make-sign.ts';
 import { makeSigners } from './read-signers.ts';
 

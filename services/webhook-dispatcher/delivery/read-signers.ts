@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { isLiveAt, type Signer } from '../domain/sign-message.ts';
 import { makeSign } from './make-sign.ts';

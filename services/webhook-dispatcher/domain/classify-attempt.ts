@@ -1,4 +1,4 @@
-import type { AttemptClass, WebhookState } from '#shared/contracts/webhook.ts';
+import type { AttemptClass, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /**
  * The result of one attempt. `retryAfter` is the raw header, `body` the first 4 KiB of the response body.

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type RetryTier, WebhookRetry } from '#shared/contracts/webhook.ts';
+import { type RetryTier, WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import {
   ATTEMPTS_MAX,
   type DeferralReason,

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { DELIVERY_MS_MAX, type RetryTier } from '#shared/contracts/webhook.ts';
+import { DELIVERY_MS_MAX, type RetryTier } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
  * attempt   1    2     3      4     5     6      7      8

@@ -1,4 +1,4 @@
-import { LIVE_SECRETS_MAX } from '#shared/contracts/client-app.ts';
+import { LIVE_SECRETS_MAX } from '#shared/contracts/apps/client-app.ts';
 
 /** Signs with one secret until the secret expires. */
 export type Signer = {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { waitUntil } from '../../support/wait-until.ts';

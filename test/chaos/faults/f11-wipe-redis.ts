@@ -1,4 +1,4 @@
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';

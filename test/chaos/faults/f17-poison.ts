@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { LANES } from '#shared/contracts/check-requested.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';

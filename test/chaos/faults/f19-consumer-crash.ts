@@ -1,4 +1,4 @@
-import { LANES } from '#shared/contracts/check-requested.ts';
+import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault } from '../fault.ts';

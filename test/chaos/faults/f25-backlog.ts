@@ -1,4 +1,4 @@
-import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { shardOf } from '#shared/kafka/fair-partitioner.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';

@@ -1,4 +1,4 @@
-import { LANES } from '#shared/contracts/check-requested.ts';
+import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';

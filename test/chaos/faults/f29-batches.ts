@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { type BatchPartRequested, checkRequestedBatch, PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import {
+  type BatchPartRequested,
+  checkRequestedBatch,
+  PART_ENTRIES_MAX,
+} from '#shared/contracts/batches/batch.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { aBatchPart } from '../../support/builders/a-batch.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import type { BatchLine } from '../../support/infrastructure/connect-test-chains.ts';

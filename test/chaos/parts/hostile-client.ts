@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay, setInterval as every } from 'node:timers/promises';
-import { API_KEY_RANDOM_BYTES, makeApiKey } from '#shared/contracts/api-key.ts';
+import { API_KEY_RANDOM_BYTES, makeApiKey } from '#shared/contracts/apps/api-key.ts';
 import { keyRecord } from '../../../services/developer-portal/credentials.ts';
 import { makePasswords } from '../../../services/developer-portal/passwords.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';

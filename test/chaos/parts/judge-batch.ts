@@ -1,5 +1,5 @@
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
-import { foldRoles } from '#shared/contracts/fold-roles.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
+import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
 import type { BatchLine } from '../../support/infrastructure/connect-test-chains.ts';
 import { atMost, type Figure } from '../measure.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import type { BatchClient } from '../../support/systems/batch-client.ts';
 import { waitUntil } from '../../support/wait-until.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batch.ts';
+import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 
 const LATER_MS = 3_600_000;
 

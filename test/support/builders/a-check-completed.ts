@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 
 const RETENTION_MS = 3_600_000;
 

@@ -1,4 +1,4 @@
-import type { CheckResult, RuleFault } from '#shared/contracts/result.ts';
+import type { CheckResult, RuleFault } from '#shared/contracts/checks/result.ts';
 
 type Parts = Partial<Omit<CheckResult, 'errors'>> & {
   readonly errors?: readonly (Pick<RuleFault, 'ruleIndex' | 'roleId' | 'code'> & Partial<RuleFault>)[];

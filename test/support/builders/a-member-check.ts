@@ -1,5 +1,5 @@
-import type { RuleFault } from '#shared/contracts/result.ts';
-import type { WatchMember } from '#shared/contracts/watch.ts';
+import type { RuleFault } from '#shared/contracts/checks/result.ts';
+import type { WatchMember } from '#shared/contracts/watches/watch.ts';
 import { applyCheck } from '../../../services/watcher/domain/apply-check.ts';
 import type { MemberCheck } from '../../../services/watcher/domain/judge-age.ts';
 

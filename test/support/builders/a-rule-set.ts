@@ -1,5 +1,5 @@
-import type { RuleSet } from '#shared/contracts/rule-set.ts';
-import { digestOfRules } from '#shared/contracts/rules-digest.ts';
+import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
+import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
 
 /** The document of a rule set of one rule. */
 export function aRuleSet(clientId: string, id: string, changes: Partial<RuleSet> = {}): RuleSet {

@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
+import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import {
   type CheckContext,
   partitionOfMember,
   type Watch,
   type WatchMember,
   watchUid,
-} from '#shared/contracts/watch.ts';
+} from '#shared/contracts/watches/watch.ts';
 import { aBatchPartCompleted } from './a-batch.ts';
 
 /** An instant this many seconds after the watch of these tests was made. */

@@ -1,5 +1,5 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import type { TokenRule } from '#shared/contracts/rule.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
 import {
   type Fault,

@@ -1,5 +1,5 @@
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
-import type { AcceptedBatch, StoredLines } from '#shared/redis/batches.ts';
+import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
+import type { AcceptedBatch, StoredLines } from '#shared/stores/batches/batches.ts';
 
 export type FakeBatchOptions = {
   /** Slots of unfinished batches that other requests hold. */

@@ -1,7 +1,7 @@
-import { type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
-import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import { type RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 
 /**
  * The rule sets of a fake gateway: the real writes over a view of object literals. Another deletion is under way for

@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
-import type { BatchPartRequested } from '#shared/contracts/batch.ts';
+import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
-import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
-import { CheckResult } from '#shared/contracts/result.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { CheckRequested, Lane } from '#shared/contracts/checks/check-requested.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
+import type { Rule } from '#shared/contracts/rules/rule.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { type Chains, connectChains } from '../../../services/evaluator/chain/connect-chains.ts';

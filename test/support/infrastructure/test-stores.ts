@@ -1,8 +1,8 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { type Rebuild, type RebuildCounts, rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { type Rebuild, type RebuildCounts, rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from './connections.ts';
 
 type TestStores = {

@@ -1,5 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
+import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { startChain } from '../../../deploy/local/infrastructure/chain.ts';
 import { startWatchdog } from '../../../deploy/local/processes/start-watchdog.ts';

@@ -1,4 +1,4 @@
-import { CheckResult } from '#shared/contracts/result.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { SentRule } from '../builders/demo-rules.ts';
 
 export type CheckMode = 'sync' | 'poll' | 'webhook';

@@ -1,4 +1,4 @@
-import { BatchStatus } from '#shared/contracts/batch-status.ts';
+import { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import type { BatchLine } from '../infrastructure/connect-test-chains.ts';
 

@@ -3,8 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommonConfig } from '#shared/config.ts';
-import { API_KEY_RANDOM_BYTES, displayPartsOf, hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import {
+  API_KEY_RANDOM_BYTES,
+  displayPartsOf,
+  hashApiKey,
+  makeApiKey,
+} from '#shared/contracts/apps/api-key.ts';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { waitUntil } from '../wait-until.ts';
 import { spawnNode } from './spawn-process.ts';
 

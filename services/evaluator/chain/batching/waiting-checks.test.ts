@@ -1,4 +1,4 @@
-import type { Owner } from '#shared/fair-shares.ts';
+import type { Owner } from '#shared/fairness/fair-shares.ts';
 import { type Waiter, WaitingChecks } from './waiting-checks.ts';
 
 function fill(waiting: WaitingChecks, owner: Owner, count: number) {

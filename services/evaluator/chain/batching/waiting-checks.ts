@@ -1,4 +1,4 @@
-import { FairShares, type Owner } from '#shared/fair-shares.ts';
+import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 
 /** A check that waits. */
 export type Waiter = {

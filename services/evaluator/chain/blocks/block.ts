@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BlockTag } from '#shared/contracts/rule.ts';
+import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { RpcRequest } from '../rpc/connect-rpc.ts';
 import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';

@@ -1,4 +1,4 @@
-import type { BlockTag } from '#shared/contracts/rule.ts';
+import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import { anEndpoint } from '../../../../test/support/builders/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/builders/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';

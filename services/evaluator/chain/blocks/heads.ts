@@ -1,4 +1,4 @@
-import type { BlockTag } from '#shared/contracts/rule.ts';
+import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import { pause, within } from '#shared/wait-for.ts';
 import type { WaitingChecks } from '../batching/waiting-checks.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';

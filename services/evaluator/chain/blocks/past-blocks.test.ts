@@ -1,4 +1,4 @@
-import { describeUndetermined } from '#shared/contracts/result.ts';
+import { describeUndetermined } from '#shared/contracts/checks/result.ts';
 import { anEndpoint } from '../../../../test/support/builders/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/builders/pool-of.ts';
 import { WaitingChecks } from '../batching/waiting-checks.ts';

@@ -1,4 +1,4 @@
-import type { LogPositionChange } from '#shared/redis/log-positions.ts';
+import type { LogPositionChange } from '#shared/stores/watches/log-positions.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
 import type { ContractState } from './contract-states.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { BlockTag } from '#shared/contracts/rule.ts';
-import type { LogPositions } from '#shared/redis/log-positions.ts';
+import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import { startRepeating } from '#shared/repeat.ts';
+import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
 import { pause } from '#shared/wait-for.ts';
 import type { Block } from '../blocks/block.ts';
 import { ChainFollower, type FollowerOptions } from './follow-chain.ts';

@@ -1,4 +1,4 @@
-import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { type Block, fetchBlockAt, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';

@@ -1,4 +1,4 @@
-import type { LogPosition, LogPositionChange } from '#shared/redis/log-positions.ts';
+import type { LogPosition, LogPositionChange } from '#shared/stores/watches/log-positions.ts';
 import type { LogWindow, WindowBlock } from './log-window.ts';
 
 export type SavedWindowOptions = {

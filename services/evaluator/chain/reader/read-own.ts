@@ -1,4 +1,4 @@
-import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { Read } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';

@@ -1,4 +1,4 @@
-import type { UndeterminedCause, UndeterminedCode } from '#shared/contracts/result.ts';
+import type { UndeterminedCause, UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { type FailedReading, failed } from '../../domain/read.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
-import { OnUndetermined } from '#shared/contracts/rule.ts';
-import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
+import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { RuleBody } from '#shared/rules/rule-body.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from '../../edge/problem.ts';
 

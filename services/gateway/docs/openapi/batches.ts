@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
-import { RoleCounts } from '#shared/contracts/batch.ts';
-import { BatchStatus } from '#shared/contracts/batch-status.ts';
+import { RoleCounts } from '#shared/contracts/batches/batch.ts';
+import { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
+import { CheckResult } from '#shared/contracts/checks/result.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
-import { CheckResult } from '#shared/contracts/result.ts';
 import { Address, Ref } from '#shared/rules/body-texts.ts';
 import { RESULTS_MAX } from '../../batches/parse-range.ts';
 import { CheckBody, exactlyOneOf, wallets } from '../../checks/api.ts';

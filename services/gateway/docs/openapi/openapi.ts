@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type CreateDocumentOptions, createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { CHAINS_PATH, CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
-import { QuotaAlert } from '#shared/contracts/quota-alert.ts';
-import { TestEvent } from '#shared/contracts/test-event.ts';
+import { QuotaAlert } from '#shared/contracts/usage/quota-alert.ts';
+import { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
 import { CheckBody } from '../../checks/api.ts';
 import {
   Acknowledgement,

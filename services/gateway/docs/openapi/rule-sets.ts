@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
-import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { RuleSetBody } from '#shared/rules/validate-rule-set.ts';
 import { OPERATION_CODES, RuleSetAnswer, RuleSetList } from './api-answers.ts';
 import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from './examples.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
-import { BlockTag } from '#shared/contracts/rule.ts';
-import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
+import { BlockTag } from '#shared/contracts/rules/rule.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 
 /** Schemas of watches for the OpenAPI document and the types of the client library. */
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
+import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { WatchBody } from '../../watches/validate-watch.ts';
 import { WATCH_CODES } from './api-answers.ts';
 import { BatchEntry } from './batches.ts';

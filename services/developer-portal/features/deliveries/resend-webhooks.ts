@@ -1,0 +1,123 @@
+import type { WebhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { WebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
+
+/** Deliveries read and published at once. */
+const CHUNK = 25;
+
+type Dependencies = {
+  readonly clientApps: Pick<ClientApps, 'read'>;
+  readonly deliveries: Pick<Deliveries, 'read' | 'failedSince'>;
+  readonly webhookBodies: Pick<WebhookBodies, 'keep'>;
+  /** Publishes to `webhook.requested.v1`. */
+  readonly publish: (message: WebhookRequested) => Promise<void>;
+  /** Awaited after each publish; by default nothing is awaited. */
+  readonly afterPublish?: ((requestId: string, resendCount: number) => Promise<void>) | undefined;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Called before some webhooks are sent; if it throws, neither these nor later ones are sent. */
+type RequireRoom = () => Promise<void>;
+
+/** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
+export type ResendWebhooks = {
+  /**
+   * @param options.resendCount the number of this resend, so that a repeated request sends once; default: the next
+   * @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired
+   */
+  readonly resend: (
+    requestId: string,
+    options?: { readonly resendCount?: number; readonly requireRoom?: RequireRoom },
+  ) => Promise<{ requestId: string }>;
+  /**
+   * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
+   * after `untilMs`. Deliveries with an expired result are left out. If there is no room left after some were sent, the
+   * others stay failed.
+   *
+   * @param options.charge called with the number of failed deliveries before the first is sent; if it throws, none is sent
+   */
+  readonly resendFailed: (
+    clientId: string,
+    sinceMs: number,
+    options?: {
+      readonly untilMs?: number;
+      readonly charge?: (count: number) => Promise<void>;
+      readonly requireRoom?: RequireRoom;
+    },
+  ) => Promise<{ count: number }>;
+};
+
+/**
+ * @example
+ * const { resend } = makeResendWebhooks({ clientApps, deliveries, webhookBodies, now: clock.now,
+ *   publish: (message) => kafka.publish(webhookRequested, message) });
+ * await resend(requestId);
+ */
+export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
+  const { clientApps, deliveries, publish, afterPublish, now } = deps;
+  const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRequested | undefined> => {
+    const view = await deliveries.read(requestId);
+    if (view === undefined) return undefined;
+    // From now on, because the record of the resend does not bring the body.
+    if ((await deps.webhookBodies.keep(view, now())) === 0) return undefined;
+    const app = await clientApps.read(view.clientId);
+    if (app === undefined) return undefined;
+    const { accountId } = app;
+    const count = resendCount ?? view.resendCount + 1;
+    return resendOf({ ...view, accountId }, count, new Date(now()).toISOString());
+  };
+  const send = async (message: WebhookRequested): Promise<void> => {
+    await publish(message);
+    await afterPublish?.(message.requestId, message.resendCount);
+  };
+  return {
+    async resend(requestId, { resendCount, requireRoom } = {}) {
+      const message = await prepare(requestId, resendCount);
+      if (message === undefined)
+        throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
+      await requireRoom?.();
+      await send(message);
+      return { requestId };
+    },
+    async resendFailed(clientId, sinceMs, { untilMs, charge, requireRoom } = {}) {
+      const ids = await deliveries.failedSince(clientId, sinceMs, untilMs);
+      if (ids.length > 0) await charge?.(ids.length);
+      let count = 0;
+      for (let i = 0; i < ids.length; i += CHUNK) {
+        const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
+        const messages = prepared.filter((message) => message !== undefined);
+        try {
+          await requireRoom?.();
+        } catch (error) {
+          if (count === 0) throw error;
+          break;
+        }
+        await Promise.all(messages.map(send));
+        count += messages.length;
+      }
+      return { count };
+    },
+  };
+}
+
+/** The record of a resend, which brings no body; it supersedes the delivery's earlier records once a dispatcher claims it. */
+const resendOf = (
+  view: DeliveryView & { readonly accountId: string },
+  resendCount: number,
+  nowIso: string,
+): WebhookRequested => ({
+  requestId: view.requestId,
+  clientId: view.clientId,
+  accountId: view.accountId,
+  callbackUrl: view.callbackUrl,
+  acceptedAt: view.acceptedAt ?? nowIso,
+  retainUntil: view.retainUntil,
+  attemptCount: 0,
+  deferralCount: 0,
+  dueAt: nowIso,
+  resendCount,
+});

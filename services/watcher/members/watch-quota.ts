@@ -1,0 +1,105 @@
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
+import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
+import type { Redis } from '../../../shared/redis/connect.ts';
+import { LUA_NOW } from '../../../shared/redis/fence.ts';
+import { makeScript } from '../../../shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../../../shared/redis/view.ts';
+import { monthCounterKey } from '../../../shared/stores/checks/admit.ts';
+import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../../../shared/stores/usage/usage-days.ts';
+
+const KEPT_MS = 40 * 86_400_000;
+/** Longer than the topic keeps a record: it may be handled again. */
+const REFUNDED_KEPT_MS = 2 * 86_400_000;
+
+/**
+ * KEYS: marker, the month's counter, the share of the watches. ARGV: access, client app, checks, limit of the month, share
+ * of it, 1 if the checks were evaluated (then the rest is charged where it is too little), the account. Checked and charged
+ * in one step.
+ */
+const CHARGE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
+local count, limit = tonumber(ARGV[3]), tonumber(ARGV[4])
+if ARGV[6] ~= '1' then
+  local kept, keptMax = accountBytes(ARGV[7], limit, math.floor(now / ${DAY_MS}))
+  if kept >= keptMax then return 3 end
+end
+if count == 0 then return 0 end
+local left = limit - tonumber(redis.call('GET', KEYS[2]) or '0')
+local leftOfShare = math.floor(limit * tonumber(ARGV[5]) + ${SHARE_TOLERANCE} - tonumber(redis.call('GET', KEYS[3]) or '0'))
+local outcome = count > left and 1 or count > leftOfShare and 2 or 0
+if outcome > 0 then
+  if ARGV[6] ~= '1' then return outcome end
+  count = math.min(left, leftOfShare)
+  if count <= 0 then return outcome end
+end
+redis.call('INCRBY', KEYS[2], count)
+redis.call('INCRBY', KEYS[3], count)
+redis.call('PEXPIRE', KEYS[2], ${KEPT_MS})
+redis.call('PEXPIRE', KEYS[3], ${KEPT_MS})
+noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
+return outcome
+`;
+
+/** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access, client app, checks. Once for a part. */
+const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
+if not redis.call('SET', KEYS[4], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
+for i = 2, 3 do
+  local count = tonumber(redis.call('GET', KEYS[i]) or '0')
+  if count > 0 then redis.call('DECRBY', KEYS[i], math.min(count, tonumber(ARGV[3]))) end
+end
+noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
+return 1
+`;
+
+const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day'] as const;
+
+/**
+ * Charges the checks of watches to the quota of their app's month, up to the share that watches may use. If less is left,
+ * nothing is charged; of checks that were already evaluated, as many are charged as are left. Refused with `bytes-per-day`,
+ * also where none is to be charged, if the account has used its bytes of the day.
+ */
+export type ChargeWatch = (charge: {
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly count: number;
+  readonly month: string;
+  readonly requestsPerMonth: number;
+  readonly quotaShare: number;
+  readonly areEvaluated?: boolean;
+}) => Promise<(typeof OUTCOMES)[number]>;
+
+/** Refunds checks of a part that nothing was decided of, once for each part. */
+export type RefundWatch = (refund: {
+  readonly clientId: string;
+  readonly month: string;
+  readonly count: number;
+  readonly requestId: string;
+}) => Promise<void>;
+
+export function makeRefundWatch(redis: Redis): RefundWatch {
+  const refund = makeScript<number>(redis, REFUND);
+  return async function refundWatch({ clientId, month, count, requestId }) {
+    const counter = monthCounterKey(clientId, month);
+    const keys = [GENERATION_KEY, counter, `${counter}:watches`, `wm-refunded:${requestId}`];
+    await refund(keys, [ORDINARY_ACCESS, clientId, count]);
+  };
+}
+
+export function makeChargeWatch(redis: Redis): ChargeWatch {
+  const charge = makeScript<number>(redis, CHARGE);
+  return async function chargeWatch(asked) {
+    const { clientId, accountId, count, month, requestsPerMonth, quotaShare, areEvaluated } = asked;
+    const counter = monthCounterKey(clientId, month);
+    const keys = [GENERATION_KEY, counter, `${counter}:watches`];
+    const rest = areEvaluated ? 1 : 0;
+    const outcome = await charge(keys, [
+      ORDINARY_ACCESS,
+      clientId,
+      count,
+      requestsPerMonth,
+      quotaShare,
+      rest,
+      accountId,
+    ]);
+    return OUTCOMES[outcome] ?? 'charged';
+  };
+}

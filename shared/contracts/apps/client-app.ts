@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { defineTopic } from '../topic.ts';
+
+export const Tier = z.enum(['free', 'paid', 'enterprise']);
+export type Tier = z.infer<typeof Tier>;
+
+/** A document's version: the projector ignores an older one, whatever the order of arrival. */
+const version = z.number().int().positive();
+
+/** API keys of an app that may be live at a time, whatever its tier. */
+export const LIVE_KEYS_MAX = 1_000;
+
+/** Recovery codes of an account at a time. */
+export const RECOVERY_CODES_MAX = 10;
+
+/** The second factor of an account: time-based one-time passwords (RFC 6238). */
+export const TwoFactor = z.object({
+  /** The shared secret, encrypted. */
+  encrypted: z.string(),
+  enabledAt: z.iso.datetime(),
+  /** SHA-256 of each recovery code that was not used yet, hex. */
+  recoveryCodes: z.array(z.string()).max(RECOVERY_CODES_MAX),
+});
+export type TwoFactor = z.infer<typeof TwoFactor>;
+
+/** An account of the developer portal: the whole document, keyed by its id. */
+export const Account = z.object({
+  accountId: z.string(),
+  version,
+  email: z.string(),
+  tier: Tier,
+  /** Set for an enterprise account alone. */
+  limits: z
+    .object({
+      requestsPerSecond: z.number().int().positive(),
+      requestsPerMonth: z.number().int().positive(),
+      clientApps: z.number().int().positive(),
+      marketplaceKeys: z.number().int().positive(),
+      liveKeys: z.number().int().positive().max(LIVE_KEYS_MAX).optional(),
+      ruleSets: z.number().int().positive().optional(),
+      watches: z.number().int().positive().optional(),
+      watchMembers: z.number().int().positive().optional(),
+      writesPerDay: z.number().int().positive().optional(),
+    })
+    .optional(),
+  /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
+  passwordHash: z.string().optional(),
+  /** Absent if the password alone signs in. */
+  twoFactor: TwoFactor.optional(),
+  /**
+   * Whether an operator made the account or vouched for it. Signing up proves nothing about an address. Documents
+   * from before this member lack it; see `isVerified`.
+   */
+  verified: z.boolean().optional(),
+  /** May approve scopes, set tiers and suspend apps in the portal. */
+  operator: z.boolean().optional(),
+  createdAt: z.iso.datetime(),
+  /** Set once: the account is gone, its document stays as a tombstone. */
+  deletedAt: z.iso.datetime().optional(),
+});
+export type Account = z.infer<typeof Account>;
+
+/** An API key as it is kept: its hash, never the key. */
+export const ApiKeyRecord = z.object({
+  keyId: z.string(),
+  /** SHA-256 of the key, hex. */
+  hash: z.string(),
+  name: z.string(),
+  /** For display: the key's first characters and its last four. */
+  prefix: z.string(),
+  lastFour: z.string(),
+  marketplace: z.boolean().default(false),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime().optional(),
+  revokedAt: z.iso.datetime().optional(),
+  /** The key that replaces this one, if that is not revoked: until this one expires both can be used, and only the new one is counted. */
+  replacedBy: z.string().optional(),
+});
+export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+/** Signing secrets that may be live at a time: a rotation within a rotation. */
+export const LIVE_SECRETS_MAX = 3;
+
+/** A webhook signing secret as it is kept: encrypted, with the client id as associated data. */
+export const WebhookSecretRecord = z.object({
+  encrypted: z.string(),
+  createdAt: z.iso.datetime(),
+  /** After that instant it signs no more; absent on the newest. */
+  expiresAt: z.iso.datetime().optional(),
+});
+export type WebhookSecretRecord = z.infer<typeof WebhookSecretRecord>;
+
+/** The fields of an app that the limiter needs. */
+export const AppLimits = z.object({
+  tier: Tier,
+  requestsPerSecond: z.number().int().positive(),
+  requestsPerMonth: z.number().int().positive(),
+  /** Where an enterprise account has a figure of its own; see `storageLimitsOf`. */
+  ruleSets: z.number().int().positive().optional(),
+  watches: z.number().int().positive().optional(),
+  watchMembers: z.number().int().positive().optional(),
+  writesPerDay: z.number().int().positive().optional(),
+});
+export type AppLimits = z.infer<typeof AppLimits>;
+
+/** Keys that an app's document may hold, revoked and expired ones included: it stays below a message's largest size. */
+export const KEYS_MAX = 1_200;
+
+/** The role of a member of an app's team; the owner's account may do everything. */
+export const MemberRole = z.enum(['viewer', 'developer', 'admin']);
+export type MemberRole = z.infer<typeof MemberRole>;
+
+export const MEMBERS_MAX = 50;
+/** Removed members in the document, the newest: an index of the view forgets them, and their audit entries keep their names. */
+export const FORMER_MEMBERS_MAX = 100;
+export const INVITATIONS_MAX = 20;
+
+/** An account that may use an app of another account. */
+export const Member = z.object({ accountId: z.string(), role: MemberRole, addedAt: z.iso.datetime() });
+export type Member = z.infer<typeof Member>;
+
+/** A link by which an account becomes a member, once. */
+export const Invitation = z.object({
+  invitationId: z.string(),
+  /** SHA-256 of the link's token, hex. */
+  tokenHash: z.string(),
+  role: MemberRole,
+  /** The only account that may accept it; absent if the link is enough. */
+  email: z.string().optional(),
+  /** The account that made it; absent on one of an earlier version. */
+  invitedBy: z.string().optional(),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+});
+export type Invitation = z.infer<typeof Invitation>;
+
+/** A client app: the whole document, keyed by its id. */
+export const ClientApp = z.object({
+  clientId: z.string(),
+  version,
+  accountId: z.string(),
+  name: z.string(),
+  scope: z.enum(['none', 'requested', 'approved', 'rejected']),
+  scopeReason: z.string().optional(),
+  /** The developer's purpose for the scope. */
+  scopePurpose: z.string().optional(),
+  scopeRequestedAt: z.iso.datetime().optional(),
+  suspended: z.boolean(),
+  /**
+   * As they were when the app was made. The account's own limits decide, so that one write changes
+   * those of all its apps; these hold only where the view has no such account.
+   */
+  limits: AppLimits,
+  keys: z.array(ApiKeyRecord).max(KEYS_MAX),
+  /** The address for alerts about the month's quota; absent: none are sent. */
+  alertUrl: z.string().optional(),
+  /** Newest first; at most three are live at a time. */
+  webhookSecrets: z.array(WebhookSecretRecord).max(10),
+  members: z.array(Member).max(MEMBERS_MAX).optional(),
+  /** Account ids of removed members, the last removed first. */
+  formerMembers: z.array(z.string()).max(FORMER_MEMBERS_MAX).optional(),
+  invitations: z.array(Invitation).max(INVITATIONS_MAX).optional(),
+  createdAt: z.iso.datetime(),
+  /** Set once: the app is gone, its keys are revoked, its document stays as a tombstone. */
+  deletedAt: z.iso.datetime().optional(),
+});
+export type ClientApp = z.infer<typeof ClientApp>;
+
+/** The fields of an app that the gateway caches: a few hundred bytes, however many keys the app has. */
+export const AppAccess = ClientApp.pick({
+  clientId: true,
+  accountId: true,
+  suspended: true,
+  scope: true,
+  limits: true,
+});
+export type AppAccess = z.infer<typeof AppAccess>;
+
+/** Compacted topics never change their partition count. */
+export const account = defineTopic({
+  name: 'account.v1',
+  schema: Account,
+  keyOf: (message) => message.accountId,
+  partitionCount: 12,
+  cleanup: 'compact',
+});
+
+export const clientApp = defineTopic({
+  name: 'client-app.v1',
+  schema: ClientApp,
+  keyOf: (message) => message.clientId,
+  partitionCount: 12,
+  cleanup: 'compact',
+});

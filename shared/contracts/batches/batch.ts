@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import type { Tier } from '../apps/client-app.ts';
+import { ProofRequest, Wallets } from '../checks/check-requested.ts';
+import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
+import { defineTopic } from '../topic.ts';
+
+/** Most entries of one part: they are planned, read and stored together. */
+export const PART_ENTRIES_MAX = 500;
+/** Most reads of one part, before equal ones are counted once. */
+export const PART_READS_MAX = 20_000;
+/** Most reads of one entry. */
+export const ENTRY_READS_MAX = 200;
+/** Most bytes of a part's results, if every rule ended with an error. */
+export const PART_RESULT_BYTES_MAX = 3 * 1024 * 1024;
+
+/** Most entries of a batch, and unfinished batches of an app, by tier. */
+export const BATCH_LIMITS = {
+  free: { entries: 1_000, unfinished: 2 },
+  paid: { entries: 10_000, unfinished: 10 },
+  enterprise: { entries: 100_000, unfinished: 100 },
+} as const satisfies Record<Tier, { readonly entries: number; readonly unfinished: number }>;
+
+/** One member of a batch: wallets, and the caller's own id. */
+export const BatchEntry = Wallets.extend({ ref: z.string().max(128).optional() });
+export type BatchEntry = z.infer<typeof BatchEntry>;
+
+/** The receiver of a batch's results: a client that polls, a client with a callback, or the watcher. */
+export const BatchDelivery = z.discriminatedUnion('mode', [
+  z.object({ mode: z.literal('poll') }),
+  z.object({ mode: z.literal('webhook'), callbackUrl: z.string() }),
+  /** The result goes to this partition of `watch.evaluated.v1`; `context` comes back unread. */
+  z.object({ mode: z.literal('watch'), partition: z.number().int().min(0), context: z.string() }),
+]);
+export type BatchDelivery = z.infer<typeof BatchDelivery>;
+
+const part = {
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
+  /** Index of this part, from 0. */
+  part: z.number().int().nonnegative(),
+  partCount: z.number().int().positive(),
+  /** Index of this part's first entry in the batch, from 0. */
+  firstIndex: z.number().int().nonnegative(),
+  /** Entries of the whole batch. */
+  entryCount: z.number().int().positive(),
+  ruleSet: RuleSetReference.optional(),
+  delivery: BatchDelivery,
+  /** Instant of acceptance, Redis's clock. */
+  acceptedAt: z.iso.datetime(),
+  /** The stored results are kept until then. */
+  retainUntil: z.iso.datetime(),
+  /** The calendar month (UTC, `2026-11`) whose quota was charged. */
+  chargedMonth: z.string().optional(),
+};
+
+/** Gateway or watcher → evaluator: judge the rules for each of these entries, all at one block per chain. */
+export const BatchPartRequested = z.object({
+  ...part,
+  entries: z.array(BatchEntry).min(1).max(PART_ENTRIES_MAX),
+  rules: z.array(Rule).min(1).max(1000),
+  onUndetermined: OnUndetermined,
+  consistency: Consistency,
+  proof: ProofRequest.optional(),
+  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from them. */
+  idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
+});
+export type BatchPartRequested = z.infer<typeof BatchPartRequested>;
+
+/** How many members hold a role; one verdict per member and role, folded over the rules that name it. */
+export const RoleCounts = z.object({
+  id: z.string(),
+  granted: z.number().int().nonnegative(),
+  denied: z.number().int().nonnegative(),
+  undetermined: z.number().int().nonnegative(),
+});
+export type RoleCounts = z.infer<typeof RoleCounts>;
+
+/** Evaluator → result-store (or watcher): the results of one part. */
+export const BatchPartCompleted = z.object({
+  ...part,
+  /** Entries of this part. */
+  lineCount: z.number().int().positive(),
+  /** In the order in which the rules name the roles first. */
+  roles: z.array(RoleCounts),
+  /** Entries whose charge is returned: nothing decided, and every error retryable. */
+  refundCount: z.number().int().nonnegative(),
+  /** Entries that ended as `failed`. */
+  failedCount: z.number().int().nonnegative(),
+  evaluatedAt: z.iso.datetime(),
+  /** For the watcher. By chain id, when the head of the reads was requested, epoch ms of Redis's clock. */
+  headTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
+  /** For the watcher. By chain id, the time of the block that was read, epoch ms of the chain. */
+  blockTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
+  /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and served. */
+  linesGzip: z.string(),
+});
+export type BatchPartCompleted = z.infer<typeof BatchPartCompleted>;
+
+const keyOf = ({ requestId, part }: { requestId: string; part: number }): string => `${requestId}/${part}`;
+
+/** The roles of some rules, in the order in which the rules name them first. */
+export const roleIdsOf = (rules: readonly { readonly roleId: string }[]): string[] => [
+  ...new Set(rules.map(({ roleId }) => roleId)),
+];
+
+/** The last part is published after all others, so its presence proves that the batch is complete. */
+export const isLastPart = ({ part, partCount }: Pick<BatchPartRequested, 'part' | 'partCount'>): boolean =>
+  part === partCount - 1;
+
+export const checkRequestedBatch = defineTopic({
+  name: 'check.requested.batch.v1',
+  schema: BatchPartRequested,
+  keyOf,
+  partitionCount: 24,
+  retentionDays: 7,
+  messageMibMax: 2,
+});
+
+export const batchCompleted = defineTopic({
+  name: 'batch.completed.v1',
+  schema: BatchPartCompleted,
+  keyOf,
+  partitionCount: 24,
+  retentionDays: 7,
+  messageMibMax: 4,
+});

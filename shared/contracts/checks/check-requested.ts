@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
+import { defineTopic, type Urgent } from '../topic.ts';
+import { Delivery } from '../webhooks/delivery.ts';
+
+const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
+
+/** The wallets of one person, as the client wrote them. */
+export const Wallets = z.object({
+  /** The only wallet, or the first of `accounts`. */
+  account: Address,
+  /** All wallets, where the client named them by `accounts`. */
+  accounts: z.array(Address).min(1).max(16).optional(),
+  /** Wallets that may have delegated to one of them. */
+  vaults: z.array(Address).max(16).optional(),
+});
+export type Wallets = z.infer<typeof Wallets>;
+
+/** The data that a signed verdict needs beside the result. */
+export const ProofRequest = z.object({
+  seconds: z.number().int().min(30).max(86_400),
+  /** As `RuleSetReference.digest`, with the `onUndetermined` in effect. */
+  rulesDigest: z.string(),
+});
+export type ProofRequest = z.infer<typeof ProofRequest>;
+
+/** Gateway → evaluator: judge each rule against the holdings of the wallets. */
+export const CheckRequested = z.object({
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
+  /** The API key of the request; absent in records of older gateways. */
+  keyId: z.string().optional(),
+  ...Wallets.shape,
+  rules: z.array(Rule).min(1).max(1000),
+  /** Where the rules came from, if not from the request itself. */
+  ruleSet: RuleSetReference.optional(),
+  /** Whether the result tells the amounts that were compared. */
+  explain: z.boolean().optional(),
+  proof: ProofRequest.optional(),
+  onUndetermined: OnUndetermined,
+  consistency: Consistency,
+  delivery: Delivery,
+  /** Instant of acceptance, Redis's clock. */
+  acceptedAt: z.iso.datetime(),
+  /** Sync only: the client's answer is due then. The evaluator ends before it. */
+  deadlineAt: z.iso.datetime().optional(),
+  /** The stored result is kept until then. */
+  retainUntil: z.iso.datetime(),
+  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from them. */
+  idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
+  /** The calendar month (UTC, `2026-11`) whose quota was charged. */
+  chargedMonth: z.string().optional(),
+});
+export type CheckRequested = z.infer<typeof CheckRequested>;
+
+const lane = (name: string, urgent?: Urgent<CheckRequested>) =>
+  defineTopic({
+    name,
+    ...(urgent ? { urgent } : {}),
+    schema: CheckRequested,
+    keyOf: (message) => message.requestId,
+    partitionCount: 24,
+    retentionDays: 7,
+    messageMibMax: 2,
+  });
+
+/** The lane of sync checks: a bulk backlog cannot delay them. */
+export const checkRequestedInteractive = lane('check.requested.interactive.v1', { is: () => true });
+/** The lane of asynchronous checks. */
+export const checkRequestedBulk = lane('check.requested.bulk.v1');
+
+export type Lane = 'interactive' | 'bulk';
+export const LANES = { interactive: checkRequestedInteractive, bulk: checkRequestedBulk } as const;

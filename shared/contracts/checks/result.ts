@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { RuleSetReference } from '../rules/rule.ts';
+
+/** Why a rule is undetermined, and whether asking again may decide it (the table of the API's section 1.4). */
+export const UNDETERMINED = {
+  'rpc-unavailable': { retryable: true, message: 'No RPC endpoint of this chain gave an answer.' },
+  'rpc-timeout': { retryable: true, message: 'The RPC endpoints of this chain did not answer in time.' },
+  'rpc-disagreement': { retryable: true, message: 'Too few RPC endpoints gave the same answer.' },
+  'chain-stale': { retryable: true, message: 'The newest block of this chain is too old.' },
+  'block-mismatch': {
+    retryable: true,
+    message: 'The answer came from another block than the requested one.',
+  },
+  'block-unavailable': { retryable: true, message: 'The RPC endpoint does not have the requested block.' },
+  'min-block-not-reached': {
+    retryable: true,
+    message: 'No RPC endpoint has reached the minimum block yet.',
+  },
+  'contract-not-found': { retryable: false, message: 'There is no contract at this address.' },
+  'call-reverted': {
+    retryable: false,
+    message: 'The contract reverted the call: it may lack the function that this rule reads.',
+  },
+  'return-malformed': {
+    retryable: false,
+    message: 'The contract did not answer with one 32-byte value: it may be of another type than the rule.',
+  },
+  'decimals-unavailable': {
+    retryable: false,
+    message: 'The contract has no readable decimals(): it may not be an ERC20 contract.',
+  },
+  'gas-exhausted': { retryable: false, message: 'The contract used up the gas of the call.' },
+  'deadline-exceeded': {
+    retryable: true,
+    message: 'The deadline of the check passed before this rule was read.',
+  },
+  internal: { retryable: true, message: 'Something went wrong on our side.' },
+} as const satisfies Record<string, { retryable: boolean; message: string }>;
+
+/**
+ * Causes that their code does not describe enough: each has its own message, and its own value of whether another try
+ * may help.
+ */
+export const UNDETERMINED_CAUSES = {
+  'wrong-chain': {
+    code: 'rpc-unavailable',
+    retryable: true,
+    message:
+      'No RPC endpoint of this chain gave an answer, and one of them serves another chain: its URL in the chain file must be corrected.',
+  },
+  'block-too-far-ahead': {
+    code: 'min-block-not-reached',
+    retryable: false,
+    message:
+      "The minimum block is more than 10 seconds of blocks ahead of the chain's head, so it was not waited for. Ask for a lower block.",
+  },
+  'block-past-head': {
+    code: 'block-unavailable',
+    retryable: false,
+    message:
+      "The requested block is more than 10 seconds of blocks beyond the chain's head, so it was not waited for. Ask for an earlier block.",
+  },
+  'state-unavailable': {
+    code: 'block-unavailable',
+    retryable: false,
+    message:
+      'No RPC endpoint of this chain has the state of the requested block. Request a later block, or use an archive node.',
+  },
+  'not-read-alone': {
+    code: 'gas-exhausted',
+    retryable: true,
+    message:
+      'The read needed a call of its own, with more gas or to confirm a revert, and too many reads of this check or client app waited for one.',
+  },
+  'too-many-reads': {
+    code: 'internal',
+    retryable: false,
+    message:
+      'The rules need more than 10,000 reads for the wallets of this member. Use fewer wallets, vaults or token ids.',
+  },
+} as const satisfies Record<string, { code: keyof typeof UNDETERMINED; retryable: boolean; message: string }>;
+export type UndeterminedCause = keyof typeof UNDETERMINED_CAUSES;
+
+/** Why nothing is known: a code of the wire contract, and a cause where the code says too little. */
+export type Undetermined = { readonly code: UndeterminedCode; readonly cause?: UndeterminedCause };
+
+/**
+ * The error that a client gets for a rule that could not be read.
+ *
+ * @example
+ * describeUndetermined({ code: 'gas-exhausted' }).retryable; // false
+ */
+export const describeUndetermined = ({
+  code,
+  cause,
+}: Undetermined): { readonly retryable: boolean; readonly message: string } =>
+  cause === undefined ? UNDETERMINED[code] : UNDETERMINED_CAUSES[cause];
+
+export const UndeterminedCode = z.enum(
+  Object.keys(UNDETERMINED) as [keyof typeof UNDETERMINED, ...(keyof typeof UNDETERMINED)[]],
+);
+export type UndeterminedCode = keyof typeof UNDETERMINED;
+
+export const RoleVerdict = z.object({ id: z.string(), granted: z.boolean() });
+
+export const RuleFault = z.object({
+  ruleIndex: z.number().int().nonnegative(),
+  roleId: z.string(),
+  code: UndeterminedCode,
+  message: z.string(),
+  retryable: z.boolean(),
+  chainId: z.number().int().positive(),
+  contractAddress: z.string().optional(),
+  /** JSON pointer of the nested rule that left a composed rule open, such as `/rules/0/rules/2`. */
+  path: z.string().optional(),
+});
+export type RuleFault = z.infer<typeof RuleFault>;
+
+export const BlockReport = z.object({
+  number: z.number().int().nonnegative(),
+  hash: z.string(),
+  /** Unix seconds. */
+  timestamp: z.number().int().nonnegative(),
+  /** Whether the block came back from within the `eth_call` that read the balances. */
+  proved: z.boolean(),
+  /** Present where every answer that was used came from state that has this block's number and parent (EIP-2935). */
+  state: z.literal(true).optional(),
+});
+export type BlockReport = z.infer<typeof BlockReport>;
+
+/** Why a rule ended as it did; in the order of the rules. */
+export type RuleDetail = {
+  readonly ruleIndex?: number | undefined;
+  readonly outcome: 'granted' | 'denied' | 'undetermined';
+  /** The exact value that was compared; absent if it could not be read. */
+  readonly observed?: string | undefined;
+  readonly required?:
+    | {
+        readonly min?: string | undefined;
+        readonly max?: string | undefined;
+        readonly operator?: string | undefined;
+        readonly value?: string | undefined;
+      }
+    | undefined;
+  /** Of a composed rule. */
+  readonly rules?: readonly RuleDetail[] | undefined;
+};
+export const RuleDetail: z.ZodType<RuleDetail> = z
+  .object({
+    ruleIndex: z.number().int().nonnegative().optional(),
+    outcome: z.enum(['granted', 'denied', 'undetermined']),
+    observed: z.string().optional(),
+    required: z
+      .object({
+        min: z.string().optional(),
+        max: z.string().optional(),
+        operator: z.string().optional(),
+        value: z.string().optional(),
+      })
+      .optional(),
+    get rules() {
+      return z.array(RuleDetail).optional();
+    },
+  })
+  .meta({ id: 'RuleDetail' });
+
+/** The result of a check: one shape for sync, poll and webhook. */
+export const CheckResult = z.object({
+  requestId: z.string(),
+  status: z.enum(['completed', 'failed']),
+  /** One entry per decided rule, in the order of the rules. */
+  roles: z.array(RoleVerdict),
+  /** One entry per undetermined rule. */
+  errors: z.array(RuleFault),
+  evaluatedAt: z.iso.datetime(),
+  /** By chain id: the one block at which all rules of that chain were read. */
+  blocks: z.record(z.string(), BlockReport),
+  ruleSet: RuleSetReference.optional(),
+  /** One entry per rule, where the check asked for it. */
+  details: z.array(RuleDetail).optional(),
+  /** A compact JWS, where the check asked for it and something was decided. */
+  proof: z.string().optional(),
+});
+export type CheckResult = z.infer<typeof CheckResult>;
+
+type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<RuleFault, 'retryable'>[] };
+
+/**
+ * Whether a check is refunded to the month's quota: nothing was decided, and asking again may help with every rule.
+ * A check that would fail again, such as a check of a contract that does not exist, is charged. So is a check that failed
+ * under `onUndetermined: "fail"` although a rule was decided: its details say how.
+ */
+export const isRefunded = ({ errors }: Pick<Outcome, 'errors'>, ruleCount: number): boolean =>
+  errors.length === ruleCount && errors.every(({ retryable }) => retryable);
+
+/**
+ * Whether a check that failed may succeed when it is made again: a sync one is then answered 503 and not by its result.
+ *
+ * @example
+ * isWorthRetrying({ status: 'failed', errors: [{ retryable: false }] }); // false: a wrong contract address, say
+ */
+export const isWorthRetrying = ({ status, errors }: Outcome): boolean =>
+  status === 'failed' && errors.some(({ retryable }) => retryable);

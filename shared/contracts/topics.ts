@@ -1,0 +1,35 @@
+import { audit } from './apps/audit.ts';
+import { account, clientApp } from './apps/client-app.ts';
+import { batchCompleted, checkRequestedBatch } from './batches/batch.ts';
+import { checkCompleted } from './checks/check-completed.ts';
+import { checkRequestedBulk, checkRequestedInteractive } from './checks/check-requested.ts';
+import { ruleSet } from './rules/rule-set.ts';
+import { deadLetterSpecOf, type TopicSpec } from './topic.ts';
+import { usage } from './usage/usage.ts';
+import { chainTransferred } from './watches/chain-transferred.ts';
+import { watch, watchEvaluated, watchMember } from './watches/watch.ts';
+import { webhookAttempted, webhookRequested, webhookRetry } from './webhooks/webhook.ts';
+
+/** Every topic that carries messages, in the order in which a check uses them. */
+export const SOURCE_TOPICS: readonly TopicSpec[] = [
+  checkRequestedInteractive,
+  checkRequestedBulk,
+  checkRequestedBatch,
+  checkCompleted,
+  batchCompleted,
+  watchEvaluated,
+  chainTransferred,
+  ...Object.values(webhookRetry),
+  webhookRequested,
+  webhookAttempted,
+  account,
+  clientApp,
+  ruleSet,
+  watch,
+  watchMember,
+  usage,
+  audit,
+];
+
+/** Every topic of the system: the sources and their dead-letter topics. */
+export const ALL_TOPICS: readonly TopicSpec[] = [...SOURCE_TOPICS, ...SOURCE_TOPICS.map(deadLetterSpecOf)];

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { HOUR_MS } from '../durations.ts';
+import { defineTopic } from '../topic.ts';
+
+/**
+ * The retry tiers, one topic and one delay each, shortest first. A record in a tier is due
+ * its delay (plus up to 20 % of jitter) after the attempt that failed; it is never early.
+ */
+export const RETRY_TIERS = ['5s', '5m', '30m', '2h', '5h', '10h'] as const;
+export type RetryTier = (typeof RETRY_TIERS)[number];
+
+/** A delivery is given up this long after its first attempt or deferral. */
+export const DELIVERY_MS_MAX = 40 * HOUR_MS;
+
+/**
+ * A delivery that waits for its next attempt. It holds all that an attempt needs except the signing secret and the body,
+ * which is stored under the request id.
+ */
+export const WebhookRetry = z.object({
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
+  callbackUrl: z.string(),
+  acceptedAt: z.iso.datetime(),
+  retainUntil: z.iso.datetime(),
+  /** Attempts made since the last resend. A deferral is not an attempt. */
+  attemptCount: z.number().int().nonnegative(),
+  /** Deferrals since the last attempt: each may wait in a longer tier than the one before. */
+  deferralCount: z.number().int().nonnegative(),
+  /** When the delivery was first attempted or deferred: the give-up bound counts from there. */
+  firstAttemptAt: z.iso.datetime().optional(),
+  /** Redis's clock. */
+  dueAt: z.iso.datetime(),
+  /** 0 for the first delivery; each resend raises it, and supersedes the records of lower counts. */
+  resendCount: z.number().int().nonnegative(),
+});
+export type WebhookRetry = z.infer<typeof WebhookRetry>;
+
+/** The first record of a delivery that is not a check's, which brings the body, or that of a resend, which does not. */
+export const WebhookRequested = WebhookRetry.extend({
+  /** Stored under the request id before the first attempt; every attempt sends these bytes. */
+  resultJson: z.string().optional(),
+});
+export type WebhookRequested = z.infer<typeof WebhookRequested>;
+/** The record that begins a delivery. */
+export type NewWebhook = WebhookRequested & { readonly resultJson: string };
+
+const retryTopic = (tier: RetryTier) =>
+  defineTopic({
+    name: `webhook.retry.${tier}.v1`,
+    schema: WebhookRetry,
+    keyOf: (message) => message.requestId,
+    partitionCount: 12,
+    retentionDays: 7,
+  });
+
+export const webhookRetry = {
+  '5s': retryTopic('5s'),
+  '5m': retryTopic('5m'),
+  '30m': retryTopic('30m'),
+  '2h': retryTopic('2h'),
+  '5h': retryTopic('5h'),
+  '10h': retryTopic('10h'),
+} as const satisfies Record<RetryTier, ReturnType<typeof retryTopic>>;
+
+/** The webhooks of batches, watches, quota alerts and test events, and requests to send any webhook again. */
+export const webhookRequested = defineTopic({
+  name: 'webhook.requested.v1',
+  schema: WebhookRequested,
+  keyOf: (message) => message.requestId,
+  partitionCount: 12,
+  retentionDays: 7,
+  messageMibMax: 4,
+});
+
+/** The result of an attempt; also the label of the attempts metric. */
+export const AttemptClass = z.enum([
+  'delivered',
+  'http-3xx',
+  'http-4xx',
+  'http-5xx',
+  'gone',
+  'timeout',
+  'connect-failed',
+  'connection-reset',
+  'tls-failed',
+  'dns-failed',
+  'address-refused',
+  'response-malformed',
+]);
+export type AttemptClass = z.infer<typeof AttemptClass>;
+
+export const WebhookState = z.enum(['pending', 'delivered', 'exhausted', 'stopped']);
+export type WebhookState = z.infer<typeof WebhookState>;
+
+/** Dispatcher → log of attempts, for the portal and the operator. */
+export const WebhookAttempted = z.object({
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
+  /** The `resendCount` of the delivery that the attempt belongs to. */
+  resendCount: z.number().int().nonnegative(),
+  /** From 1, counted again after each resend; absent if the delivery was given up without an attempt. */
+  attempt: z.number().int().positive().optional(),
+  at: z.iso.datetime(),
+  /** The state of the delivery after this attempt. */
+  state: WebhookState,
+  class: AttemptClass.optional(),
+  status: z.number().int().optional(),
+  durationMs: z.number().nonnegative().optional(),
+  /** The first 4 KiB of the response body. */
+  responseBody: z.string().optional(),
+  nextAttemptAt: z.iso.datetime().optional(),
+  callbackUrl: z.string(),
+  retainUntil: z.iso.datetime(),
+});
+export type WebhookAttempted = z.infer<typeof WebhookAttempted>;
+
+export const webhookAttempted = defineTopic({
+  name: 'webhook.attempted.v1',
+  schema: WebhookAttempted,
+  keyOf: (message) => message.requestId,
+  partitionCount: 12,
+  retentionDays: 30,
+});

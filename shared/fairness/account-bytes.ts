@@ -1,0 +1,137 @@
+import { describeError, ServiceError } from '#shared/errors.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
+import type { Redis } from '../redis/connect.ts';
+import { LUA_NOW } from '../redis/fence.ts';
+import { makeScript } from '../redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../redis/view.ts';
+import { startRepeating } from '../repeat.ts';
+import { ACCOUNT_SUMMARIES_KEY } from '../stores/apps/accounts.ts';
+import { APP_SUMMARIES_KEY } from '../stores/apps/client-apps.ts';
+import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../stores/usage/usage-days.ts';
+
+/** How often written bytes are added to the sums, and so how much later than its write a record counts. */
+const INTERVAL_MS = 100;
+/** Apps in one command: while it runs, Redis does nothing else. */
+const APPS_MAX = 256;
+
+/**
+ * KEYS: marker, the apps' and the accounts' summaries. ARGV: access, then for each app its id and the bytes to add. Answers for
+ * each app the time, the sum of its account's day and the most that it may be; '' where the app is unknown.
+ */
+const COUNT = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
+local day, answers = math.floor(now / ${DAY_MS}), {}
+for i = 2, #ARGV, 2 do
+  local client, bytes = ARGV[i], tonumber(ARGV[i + 1])
+  local json, answer = redis.call('HGET', KEYS[2], client), ''
+  if json then
+    local app = cjson.decode(json)
+    if bytes > 0 then
+      countBytes(app.accountId, client, day, bytes)
+      noteActive(client, math.floor(now / ${HOUR_MS}))
+    end
+    local limits = redis.call('HGET', KEYS[3], app.accountId)
+    local sum, max = accountBytes(app.accountId, (limits and cjson.decode(limits) or app.limits).requestsPerMonth, day)
+    answer = string.format('%.0f %.0f %.0f', now, sum, max)
+  end
+  answers[#answers + 1] = answer
+end
+return answers
+`;
+
+const KEYS = [GENERATION_KEY, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
+
+/** The bytes that the account of an app has made the system keep today (UTC), and the most that it may. */
+export type DayOfAccount = { readonly nowMs: number; readonly bytes: number; readonly bytesMax: number };
+
+export type AccountBytes = {
+  readonly read: (clientId: string) => Promise<DayOfAccount>;
+  /** @throws ServiceError `bytes-exceeded`, with the time until midnight */
+  readonly requireRoom: (clientId: string) => Promise<void>;
+};
+
+const isFull = ({ bytes, bytesMax }: DayOfAccount): boolean => bytes >= bytesMax;
+
+export const msUntilMidnight = (nowMs: number): number => DAY_MS - (nowMs % DAY_MS);
+
+function makeCount(redis: Redis) {
+  const run = makeScript<string[]>(redis, COUNT);
+  return async (apps: readonly (readonly [clientId: string, bytes: number])[]): Promise<DayOfAccount[]> =>
+    (await run(KEYS, [ORDINARY_ACCESS, ...apps.flat()])).map((answer) => {
+      const [nowMs = 0, bytes = 0, bytesMax = Infinity] = answer === '' ? [] : answer.split(' ').map(Number);
+      return { nowMs, bytes, bytesMax };
+    });
+}
+
+/**
+ * @example
+ * await makeAccountBytes(redis).requireRoom('app_1');
+ */
+export function makeAccountBytes(redis: Redis): AccountBytes {
+  const count = makeCount(redis);
+  const read = async (clientId: string): Promise<DayOfAccount> => {
+    const [day] = await count([[clientId, 0]]);
+    return day ?? { nowMs: 0, bytes: 0, bytesMax: Infinity };
+  };
+  return {
+    read,
+    async requireRoom(clientId) {
+      const day = await read(clientId);
+      if (isFull(day))
+        throw new ServiceError('bytes-exceeded', 'the account has used its bytes of the day', {
+          retryAfterMs: msUntilMidnight(day.nowMs),
+        });
+    },
+  };
+}
+
+/** Counts the bytes of the records that a process writes. */
+export type ByteCounter = AsyncDisposable & {
+  readonly add: (clientId: string, bytes: number) => void;
+  /** Whether the account of an app had used its bytes of the day when the app's last record was counted. */
+  readonly isFull: (clientId: string) => boolean;
+};
+
+/**
+ * Adds the bytes of written records to the sums of their accounts, those of 100 ms together. Bytes that could not be added are
+ * added later; a process that is killed loses those of its last 100 ms.
+ *
+ * @example
+ * const bytes = scope.use(startCountingBytes(redis, context.log));
+ * const kafka = scope.use(await connectKafka(config, 'evaluator', context, { countBytes: bytes.add }));
+ */
+export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>): ByteCounter {
+  const count = makeCount(redis);
+  const waiting = new Map<string, number>();
+  const full = new Set<string>();
+  const add = (clientId: string, bytes: number): void => {
+    waiting.set(clientId, (waiting.get(clientId) ?? 0) + bytes);
+  };
+  const flush = async (): Promise<void> => {
+    while (waiting.size > 0) {
+      const apps = [...waiting.entries().take(APPS_MAX)];
+      for (const [clientId] of apps) waiting.delete(clientId);
+      const days = await count(apps).catch((error: unknown) => {
+        for (const [clientId, bytes] of apps) add(clientId, bytes);
+        throw error;
+      });
+      for (const [index, day] of days.entries()) {
+        const clientId = apps[index]?.[0] ?? '';
+        if (isFull(day)) full.add(clientId);
+        else full.delete(clientId);
+      }
+    }
+  };
+  const repeating = startRepeating(flush, {
+    intervalMs: INTERVAL_MS,
+    onError: (error) => log.warn({ error: describeError(error) }, 'written bytes could not be counted'),
+  });
+  return {
+    add,
+    isFull: (clientId) => full.has(clientId),
+    async [Symbol.asyncDispose]() {
+      await repeating[Symbol.asyncDispose]();
+      await flush().catch(() => undefined);
+    },
+  };
+}

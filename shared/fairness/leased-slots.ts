@@ -1,0 +1,53 @@
+import { inStore, type Redis } from '../redis/connect.ts';
+import { makeScript } from '../redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../redis/view.ts';
+
+/** Longer than the write of a document may take, until it is in the view or has certainly failed. */
+const LEASE_MS = 30_000;
+
+/**
+ * KEYS: marker, the set. ARGV: access, member, maximum member count, lease in ms. A score is the time at which the
+ * member's lease ends. A member that is in the set already succeeds, so a retry takes no second slot.
+ */
+const TAKE = `${REQUIRE_VIEW}
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+if redis.call('ZSCORE', KEYS[2], ARGV[2]) then return 1 end
+if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[2], now + tonumber(ARGV[4]), ARGV[2])
+return 1
+`;
+
+/** Keys of the sets that an account's tier limits: its apps and its marketplace keys. */
+export const ownedAppsKey = (accountId: string): string => `places:apps:${accountId}`;
+/** Those of its apps whose scope is approved: they add to the bytes of its day. */
+export const APPROVED_APPS = 'approved-apps:';
+/** The apps of others that an account is a member of. */
+export const memberAppsKey = (accountId: string): string => `member-apps:${accountId}`;
+export const marketplaceKeysKey = (accountId: string): string => `places:marketplace-keys:${accountId}`;
+
+/**
+ * Limits on how many documents of a kind may exist, exact under any concurrency. Each limit is a set of ids, not a
+ * counter, so nothing is counted twice and a crash leaks nothing: a creation first leases a slot, then the write of the
+ * document to the view makes the slot permanent (`setsOf`). A rebuild of the views restores the set.
+ */
+export type LeasedSlots = {
+  /** Leases a slot for `member`, by default for 30 s; false if `countMax` other members hold one. */
+  readonly take: (set: string, member: string, countMax: number, leaseMs?: number) => Promise<boolean>;
+  /** Gives a leased slot back before its lease ends. */
+  readonly give: (set: string, member: string) => Promise<void>;
+};
+
+/**
+ * @example
+ * if (!(await makeLeasedSlots(redis).take(ownedAppsKey('acc_1'), 'app_1', 5))) throw limitReached();
+ */
+export function makeLeasedSlots(redis: Redis): LeasedSlots {
+  const take = makeScript<number>(redis, TAKE);
+  return {
+    take: async (set, member, countMax, leaseMs = LEASE_MS) =>
+      (await take([GENERATION_KEY, set], [ORDINARY_ACCESS, member, countMax, leaseMs])) === 1,
+    give: (set, member) => inStore(async () => void (await redis.zrem(set, member))),
+  };
+}

@@ -1,0 +1,216 @@
+import { AppAccess, AppLimits, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import {
+  APPROVED_APPS,
+  marketplaceKeysKey,
+  memberAppsKey,
+  ownedAppsKey,
+} from '#shared/fairness/leased-slots.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { appTrailKey } from '../audit/audit-trail.ts';
+import type { DocumentScan } from '../documents/list-documents.ts';
+import {
+  keysOf,
+  makeVersionedDocuments,
+  type SetEntry,
+  type VersionedDocuments,
+} from '../documents/versioned-documents.ts';
+import { ACCOUNT_SUMMARIES_KEY } from './accounts.ts';
+import { keyUseKey } from './key-use.ts';
+
+/** Announces a changed client app; the message is its id. */
+export const CLIENT_APP_CHANGED = 'client-app:changed';
+const CLIENT_APPS_KEY = 'client-apps:3';
+/** By its id, the access of each app (`AppAccess`). */
+export const APP_SUMMARIES_KEY = keysOf(CLIENT_APPS_KEY).summaries;
+/** Deleted apps by when the last of their secrets ends. */
+const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
+
+/** A key that is not revoked, and the permissions of its app: a few hundred bytes, however many keys the app has. */
+export type KeyHolder = {
+  readonly keyId: string;
+  /** Epoch ms; `Infinity` where it does not expire. */
+  readonly expiresAtMs: number;
+  readonly app: AppAccess;
+};
+
+type SelectApps = <T>(accountId: string, select: (app: ClientApp) => T) => Promise<T[]>;
+
+/** The view of the client apps. */
+export type ClientApps = {
+  /** Deleted ones included, until their secrets have ended: the tombstone signs webhooks that are still in progress. */
+  readonly read: (clientId: string) => Promise<ClientApp | undefined>;
+  /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are found. */
+  readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
+  readonly lease: VersionedDocuments<ClientApp>['lease'];
+  /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
+  readonly project: (app: ClientApp, access?: ViewAccess) => Promise<boolean>;
+  /** What `select` returns for all apps that are not deleted, oldest first. */
+  readonly list: <T>(select: (app: ClientApp) => T) => Promise<T[]>;
+  /** A step through all apps, deleted ones included. */
+  readonly scan: DocumentScan<ClientApp>;
+  /** The same for the apps of one account. */
+  readonly listOwned: SelectApps;
+  /** The same for the apps of other accounts that an account is a member of. */
+  readonly listShared: SelectApps;
+  readonly countOwned: (accountId: string) => Promise<number>;
+  /**
+   * Removes deleted apps whose secrets have all expired from the view, with all their data; returns how many.
+   * The topic keeps their tombstones, so no older document comes back with a rebuild.
+   *
+   * @param endOwned deletes the app's other data, before the app itself is deleted
+   */
+  readonly dropEnded: (
+    nowMs: number,
+    countMax: number,
+    endOwned?: (clientId: string) => Promise<void>,
+  ) => Promise<number>;
+};
+
+/**
+ * KEYS: marker, index, summaries, the accounts' summaries. ARGV: access, hash. The limits are those of the account,
+ * read in the same step.
+ */
+const FIND_KEY = `${REQUIRE_VIEW}
+local entry = redis.call('HGET', KEYS[2], ARGV[2])
+if not entry then return false end
+local app = redis.call('HGET', KEYS[3], string.match(entry, '^%S+'))
+if not app then return false end
+return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or ''}
+`;
+
+/** KEYS: marker, the account's apps. ARGV: access. A finite score is the lease of an app that is being created. */
+const COUNT_OWNED = `${REQUIRE_VIEW}
+return redis.call('ZCOUNT', KEYS[2], '+inf', '+inf')
+`;
+
+/**
+ * @example
+ * const holder = await makeClientApps(redis).findKey(hashApiKey(key));
+ */
+export function makeClientApps(redis: Redis): ClientApps {
+  const findKey = makeScript<[string, string, string] | null>(redis, FIND_KEY);
+  const countOwned = makeScript<number>(redis, COUNT_OWNED);
+  const { index } = keysOf(CLIENT_APPS_KEY);
+  const { read, lease, project, removeEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
+    key: CLIENT_APPS_KEY,
+    parse: (json) => ClientApp.parse(json),
+    idOf: ({ clientId }) => clientId,
+    indexOf: keysOfApp,
+    summaryOf: ({ clientId, accountId, suspended, scope, limits }) =>
+      JSON.stringify({ clientId, accountId, suspended, scope, limits } satisfies AppAccess),
+    setsOf,
+    channel: CLIENT_APP_CHANGED,
+  });
+  return {
+    read,
+    lease,
+    async findKey(hash) {
+      const keys = [GENERATION_KEY, index, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
+      const found = await findKey(keys, [ORDINARY_ACCESS, hash]);
+      if (!found) return undefined;
+      const [entry, appJson, limitsJson] = found;
+      const [, keyId = '', expiresAtMs] = entry.split(' ');
+      const app = AppAccess.parse(JSON.parse(appJson));
+      return {
+        keyId,
+        expiresAtMs: expiresAtMs === undefined ? Infinity : Number(expiresAtMs),
+        app: limitsJson === '' ? app : { ...app, limits: AppLimits.parse(JSON.parse(limitsJson)) },
+      };
+    },
+    project,
+    scan,
+    list: (select) => oldestFirst(list, isShown, select),
+    listOwned: (accountId, select) =>
+      oldestFirst((take) => listSet(ownedAppsKey(accountId), take), isShown, select),
+    listShared: (accountId, select) =>
+      oldestFirst(
+        (take) => listSet(memberAppsKey(accountId), take),
+        (app) => isShown(app) && (app.members ?? []).some((member) => member.accountId === accountId),
+        select,
+      ),
+    countOwned: (accountId) => countOwned([GENERATION_KEY, ownedAppsKey(accountId)], [ORDINARY_ACCESS]),
+    async dropEnded(nowMs, countMax, endOwned) {
+      const ids = await inStore(() =>
+        redis.zrangebyscore(ENDED_APPS_KEY, '-inf', nowMs, 'LIMIT', 0, countMax),
+      );
+      for (const clientId of ids) {
+        await endOwned?.(clientId);
+        await inStore(() => redis.del(appTrailKey(clientId), keyUseKey(clientId)));
+        // Last, so that a failure before it has everything tried again.
+        await removeEnded(clientId, nowMs, ENDED_APPS_KEY);
+      }
+      return ids.length;
+    },
+  };
+}
+
+/** What `select` returns for the wanted apps. The apps themselves, of up to 300 KB each, are not kept. */
+async function oldestFirst<T>(
+  readEach: <R>(take: (app: ClientApp) => R) => Promise<R[]>,
+  isWanted: (app: ClientApp) => boolean,
+  select: (app: ClientApp) => T,
+): Promise<T[]> {
+  const found = await readEach((app) =>
+    isWanted(app) ? [{ createdAt: app.createdAt, selected: select(app) }] : [],
+  );
+  return found
+    .flat()
+    .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
+    .map(({ selected }) => selected);
+}
+
+const isShown = ({ deletedAt }: ClientApp): boolean => deletedAt === undefined;
+
+/** By the hash of each key that is not revoked: the app, the key, and when it expires. "Unknown" and "revoked" are one answer. */
+const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, string> =>
+  Object.fromEntries(
+    keys
+      .filter(({ revokedAt }) => revokedAt === undefined && deletedAt === undefined)
+      .map(({ hash, keyId, expiresAt }) => [
+        hash,
+        expiresAt === undefined ? `${clientId} ${keyId}` : `${clientId} ${keyId} ${Date.parse(expiresAt)}`,
+      ]),
+  );
+
+/** After its deletion an app is kept until then: its secrets still sign. */
+function endsAtMs({ deletedAt, webhookSecrets }: ClientApp): number | undefined {
+  if (deletedAt === undefined) return undefined;
+  const ends = webhookSecrets.map(({ expiresAt }) =>
+    expiresAt === undefined ? Infinity : Date.parse(expiresAt),
+  );
+  return Math.max(Date.parse(deletedAt), ...ends);
+}
+
+/** The index entries of the app: itself, and each of its marketplace keys as long as the key can be used. */
+function setsOf(app: ClientApp): SetEntry[] {
+  const { clientId, accountId, deletedAt, scope, keys, members = [], formerMembers = [] } = app;
+  const untilMs = deletedAt === undefined ? Infinity : undefined;
+  const marketplace = keys.filter((key) => key.marketplace);
+  return [
+    { set: ENDED_APPS_KEY, member: clientId, untilMs: endsAtMs(app) },
+    {
+      set: ownedAppsKey(accountId),
+      member: clientId,
+      untilMs,
+    },
+    {
+      set: `${APPROVED_APPS}${accountId}`,
+      member: clientId,
+      untilMs: scope === 'approved' ? untilMs : undefined,
+    },
+    ...formerMembers.map((id) => ({ set: memberAppsKey(id), member: clientId, untilMs: undefined })),
+    ...members.map((member) => ({ set: memberAppsKey(member.accountId), member: clientId, untilMs })),
+    ...marketplace.map(({ keyId, expiresAt, revokedAt, replacedBy }) => ({
+      set: marketplaceKeysKey(accountId),
+      member: keyId,
+      untilMs: lastsUntil(revokedAt ?? replacedBy, expiresAt),
+    })),
+  ];
+}
+
+function lastsUntil(endedBy: string | undefined, expiresAt: string | undefined): number | undefined {
+  if (endedBy !== undefined) return undefined;
+  return expiresAt === undefined ? Infinity : Date.parse(expiresAt);
+}

@@ -1,0 +1,39 @@
+import { KEYS_MAX } from '#shared/contracts/apps/client-app.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+
+export const keyUseKey = (clientId: string): string => `key-use:{${clientId}}`;
+/** A key that was unused for this long is shown as not used lately. */
+const KEPT_MS = 400 * DAY_MS;
+/** More than an app's document holds: beyond it most are of keys that are gone, and the record starts over. */
+const KEYS_NOTED_MAX = 2 * KEYS_MAX;
+
+/** KEYS: the app's keys. ARGV: key, instant. */
+const NOTE = `
+if redis.call('HLEN', KEYS[1]) >= ${KEYS_NOTED_MAX} then redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('PEXPIRE', KEYS[1], ${KEPT_MS})
+`;
+
+/** When each API key was last used. A convenience for people: it is not rebuilt after a loss. */
+export type KeyUse = {
+  /** `usedAtMs`: epoch ms of Redis's clock. */
+  readonly note: (clientId: string, keyId: string, usedAtMs: number) => Promise<void>;
+  /** ISO instants by key id. */
+  readonly read: (clientId: string) => Promise<Readonly<Record<string, string>>>;
+};
+
+/**
+ * @example
+ * (await makeKeyUse(redis).read('app_1'))['key_1']; // '2026-11-21T10:00:00.000Z', or undefined
+ */
+export function makeKeyUse(redis: Redis): KeyUse {
+  const note = makeScript<number>(redis, NOTE);
+  return {
+    async note(clientId, keyId, usedAtMs) {
+      await note([keyUseKey(clientId)], [keyId, new Date(usedAtMs).toISOString()]);
+    },
+    read: (clientId) => inStore(() => redis.hgetall(keyUseKey(clientId))),
+  };
+}

@@ -1,0 +1,55 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { ServiceError } from '#shared/errors.ts';
+import type { Batches } from '#shared/stores/batches/batches.ts';
+
+/** More than a part's results can have. */
+const PART_BYTES_MAX = 16 * 1024 * 1024;
+const LINE_FEED = 0x0a;
+
+export type LineRange = {
+  readonly requestId: string;
+  /** Place of the first entry. */
+  readonly from: number;
+  /** Place behind the last entry; all of them are finished. */
+  readonly to: number;
+};
+
+/**
+ * The result lines of a batch's entries, part by part, each ending with a line feed: memory holds one part.
+ *
+ * @throws ServiceError `store-unavailable` if a part is gone
+ * @example
+ * for await (const lines of readBatchLines(batches, { requestId, from: 0, to: 500 })) response.write(lines);
+ */
+export async function* readBatchLines(
+  { readPart }: Pick<Batches, 'readPart'>,
+  { requestId, from, to }: LineRange,
+): AsyncGenerator<Buffer, void> {
+  for (let index = from; index < to; ) {
+    const part = await readPart(requestId, index);
+    if (!part) throw new ServiceError('store-unavailable', 'a part of the results is gone');
+    const lines = await promisify(gunzip)(part.gzip, { maxOutputLength: PART_BYTES_MAX });
+    const end = Math.min(to, part.firstIndex + part.lineCount);
+    yield sliceLines(lines, index - part.firstIndex, end - part.firstIndex);
+    index = end;
+  }
+}
+
+/**
+ * Lines of a text in which every line ends with a line feed.
+ *
+ * @param first index of the first line
+ * @param end index behind the last line
+ */
+export function sliceLines(text: Buffer, first: number, end: number): Buffer {
+  let [index, from] = [0, 0];
+  for (; index < first; index += 1) from = text.indexOf(LINE_FEED, from) + 1;
+  let to = from;
+  for (; index < end; index += 1) {
+    const feed = text.indexOf(LINE_FEED, to);
+    if (feed < 0) return text.subarray(from);
+    to = feed + 1;
+  }
+  return text.subarray(from, to);
+}

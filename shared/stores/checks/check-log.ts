@@ -1,0 +1,81 @@
+import {
+  CHECK_LOG_COUNT_MAX,
+  type LoggedCheck,
+  lineOfCheck,
+  parseCheckLine,
+} from '#shared/contracts/checks/check-log.ts';
+import { issuedAtOf } from '#shared/contracts/checks/request-id.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
+import { makeBatchedScript } from '#shared/redis/batched-script.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+
+/** A log without new checks ends after this time; the results of its checks end earlier. */
+const KEPT_MS = 7 * DAY_MS;
+
+export const checkLogKey = (clientId: string): string => `check-log:{${clientId}}`;
+
+/**
+ * `logCheck(key, line, acceptedAtMs)` adds a check to the log of its client app. The log is cut to its bound at every
+ * 64th check only, to save time.
+ */
+export const LUA_LOG_CHECK = `
+local function logCheck(key, line, acceptedAtMs)
+  redis.call('ZADD', key, acceptedAtMs, line)
+  local count = redis.call('ZCARD', key)
+  if count % 64 == 1 then
+    redis.call('ZREMRANGEBYRANK', key, 0, -${CHECK_LOG_COUNT_MAX + 1})
+    redis.call('PEXPIRE', key, ${KEPT_MS})
+  end
+end
+`;
+
+/** KEYS: marker, the app's log. ARGV: access, id, line, accepted at. Nothing where the check is logged already. */
+const RESTORE = `${REQUIRE_VIEW}${LUA_LOG_CHECK}
+for _, line in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[4], ARGV[4])) do
+  if string.sub(line, 1, #ARGV[2] + 1) == ARGV[2] .. ' ' then return 0 end
+end
+logCheck(KEYS[2], ARGV[3], ARGV[4])
+return 1
+`;
+
+/** The newest checks of each client app: written where first results are saved. */
+export type CheckLog = {
+  /** Newest first; at most `CHECK_LOG_COUNT_MAX`. */
+  readonly list: (clientId: string) => Promise<LoggedCheck[]>;
+  /** One check of the log, found by the time in its id. */
+  readonly find: (clientId: string, requestId: string) => Promise<LoggedCheck | undefined>;
+  /** Logs a check whose result is no longer kept, for a rebuilder. */
+  readonly restore: (
+    check: { readonly clientId: string; readonly logged: LoggedCheck },
+    access: ViewAccess,
+  ) => Promise<void>;
+};
+
+/**
+ * @example
+ * const [newest] = await makeCheckLog(redis).list('app_1');
+ */
+export function makeCheckLog(redis: Redis): CheckLog {
+  const restore = makeBatchedScript<number>(redis, RESTORE);
+  return {
+    list: (clientId) =>
+      inStore(async () => {
+        const lines = await redis.zrevrange(checkLogKey(clientId), 0, CHECK_LOG_COUNT_MAX - 1);
+        return lines.flatMap((line) => parseCheckLine(line) ?? []);
+      }),
+    find: (clientId, requestId) =>
+      inStore(async () => {
+        const atMs = issuedAtOf(requestId);
+        if (atMs === undefined) return undefined;
+        const lines = await redis.zrangebyscore(checkLogKey(clientId), atMs, atMs);
+        const line = lines.find((one) => one.startsWith(`${requestId} `));
+        return line === undefined ? undefined : parseCheckLine(line);
+      }),
+    async restore({ clientId, logged }, access) {
+      const { requestId, acceptedAtMs } = logged;
+      const keys = [GENERATION_KEY, checkLogKey(clientId)];
+      await restore(keys, [access, requestId, lineOfCheck(logged), acceptedAtMs]);
+    },
+  };
+}

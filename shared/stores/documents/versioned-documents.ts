@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { type DocumentLists, makeDocumentLists } from './list-documents.ts';
+
+/**
+ * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a document are stored beside it
+ * as well, so that entries leave the index with their documents.
+ */
+const SET_INDEX_LUA = `
+local function setIndex(index, entries, id, wanted)
+  local before = redis.call('HGET', entries, id) or '{}'
+  if before == wanted then return end
+  local old, new = cjson.decode(before), cjson.decode(wanted)
+  for name, value in pairs(old) do
+    if new[name] == nil and redis.call('HGET', index, name) == value then redis.call('HDEL', index, name) end
+  end
+  for name, value in pairs(new) do
+    if old[name] ~= value then redis.call('HSET', index, name, value) end
+  end
+  if wanted == '{}' then redis.call('HDEL', entries, id) else redis.call('HSET', entries, id, wanted) end
+end
+`;
+
+/**
+ * KEYS: marker, documents, index, index entries by id, summaries, sets that contain the document. ARGV: access, id,
+ * version, document, channel ('' for none), index entries as a JSON object, summary ('' for none), then member and score
+ * for each of the sets ('' to leave it). The version precedes a stored document, so that no script need
+ * parse it.
+ *
+ * Of two documents of one version the view keeps the first, and the projector publishes that one again behind the
+ * other. A rebuilder reads both in the order of their offsets, so for it the last one wins.
+ */
+const PROJECT = `${REQUIRE_VIEW}${SET_INDEX_LUA}
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local version = stored and tonumber(string.match(stored, '^(%d+) ')) or 0
+if version > tonumber(ARGV[3]) or (version == tonumber(ARGV[3]) and ARGV[1] == '') then return 0 end
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ' ' .. ARGV[4])
+setIndex(KEYS[3], KEYS[4], ARGV[2], ARGV[6])
+if ARGV[7] ~= '' then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
+local at = 8
+for i = 6, #KEYS do
+  if ARGV[at + 1] == '' then redis.call('ZREM', KEYS[i], ARGV[at])
+  else redis.call('ZADD', KEYS[i], ARGV[at + 1], ARGV[at]) end
+  at = at + 2
+end
+if ARGV[5] ~= '' then redis.call('PUBLISH', ARGV[5], ARGV[2]) end
+return 1
+`;
+
+/**
+ * KEYS: marker, documents, index, index entries by id, summaries, ended documents, further sets to leave. ARGV: access, id,
+ * channel, now. A document that was written again meanwhile is no ended one, and stays.
+ */
+const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
+local endedAt = redis.call('ZSCORE', KEYS[6], ARGV[2])
+if not endedAt or tonumber(endedAt) > tonumber(ARGV[4]) then return 0 end
+setIndex(KEYS[3], KEYS[4], ARGV[2], '{}')
+for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[2]) end
+redis.call('HDEL', KEYS[5], ARGV[2])
+local removed = redis.call('HDEL', KEYS[2], ARGV[2])
+if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], ARGV[2]) end
+return removed
+`;
+
+/** KEYS: marker, documents. ARGV: access, id, the version that the caller has ('' for none). 1 if that is still the version. */
+const READ = `${REQUIRE_VIEW}
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+if stored and string.match(stored, '^(%d+) ') == ARGV[3] then return 1 end
+return stored or false
+`;
+
+/** KEYS: marker, documents, index. ARGV: access, index entry. */
+const FIND = `${REQUIRE_VIEW}
+local entry = redis.call('HGET', KEYS[3], ARGV[2])
+if not entry then return false end
+return redis.call('HGET', KEYS[2], string.match(entry, '^%S+')) or false
+`;
+
+/** How long a version is remembered that was leased and never seen: longer than a message can be on its way. */
+const LEASED_KEPT_MS = HOUR_MS;
+
+/**
+ * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease in ms, holder,
+ * '1' where the first version is the time in ms.
+ * Looked at and leased in one step: a writer that read an older version, and was slow, leases nothing.
+ *
+ * The version is above every earlier leased version: a writer that gave up may still find its document in the
+ * topic, and that one must stay the older of the two.
+ */
+const LEASE = `${REQUIRE_VIEW}
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local before = stored and string.match(stored, '^(%d+) ') or '0'
+if before ~= ARGV[3] then return 0 end
+if not redis.call('SET', KEYS[3], ARGV[5], 'NX', 'PX', ARGV[4]) then return 0 end
+local floor = tonumber(before)
+if floor == 0 and ARGV[6] == '1' then
+  local time = redis.call('TIME')
+  floor = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local version = math.max(floor, tonumber(redis.call('GET', KEYS[4]) or '0')) + 1
+redis.call('SET', KEYS[4], version, 'PX', ${LEASED_KEPT_MS})
+return version
+`;
+
+/** KEYS: lease. ARGV: holder. */
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`;
+
+/** A sorted set that a document has a member in; see `leased-slots.ts`. */
+export type SetEntry = {
+  readonly set: string;
+  readonly member: string;
+  /** Until when it is kept, epoch ms or `Infinity`; undefined if it is to be removed. */
+  readonly untilMs: number | undefined;
+};
+
+const scoreOf = ({ untilMs }: SetEntry): string | number => {
+  if (untilMs === undefined) return '';
+  return untilMs === Infinity ? '+inf' : untilMs;
+};
+
+type Options<D> = {
+  /** Redis key of the documents; see `keysOf` for the other keys. */
+  readonly key: string;
+  readonly parse: (json: unknown) => D;
+  readonly idOf: (document: D) => string;
+  /** Keys that find a document beside its id: each leads to a text whose first word is the id. */
+  readonly indexOf: (document: D) => Readonly<Record<string, string>>;
+  /** A summary of a document, for readers for which the whole would be too much. */
+  readonly summaryOf?: (document: D) => string;
+  readonly setsOf?: (document: D) => readonly SetEntry[];
+  /** Told the id of every document that changed. */
+  readonly channel?: string;
+  /**
+   * For documents whose ids are used again: versions begin at the time in ms, so that a document is newer than a
+   * tombstone of its id which the view has dropped and the topic still has.
+   */
+  readonly startsAtClock?: boolean;
+};
+
+/** The right to write a version of a document. It ends by itself, or by `release`. */
+export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
+
+/** A view of a compacted topic: whole documents; a newer version replaces an older one, in whatever order they come. */
+export type VersionedDocuments<D> = DocumentLists<D> & {
+  /** Returns `known` itself, without parsing, if that is still the version in the view. */
+  readonly read: (id: string, known?: D) => Promise<D | undefined>;
+  readonly find: (indexEntry: string) => Promise<D | undefined>;
+  /** Puts a document in; false if the view has the same or a newer version. */
+  readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
+  /**
+   * Takes a document out of the view with all that leads to it; false if there was none, or if it is not in `endedSet` with a
+   * time of `nowMs` or earlier.
+   */
+  readonly removeEnded: (
+    id: string,
+    nowMs: number,
+    endedSet: string,
+    otherSets?: readonly string[],
+  ) => Promise<boolean>;
+  /**
+   * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`; undefined if another
+   * writer has it, or has written it already.
+   */
+  readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
+};
+
+/** The Redis keys of a view: documents, index, index entries by id, summaries. Each is as large as its documents are many. */
+export const keysOf = (key: string) =>
+  ({
+    documents: key,
+    index: `${key}:index`,
+    entries: `${key}:entries`,
+    summaries: `${key}:summaries`,
+  }) as const;
+
+export function makeVersionedDocuments<D extends { readonly version: number }>(
+  redis: Redis,
+  {
+    key,
+    parse,
+    idOf,
+    indexOf,
+    summaryOf = () => '',
+    setsOf = () => [],
+    channel = '',
+    startsAtClock = false,
+  }: Options<D>,
+): VersionedDocuments<D> {
+  const project = makeScript<number>(redis, PROJECT);
+  const read = makeScript<string | 1 | null>(redis, READ);
+  const find = makeScript<string | null>(redis, FIND);
+  const lease = makeScript<number>(redis, LEASE);
+  const release = makeScript<number>(redis, RELEASE);
+  const removeEnded = makeScript<number>(redis, REMOVE_ENDED);
+  const { documents, index, entries, summaries } = keysOf(key);
+  const keys = [GENERATION_KEY, documents, index, entries, summaries];
+  const open = (stored: string): D => parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
+  const openFound = (stored: string | null) => (stored === null ? undefined : open(stored));
+  return {
+    ...makeDocumentLists(redis, { key, open, idOf }),
+    async read(id, known) {
+      const stored = await read(keys, [ORDINARY_ACCESS, id, known?.version ?? '']);
+      return stored === 1 ? known : openFound(stored);
+    },
+    find: async (indexEntry) => openFound(await find(keys, [ORDINARY_ACCESS, indexEntry])),
+    async project(document, access = ORDINARY_ACCESS) {
+      const stored = [idOf(document), document.version, JSON.stringify(document)];
+      const found = [JSON.stringify(indexOf(document)), summaryOf(document)];
+      const sets = setsOf(document);
+      const members = sets.flatMap((entry) => [entry.member, scoreOf(entry)]);
+      const places = [...keys, ...sets.map(({ set }) => set)];
+      return (await project(places, [access, ...stored, channel, ...found, ...members])) === 1;
+    },
+    removeEnded: async (id, nowMs, endedSet, otherSets = []) =>
+      (await removeEnded([...keys, endedSet, ...otherSets], [ORDINARY_ACCESS, id, channel, nowMs])) === 1,
+    async lease(id, before, leaseMs) {
+      const leaseKey = `lease:${key}:${id}:${before + 1}`;
+      const holder = randomUUID();
+      const keys = [GENERATION_KEY, key, leaseKey, `leased:${key}:${id}`];
+      const version = await lease(keys, [
+        ORDINARY_ACCESS,
+        id,
+        before,
+        leaseMs,
+        holder,
+        startsAtClock ? '1' : '',
+      ]);
+      return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Topic } from '#shared/contracts/topic.ts';
+import { isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { Lease } from '#shared/stores/documents/versioned-documents.ts';
+
+/** Longer than a publish may take, so two writers never hold the same version. */
+const LEASE_MS = 10_000;
+const TIMEOUTS_MS = { publish: 8_000, wait: 12_000 } as const;
+/** Delay between two attempts, plus up to as much again at random, so that waiting writers do not retry in step. */
+const RETRY_MS = 15;
+
+type Versioned = { readonly version: number };
+
+export type DocumentStore<D extends Versioned> = {
+  readonly topic: Topic<D>;
+  readonly read: (id: string) => Promise<D | undefined>;
+  readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
+  /** Applies the document to the view; false if the view has the same or a newer version. */
+  readonly project: (document: D) => Promise<boolean>;
+};
+
+/** How long publishing may take (less than 10 s), and how long a writer waits for earlier writers. */
+export type WriteTimeouts = { readonly publish: number; readonly wait: number };
+
+type Dependencies = {
+  readonly publish: KafkaConnection['publish'];
+  readonly timeoutsMs?: WriteTimeouts;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly monotonicMs?: () => number;
+};
+
+/** A document, and whether this write changed it. */
+export type Written<D> = { readonly document: D; readonly changed: boolean };
+
+export type WriteDocument = <D extends Versioned>(
+  store: DocumentStore<D>,
+  id: string,
+  change: (current: D | undefined) => D | undefined,
+) => Promise<Written<D> | undefined>;
+
+/**
+ * Writes the next version of a document: leases the version, publishes the document, applies it to the view, and only
+ * then returns.
+ *
+ * Of two concurrent writers one leases the next version; the other waits, reads the result and changes that. A writer
+ * that crashed holds its version for 10 s. A writer whose lease expired, and that finds a document of another writer in
+ * the view, changes that document instead. If `change` returns `undefined`, nothing is written; its errors are passed on.
+ *
+ * @returns `undefined` if there is no document and `change` made none
+ * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`; `overloaded` if other writers hold
+ *   the document for too long (12 s)
+ */
+export function makeWriteDocument({
+  publish,
+  timeoutsMs = TIMEOUTS_MS,
+  random = Math.random,
+  monotonicMs = () => performance.now(),
+}: Dependencies): WriteDocument {
+  return async function writeDocument(store, id, change) {
+    for (const beganMs = monotonicMs(); monotonicMs() - beganMs < timeoutsMs.wait; ) {
+      const current = await store.read(id);
+      const next = change(current);
+      if (!next) return current && { document: current, changed: false };
+      const leasedAtMs = monotonicMs();
+      const lease = await store.lease(id, current?.version ?? 0, LEASE_MS);
+      if (lease) {
+        const document = { ...next, version: lease.version };
+        await publishOrRelease(
+          () => publish(store.topic, document, { timeoutMs: timeoutsMs.publish }),
+          lease.release,
+        );
+        const newest = (await store.project(document)) ? document : await store.read(id);
+        // During the lease no other writer uses this version, so a newer document was made from this one.
+        const isBasedOnThis =
+          newest && newest.version > document.version && monotonicMs() - leasedAtMs < LEASE_MS;
+        if (isBasedOnThis || isSame(newest, document)) return { document, changed: true };
+      }
+      await delay(RETRY_MS * (1 + random()));
+    }
+    throw new ServiceError('overloaded', 'another write to this document is under way');
+  };
+}
+
+/** Compares with the document as the view returns it: without `undefined` members, in any order. */
+const isSame = (newest: unknown, document: unknown): boolean =>
+  newest === document || isDeepStrictEqual(newest, JSON.parse(JSON.stringify(document)));
+
+/** Releases the version at once if the message was certainly not written; if that is unknown, the lease stays. */
+async function publishOrRelease(
+  publish: () => Promise<void>,
+  release: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await publish();
+  } catch (error) {
+    if (isSurelyUnwritten(error)) await release().catch(() => undefined);
+    throw error;
+  }
+}

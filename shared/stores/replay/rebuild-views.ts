@@ -1,0 +1,287 @@
+import { audit } from '#shared/contracts/apps/audit.ts';
+import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
+import {
+  type BatchPartRequested,
+  batchCompleted,
+  checkRequestedBatch,
+  isLastPart,
+  roleIdsOf,
+} from '#shared/contracts/batches/batch.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
+import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
+import type { Topic } from '#shared/contracts/topic.ts';
+import { type Usage, usage } from '#shared/contracts/usage/usage.ts';
+import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { Positions, ViewState } from '#shared/redis/view.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { AuditTrail } from '#shared/stores/audit/audit-trail.ts';
+import type { Batches } from '#shared/stores/batches/batches.ts';
+import type { CheckLog } from '#shared/stores/checks/check-log.ts';
+import { type Results, savingOf } from '#shared/stores/checks/results.ts';
+import { positionName } from '#shared/stores/replay/positions.ts';
+import type { RestoreAdmission, RestoredClaim } from '#shared/stores/replay/restore-admission.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { UsageFigures } from '#shared/stores/usage/usage.ts';
+import { DAY_KEPT_MS, dayOfDate, hourOf, type UsageDays } from '#shared/stores/usage/usage-days.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import { type Deliveries, deliveryEndsAt } from '#shared/stores/webhooks/deliveries.ts';
+import type { WebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { applyRecords } from './apply-records.ts';
+import { ChargeCount } from './count-charges.ts';
+import { DayCount } from './count-days.ts';
+import { restoreBody, restoreBodyOfCheck } from './restore-bodies.ts';
+import { underRebuildLock } from './under-lock.ts';
+
+export type Rebuild = {
+  readonly kafka: Pick<KafkaConnection, 'readTopic'>;
+  readonly views: ViewState;
+  readonly accounts: Pick<Accounts, 'project'>;
+  readonly clientApps: Pick<ClientApps, 'project'>;
+  readonly ruleSets: Pick<RuleSets, 'project'>;
+  readonly watches: Pick<Watches, 'project' | 'read'>;
+  readonly watchMembers: Pick<WatchMembers, 'project'>;
+  readonly results: Pick<Results, 'saveIfAbsent'>;
+  readonly batches: Pick<Batches, 'register' | 'savePart'>;
+  readonly checkLog: Pick<CheckLog, 'restore'>;
+  readonly deliveries: Pick<Deliveries, 'record'>;
+  readonly webhookBodies: Pick<WebhookBodies, 'restore' | 'restoreOpen'>;
+  readonly admission: RestoreAdmission;
+  readonly usageFigures: Pick<UsageFigures, 'restore'>;
+  readonly usageDays: Pick<UsageDays, 'restore' | 'restoreHour'>;
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
+  /** Epoch ms: records whose retention ended before then are skipped. */
+  readonly now: () => number;
+  readonly log: Logger;
+};
+
+export type RebuildCounts = Readonly<
+  Record<
+    | 'accounts'
+    | 'clientApps'
+    | 'ruleSets'
+    | 'watches'
+    | 'watchMembers'
+    | 'audit'
+    | 'claims'
+    | 'counters'
+    | 'days'
+    | 'results'
+    | 'parts'
+    | 'attempts',
+    number
+  >
+>;
+
+/**
+ * Rebuilds the Redis views from the topics and then marks them as complete.
+ *
+ * One process rebuilds at a time, under a lock that every write checks. Each topic is read in offset order, so that the
+ * first result of a check stays the same. Processes that need a view wait meanwhile.
+ *
+ * @returns the counts of applied records, or nothing if another process rebuilds
+ * @throws ServiceError `view-rebuilding` if Redis was wiped again meanwhile; start over
+ */
+export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | undefined> {
+  const began = Date.now();
+  const done = await underRebuildLock(rebuild.views, (token, signal) => applyAll(rebuild, token, signal));
+  if (!done) return undefined;
+  rebuild.log.info({ ...done.counts, durationMs: Date.now() - began }, 'views rebuilt');
+  return done.counts;
+}
+
+type Counts = { -readonly [Name in keyof RebuildCounts]: number };
+
+async function applyAll(
+  rebuild: Rebuild,
+  token: string,
+  signal: AbortSignal,
+): Promise<{ counts: RebuildCounts; positions: Positions }> {
+  const positions = new Map<string, number>();
+  const counts: Counts = {
+    accounts: 0,
+    clientApps: 0,
+    ruleSets: 0,
+    watches: 0,
+    watchMembers: 0,
+    audit: 0,
+    claims: 0,
+    counters: 0,
+    days: 0,
+    results: 0,
+    parts: 0,
+    attempts: 0,
+  };
+  const follow: Follow = async (topic, apply) => {
+    const ends = await rebuild.kafka.readTopic({
+      topic: topic.name,
+      signal,
+      apply: (records) => applyRecords(topic, records, apply, rebuild.log),
+    });
+    for (const [partition, end] of ends) positions.set(positionName(topic.name, partition), end);
+  };
+  await applyApps(rebuild, token, follow, counts);
+  const tally = { charges: new ChargeCount(rebuild.now()), days: new DayCount(rebuild.now()) };
+  await applyAdmissions(rebuild, token, follow, counts, tally);
+  await applyOutcomes(rebuild, token, follow, counts, tally);
+  await applyTally(rebuild, token, counts, tally);
+  return { counts, positions };
+}
+
+/** State that is computed from several topics and restored at the end. */
+type Tally = { readonly charges: ChargeCount; readonly days: DayCount };
+
+async function applyTally(
+  rebuild: Rebuild,
+  token: string,
+  counts: Counts,
+  { charges, days }: Tally,
+): Promise<void> {
+  for (const month of charges.charges()) {
+    await rebuild.admission.counter(month, token);
+    counts.counters++;
+  }
+  const oldest = dayOfDate(new Date(rebuild.now() - DAY_KEPT_MS).toISOString().slice(0, 10));
+  for (const { clientId, date, figures } of days.days()) {
+    const day = dayOfDate(date);
+    if (day < oldest) continue;
+    await rebuild.usageDays.restore(clientId, day, figures, token);
+    counts.days++;
+  }
+  for (const { clientId, hour, figures } of days.hours())
+    await rebuild.usageDays.restoreHour(clientId, hourOf(Date.parse(`${hour}:00:00Z`)), figures, token);
+}
+
+type Follow = <M>(topic: Topic<M>, apply: (message: M) => Promise<unknown>) => Promise<void>;
+
+async function applyApps(
+  { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: Rebuild,
+  token: string,
+  follow: Follow,
+  counts: Counts,
+) {
+  await follow(account, async (message) => {
+    if (await accounts.project(message, token)) counts.accounts++;
+  });
+  await follow(clientApp, async (message) => {
+    if (await clientApps.project(message, token)) counts.clientApps++;
+  });
+  await follow(ruleSet, async (message) => {
+    if (await ruleSets.project(message, token)) counts.ruleSets++;
+  });
+  // Members of a watch that is gone, or was made again since, stay out of the view.
+  const uids = new Map<string, string>();
+  await follow(watch, async (message) => {
+    if (await watches.project(message, token)) counts.watches++;
+    uids.set(watchKey(message), message.deletedAt === undefined ? watchUid(message) : '');
+  });
+  await follow(watchMember, async (message) => {
+    if (uids.get(watchKey(message)) !== uidOfMember(message)) return;
+    if (await watchMembers.project(message, now(), token)) counts.watchMembers++;
+  });
+  await follow(audit, async (message) => {
+    await auditTrail.record(message, token);
+    counts.audit++;
+  });
+}
+
+/** The state of admission: the hours' figures, the idempotency claims, and the charges of accepted checks. */
+async function applyAdmissions(
+  { admission, batches, usageFigures, now }: Rebuild,
+  token: string,
+  follow: Follow,
+  counts: Counts,
+  { charges, days }: Tally,
+): Promise<void> {
+  const nowMs = now();
+  const recent = new Map<string, Usage>();
+  await follow(usage, async (message) => {
+    charges.addTotal(message);
+    days.addTotal(message);
+    if (hourOfUsage(message) < hourOf(nowMs) - 1) return;
+    // By the instant it was read at: of two publishers the slow one may have written last.
+    const key = usage.keyOf(message);
+    if (message.asOf >= (recent.get(key)?.asOf ?? '')) recent.set(key, message);
+  });
+  for (const message of recent.values())
+    await usageFigures.restore({ ...message, hour: hourOfUsage(message) }, token);
+  for (const lane of Object.values(LANES))
+    await follow(lane, async (message) => {
+      charges.addCheck(message);
+      const claim = claimOf(message);
+      if (!claim) return;
+      await admission.claim(claim, nowMs, token);
+      counts.claims++;
+    });
+  await follow(checkRequestedBatch, async (part) => {
+    charges.addPart(part);
+    const claim = claimOf(part);
+    if (claim) await admission.claim(claim, nowMs, token);
+    if (claim && part.part === 0) counts.claims++;
+    await registerPart(batches, part, nowMs, token);
+  });
+}
+
+/** Registers the batch that a part belongs to; a sweep of a watch is none. */
+export async function registerPart(
+  batches: Pick<Batches, 'register'>,
+  part: BatchPartRequested,
+  nowMs: number,
+  token: string,
+): Promise<void> {
+  if (part.delivery.mode === 'watch' || Date.parse(part.retainUntil) <= nowMs) return;
+  await batches.register({ ...part, roleIds: roleIdsOf(part.rules) }, isLastPart(part), token);
+}
+
+/** The claim that a check holds, if it was sent with an idempotency key. */
+export function claimOf(message: CheckRequested | BatchPartRequested): RestoredClaim | undefined {
+  const { requestId, clientId, chargedMonth: month, idempotency, acceptedAt } = message;
+  const isPublished = !('part' in message) || isLastPart(message);
+  const acceptedAtMs = Date.parse(acceptedAt);
+  return idempotency && { ...idempotency, requestId, clientId, month, acceptedAtMs, isPublished };
+}
+
+const hourOfUsage = ({ hour }: Usage): number => hourOf(Date.parse(`${hour}:00:00Z`));
+
+/** Deliveries before bodies: they tell which bodies are kept beyond their retention. */
+async function applyOutcomes(
+  rebuild: Rebuild,
+  token: string,
+  follow: Follow,
+  counts: Counts,
+  { charges, days }: Tally,
+): Promise<void> {
+  const { results, batches, checkLog, deliveries, now } = rebuild;
+  await follow(webhookAttempted, async (message) => {
+    if (deliveryEndsAt(message) <= now()) return;
+    await deliveries.record(message, token);
+    counts.attempts++;
+  });
+  await follow(checkCompleted, async (message) => {
+    charges.addResult(message);
+    days.addResult(message);
+    // Counters and days are worked out by the tally: a refund or a count here would be a second one.
+    const { refund: _, counted, ...saving } = savingOf(message);
+    const isKept = Date.parse(message.retainUntil) > now();
+    if (isKept) {
+      const logged = counted && { counted: { ...counted, figures: {} } };
+      await results.saveIfAbsent({ ...saving, ...logged, access: token });
+    } else if (counted) await checkLog.restore(counted, token);
+    if ((await restoreBodyOfCheck(rebuild, message, token)) || isKept) counts.results++;
+  });
+  await follow(webhookRequested, async (message) => {
+    if (await restoreBody(rebuild, message, token)) counts.results++;
+  });
+  await follow(batchCompleted, async (part) => {
+    charges.addPartResult(part);
+    days.addPart(part);
+    if (Date.parse(part.retainUntil) <= now()) return;
+    await batches.savePart(part, { access: token, isTallied: false });
+    counts.parts++;
+  });
+}

@@ -1,0 +1,144 @@
+import { DAY_MS } from '#shared/contracts/durations.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { claimKey, monthCounterKey, refundsKey } from '../checks/admit.ts';
+import { type AppHour, usageKey } from '../usage/usage.ts';
+import { LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from '../usage/usage-days.ts';
+
+/** How long a claim of an idempotency key is kept. */
+const CLAIM_KEPT_MS = DAY_MS;
+/** A month's counter is kept that long after the month. */
+const COUNTER_KEPT_MS = 40 * DAY_MS;
+
+/**
+ * KEYS: marker, claim. ARGV: access, body hash, accepted at, id, month, when the claim ends, state. The check's id replaces
+ * its seed. Of two checks of a key the later one holds the claim, in whatever order they are read: a key gets another check
+ * only once its claim was spent. Of the parts of one batch, only the last shows that it was published.
+ */
+const RESTORE_CLAIM = `${REQUIRE_VIEW}
+local at = tonumber(redis.call('HGET', KEYS[2], 'at') or '0')
+if at >= tonumber(ARGV[3]) then
+  if ARGV[7] == 'published' and redis.call('HGET', KEYS[2], 'id') == ARGV[4] then
+    redis.call('HSET', KEYS[2], 'state', ARGV[7])
+  end
+  return 0
+end
+redis.call('DEL', KEYS[2])
+redis.call('HSET', KEYS[2], 'body', ARGV[2], 'at', ARGV[3], 'seed', ARGV[4], 'id', ARGV[4], 'month', ARGV[5],
+  'state', ARGV[7], 'touched', ARGV[3])
+redis.call('PEXPIREAT', KEYS[2], ARGV[6])
+return 1
+`;
+
+/**
+ * KEYS: marker, the month's counter, its refunds. ARGV: access, counter, when both end, refunds. A counter is never lowered:
+ * in a rolling upgrade gateways of the older version charge while the views are rebuilt, and their charges are later than
+ * those that were read from the topics.
+ */
+const RESTORE_COUNTER = `${REQUIRE_VIEW}
+local charged = math.max(tonumber(ARGV[2]), tonumber(redis.call('GET', KEYS[2]) or '0'))
+redis.call('SET', KEYS[2], string.format('%.0f', charged), 'PXAT', ARGV[3])
+redis.call('SET', KEYS[3], ARGV[4], 'PXAT', ARGV[3])
+return 1
+`;
+
+/** KEYS: marker, usage of the hour. ARGV: access. */
+const READ_ADMITTED = `${REQUIRE_VIEW}
+return redis.call('HGET', KEYS[2], 'last') or ''
+`;
+
+/**
+ * KEYS: marker, usage of the hour, the month's counter. ARGV: access, `last` as it was, `last` as it is to be, how many,
+ * the hour, when the counter ends, the client app. Done once: `last` tells.
+ */
+const ADD_CHARGES = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
+if (redis.call('HGET', KEYS[2], 'last') or '') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[2], 'last', ARGV[3])
+redis.call('HINCRBY', KEYS[2], 'accepted', ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ${USAGE_KEPT_MS})
+noteActive(ARGV[7], ARGV[5])
+redis.call('INCRBY', KEYS[3], ARGV[4])
+redis.call('PEXPIREAT', KEYS[3], ARGV[6])
+return 1
+`;
+
+export type RestoredClaim = {
+  readonly clientId: string;
+  readonly keyHash: string;
+  readonly bodyHash: string;
+  readonly requestId: string;
+  readonly acceptedAtMs: number;
+  readonly month: string | undefined;
+  /** Whether all of it is in its topic: a batch whose gateway ended too early is published by the retry. */
+  readonly isPublished: boolean;
+};
+
+/** A millisecond, and how many checks were accepted in it. */
+export type AdmittedAt = { readonly ms: number; readonly count: number };
+
+export type LostCharges = AppHour & {
+  readonly month: string;
+  readonly count: number;
+  readonly before: AdmittedAt | undefined;
+  readonly last: AdmittedAt;
+};
+
+/** The counter of a month, and how many refunds it is without. */
+export type MonthCharges = {
+  readonly clientId: string;
+  readonly month: string;
+  readonly count: number;
+  readonly refunds: number;
+};
+
+/** Restores the counters and claims of admission, for a rebuild. */
+export type RestoreAdmission = {
+  /** Nothing is done for a claim that would have expired by `nowMs`. */
+  readonly claim: (claim: RestoredClaim, nowMs: number, access: ViewAccess) => Promise<void>;
+  /** The last millisecond in which the app's checks of an hour were counted; undefined if none was. */
+  readonly lastAdmitted: (appHour: AppHour, access: ViewAccess) => Promise<AdmittedAt | undefined>;
+  /** Adds charges behind `before`, once. */
+  readonly addCharges: (charges: LostCharges, access: ViewAccess) => Promise<void>;
+  /** Raises the month's counter to `count`; a higher one stays. */
+  readonly counter: (charges: MonthCharges, access: ViewAccess) => Promise<void>;
+};
+
+export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
+  const restoreClaim = makeScript<number>(redis, RESTORE_CLAIM);
+  const readAdmitted = makeScript<string>(redis, READ_ADMITTED);
+  const addCharges = makeScript<number>(redis, ADD_CHARGES);
+  const restoreCounter = makeScript<number>(redis, RESTORE_COUNTER);
+  return {
+    async claim(claim, nowMs, access) {
+      const { clientId, keyHash, bodyHash, requestId, acceptedAtMs, month = '', isPublished } = claim;
+      const state = isPublished ? 'published' : 'claimed';
+      const endsAtMs = acceptedAtMs + CLAIM_KEPT_MS;
+      if (endsAtMs <= nowMs) return;
+      const keys = [GENERATION_KEY, claimKey(clientId, keyHash)];
+      await restoreClaim(keys, [access, bodyHash, acceptedAtMs, requestId, month, endsAtMs, state]);
+    },
+    async lastAdmitted({ clientId, hour }, access) {
+      const stored = await readAdmitted([GENERATION_KEY, usageKey(clientId, hour)], [access]);
+      const [ms, count] = stored.split(':').map(Number);
+      return ms === undefined || count === undefined ? undefined : { ms, count };
+    },
+    async addCharges({ clientId, hour, month, count, before, last }, access) {
+      const keys = [GENERATION_KEY, usageKey(clientId, hour), monthCounterKey(clientId, month)];
+      const lasts = [before ? textOf(before) : '', textOf(last)];
+      await addCharges(keys, [access, ...lasts, count, hour, counterEndsAt(month), clientId]);
+    },
+    async counter({ clientId, month, count, refunds }, access) {
+      const counter = monthCounterKey(clientId, month);
+      const keys = [GENERATION_KEY, counter, refundsKey(counter)];
+      await restoreCounter(keys, [access, count, counterEndsAt(month), refunds]);
+    },
+  };
+}
+
+const textOf = ({ ms, count }: AdmittedAt): string => `${ms}:${count}`;
+
+function counterEndsAt(month: string): number {
+  const [year = 1970, number = 1] = month.split('-').map(Number);
+  return Date.UTC(year, number) + COUNTER_KEPT_MS;
+}

@@ -1,0 +1,125 @@
+import { DAY_MS } from '#shared/contracts/durations.ts';
+import { RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import {
+  GENERATION_KEY,
+  ORDINARY_ACCESS,
+  PAGE_BYTES_MAX,
+  REQUIRE_VIEW,
+  type ViewAccess,
+} from '#shared/redis/view.ts';
+import {
+  makeVersionedDocuments,
+  type SetEntry,
+  type VersionedDocuments,
+} from '../documents/versioned-documents.ts';
+import { makeRuleSetUsers, type RuleSetUsers } from './rule-set-users.ts';
+
+/** Announces a changed rule set; the message is `<client id>/<id>`. */
+export const RULE_SET_CHANGED = 'rule-set:changed';
+const RULE_SETS_KEY = 'rule-sets:1';
+/** Tombstones by when they may be dropped. */
+const ENDED_KEY = `${RULE_SETS_KEY}:ended`;
+/** How long a tombstone is kept: a rule set that is recreated meanwhile continues its version count. */
+const TOMBSTONE_MS = DAY_MS;
+
+/** The ids of an app's rule sets, all with one score, so that Redis sorts them by id. */
+const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
+/** The set of slots that limits the rule sets of an app; see `leased-slots.ts`. */
+export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
+
+/**
+ * KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum count, maximum bytes.
+ * The first of the reply tells whether there are more.
+ */
+const LIST = `${REQUIRE_VIEW}
+local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
+local ids = redis.call('ZRANGEBYLEX', KEYS[3], from, '+', 'LIMIT', 0, ARGV[4] + 1)
+local found, bytes = {'0'}, 0
+for i, id in ipairs(ids) do
+  local stored = redis.call('HGET', KEYS[2], ARGV[2] .. '/' .. id)
+  if stored then
+    bytes = bytes + #stored
+    if i > tonumber(ARGV[4]) or (#found > 1 and bytes > tonumber(ARGV[5])) then
+      found[1] = '1'
+      break
+    end
+    found[#found + 1] = stored
+  end
+end
+return found
+`;
+
+/** A page of an app's rule sets, by id. */
+export type RuleSetPage = { readonly ruleSets: readonly RuleSet[]; readonly hasMore: boolean };
+
+/** The view of the rule sets. */
+export type RuleSets = RuleSetUsers & {
+  /** Nothing where it was deleted. Returns `known` itself, without parsing, if that has not changed. */
+  readonly read: (clientId: string, id: string, known?: RuleSet) => Promise<RuleSet | undefined>;
+  /** For writers: by `ruleSetKey`, tombstones included. */
+  readonly documents: Pick<VersionedDocuments<RuleSet>, 'read' | 'lease' | 'project'>;
+  /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
+  readonly project: (ruleSet: RuleSet, access?: ViewAccess) => Promise<boolean>;
+  /** At most `countMax`, fewer where they are large. */
+  readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<RuleSetPage>;
+  /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps them. */
+  readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
+};
+
+/**
+ * @example
+ * const holders = await makeRuleSets(redis).read('app_1', 'holders');
+ */
+export function makeRuleSets(redis: Redis): RuleSets {
+  const list = makeScript<string[]>(redis, LIST);
+  const { read, lease, project, removeEnded } = makeVersionedDocuments(redis, {
+    key: RULE_SETS_KEY,
+    parse: (json) => RuleSet.parse(json),
+    idOf: ({ clientId, id }) => ruleSetKey(clientId, id),
+    indexOf: () => ({}),
+    setsOf,
+    channel: RULE_SET_CHANGED,
+    startsAtClock: true,
+  });
+  return {
+    ...makeRuleSetUsers(redis),
+    async read(clientId, id, known) {
+      const found = await read(ruleSetKey(clientId, id), known);
+      return found?.deletedAt === undefined ? found : undefined;
+    },
+    documents: { read, lease, project },
+    project,
+    async list(clientId, { after = '', countMax }) {
+      const keys = [GENERATION_KEY, RULE_SETS_KEY, idsKey(clientId)];
+      const [more, ...stored] = await list(keys, [
+        ORDINARY_ACCESS,
+        clientId,
+        after,
+        countMax,
+        PAGE_BYTES_MAX,
+      ]);
+      const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
+      return { ruleSets, hasMore: more === '1' };
+    },
+    async dropEnded(nowMs, countMax) {
+      const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
+      for (const key of keys) await removeEnded(key, nowMs, ENDED_KEY);
+      return keys.length;
+    },
+  };
+}
+
+function setsOf({ clientId, id, deletedAt }: RuleSet): SetEntry[] {
+  const isLive = deletedAt === undefined;
+  return [
+    {
+      set: ENDED_KEY,
+      member: ruleSetKey(clientId, id),
+      untilMs: isLive ? undefined : Date.parse(deletedAt) + TOMBSTONE_MS,
+    },
+    { set: idsKey(clientId), member: id, untilMs: isLive ? 0 : undefined },
+    { set: ruleSetSlotsKey(clientId), member: id, untilMs: isLive ? Infinity : undefined },
+  ];
+}

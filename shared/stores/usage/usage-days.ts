@@ -1,0 +1,170 @@
+import { DAY_BYTES } from '#shared/contracts/apps/tiers.ts';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
+import {
+  BYTES_FIGURE,
+  DAY_FIGURES_MAX,
+  type DayFigures,
+  KEY_FIGURE,
+  OTHER_KEYS_FIGURE,
+} from '#shared/contracts/usage/day-figures.ts';
+import { APPROVED_APPS } from '#shared/fairness/leased-slots.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { APP_SUMMARIES_KEY } from '../apps/client-apps.ts';
+
+/** A day's figures are kept that long after the day. */
+export const DAY_KEPT_MS = 40 * DAY_MS;
+
+/** An hour's figures are kept that long. */
+const HOUR_KEPT_MS = 50 * HOUR_MS;
+
+/** An hour's figures for the totals are kept until they were published for the last time. */
+export const USAGE_KEPT_MS = 3 * HOUR_MS;
+const USAGE_APPS = 'usage:apps:';
+export const usageAppsKey = (hour: number): string => `${USAGE_APPS}${hour}`;
+
+/** `noteActive(client, hour)`: has the client app's totals published, because they have changed in this hour. */
+export const LUA_NOTE_ACTIVE = `
+local function noteActive(client, hour)
+  local apps = '${USAGE_APPS}' .. string.format('%.0f', hour)
+  redis.call('SADD', apps, client)
+  redis.call('PEXPIRE', apps, ${USAGE_KEPT_MS})
+end
+`;
+
+/** Days since 1970, as the keys have them: admission's script works them out of its clock. */
+export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
+export const dayOfDate = (date: string): number => dayOf(Date.parse(`${date}T00:00:00Z`));
+export const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+export const usageDayKey = (clientId: string, day: number): string => `usage-day:{${clientId}}:${day}`;
+
+/** The figures of one hour, counted since 1970: as those of a day, without the keys. */
+export const usageHourKey = (clientId: string, hour: number): string => `usage-hour:{${clientId}}:${hour}`;
+/** Hours since 1970, as the keys have them. */
+export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
+
+/** A hash as Lua gives it: names and values in turn. */
+export const figuresFrom = (flat: readonly string[]): DayFigures =>
+  Object.fromEntries(
+    Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', Number(flat[2 * i + 1])]),
+  );
+
+/**
+ * `countDay(dayKey, hourKey, figures)` adds figures, written as `textOfFigures` does, to a day and to an hour of it. A day
+ * has a bounded number of figures: further API keys are counted together.
+ */
+export const LUA_COUNT_DAY = `
+local function addFigure(key, name, value, keptMs)
+  if redis.call('HINCRBY', key, name, value) == tonumber(value) then redis.call('PEXPIRE', key, keptMs) end
+end
+local function countDay(dayKey, hourKey, figures)
+  for name, value in string.gmatch(figures, '(%S+) (%S+)') do
+    if string.sub(name, 1, ${KEY_FIGURE.length}) ~= '${KEY_FIGURE}' then
+      addFigure(dayKey, name, value, ${DAY_KEPT_MS})
+      addFigure(hourKey, name, value, ${HOUR_KEPT_MS})
+    elseif redis.call('HLEN', dayKey) < ${DAY_FIGURES_MAX} or redis.call('HEXISTS', dayKey, name) == 1 then
+      addFigure(dayKey, name, value, ${DAY_KEPT_MS})
+    else
+      addFigure(dayKey, '${OTHER_KEYS_FIGURE}', value, ${DAY_KEPT_MS})
+    end
+  end
+end
+`;
+
+/**
+ * The bytes that an account makes the system keep on one day: one sum for all of its apps, and how much of it each app has.
+ * Only the sum is compared, with `DAY_BYTES`; the apps' figures are published with `usage.v1`, and add up to the sum when it
+ * is restored.
+ *
+ *   `accountBytes(account, quota, day)` returns the sum, and the most that it may be
+ *   `countBytes(account, client, day, bytes)` adds to it
+ */
+export const LUA_ACCOUNT_BYTES = `
+local function accountBytesKey(account, day) return 'account-bytes:' .. account .. ':' .. string.format('%.0f', day) end
+local function accountBytes(account, quota, day)
+  local apps = math.min(${DAY_BYTES.appsMax}, redis.call('ZCARD', '${APPROVED_APPS}' .. account))
+  local max = math.max(${DAY_BYTES.min}, math.floor(quota * apps * ${DAY_BYTES.perCheck} / ${DAY_BYTES.daysOfQuota}))
+  return tonumber(redis.call('GET', accountBytesKey(account, day)) or '0'), max
+end
+local function addToAccount(account, day, bytes)
+  local sum = accountBytesKey(account, day)
+  if redis.call('INCRBY', sum, bytes) == bytes then redis.call('PEXPIRE', sum, ${2 * DAY_MS}) end
+end
+local function countBytes(account, client, day, bytes)
+  addToAccount(account, day, bytes)
+  local ofApp = 'usage-day:{' .. client .. '}:' .. string.format('%.0f', day)
+  if redis.call('HINCRBY', ofApp, '${BYTES_FIGURE}', bytes) == bytes then redis.call('PEXPIRE', ofApp, ${DAY_KEPT_MS}) end
+end
+`;
+
+export const textOfFigures = (figures: DayFigures): string => Object.entries(figures).flat().join(' ');
+
+/**
+ * KEYS: marker, the day or hour, the apps' summaries. ARGV: access, ms until it ends, the client app ('' for an hour), the day,
+ * names and values. The bytes of today are also added to the account's sum; a repetition adds nothing.
+ */
+const RESTORE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_ACCOUNT_BYTES}
+local before = tonumber(redis.call('HGET', KEYS[2], '${BYTES_FIGURE}') or '0')
+redis.call('DEL', KEYS[2])
+for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+local bytes = tonumber(redis.call('HGET', KEYS[2], '${BYTES_FIGURE}') or '0')
+local app = bytes ~= before and ARGV[3] ~= '' and redis.call('HGET', KEYS[3], ARGV[3])
+if app and tonumber(ARGV[4]) == math.floor(now / ${DAY_MS}) then
+  addToAccount(cjson.decode(app).accountId, tonumber(ARGV[4]), bytes - before)
+end
+return 1
+`;
+
+/** The activity of client apps by day: written where first results are saved and where requests are refused. */
+export type UsageDays = {
+  /** In the order of `days`, which are counted since 1970; a day without anything is empty. */
+  readonly read: (clientId: string, days: readonly number[]) => Promise<DayFigures[]>;
+  /** In the order of `hours`, which are counted since 1970; kept for `HOUR_KEPT_MS`. */
+  readonly readHours: (clientId: string, hours: readonly number[]) => Promise<DayFigures[]>;
+  /** Replaces the stored day, for a rebuild. */
+  readonly restore: (clientId: string, day: number, figures: DayFigures, access: ViewAccess) => Promise<void>;
+  /** Replaces the stored hour, for a rebuild. */
+  readonly restoreHour: (
+    clientId: string,
+    hour: number,
+    figures: DayFigures,
+    access: ViewAccess,
+  ) => Promise<void>;
+};
+
+/**
+ * @example
+ * const [today] = await makeUsageDays(redis).read('app_1', [dayOf(clock.now())]);
+ */
+export function makeUsageDays(redis: Redis): UsageDays {
+  const replace = makeScript<number>(redis, RESTORE);
+  const restore = async (
+    key: string,
+    figures: DayFigures,
+    args: readonly [access: ViewAccess, keptMs: number, clientId: string, day: number],
+  ) => {
+    const flat = Object.entries(figures).flat();
+    if (flat.length > 0) await replace([GENERATION_KEY, key, APP_SUMMARIES_KEY], [...args, ...flat]);
+  };
+  const readAll = (keys: readonly string[]) =>
+    inStore(() =>
+      Promise.all(
+        keys.map(async (key) => {
+          const stored = await redis.hgetall(key);
+          return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, Number(value)]));
+        }),
+      ),
+    );
+  return {
+    read: (clientId, days) => readAll(days.map((day) => usageDayKey(clientId, day))),
+    readHours: (clientId, hours) => readAll(hours.map((hour) => usageHourKey(clientId, hour))),
+    restore: (clientId, day, figures, access) =>
+      restore(usageDayKey(clientId, day), figures, [access, DAY_KEPT_MS, clientId, day]),
+    restoreHour: (clientId, hour, figures, access) =>
+      restore(usageHourKey(clientId, hour), figures, [access, HOUR_KEPT_MS, '', 0]),
+  };
+}

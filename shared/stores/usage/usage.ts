@@ -1,0 +1,103 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
+import type { Usage } from '#shared/contracts/usage/usage.ts';
+import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { logKey, monthCounterKey, refundsKey } from '../checks/admit.ts';
+import { END_INSTANT_LUA } from '../checks/admit-script.ts';
+import {
+  dayOf,
+  figuresFrom,
+  hourOf,
+  LUA_NOTE_ACTIVE,
+  USAGE_KEPT_MS,
+  usageAppsKey,
+  usageDayKey,
+} from './usage-days.ts';
+
+export const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}}:${hour}`;
+const publishLockKey = 'usage:publish-lock';
+
+/**
+ * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks, the month's refunds. The instant
+ * separates the checks that are counted from later ones. Nothing is read while the views are incomplete, because a counter
+ * that is not rebuilt yet would count as 0.
+ */
+const READ = `${REQUIRE_VIEW}${END_INSTANT_LUA}
+local figures = redis.call('HMGET', KEYS[2], 'accepted', 'refused')
+return {endInstant(KEYS[5]), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[3]) or '0',
+  redis.call('HGETALL', KEYS[4]), redis.call('GET', KEYS[6]) or '0'}
+`;
+
+/** KEYS: marker, usage of the hour. ARGV: access, client app, accepted, refused, the hour. */
+const RESTORE = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
+redis.call('HSET', KEYS[2], 'accepted', ARGV[3], 'refused', ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ${USAGE_KEPT_MS})
+noteActive(ARGV[2], ARGV[5])
+return 1
+`;
+
+/** A client app in one hour, counted since 1970. */
+export type AppHour = { readonly clientId: string; readonly hour: number };
+
+/** The figures of client apps by hour, which admission counts. */
+export type UsageFigures = {
+  /** The apps that did something in the hour of `nowMs`, or in the one before. */
+  readonly listRecent: (nowMs: number) => Promise<AppHour[]>;
+  readonly read: (appHour: AppHour) => Promise<Usage>;
+  /** Whether this process is the one to publish now; for `forMs` no other one is. */
+  readonly lockPublishing: (forMs: number) => Promise<boolean>;
+  /** Puts an hour's figures back, for a rebuilder. */
+  readonly restore: (
+    usage: Pick<Usage, 'clientId' | 'accepted' | 'refused'> & { readonly hour: number },
+    access: ViewAccess,
+  ) => Promise<void>;
+};
+
+/**
+ * @example
+ * for (const appHour of await figures.listRecent(clock.now())) await publish(await figures.read(appHour));
+ */
+export function makeUsageFigures(redis: Redis): UsageFigures {
+  const read = makeScript<[number, string, string, string, string[], string]>(redis, READ);
+  const restore = makeScript<number>(redis, RESTORE);
+  const readOne = async ({ clientId, hour }: AppHour): Promise<Usage> => {
+    const startsAt = new Date(hour * HOUR_MS).toISOString();
+    const month = startsAt.slice(0, 7);
+    const counter = monthCounterKey(clientId, month);
+    const day = usageDayKey(clientId, dayOf(hour * HOUR_MS));
+    const log = logKey(clientId, 'per-second');
+    const [asOf, accepted, refused, monthTotal, figures, monthRefunds] = await read(
+      [GENERATION_KEY, usageKey(clientId, hour), counter, day, log, refundsKey(counter)],
+      [ORDINARY_ACCESS],
+    );
+    return {
+      clientId,
+      hour: startsAt.slice(0, 13),
+      accepted: Number(accepted),
+      refused: Number(refused),
+      month,
+      monthTotal: Number(monthTotal),
+      monthRefunds: Number(monthRefunds),
+      day: figuresFrom(figures),
+      asOf: new Date(asOf).toISOString(),
+    };
+  };
+  return {
+    async listRecent(nowMs) {
+      const hours = [hourOf(nowMs) - 1, hourOf(nowMs)];
+      const found = await inStore(
+        () => Promise.all(hours.map((hour) => redis.smembers(usageAppsKey(hour)))),
+        LISTING_TIMEOUT_MS,
+      );
+      return found.flatMap((apps, i) => apps.map((clientId) => ({ clientId, hour: hours[i] ?? 0 })));
+    },
+    read: readOne,
+    lockPublishing: (forMs) =>
+      inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
+    async restore({ clientId, hour, accepted, refused }, access) {
+      const keys = [GENERATION_KEY, usageKey(clientId, hour)];
+      await restore(keys, [access, clientId, accepted, refused, hour]);
+    },
+  };
+}

@@ -1,0 +1,240 @@
+import { z } from 'zod';
+import { BlockTag } from '#shared/contracts/rules/rule.ts';
+import {
+  FOLLOWED_PER_APP_MAX,
+  FOLLOWED_PER_CHAIN_MAX,
+  FOLLOWED_PER_WATCH_MAX,
+} from '#shared/contracts/watches/watch.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { logLeaseKey } from './log-positions.ts';
+import { makeWalletIndex } from './members/wallet-index.ts';
+
+/** A contract whose transfers concern a watch; the address in lower case. */
+export type FollowedContract = {
+  readonly chainId: number;
+  readonly contractAddress: string;
+  /** Of the watch: a transfer is published when this block has reached it. */
+  readonly blockTag: BlockTag;
+};
+
+const FollowingState = z.object({
+  state: z.enum(['live', 'sweeps-only']),
+  /** In plain words: for `sweeps-only` the cause, for `live` what following cannot see. */
+  reason: z.string().optional(),
+});
+export type FollowingState = z.infer<typeof FollowingState>;
+
+const chainKey = (chainId: number | string): string => `followed:${chainId}`;
+const stateKey = (chainId: number | string): string => `following:${chainId}`;
+const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
+const sinceKey = (uid: string): string => `followed-since:${uid}`;
+const silentKey = (uid: string): string => `followed-silent:${uid}`;
+/** The reader of logs starts with a contract within seconds after a watch wants it followed. */
+const START_MS_MAX = 120_000;
+
+/** A role of a member whose balance had changed when a sweep looked, although no transfer of the contract named its wallets. */
+const SilentChange = z.object({
+  accounts: z.array(z.string()),
+  /** Of the contract's chain, the block that the sweep read. */
+  blockNumber: z.number(),
+  foundAt: z.string(),
+});
+export type SilentChange = z.infer<typeof SilentChange>;
+
+/**
+ * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on (`chainId/address`).
+ * A chain's hash counts the watches of each contract, and one for each of its apps the watches of that app. A contract beyond
+ * the bound of the app is left out, and so is one of an app that follows as many as are free: some are left for others.
+ */
+const FOLLOW = `${REQUIRE_VIEW}
+local app = string.match(ARGV[2], '^[^/]*')
+local since, silent = 'followed-since:' .. ARGV[2], 'followed-silent:' .. ARGV[2]
+local function places(name)
+  local chain, contract = string.match(name, '^(%d+)/(.+)$')
+  return 'followed:' .. chain, 'followed:' .. chain .. ':' .. app, 'following:' .. chain, contract
+end
+local function release(key, contract)
+  if redis.call('HINCRBY', key, contract, -1) > 0 then return false end
+  redis.call('HDEL', key, contract)
+  return true
+end
+local wanted = {}
+for i = 3, #ARGV do wanted[ARGV[i]] = true end
+for _, name in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  if not wanted[name] then
+    redis.call('SREM', KEYS[2], name)
+    redis.call('HDEL', since, name)
+    redis.call('HDEL', silent, name)
+    local ofChain, ofApp, states, contract = places(name)
+    release(ofApp, contract)
+    if release(ofChain, contract) then redis.call('HDEL', states, contract) end
+  end
+end
+for i = 3, #ARGV do
+  local ofChain, ofApp, _, contract = places(ARGV[i])
+  local free = ${FOLLOWED_PER_CHAIN_MAX} - redis.call('HLEN', ofChain)
+  local isAllowed = redis.call('HEXISTS', ofChain, contract) == 1
+    or redis.call('HLEN', ofApp) < math.min(free, ${FOLLOWED_PER_APP_MAX})
+  if isAllowed and redis.call('SADD', KEYS[2], ARGV[i]) == 1 then
+    redis.call('HINCRBY', ofChain, contract, 1)
+    redis.call('HINCRBY', ofApp, contract, 1)
+    redis.call('HSET', since, ARGV[i], redis.call('TIME')[1] .. '000')
+  end
+end
+return 1
+`;
+
+/** The contracts that watches want followed, and how each is followed: written by both sides, read by both. */
+export type FollowedContracts = {
+  /** Says which contracts a watch is about: none to end it. */
+  readonly follow: (
+    uid: string,
+    contracts: readonly FollowedContract[],
+    access?: ViewAccess,
+  ) => Promise<void>;
+  /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has lost which. */
+  readonly isFollowedBy: (uid: string, contract: FollowedContract) => Promise<boolean | undefined>;
+  /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its contract until it is looked at again. */
+  readonly noteMissed: (uid: string, nowMs: number) => Promise<void>;
+  /** Notes a change of which no transfer told, if the contract was followed without a gap since the member was last checked. */
+  readonly noteSilent: (
+    uid: string,
+    contract: FollowedContract,
+    change: SilentChange,
+    checkedAtMs: number,
+  ) => Promise<void>;
+  /** A transfer came later than the sweep that found its change. */
+  readonly withdrawSilent: (
+    uid: string,
+    transfer: FollowedContract & { readonly account: string; readonly blockNumber: number },
+  ) => Promise<void>;
+  /** Every followed contract of a chain, once for each block tag. */
+  readonly list: (chainId: number) => Promise<FollowedContract[]>;
+  /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
+  readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** For the reader of logs: says how a contract is followed. */
+  readonly setState: (contract: FollowedContract, state: FollowingState) => Promise<void>;
+  /** How each of a watch's contracts is followed, in the order given. */
+  readonly states: (
+    uid: string,
+    contracts: readonly FollowedContract[],
+  ) => Promise<(Omit<FollowedContract, 'blockTag'> & FollowingState)[]>;
+};
+
+/**
+ * @example
+ * await makeFollowedContracts(redis).list(31337); // [{ chainId: 31337, contractAddress: '0x…', blockTag: 'latest' }]
+ */
+export function makeFollowedContracts(redis: Redis): FollowedContracts {
+  const follow = makeScript<number>(redis, FOLLOW);
+  return {
+    async follow(uid, contracts, access = ORDINARY_ACCESS) {
+      const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
+      await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
+    },
+    isFollowedBy: (uid, contract) =>
+      inStore(async () => {
+        if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
+        return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
+      }),
+    noteMissed: (uid, nowMs) =>
+      inStore(async () => {
+        const names = await redis.smembers(ofWatchKey(uid));
+        if (names.length > 0)
+          await redis.hset(sinceKey(uid), Object.fromEntries(names.map((name) => [name, nowMs])));
+      }),
+    noteSilent: (uid, contract, change, checkedAtMs) =>
+      inStore(async () => {
+        const since = await redis.hget(sinceKey(uid), nameOf(contract));
+        if (since !== null && Number(since) + START_MS_MAX < checkedAtMs)
+          await redis.hsetnx(silentKey(uid), nameOf(contract), JSON.stringify(change));
+      }),
+    withdrawSilent: (uid, { account, blockNumber, ...contract }) =>
+      inStore(async () => {
+        const text = await redis.hget(silentKey(uid), nameOf(contract));
+        if (text === null) return;
+        const change = SilentChange.parse(JSON.parse(text));
+        if (change.accounts.includes(account) && blockNumber <= change.blockNumber)
+          await redis.hdel(silentKey(uid), nameOf(contract));
+      }),
+    list: (chainId) =>
+      inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
+    watchedAmong: makeWalletIndex(redis).watchedAmong,
+    setState: (contract, state) =>
+      inStore(
+        async () =>
+          void (await redis.hset(stateKey(contract.chainId), fieldOf(contract), JSON.stringify(state))),
+      ),
+    states: (uid, contracts) =>
+      inStore(async () => {
+        const [names, silent] = await Promise.all([
+          redis.smembers(ofWatchKey(uid)),
+          redis.hgetall(silentKey(uid)),
+        ]);
+        const followed = new Set(names);
+        const isFollowed = (contract: FollowedContract) => followed.has(nameOf(contract));
+        const ofChains = Map.groupBy(contracts.filter(isFollowed), ({ chainId }) => chainId);
+        // A list of watches asks for thousands of contracts: all of a chain in one command.
+        const stored = new Map<string, string>();
+        await Promise.all(
+          [...ofChains].map(async ([chainId, ofChain]) => {
+            // Without a reader of logs, nothing corrects the last one's entries.
+            const [isRead, texts] = await Promise.all([
+              redis.exists(logLeaseKey(chainId)),
+              redis.hmget(stateKey(chainId), ...ofChain.map(fieldOf)),
+            ]);
+            for (const [index, contract] of ofChain.entries()) {
+              const text = texts[index];
+              if (isRead === 1 && text) stored.set(nameOf(contract), text);
+            }
+          }),
+        );
+        return contracts.map((contract) => {
+          const { chainId, contractAddress } = contract;
+          if (!isFollowed(contract)) return { chainId, contractAddress, ...TOO_MANY };
+          const text = stored.get(nameOf(contract));
+          const state = text === undefined ? NOT_YET : FollowingState.parse(JSON.parse(text));
+          const change = state.state === 'live' ? silent[nameOf(contract)] : undefined;
+          return {
+            chainId,
+            contractAddress,
+            ...state,
+            ...(change === undefined ? {} : describeSilent(change)),
+          };
+        });
+      }),
+  };
+}
+
+/** The field of a contract in the hashes of its chain. */
+const fieldOf = ({ contractAddress, blockTag }: FollowedContract): string =>
+  blockTag === 'latest' ? contractAddress : `${contractAddress}/${blockTag}`;
+
+function contractOf(chainId: number, field: string): FollowedContract {
+  const [contractAddress = '', blockTag = 'latest'] = field.split('/');
+  return { chainId, contractAddress, blockTag: BlockTag.parse(blockTag) };
+}
+
+const nameOf = (contract: FollowedContract): string => `${contract.chainId}/${fieldOf(contract)}`;
+
+const describeSilent = (text: string): { readonly reason: string } => {
+  const { foundAt } = SilentChange.parse(JSON.parse(text));
+  return {
+    reason:
+      `On ${foundAt.slice(0, 10)} a sweep found a balance that had changed without a transfer event: ` +
+      'such changes of this token are found by sweeps alone.',
+  };
+};
+
+const TOO_MANY: FollowingState = {
+  state: 'sweeps-only',
+  reason:
+    `At most ${FOLLOWED_PER_WATCH_MAX} contracts of a watch are followed, and of a chain ` +
+    `${FOLLOWED_PER_APP_MAX} of a client app, never more than are still free of ${FOLLOWED_PER_CHAIN_MAX} in all.`,
+};
+const NOT_YET: FollowingState = {
+  state: 'sweeps-only',
+  reason: 'No evaluator reads the logs of the chain yet.',
+};

@@ -1,0 +1,119 @@
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+
+/** A process that dies is replaced after this time. */
+const LOG_LEASE_MS = 5_000;
+
+/**
+ * How far the transfer logs of a chain were read, and the last blocks, in which a reorg may be found.
+ *
+ * Written by the one evaluator that holds the chain's lease. Losing it costs latency: the next reader begins a few
+ * blocks below the head.
+ */
+export type LogPosition = {
+  readonly since: number;
+  /** The last block that need not be read again. */
+  readonly settledTo: number;
+  readonly readTo: number;
+  /** By number: hash and transfers, separated by spaces. */
+  readonly blocks: ReadonlyMap<number, string>;
+  /** Contracts whose transfers were not read for some blocks, which has not been published yet. */
+  readonly gaps: readonly string[];
+};
+
+/** The changes of a read; `undefined` in place of a block removes it. */
+export type LogPositionChange = Omit<LogPosition, 'blocks'> & {
+  readonly blocks: ReadonlyMap<number, string | undefined>;
+};
+
+export type LogPositions = {
+  /** Takes or renews the lease of a chain; `false` while another process holds it. */
+  readonly lease: (chainId: number, token: string) => Promise<boolean>;
+  readonly release: (chainId: number, token: string) => Promise<void>;
+  readonly load: (chainId: number, stream: string) => Promise<LogPosition | undefined>;
+  /** Forgets the position of a chain that is not followed any more. */
+  readonly forget: (chainId: number, stream: string) => Promise<void>;
+  /** Saves a change; `false`, and nothing saved, where the lease is lost. */
+  readonly save: (
+    chainId: number,
+    stream: string,
+    token: string,
+    change: LogPositionChange,
+  ) => Promise<boolean>;
+};
+
+export const logLeaseKey = (chainId: number | string): string => `logs:lease:${chainId}`;
+const positionKey = (chainId: number, stream: string): string => `logs:position:${chainId}:${stream}`;
+
+/** KEYS: marker, lease. ARGV: access, token, ms. */
+const LEASE = `${REQUIRE_VIEW}
+local holder = redis.call('GET', KEYS[2])
+if holder and holder ~= ARGV[2] then return 0 end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+return 1
+`;
+
+/** KEYS: lease. ARGV: token. */
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`;
+
+/** KEYS: marker, position. ARGV: access. */
+const LOAD = `${REQUIRE_VIEW}
+return redis.call('HGETALL', KEYS[2])
+`;
+
+/** KEYS: marker, lease, position. ARGV: access, token, since, last settled block, last block read, gaps, then blocks: number and text. */
+const SAVE = `${REQUIRE_VIEW}
+if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[3], 'since', ARGV[3], 'settledTo', ARGV[4], 'readTo', ARGV[5], 'gaps', ARGV[6])
+for i = 7, #ARGV, 2 do
+  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[3], ARGV[i])
+  else redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1]) end
+end
+return 1
+`;
+
+/**
+ * @example
+ * const positions = makeLogPositions(redis);
+ * if (await positions.lease(1, token)) await positions.load(1, 'latest');
+ */
+export function makeLogPositions(redis: Redis): LogPositions {
+  const lease = makeScript<number>(redis, LEASE);
+  const release = makeScript<number>(redis, RELEASE);
+  const load = makeScript<string[]>(redis, LOAD);
+  const save = makeScript<number>(redis, SAVE);
+  return {
+    lease: async (chainId, token) =>
+      (await lease([GENERATION_KEY, logLeaseKey(chainId)], [ORDINARY_ACCESS, token, LOG_LEASE_MS])) === 1,
+    release: async (chainId, token) => void (await release([logLeaseKey(chainId)], [token])),
+    async load(chainId, stream) {
+      const flat = await load([GENERATION_KEY, positionKey(chainId, stream)], [ORDINARY_ACCESS]);
+      const fields = new Map<string, string>();
+      for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '');
+      const [since, settledTo, readTo] = ['since', 'settledTo', 'readTo'].map((name) => fields.get(name));
+      if (since === undefined || settledTo === undefined || readTo === undefined) return undefined;
+      const blocks = new Map(
+        [...fields].filter(([name]) => /^\d+$/.test(name)).map(([name, text]) => [Number(name), text]),
+      );
+      const gaps = (fields.get('gaps') ?? '').split(' ').filter((contract) => contract !== '');
+      return {
+        since: Number(since),
+        settledTo: Number(settledTo),
+        readTo: Number(readTo),
+        blocks,
+        gaps,
+      };
+    },
+    forget: (chainId, stream) => inStore(async () => void (await redis.unlink(positionKey(chainId, stream)))),
+    async save(chainId, stream, token, { since, settledTo, readTo, blocks, gaps }) {
+      const keys = [GENERATION_KEY, logLeaseKey(chainId), positionKey(chainId, stream)];
+      const changes = [...blocks].flatMap(([number, text]) => [number, text ?? '']);
+      const position = [since, settledTo, readTo, gaps.join(' ')];
+      return (await save(keys, [ORDINARY_ACCESS, token, ...position, ...changes])) === 1;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { type MemberName, nameOf } from './watch-member-text.ts';
+
+/*
+ * The members of each wallet. Most wallets belong to one member: it is in a hash that the wallet shares with others
+ * (`wallets:<last 3 digits>`), as `<number of the watch>/<member id>`, without the id where it is the wallet. The hash is
+ * small enough to be kept packed: 60 bytes a wallet. All other members are in a sorted set of the wallet
+ * (`wallet-members:<wallet>`, as `<uid>/<member id>`). Its order is that of the names, so the members of a watch are side by
+ * side, and those beyond a bound are skipped without being read. Versions before 2026-11-24 kept them in a set
+ * (`members-of:<wallet>`), which is still read.
+ */
+
+/** A longer value makes Redis unpack a hash: `hash-max-listpack-value`. */
+const PACKED_BYTES_MAX = 64;
+/** Wallets looked up at once. */
+const WALLETS_MAX = 1_000;
+/** Names after which a page of a wallet's members ends; it may be longer by those of one watch. */
+const PAGE_NAMES = 1_000;
+/** Watches by number, and numbers by uid. */
+const [UIDS_KEY, NUMBERS_KEY] = ['wm-uids', 'wm-numbers'];
+
+const bucketOf = (wallet: string): string => `wallets:${wallet.slice(-3)}`;
+const fieldOf = (wallet: string): string => wallet.slice(2);
+const sortedSetOf = (wallet: string): string => `wallet-members:${wallet}`;
+const formerSetOf = (wallet: string): string => `members-of:${wallet}`;
+
+/** Functions of a script that writes members: `addToWallet` and `removeFromWallet`. Both may be repeated. */
+export const LUA_WALLETS = `
+local function shortName(wallet, name, id)
+  local uid = string.sub(name, 1, #name - #id - 1)
+  local number = redis.call('HGET', '${NUMBERS_KEY}', uid)
+  if not number then
+    -- The empty field counts: a number is never used for two watches.
+    number = redis.call('HINCRBY', '${NUMBERS_KEY}', '', 1)
+    redis.call('HSET', '${NUMBERS_KEY}', uid, number)
+    redis.call('HSET', '${UIDS_KEY}', number, uid)
+  end
+  return number .. '/' .. (id == wallet and '' or id)
+end
+local function addToWallet(wallet, name, id)
+  local bucket, field = 'wallets:' .. string.sub(wallet, -3), string.sub(wallet, 3)
+  local short, known = shortName(wallet, name, id), redis.call('HGET', bucket, field)
+  if known == short then return end
+  if not known and #short <= ${PACKED_BYTES_MAX} then redis.call('HSET', bucket, field, short)
+  else redis.call('ZADD', 'wallet-members:' .. wallet, 0, name) end
+end
+local function removeFromWallet(wallet, name, id)
+  local bucket, field = 'wallets:' .. string.sub(wallet, -3), string.sub(wallet, 3)
+  if redis.call('HGET', bucket, field) == shortName(wallet, name, id) then redis.call('HDEL', bucket, field) end
+  redis.call('ZREM', 'wallet-members:' .. wallet, name)
+  redis.call('SREM', 'members-of:' .. wallet, name)
+end
+`;
+
+/**
+ * KEYS: marker, hash of the wallet, its sorted set, its former set. ARGV: access, field of the wallet, the wallet, where the page
+ * begins ('-' for the first), names of a watch at most. Returns where the next page begins ('' for none) and the names. The
+ * first page also has those of the hash and of the former set.
+ */
+const OF_WALLET = `${REQUIRE_VIEW}
+local from, ofWatchMax = ARGV[4], tonumber(ARGV[5])
+local names = {}
+if from == '-' then
+  names = redis.call('SMEMBERS', KEYS[4])
+  local short = redis.call('HGET', KEYS[2], ARGV[2])
+  if short then
+    local number, id = string.match(short, '^(%d+)/(.*)$')
+    local uid = redis.call('HGET', '${UIDS_KEY}', number)
+    if uid then names[#names + 1] = uid .. '/' .. (id == '' and ARGV[3] or id) end
+  end
+end
+local pageEnd = #names + ${PAGE_NAMES}
+while #names < pageEnd do
+  local first = redis.call('ZRANGEBYLEX', KEYS[3], from, '+', 'LIMIT', 0, 1)[1]
+  if not first then return { '', names } end
+  local uid = string.match(first, '^[^/]*/[^/]*/[^/]*')
+  -- '0' follows '/': the names of the watch are below it.
+  from = '[' .. uid .. '0'
+  for _, name in ipairs(redis.call('ZRANGEBYLEX', KEYS[3], '[' .. first, '(' .. uid .. '0', 'LIMIT', 0, ofWatchMax)) do
+    names[#names + 1] = name
+  end
+end
+return { from, names }
+`;
+
+/** The members of wallets, in lower case. Written with the members themselves. */
+type WalletIndex = {
+  /** In pages of some thousand; of each watch so many at most, those of its former set apart. */
+  readonly membersOf: (wallet: string, ofWatchMax: number) => AsyncIterable<MemberName[]>;
+  /** Which of these wallets belong to a member of any watch. */
+  readonly watchedAmong: (wallets: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Takes the number of a watch without members back. */
+  readonly forget: (uid: string) => Promise<void>;
+};
+
+export function makeWalletIndex(redis: Redis): WalletIndex {
+  const ofWallet = makeScript<[string, string[]]>(redis, OF_WALLET);
+  return {
+    async *membersOf(wallet, ofWatchMax) {
+      const keys = [GENERATION_KEY, bucketOf(wallet), sortedSetOf(wallet), formerSetOf(wallet)];
+      for (let from = '-'; from !== ''; ) {
+        const [next, names] = await ofWallet(keys, [
+          ORDINARY_ACCESS,
+          fieldOf(wallet),
+          wallet,
+          from,
+          ofWatchMax,
+        ]);
+        if (names.length > 0) yield names.map(nameOf);
+        from = next;
+      }
+    },
+    async watchedAmong(wallets) {
+      const watched = new Set<string>();
+      for (let at = 0; at < wallets.length; at += WALLETS_MAX) {
+        const part = wallets.slice(at, at + WALLETS_MAX);
+        const found = await inStore(() =>
+          Promise.all(
+            part.map(async (wallet) => {
+              const counts = await Promise.all([
+                redis.hexists(bucketOf(wallet), fieldOf(wallet)),
+                redis.exists(sortedSetOf(wallet), formerSetOf(wallet)),
+              ]);
+              return counts.some((count) => count > 0);
+            }),
+          ),
+        );
+        for (const [index, wallet] of part.entries()) if (found[index]) watched.add(wallet);
+      }
+      return watched;
+    },
+    forget: (uid) =>
+      inStore(async () => {
+        const number = await redis.hget(NUMBERS_KEY, uid);
+        if (number !== null) await redis.hdel(UIDS_KEY, number);
+        await redis.hdel(NUMBERS_KEY, uid);
+      }),
+  };
+}

@@ -1,0 +1,46 @@
+import type { MemberRole, WatchMember } from '#shared/contracts/watches/watch.ts';
+import { effectsOf } from './watch-member-effects.ts';
+
+const AT = '2026-11-22T10:00:00.000Z';
+const aMember = (...roles: MemberRole[]) => ({ sequence: 2, roles }) as unknown as WatchMember;
+const granted = (withheld?: MemberRole['withheld']): MemberRole => ({
+  id: 'gold',
+  granted: true,
+  since: AT,
+  ...(withheld === undefined ? {} : { withheld }),
+});
+
+test('a withheld revocation is counted once, whether its write is repeated or not', () => {
+  const found = aMember(granted({ sweep: 7 }));
+  expect(effectsOf(aMember(granted()), found)).toMatchObject({
+    figures: {},
+    sweep: 7,
+    tally: { 'revocations/gold': 1 },
+  });
+  expect(effectsOf(found, found).tally).toEqual({});
+});
+
+test('a role that is granted again leaves the tally of its sweep', () => {
+  expect(effectsOf(aMember(granted({ sweep: 7 })), aMember(granted())).tally).toEqual({
+    'revocations/gold': -1,
+  });
+});
+
+test('a released revocation is no longer held, and the role has one holder less', () => {
+  const released = aMember({ id: 'gold', granted: false, since: AT });
+  expect(effectsOf(aMember(granted({})), released)).toMatchObject({
+    figures: { 'holders/gold': -1, 'held/gold': -1 },
+    revoked: [['gold', Date.parse(AT)]],
+  });
+});
+
+test('removing a member removes its figures', () => {
+  const removed = { ...aMember(granted()), removedAt: AT };
+  expect(effectsOf(aMember(granted()), removed).figures).toEqual({ members: -1, 'holders/gold': -1 });
+});
+
+test('a role that is decided for the first time and denied is no revocation', () => {
+  const denied = aMember({ id: 'gold', granted: false, since: AT });
+  expect(effectsOf(aMember(), denied).revoked).toEqual([]);
+  expect(effectsOf(aMember({ id: 'gold', granted: false, since: AT }), denied).revoked).toEqual([]);
+});

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { type MemberRole, uidOfMember, WatchMember } from '#shared/contracts/watches/watch.ts';
+import { aMember, atSecond } from '../../../../test/support/builders/a-watch.ts';
+import { parseStored, textOf } from './watch-member-text.ts';
+
+const read = (member: WatchMember, text: string) => parseStored(uidOfMember(member), member.memberId, text);
+
+const instant = fc.integer({ min: Date.parse(atSecond(0)), max: Date.parse(atSecond(1e8)) });
+const at = instant.map((ms) => new Date(ms).toISOString());
+const address = fc
+  .array(fc.constantFrom(...'0123456789abcdefABCDEF'), { minLength: 40, maxLength: 40 })
+  .map((digits) => `0x${digits.join('')}`);
+const blocks = fc.dictionary(
+  fc.integer({ min: 1, max: 2 ** 31 }).map(String),
+  fc.record({ number: fc.nat(), headAt: fc.option(instant) }),
+  { maxKeys: 3 },
+);
+const role: fc.Arbitrary<MemberRole> = fc.oneof(
+  fc.record({ id: fc.string(), granted: fc.boolean(), since: at }),
+  fc.record({
+    ...{ id: fc.string(), granted: fc.constant(true), since: at },
+    withheld: fc.oneof(
+      fc.constant({}),
+      instant.map((sweep) => ({ sweep })),
+      at.map((heldAt) => ({ heldAt })),
+    ),
+  }),
+);
+const error = fc.record({
+  ...{ ruleIndex: fc.nat(99), roleId: fc.string(), chainId: fc.integer({ min: 1, max: 1e6 }) },
+  ...{ code: fc.constant('rpc-timeout' as const), message: fc.string(), retryable: fc.boolean() },
+});
+const rare = fc.record(
+  {
+    accounts: fc.array(address, { minLength: 1, maxLength: 3 }),
+    vaults: fc.array(address, { minLength: 1, maxLength: 3 }),
+    removedAt: at,
+    checkedAt: at,
+    unreadSince: at,
+    reorgedAt: at,
+    awaitedBlocks: fc.constant({ '1': 7 }),
+    rules: fc.record({ name: fc.string(), askedAt: at }),
+    event: fc.record({ id: fc.constant('watch_1'), json: fc.json(), at }),
+  },
+  { requiredKeys: [] },
+);
+
+const member = fc
+  .record({ account: address, ref: fc.option(fc.stringMatching(/^[!-~]{1,20}$/)), blocks, rare, addedAt: at })
+  .chain(({ account, ref, blocks, rare, addedAt }) =>
+    fc
+      .record({ roles: fc.array(role), errors: fc.array(error, { maxLength: 2 }), walletsAt: at })
+      .map((rest) => {
+        const chains = Object.entries(blocks);
+        const heads = chains.flatMap(([id, { headAt }]) => (headAt === null ? [] : [[id, headAt]]));
+        return aMember({
+          ...{ account, memberId: ref ?? account.toLowerCase(), addedAt, version: 1_795_000_000_000 },
+          ...(ref === null ? {} : { ref }),
+          ...rest,
+          ...rare,
+          blockNumbers: Object.fromEntries(chains.map(([id, { number }]) => [id, number])),
+          ...(heads.length === 0 ? {} : { headTimes: Object.fromEntries(heads) }),
+        });
+      }),
+  );
+
+test('a member is read from the view as it was written', () => {
+  fc.assert(
+    fc.property(member, (one) => {
+      expect(read(one, textOf(one))).toEqual(one);
+      expect(WatchMember.parse(read(one, textOf(one)))).toEqual(one);
+    }),
+  );
+});
+
+test('a member that an earlier version stored as a JSON object is read', () => {
+  const one = aMember({
+    ref: 'alice',
+    memberId: 'alice',
+    roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
+  });
+  const { clientId: _, watchId: __, watchCreatedAt: ___, memberId: ____, version, ...stored } = one;
+  expect(read(one, `${version} ${JSON.stringify(stored)}`)).toEqual(one);
+});
+
+test('a member of three roles, with its ref, takes at most 200 bytes', () => {
+  const roles = ['gold', 'silver', 'bronze'].map((id) => ({ id, granted: false, since: atSecond(2) }));
+  const one = aMember({
+    ...{ account: `0x${'Ab'.repeat(20)}`, ref: 'member-12345', memberId: 'member-12345', sequence: 3, roles },
+    ...{
+      version: 1_795_000_000_000,
+      checkedAt: atSecond(100),
+      rules: { name: 'three@1', askedAt: atSecond(1) },
+    },
+    ...{ blockNumbers: { '31337': 20_000_000 }, headTimes: { '31337': Date.parse(atSecond(100)) } },
+  });
+  expect(Buffer.byteLength(textOf(one))).toBeLessThanOrEqual(200);
+});

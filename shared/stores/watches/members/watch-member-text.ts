@@ -1,0 +1,182 @@
+import type { RuleFault } from '#shared/contracts/checks/result.ts';
+import { type MemberRole, type WatchMember, watchOfUid } from '#shared/contracts/watches/watch.ts';
+import { isoOf, msOf } from './iso-times.ts';
+
+export type MemberName = { readonly uid: string; readonly memberId: string };
+
+export const textOfName = ({ uid, memberId }: MemberName): string => `${uid}/${memberId}`;
+
+/** A uid has two slashes, and the member id begins behind the third. */
+export function nameOf(text: string): MemberName {
+  const [clientId, watchId, createdAt, ...rest] = text.split('/');
+  return { uid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
+}
+
+/** Of a role: denied, granted, granted and held back; any other number is the sweep that decides on its revocation. */
+const [DENIED, GRANTED, HELD] = [0, 1, 2];
+
+/** Fields that few members have, under their own names. */
+type Rare = Partial<
+  Pick<
+    WatchMember,
+    'accounts' | 'vaults' | 'removedAt' | 'unreadSince' | 'awaitedBlocks' | 'reorgedAt' | 'event'
+  >
+> & {
+  /** As the document has it, where it is not derived from the member id. */
+  readonly ref?: string | null;
+  readonly errors?: RuleFault[];
+  /** Since when roles are held back, in the order of these roles; null if it is not known, as for an older version. */
+  readonly heldAt?: (string | null)[];
+};
+
+/** Times in ms: `addedAt` since 1970, all others since `addedAt`. */
+type Packed = [
+  /** Empty: the member id. */
+  account: string,
+  addedAt: number,
+  walletsAt: number,
+  sequence: number,
+  /** Null: never. */
+  checkedAt: number | null,
+  /** Id, state and since. */
+  roles: (string | number)[],
+  /** Chain id, number, and when its head was requested or null. */
+  blocks: (number | null)[],
+  rulesName: string | null,
+  rulesAskedAt: number,
+  rare?: Rare,
+];
+
+/**
+ * A member as the view stores it: without the ids, which its key holds, without the names of the usual fields, and
+ * without values that follow from other values. Earlier versions stored a JSON object.
+ */
+export function textOf(member: WatchMember): string {
+  const { memberId, version, account, addedAt, walletsAt, sequence, checkedAt, rules } = member;
+  const addedAtMs = msOf(addedAt);
+  const since = (at: string): number => msOf(at) - addedAtMs;
+  const packed: Packed = [
+    account === memberId ? '' : account,
+    addedAtMs,
+    since(walletsAt),
+    sequence,
+    checkedAt === undefined ? null : since(checkedAt),
+    member.roles.flatMap((role) => [role.id, stateOf(role), since(role.since)]),
+    Object.entries(member.blockNumbers).flatMap(([id, number]) => {
+      const headAtMs = member.headTimes?.[id];
+      return [Number(id), number, headAtMs === undefined ? null : headAtMs - addedAtMs];
+    }),
+    rules?.name ?? null,
+    rules === undefined ? 0 : since(rules.askedAt),
+  ];
+  const rare = rareOf(member);
+  if (rare !== undefined) packed.push(rare);
+  return `${version} ${JSON.stringify(packed)}`;
+}
+
+export function parseStored(uid: string, memberId: string, text: string): WatchMember {
+  const space = text.indexOf(' ');
+  const version = Number(text.slice(0, space));
+  // Written by this file alone, from a message that was parsed.
+  const stored = JSON.parse(text.slice(space + 1)) as Packed | Omit<WatchMember, 'memberId'>;
+  return Array.isArray(stored)
+    ? unpack(uid, memberId, version, stored)
+    : { ...stored, ...idsOf(uid), memberId, version };
+}
+
+/** A document while it is put together. */
+type Draft = { -readonly [K in keyof WatchMember]: WatchMember[K] };
+
+function unpack(uid: string, memberId: string, version: number, packed: Packed): WatchMember {
+  const [account, addedAtMs, walletsAt, sequence, checkedAt, flat, blocks, rulesName, rulesAskedAt, rare] =
+    packed;
+  const heldAt = rare?.heldAt?.values();
+  const roles: MemberRole[] = [];
+  for (let i = 0; i < flat.length; i += 3)
+    roles.push(roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2])), heldAt));
+  const member: Draft = {
+    ...idsOf(uid),
+    memberId,
+    version,
+    account: account === '' ? memberId : account,
+    addedAt: isoOf(addedAtMs),
+    walletsAt: isoOf(addedAtMs + walletsAt),
+    sequence,
+    roles,
+    blockNumbers: {},
+    errors: [],
+  };
+  const ref = refOf(memberId);
+  if (ref !== null) member.ref = ref;
+  if (checkedAt !== null) member.checkedAt = isoOf(addedAtMs + checkedAt);
+  if (rulesName !== null) member.rules = { name: rulesName, askedAt: isoOf(addedAtMs + rulesAskedAt) };
+  for (let i = 0; i < blocks.length; i += 3) {
+    const [id, headAt] = [String(blocks[i]), blocks[i + 2]];
+    member.blockNumbers[id] = Number(blocks[i + 1]);
+    if (typeof headAt !== 'number') continue;
+    member.headTimes ??= {};
+    member.headTimes[id] = addedAtMs + headAt;
+  }
+  if (rare === undefined) return member;
+  const { ref: own = ref, heldAt: _, ...others } = rare;
+  Object.assign(member, others);
+  if (own === null) delete member.ref;
+  else member.ref = own;
+  return member;
+}
+
+const idsOf = (uid: string) => ({
+  ...watchOfUid(uid),
+  watchCreatedAt: isoOf(Number(uid.slice(uid.lastIndexOf('/') + 1))),
+});
+
+const RARE = [
+  'accounts',
+  'vaults',
+  'removedAt',
+  'unreadSince',
+  'awaitedBlocks',
+  'reorgedAt',
+  'event',
+] as const satisfies readonly (keyof Rare & keyof WatchMember)[];
+
+/** The fields that this member has and few others; undefined if it has none. */
+function rareOf(member: WatchMember): Rare | undefined {
+  const { memberId, ref = null, errors } = member;
+  const found: [string, unknown][] = [];
+  if (ref !== refOf(memberId)) found.push(['ref', ref]);
+  if (errors.length > 0) found.push(['errors', errors]);
+  const heldAt = member.roles
+    .filter((role) => stateOf(role) === HELD)
+    .map(({ withheld }) => withheld?.heldAt ?? null);
+  if (heldAt.some((at) => at !== null)) found.push(['heldAt', heldAt]);
+  for (const name of RARE) if (member[name] !== undefined) found.push([name, member[name]]);
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** The `ref` of a member with this id: one without a `ref` has its account for an id. */
+const refOf = (memberId: string): string | null => (/^0x[0-9a-f]{40}$/.test(memberId) ? null : memberId);
+
+function stateOf({ granted, withheld }: MemberRole): number {
+  if (withheld !== undefined) return withheld.sweep ?? HELD;
+  return granted ? GRANTED : DENIED;
+}
+
+function roleOf(
+  id: string,
+  state: number,
+  since: string,
+  heldAt: Iterator<string | null> | undefined,
+): MemberRole {
+  if (state === DENIED || state === GRANTED) return { id, granted: state === GRANTED, since };
+  if (state !== HELD) return { id, granted: true, since, withheld: { sweep: state } };
+  const at = heldAt?.next().value;
+  return { id, granted: true, since, withheld: at ? { heldAt: at } : {} };
+}
+
+export const walletsOf = (member: WatchMember | undefined): string[] =>
+  member === undefined || member.removedAt !== undefined
+    ? []
+    : [...(member.accounts ?? [member.account]), ...(member.vaults ?? [])].map((wallet) =>
+        wallet.toLowerCase(),
+      );

@@ -1,0 +1,88 @@
+import {
+  type contractsOf,
+  contractsUpTo,
+  type RuleSet,
+  ruleSetKey,
+} from '#shared/contracts/rules/rule-set.ts';
+import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+
+export type PresentWatchDependencies = {
+  readonly members: Pick<WatchMembers, 'figures'>;
+  readonly followed: Pick<FollowedContracts, 'states'>;
+  readonly ruleSets: Pick<RuleSets, 'read'>;
+  /** Rule sets that are perhaps some seconds old: a page of watches may name 200 large ones. */
+  readonly ruleSetCache?: Pick<RuleSets, 'read'>;
+};
+
+/** Distinct rule sets read at a time for a list of watches; each has up to 250 KB. */
+const RULE_SETS_AT_ONCE = 4;
+
+type Presented = Record<string, unknown>;
+
+/** Makes the functions that return watches as clients see them: `present` one, `presentMany` a list. */
+export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: PresentWatchDependencies) {
+  const readRuleSet = ({ clientId, ruleSet: id }: Watch) => (ruleSetCache ?? ruleSets).read(clientId, id);
+
+  async function presentWith(ruleSet: RuleSet | undefined, watch: Watch): Promise<Presented> {
+    const uid = watchUid(watch);
+    const { blockTag } = watch;
+    const contracts = watch.follow && ruleSet ? contractsUpTo(ruleSet, blockTag) : [];
+    const [figures, following] = await Promise.all([
+      members.figures(uid),
+      watch.paused ? contracts.map(whilePaused) : followed.states(uid, contracts),
+    ]);
+    const active = watch.held.length > 0 ? 'held' : 'active';
+    return {
+      watchId: watch.watchId,
+      version: watch.settingsVersion,
+      state: watch.paused ? 'paused' : active,
+      ...(watch.paused ? { reason: watch.paused.reason } : {}),
+      held: watch.held.map(({ id }) => id),
+      members: figures.members,
+      following,
+      ruleSet: watch.ruleSet,
+      callbackUrl: watch.callbackUrl,
+      everySeconds: watch.everySeconds,
+      follow: watch.follow,
+      blockTag,
+      quotaShare: watch.quotaShare,
+      massRevocation: watch.massRevocation,
+      createdAt: watch.createdAt,
+      updatedAt: watch.updatedAt,
+    };
+  }
+
+  return {
+    present: async (watch: Watch): Promise<Presented> => presentWith(await readRuleSet(watch), watch),
+    /** Reads each rule set once, and holds only a few at a time. */
+    async presentMany(watches: readonly Watch[]): Promise<Presented[]> {
+      const groups = Map.groupBy(watches, ({ clientId, ruleSet }) => ruleSetKey(clientId, ruleSet)).values();
+      const presented = new Map<Watch, Presented>();
+      const presentGroups = async () => {
+        // All workers take from one iterator.
+        for (const group of groups) {
+          const [first] = group;
+          const ruleSet = first && (await readRuleSet(first));
+          await Promise.all(
+            group.map(async (watch) => presented.set(watch, await presentWith(ruleSet, watch))),
+          );
+        }
+      };
+      await Promise.all(Array.from({ length: RULE_SETS_AT_ONCE }, presentGroups));
+      return watches.flatMap((watch) => {
+        const found = presented.get(watch);
+        return found ? [found] : [];
+      });
+    },
+  };
+}
+
+const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf>[number]) => ({
+  chainId,
+  contractAddress,
+  state: 'sweeps-only',
+  reason: 'The watch is paused.',
+});

@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import { CheckCause, MEMBER_PARTITIONS } from '#shared/contracts/watches/watch.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { sweepKey } from './members/watch-members.ts';
+import { setDueTime } from './watches.ts';
+
+const RUNNING_KEY = 'wm-sweeps';
+const NEXT_KEY = 'wm-next';
+const GAP_KEY = 'wm-gap';
+const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
+
+/*
+ * A sweep of a watch: begun ──every partition has asked, every part was answered, or the time is up──► decided
+ * ──every partition has settled──► ended. A set holds the remaining tasks: `ask/<p>`, a part's id, `settle/<p>`.
+ */
+
+/**
+ * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders
+ * (JSON), the next due time. Partitions without members have nothing to ask. It takes the
+ * place of a scheduled sweep that is due, whatever its cause.
+ */
+const BEGIN = `${REQUIRE_VIEW}
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+redis.call('DEL', KEYS[3])
+redis.call('HSET', KEYS[2], 'sweep', ARGV[3], 'cause', ARGV[4], 'rules', ARGV[5], 'holders', ARGV[6])
+for p = 0, ${MEMBER_PARTITIONS - 1} do
+  if redis.call('EXISTS', 'wm:' .. ARGV[2] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
+end
+redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
+local next = tonumber(redis.call('HGET', KEYS[5], ARGV[2]) or '') or math.huge
+if next <= tonumber(ARGV[3]) then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
+return 1
+`;
+
+/** KEYS: marker, sweep, open. ARGV: access, sweep, `SADD` or `SREM`, item. */
+const CHANGE_OPEN = `${REQUIRE_VIEW}
+if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return 0 end
+return redis.call(ARGV[3], KEYS[3], ARGV[4])
+`;
+
+/**
+ * KEYS: marker, sweep, open. ARGV: access, sweep, roles to hold (JSON), uid. The first decision stays. Partitions where nothing is
+ * withheld have nothing to settle.
+ */
+const DECIDE = `${REQUIRE_VIEW}
+if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return false end
+if redis.call('HSETNX', KEYS[2], 'hold', ARGV[3]) == 1 then
+  redis.call('DEL', KEYS[3])
+  for p = 0, ${MEMBER_PARTITIONS - 1} do
+    if redis.call('EXISTS', 'wm-withheld:' .. ARGV[4] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'settle/' .. p) end
+  end
+end
+return redis.call('HGET', KEYS[2], 'hold')
+`;
+
+/**
+ * KEYS: marker, next sweeps, last sweeps for a gap. ARGV: access, uid, now, least distance in ms. The next sweep is brought
+ * forward, but keeps the least distance from the last sweep.
+ */
+const SET_NEXT_AFTER_GAP = `${REQUIRE_VIEW}
+local last = tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or '0')
+local at = math.max(tonumber(ARGV[3]), last + tonumber(ARGV[4]))
+local next = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '') or math.huge
+if next <= at then return 0 end
+redis.call('HSET', KEYS[2], ARGV[2], string.format('%.0f', at))
+redis.call('HSET', KEYS[3], ARGV[2], string.format('%.0f', at))
+return 1
+`;
+
+/** KEYS: marker, next sweeps. ARGV: access, uid, time. */
+const BRING_FORWARD = `${REQUIRE_VIEW}
+local next = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '') or math.huge
+if next > tonumber(ARGV[3]) then redis.call('HSET', KEYS[2], ARGV[2], ARGV[3]) end
+return 1
+`;
+
+/** KEYS: marker, sweep, open, running. ARGV: access, sweep, uid. */
+const END = `${REQUIRE_VIEW}
+if redis.call('HGET', KEYS[2], 'sweep') == ARGV[2] then redis.call('DEL', KEYS[2], KEYS[3]) end
+if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[4], ARGV[3]) end
+return 1
+`;
+
+export type Sweep = {
+  readonly uid: string;
+  /** Its start, epoch ms of Redis's clock. */
+  readonly sweep: number;
+  readonly cause: CheckCause;
+  readonly rules: string;
+  /** By role id, before the sweep. */
+  readonly holders: ReadonlyMap<string, number>;
+  readonly revocations: ReadonlyMap<string, number>;
+  /** Roles to hold, once it is decided. */
+  readonly hold: readonly string[] | undefined;
+  /** Partitions that have not asked for their checks yet. */
+  readonly toAsk: readonly number[];
+  /** Parts that were not answered yet. */
+  readonly partCount: number;
+  readonly toSettle: readonly number[];
+};
+
+export type WatchSweeps = {
+  /** False where a sweep of the watch is running. If one was due, the next one is due at `nextAtMs` (epoch ms) from then on. */
+  readonly begin: (
+    sweep: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>,
+    nextAtMs: number,
+  ) => Promise<boolean>;
+  readonly running: () => Promise<string[]>;
+  /** When the oldest running sweep of all watches began, epoch ms. */
+  readonly oldestAt: () => Promise<number | undefined>;
+  readonly read: (uid: string) => Promise<Sweep | undefined>;
+  /** Whether the sweep is the running one and not decided yet. */
+  readonly isOpen: (uid: string, sweep: number) => Promise<boolean>;
+  readonly addPart: (uid: string, sweep: number, part: string) => Promise<void>;
+  /** A partition has asked (`ask/<p>`) or settled (`settle/<p>`), or a part was answered. */
+  readonly finish: (uid: string, sweep: number, item: string) => Promise<void>;
+  /** Decides once; returns the first decision. */
+  readonly decide: (
+    uid: string,
+    sweep: number,
+    holdRoles: readonly string[],
+  ) => Promise<string[] | undefined>;
+  /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that are being swept. */
+  readonly end: (uid: string, sweep: number | undefined) => Promise<void>;
+  /** When the next sweep is due, epoch ms. */
+  readonly nextAt: (uid: string) => Promise<number | undefined>;
+  /** Makes the next sweep due then, unless it is due earlier. */
+  readonly bringForward: (uid: string, atMs: number) => Promise<void>;
+  /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for that reason. */
+  readonly setNextAfterGap: (uid: string, nowMs: number, everyMs: number) => Promise<void>;
+  readonly forget: (uid: string) => Promise<void>;
+};
+
+/** Not by a zod record, which drops a role with the id `__proto__`. */
+const parseHolders = (json: string): Sweep['holders'] =>
+  new Map(Object.entries(JSON.parse(json) as Record<string, number>));
+
+/** The sweeps of the watches: which are running, and the remaining tasks of each. */
+export function makeWatchSweeps(redis: Redis): WatchSweeps {
+  const begin = makeScript<number>(redis, BEGIN);
+  const changeOpen = makeScript<number>(redis, CHANGE_OPEN);
+  const decide = makeScript<string | null>(redis, DECIDE);
+  const bringForward = makeScript<number>(redis, BRING_FORWARD);
+  const setNextAfterGap = makeScript<number>(redis, SET_NEXT_AFTER_GAP);
+  const end = makeScript<number>(redis, END);
+  const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
+  return {
+    begin: async ({ uid, sweep, cause, rules, holders }, nextAtMs) =>
+      (await begin(
+        [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
+        [ORDINARY_ACCESS, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
+      )) === 1,
+    running: () => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
+    oldestAt: () =>
+      inStore(async () => {
+        const [, score] = await redis.zrange(RUNNING_KEY, '0', '0', 'WITHSCORES');
+        return score === undefined ? undefined : Number(score);
+      }),
+    async read(uid) {
+      const [stored, open] = await inStore(() =>
+        Promise.all([redis.hgetall(sweepKey(uid)), redis.smembers(openKey(uid))]),
+      );
+      const { sweep, cause, rules = '', holders = '{}', hold } = stored;
+      if (sweep === undefined) return undefined;
+      const of = (prefix: string) =>
+        open.flatMap((item) => (item.startsWith(prefix) ? [Number(item.slice(prefix.length))] : []));
+      const revocations = Object.entries(stored).flatMap(([name, value]) =>
+        name.startsWith('revocations/') ? [[name.slice(12), Number(value)] as const] : [],
+      );
+      const [toAsk, toSettle] = [of('ask/'), of('settle/')];
+      return {
+        uid,
+        sweep: Number(sweep),
+        cause: CheckCause.parse(cause),
+        rules,
+        holders: parseHolders(holders),
+        revocations: new Map(revocations),
+        hold: hold === undefined ? undefined : z.array(z.string()).parse(JSON.parse(hold)),
+        toAsk,
+        partCount: open.length - toAsk.length - toSettle.length,
+        toSettle,
+      };
+    },
+    isOpen: (uid, sweep) =>
+      inStore(async () => {
+        const [running, hold] = await redis.hmget(sweepKey(uid), 'sweep', 'hold');
+        return running === String(sweep) && hold === null;
+      }),
+    addPart: async (uid, sweep, part) =>
+      void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SADD', part])),
+    finish: async (uid, sweep, item) =>
+      void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SREM', item])),
+    async decide(uid, sweep, holdRoles) {
+      const stood = await decide(keysOf(uid), [ORDINARY_ACCESS, sweep, JSON.stringify(holdRoles), uid]);
+      return stood === null ? undefined : z.array(z.string()).parse(JSON.parse(stood));
+    },
+    async end(uid, sweep) {
+      await end([...keysOf(uid), RUNNING_KEY], [ORDINARY_ACCESS, sweep ?? '', uid]);
+      // Held revocations are to be announced, and the next sweep may be waiting.
+      await setDueTime(redis, uid, 0);
+    },
+    nextAt: (uid) =>
+      inStore(async () => {
+        const at = await redis.hget(NEXT_KEY, uid);
+        return at === null ? undefined : Number(at);
+      }),
+    async bringForward(uid, atMs) {
+      await bringForward([GENERATION_KEY, NEXT_KEY], [ORDINARY_ACCESS, uid, atMs]);
+      await setDueTime(redis, uid, atMs);
+    },
+    async setNextAfterGap(uid, nowMs, everyMs) {
+      const keys = [GENERATION_KEY, NEXT_KEY, GAP_KEY];
+      const isSet = await setNextAfterGap(keys, [ORDINARY_ACCESS, uid, nowMs, everyMs]);
+      if (isSet === 1) await setDueTime(redis, uid, nowMs);
+    },
+    forget: (uid) =>
+      inStore(async () => {
+        await Promise.all([
+          redis.hdel(NEXT_KEY, uid),
+          redis.hdel(GAP_KEY, uid),
+          redis.unlink(sweepKey(uid), openKey(uid)),
+          redis.zrem(RUNNING_KEY, uid),
+        ]);
+      }),
+  };
+}

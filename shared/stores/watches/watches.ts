@@ -1,0 +1,194 @@
+import { partitionOfWatch, Watch, watchKey, watchOfUid, watchUid } from '#shared/contracts/watches/watch.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import {
+  makeVersionedDocuments,
+  type SetEntry,
+  type VersionedDocuments,
+} from '../documents/versioned-documents.ts';
+import { ruleSetUsersKey } from '../rules/rule-set-users.ts';
+
+/** Announces a changed watch; the message is `<client id>/<watch id>`. */
+const WATCH_CHANGED = 'watch:changed';
+const WATCHES_KEY = 'watches:1';
+/** Tombstones by when they may be dropped. */
+const ENDED_KEY = `${WATCHES_KEY}:ended`;
+/** How long a tombstone is kept; its members are removed meanwhile. */
+const TOMBSTONE_MS = 86_400_000;
+
+const idsKey = (clientId: string): string => `watches:of:${clientId}`;
+/** The set of slots that limits the watches of an app; see `leased-slots.ts`. */
+export const watchSlotsKey = (clientId: string): string => `places:watches:${clientId}`;
+/** The watches whose sweeps the owner of a partition starts and ends. */
+const ofPartitionKey = (partition: number): string => `watches:in:${partition}`;
+
+/**
+ * The watches of a partition by due time. Every change of a document makes its watch due; those that an
+ * earlier version stored come in by `FILL`.
+ */
+const dueKey = (partition: number): string => `watches:due:${partition}`;
+/** The due time of a watch: the sorted set and its member there. */
+export const dueTimeOf = (uid: string): { readonly key: string; readonly member: string } => ({
+  key: dueKey(partitionOfWatch(uid)),
+  member: watchKey(watchOfUid(uid)),
+});
+
+/** KEYS: marker, documents, due times. ARGV: access, now, due time from now on, maximum count. */
+const CLAIM = `${REQUIRE_VIEW}
+local found = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[2], 'LIMIT', 0, ARGV[4])) do
+  local stored = redis.call('HGET', KEYS[2], id)
+  if stored then
+    found[#found + 1] = stored
+    redis.call('ZADD', KEYS[3], ARGV[3], id)
+  else redis.call('ZREM', KEYS[3], id) end
+end
+return found
+`;
+
+/** KEYS: marker, watches of the partition, due times. ARGV: access, due time, `NX` or `LT`. */
+const FILL = `${REQUIRE_VIEW}
+for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do redis.call('ZADD', KEYS[3], ARGV[3], ARGV[2], id) end
+return 1
+`;
+
+/** KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum count. */
+const LIST = `${REQUIRE_VIEW}
+local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
+local found = {}
+for _, id in ipairs(redis.call('ZRANGEBYLEX', KEYS[3], from, '+', 'LIMIT', 0, ARGV[4])) do
+  local stored = redis.call('HGET', KEYS[2], ARGV[2] .. '/' .. id)
+  if stored then found[#found + 1] = stored end
+end
+return found
+`;
+
+/** The view of the watches. */
+export type Watches = {
+  /** Nothing where it was deleted. */
+  readonly read: (clientId: string, watchId: string) => Promise<Watch | undefined>;
+  /** The watch that a uid names; undefined if it was deleted, though there may be a new one with its id. */
+  readonly readByUid: (uid: string) => Promise<Watch | undefined>;
+  /** For writers: by `watchKey`, tombstones included. */
+  readonly documents: Pick<VersionedDocuments<Watch>, 'read' | 'lease' | 'project'>;
+  readonly project: (watch: Watch, access?: ViewAccess) => Promise<boolean>;
+  readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<Watch[]>;
+  /** The watches whose sweeps belong to a partition, tombstones included. */
+  readonly inPartition: (partition: number) => Promise<Watch[]>;
+  /** The watches of a partition that are due, tombstones included; they are due again at `againAtMs` at the latest. */
+  readonly claimDue: (
+    partition: number,
+    nowMs: number,
+    againAtMs: number,
+    countMax: number,
+  ) => Promise<Watch[]>;
+  /** Makes a watch due then, unless it is due earlier. */
+  readonly setDue: (uid: string, atMs: number) => Promise<void>;
+  /** Postpones the due time of a watch; a later due time stays. */
+  readonly postpone: (uid: string, atMs: number) => Promise<void>;
+  /** The same as `setDue` for every watch of an app with this rule set. */
+  readonly setUsersDue: (clientId: string, ruleSet: string, atMs: number) => Promise<void>;
+  /** The same for every watch of a partition, or for those only that have no due time. */
+  readonly setAllDue: (partition: number, atMs: number, which: 'all' | 'without') => Promise<void>;
+  /** Takes tombstones out of the view whose time has come; how many they were. */
+  readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
+};
+
+/**
+ * @example
+ * const members = await makeWatches(redis).read('app_1', 'members');
+ */
+export function makeWatches(redis: Redis): Watches {
+  const list = makeScript<string[]>(redis, LIST);
+  const claim = makeScript<string[]>(redis, CLAIM);
+  const fill = makeScript<number>(redis, FILL);
+  const { read, lease, project, removeEnded, listSet } = makeVersionedDocuments(redis, {
+    key: WATCHES_KEY,
+    parse: (json) => Watch.parse(json),
+    idOf: watchKey,
+    indexOf: () => ({}),
+    setsOf,
+    channel: WATCH_CHANGED,
+    startsAtClock: true,
+  });
+  const readLive: Watches['read'] = async (clientId, watchId) => {
+    const found = await read(watchKey({ clientId, watchId }));
+    return found?.deletedAt === undefined ? found : undefined;
+  };
+  return {
+    read: readLive,
+    async readByUid(uid) {
+      const { clientId, watchId } = watchOfUid(uid);
+      const watch = await readLive(clientId, watchId);
+      return watch && watchUid(watch) === uid ? watch : undefined;
+    },
+    documents: { read, lease, project },
+    project,
+    async list(clientId, { after = '', countMax }) {
+      const keys = [GENERATION_KEY, WATCHES_KEY, idsKey(clientId)];
+      const stored = await list(keys, [ORDINARY_ACCESS, clientId, after, countMax]);
+      return stored.map(parseStored);
+    },
+    inPartition: (partition) => listSet(ofPartitionKey(partition), (watch) => watch),
+    async claimDue(partition, nowMs, againAtMs, countMax) {
+      const keys = [GENERATION_KEY, WATCHES_KEY, dueKey(partition)];
+      return (await claim(keys, [ORDINARY_ACCESS, nowMs, againAtMs, countMax])).map(parseStored);
+    },
+    setDue: (uid, atMs) => setDueTime(redis, uid, atMs),
+    postpone: (uid, atMs) => setDueTime(redis, uid, atMs, 'GT'),
+    async setUsersDue(clientId, ruleSet, atMs) {
+      const ids = await inStore(() => redis.zrange(ruleSetUsersKey(clientId, ruleSet), '0', '-1'));
+      await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
+    },
+    async setAllDue(partition, atMs, which) {
+      const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
+      await fill(keys, [ORDINARY_ACCESS, atMs, which === 'all' ? 'LT' : 'NX']);
+    },
+    async dropEnded(nowMs, countMax) {
+      const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
+      for (const key of keys) {
+        const partition = partitionOfWatch(key);
+        await removeEnded(key, nowMs, ENDED_KEY, [ofPartitionKey(partition), dueKey(partition)]);
+      }
+      return keys.length;
+    },
+  };
+}
+
+/** Makes a watch due then, unless it is due earlier (`LT`), or unless it is due later (`GT`). */
+export const setDueTime = (
+  redis: Redis,
+  uid: string,
+  atMs: number,
+  condition: 'LT' | 'GT' = 'LT',
+): Promise<void> =>
+  inStore(async () => {
+    const { key, member } = dueTimeOf(uid);
+    await redis.call('ZADD', key, condition, atMs, member);
+  });
+
+/** The document follows its version. */
+const parseStored = (text: string): Watch => Watch.parse(JSON.parse(text.slice(text.indexOf(' ') + 1)));
+
+function setsOf(watch: Watch): SetEntry[] {
+  const { clientId, watchId, ruleSet, formerRuleSet, deletedAt } = watch;
+  const key = watchKey(watch);
+  const isLive = deletedAt === undefined;
+  const partition = partitionOfWatch(watchUid(watch));
+  return [
+    { set: ENDED_KEY, member: key, untilMs: isLive ? undefined : Date.parse(deletedAt) + TOMBSTONE_MS },
+    { set: idsKey(clientId), member: watchId, untilMs: isLive ? 0 : undefined },
+    { set: watchSlotsKey(clientId), member: watchId, untilMs: isLive ? Infinity : undefined },
+    ...(formerRuleSet === undefined || formerRuleSet === ruleSet
+      ? []
+      : [{ set: ruleSetUsersKey(clientId, formerRuleSet), member: watchId, untilMs: undefined }]),
+    {
+      set: ruleSetUsersKey(clientId, ruleSet),
+      member: watchId,
+      untilMs: isLive ? Infinity : undefined,
+    },
+    { set: ofPartitionKey(partition), member: key, untilMs: Infinity },
+    { set: dueKey(partition), member: key, untilMs: 0 },
+  ];
+}
