@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // The documents match the code: every setting is documented and passed on, every named command and file exists.
@@ -12,6 +12,7 @@ const DOCUMENTS = [
   'test/bench/README.md',
   'deploy/README.md',
   'deploy/RUNBOOK.md',
+  '.github/CONTRIBUTING.md',
 ];
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
@@ -56,20 +57,51 @@ test('the documents name only existing npm scripts', () => {
   }
 });
 
-test('the walk names only existing files', () => {
-  const named = [
-    ...read('services/README.md').matchAll(/`((?:services|shared|deploy|test)\/[\w./-]+\.[a-z]+)`/g),
+/** The documents that name files of the repository, by their paths from its root. */
+const GUIDES = [
+  'README.md',
+  'services/README.md',
+  'services/GLOSSARY.md',
+  'services/LIMITATIONS.md',
+  'deploy/README.md',
+  'test/README.md',
+  '.github/CONTRIBUTING.md',
+  '.github/SECURITY.md',
+  '.github/pull_request_template.md',
+  ...readdirSync(join(ROOT, 'services/adr')).map((name) => `services/adr/${name}`),
+];
+
+/** Files and folders that a text names as code, and files that it links to. */
+function namedIn(path: string): string[] {
+  const text = read(path);
+  const asCode = /`((?:\.github|deploy|services|shared|test)\/[\w./@-]*[\w@-])\/?`/g;
+  const asLink = /\]\((?!https?:|mailto:|#)([^)#\s]+)/g;
+  return [
+    ...[...text.matchAll(asCode)].map(([, name = '']) => name),
+    ...[...text.matchAll(asLink)].map(([, name = '']) => join(dirname(path), name)),
   ];
-  expect(named.length).toBeGreaterThan(10);
-  const missing = named
-    .map(([, path]) => path ?? '')
-    .filter((path) => {
-      try {
-        read(path);
-        return false;
-      } catch {
-        return true;
-      }
-    });
-  expect(missing).toEqual([]);
+}
+
+test.each(GUIDES)('%s names only files that exist', (path) => {
+  expect(namedIn(path).filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
+});
+
+test('the guides name files at all', () => {
+  for (const path of ['README.md', 'services/README.md', '.github/CONTRIBUTING.md'])
+    expect(namedIn(path).length).toBeGreaterThan(10);
+});
+
+test('the glossary has at most 40 words, each once and in alphabetical order', () => {
+  const words = [...read('services/GLOSSARY.md').matchAll(/^\| ([^|]+?) \|/gm)].map(([, word = '']) => word);
+  const [head, ...defined] = words;
+  expect(head).toBe('word');
+  expect(defined.length).toBeLessThanOrEqual(40);
+  expect(defined).toEqual([...new Set(defined)].sort((a, b) => a.localeCompare(b, 'en')));
+});
+
+test('the index of the decisions has every record, newest first', () => {
+  const records = readdirSync(join(ROOT, 'services/adr')).filter((name) => /^\d{4}-/.test(name));
+  const listed = [...read('services/adr/README.md').matchAll(/\]\((\d{4}-[^)]+)\)/g)].map(([, name]) => name);
+  expect(listed).toEqual(records.sort().reverse());
+  expect(records.length).toBeLessThanOrEqual(25);
 });
