@@ -9,29 +9,36 @@ import { InFlight } from '#shared/http/in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { accountDraws } from './account-budget.ts';
-import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem, sendText } from './answer.ts';
-import { PathId } from './api.ts';
-import type { RequirePermission } from './app-access.ts';
-import type { Call, Handlers } from './call.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
+import type { RequirePermission } from './features/apps/app-access.ts';
+import type { Sessions } from './features/sessions/sessions.ts';
+import { accountDraws } from './http/account-budget.ts';
+import {
+  COMMON_HEADERS,
+  type Request,
+  type Response,
+  sendJson,
+  sendProblem,
+  sendText,
+} from './http/answer.ts';
+import { PathId } from './http/api.ts';
+import type { Call, Handlers } from './http/call.ts';
 import {
   requireAccount,
   requireIdempotencyKey,
   requireOwnOrigin,
   sessionCookieOf,
   tokenOf,
-} from './guard.ts';
+} from './http/guard.ts';
+import { Problem, problemOf } from './http/problem.ts';
+import { readBody, readQuery } from './http/read-input.ts';
+import { servePage } from './http/serve-page.ts';
+import { makeTransfers, type Transfers } from './http/transfers.ts';
 import type { PortalMetrics } from './metrics.ts';
 import { makeOpenApi } from './openapi.ts';
 import type { Download, Operation } from './operation.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
-import { Problem, problemOf } from './problem.ts';
-import { readBody, readQuery } from './read-input.ts';
-import { servePage } from './serve-page.ts';
-import type { Sessions } from './sessions.ts';
-import { makeTransfers, type Transfers } from './transfers.ts';
 
 type Dependencies = {
   readonly handlers: Handlers<OperationId>;

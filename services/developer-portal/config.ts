@@ -22,7 +22,7 @@ import type { CallbackPolicy } from '#shared/contracts/webhooks/judge-callback-u
 import { ServiceError } from '#shared/errors.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
-import type { MailSettings } from './mailer.ts';
+import type { MailSettings } from './features/accounts/mailer.ts';
 
 const smtpUrl = z
   .string()

@@ -1,7 +1,7 @@
+import { PROBLEMS } from './http/problem.ts';
 import { codesOf, makeOpenApi } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { PROBLEMS } from './problem.ts';
 
 type Described = {
   readonly operationId: string;

@@ -5,13 +5,13 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { isBudgeted } from './account-budget.ts';
-import { IdempotencyKey, PathId } from './api.ts';
 import { permissionOf } from './domain/permissions.ts';
-import { SESSION_COOKIE } from './guard.ts';
+import { isBudgeted } from './http/account-budget.ts';
+import { IdempotencyKey, PathId } from './http/api.ts';
+import { SESSION_COOKIE } from './http/guard.ts';
+import { PROBLEMS, type ProblemCode, typeOf } from './http/problem.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
 
 const FaultBody = z
   .object({

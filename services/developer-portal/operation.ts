@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AppState } from '#shared/contracts/apps/refuse-app.ts';
 import type { Permission } from './domain/permissions.ts';
-import type { ProblemCode } from './problem.ts';
+import type { ProblemCode } from './http/problem.ts';
 
 /** The callers that may use an operation: all, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';

@@ -1,16 +1,16 @@
 import type { z } from 'zod';
-import * as api from './api.ts';
-import * as answers from './api-answers.ts';
-import { BATCH_OPERATIONS } from './batch-operations.ts';
-import { MEMBER_OPERATIONS } from './member-operations.ts';
+import { BATCH_OPERATIONS } from './features/batches/batch-operations.ts';
+import { RESULT_OPERATIONS } from './features/checks/result-operations.ts';
+import { OPERATOR_OPERATIONS } from './features/operator/operator-operations.ts';
+import { RULE_SET_OPERATIONS } from './features/rule-sets/rule-set-operations.ts';
+import { SESSION_OPERATIONS } from './features/sessions/session-operations.ts';
+import { TWO_FACTOR_OPERATIONS } from './features/sessions/two-factor-operations.ts';
+import { MEMBER_OPERATIONS } from './features/team/member-operations.ts';
+import * as usageAnswers from './features/usage/usage-answers.ts';
+import { WATCH_OPERATIONS } from './features/watches/watch-operations.ts';
+import * as api from './http/api.ts';
+import * as answers from './http/api-answers.ts';
 import type { Download, Operation, Upload } from './operation.ts';
-import { OPERATOR_OPERATIONS } from './operator-operations.ts';
-import { RESULT_OPERATIONS } from './result-operations.ts';
-import { RULE_SET_OPERATIONS } from './rule-set-operations.ts';
-import { SESSION_OPERATIONS } from './session-operations.ts';
-import { TWO_FACTOR_OPERATIONS } from './two-factor-operations.ts';
-import * as usageAnswers from './usage-answers.ts';
-import { WATCH_OPERATIONS } from './watch-operations.ts';
 
 const APP = '/api/apps/:clientId';
 

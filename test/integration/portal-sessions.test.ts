@@ -1,5 +1,5 @@
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { makeSessions } from '../../services/developer-portal/sessions.ts';
+import { makeSessions } from '../../services/developer-portal/features/sessions/sessions.ts';
 import { testConfig } from '../support/infrastructure/connections.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhooks/webhook.ts';
-import { makeReadReceiverAnswer } from '../../services/developer-portal/read-receiver-answer.ts';
-import { makeRecordReads } from '../../services/developer-portal/record-reads.ts';
+import { makeRecordReads } from '../../services/developer-portal/features/checks/record-reads.ts';
+import { makeReadReceiverAnswer } from '../../services/developer-portal/features/deliveries/read-receiver-answer.ts';
 import { testStores } from '../support/infrastructure/test-stores.ts';
 
 // Scenario: the log of attempts in a real Kafka holds what receivers answered, among the records of others.

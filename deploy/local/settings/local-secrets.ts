@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { newCredentials } from '../../../services/developer-portal/credentials.ts';
+import { newCredentials } from '../../../services/developer-portal/features/apps/credentials.ts';
 
 const KEY_BYTES = 32;
 const PASSWORD_BYTES = 12;

@@ -1,8 +1,8 @@
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { completeViews, waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
-import { ensureOperator } from '../../../services/developer-portal/admin/account-commands.ts';
-import { createApp } from '../../../services/developer-portal/admin/app-commands.ts';
+import { ensureOperator } from '../../../services/developer-portal/admin/commands/account-commands.ts';
+import { createApp } from '../../../services/developer-portal/admin/commands/app-commands.ts';
 import { openSystem } from '../../../services/developer-portal/admin/open-system.ts';
 import type { LocalEnvironment } from '../settings/local-environment.ts';
 import type { LocalSecrets } from '../settings/local-secrets.ts';

@@ -17,7 +17,7 @@ import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { loadChains } from '../config.ts';
-import { makeWork } from '../make-work.ts';
+import { makeWork } from '../features/make-work.ts';
 import { makeAwaitResend } from './await-resend.ts';
 
 /** A command fails fast if the system is not running. */

@@ -1,7 +1,7 @@
 import type { Environment } from '#shared/config.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
-import { accountIdOf } from '../credentials.ts';
+import { accountIdOf } from '../features/apps/credentials.ts';
 import type { OpenSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 

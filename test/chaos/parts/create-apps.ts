@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Credentials, newCredentials, newKey } from '../../../services/developer-portal/credentials.ts';
+import {
+  type Credentials,
+  newCredentials,
+  newKey,
+} from '../../../services/developer-portal/features/apps/credentials.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay, setInterval as every } from 'node:timers/promises';
 import { API_KEY_RANDOM_BYTES, makeApiKey } from '#shared/contracts/apps/api-key.ts';
-import { keyRecord } from '../../../services/developer-portal/credentials.ts';
-import { makePasswords } from '../../../services/developer-portal/passwords.ts';
+import { makePasswords } from '../../../services/developer-portal/features/accounts/passwords.ts';
+import { keyRecord } from '../../../services/developer-portal/features/apps/credentials.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import { makePortalClient, PASSWORD, type PortalClient } from '../../support/systems/start-portal.ts';

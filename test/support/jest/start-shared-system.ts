@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createApp } from '../../../services/developer-portal/admin/app-commands.ts';
+import { createApp } from '../../../services/developer-portal/admin/commands/app-commands.ts';
 import { loadLocalSystem } from '../../../services/developer-portal/admin/local-system.ts';
 import { openSystem } from '../../../services/developer-portal/admin/open-system.ts';
 import { isReady, type SystemFacts } from '../systems/running-system.ts';

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { Watch } from '#shared/contracts/watches/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { OpenSystem } from '../open-system.ts';
+
+/** Runs a subcommand's work on an open system; its value is printed. */
+type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
+
+/** More than an app of any tier has. */
+const LISTED_MAX = 10_000;
+
+async function listWatches({ watches, watchWrites, clientApps }: OpenSystem, clientId: string) {
+  if (!(await clientApps.read(clientId)))
+    throw new ServiceError('not-found', `there is no client app ${clientId}`);
+  const found = await watches.list(clientId, { countMax: LISTED_MAX });
+  return watchWrites.presentMany(found);
+}
+
+async function showWatch(system: OpenSystem, clientId: string, watchId: string) {
+  return system.watchWrites.present(await readWatch(system, clientId, watchId));
+}
+
+/** Does one of the things that a client can do to its watch; returns the watch as it is then. */
+async function actOnWatch(
+  system: OpenSystem,
+  action: 'pause' | 'resume' | 'release',
+  clientId: string,
+  watchId: string,
+) {
+  const { accountId } = await readWatch(system, clientId, watchId);
+  const request = { clientId, accountId, watchId, actor: 'operator' };
+  return system.watchWrites.present(await system.watchWrites[action](request));
+}
+
+async function readWatch({ watches }: OpenSystem, clientId: string, watchId: string): Promise<Watch> {
+  const watch = await watches.read(clientId, watchId);
+  if (!watch) throw new ServiceError('not-found', `the client app ${clientId} has no watch ${watchId}`);
+  return watch;
+}
+
+/** The subcommands of `admin watch`. */
+export function addWatches(program: Command, run: Run): void {
+  const watch = program.command('watch').description('watches of client apps');
+  watch
+    .command('list <id>')
+    .description("a client app's watches")
+    .action((id) => run((opened) => listWatches(opened, id)));
+  watch
+    .command('show <id> <watchId>')
+    .description('one watch: its state, held revocations, and how its contracts are followed')
+    .action((id, watchId) => run((opened) => showWatch(opened, id, watchId)));
+  const act = (action: 'pause' | 'resume' | 'release', description: string) =>
+    watch
+      .command(`${action} <id> <watchId>`)
+      .description(description)
+      .action((id, watchId) => run((opened) => actOnWatch(opened, action, id, watchId)));
+  act('pause', 'check no members and send nothing until it is resumed');
+  act('resume', 'check all members now, and continue');
+  act('release', 'send the revocations that are held');
+}

@@ -1,0 +1,172 @@
+import type { Account, ClientApp, Tier, TwoFactor } from '#shared/contracts/apps/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { ClientAppWork } from '../apps/client-apps.ts';
+import { accountIdOf } from '../apps/credentials.ts';
+import type { AuditedWrites } from '../audited-writes.ts';
+import { removeMember } from '../team/change-members.ts';
+import { isVerified, requireVerified } from './verify-account.ts';
+
+type Dependencies = {
+  readonly accounts: Pick<Accounts, 'findByEmail' | 'read'>;
+  readonly clientApps: Pick<ClientApps, 'listOwned' | 'listShared'>;
+  readonly apps: Pick<ClientAppWork, 'remove' | 'changeMembers'>;
+  readonly writes: Pick<AuditedWrites, 'account'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+export type AccountWork = ReturnType<typeof makeAccountWork>;
+
+/**
+ * Operations on accounts. Each write returns once it is in effect, in the topic and in the view.
+ *
+ * @throws ServiceError `not-found` (deleted accounts too), and the errors of a write
+ */
+export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dependencies) {
+  const changeAccount = (
+    actor: string,
+    accountId: string,
+    action: string,
+    by: (account: Account) => Account | undefined,
+  ) =>
+    writes.account(accountId, { actor, action, subject: accountId }, (current) => {
+      if (!current || current.deletedAt !== undefined)
+        throw new ServiceError('not-found', 'there is no such account');
+      return by(current);
+    });
+
+  /** Returns the account of an e-mail address; creates it if there is none. */
+  const ensure = async (actor: string, email: string, fields: Partial<Account>): Promise<Account> => {
+    const known = await accounts.findByEmail(email);
+    if (known) return known;
+    const accountId = accountIdOf(email);
+    const createdAt = new Date(now()).toISOString();
+    const auditEntry = { actor, action: 'account-created', subject: accountId };
+    return writes.account(accountId, auditEntry, (current) =>
+      current && current.deletedAt === undefined
+        ? undefined
+        : { version: 1, tier: 'free', ...fields, accountId, email, createdAt },
+    );
+  };
+
+  /** Sets the tier. The gateway takes an app's limits from its account, so this one write changes all its apps. */
+  const setTier = (actor: string, accountId: string, tier: Tier, limits: Account['limits']) =>
+    changeAccount(actor, accountId, `tier-${tier}`, (current) => {
+      const { limits: before, ...rest } = current;
+      if (tier === current.tier && JSON.stringify(limits) === JSON.stringify(before)) return undefined;
+      return { ...rest, tier, ...(limits && { limits }) };
+    });
+
+  /** Sets a password in place of that of `proved`. @throws ServiceError `conflict` if it was changed meanwhile */
+  const setInPlace = (
+    proved: Account,
+    passwordHash: string,
+    { action, conflict }: { readonly action: string; readonly conflict: string },
+  ) =>
+    changeAccount(proved.email, proved.accountId, action, (current) => {
+      requirePassword(current, proved, conflict);
+      return { ...current, passwordHash };
+    });
+
+  return {
+    ensure,
+    /** Marks the account as verified. An account that signed up by itself needs `vouch`. */
+    verify: (actor: string, accountId: string, vouch: boolean) =>
+      changeAccount(actor, accountId, 'account-verified', (current) => {
+        requireVerified(current, vouch);
+        return isVerified(current) ? undefined : { ...current, verified: true };
+      }),
+    /** Gives an account operator rights and a new password, which ends its sessions. */
+    grantOperator: (actor: string, accountId: string, passwordHash: string, vouch: boolean) =>
+      changeAccount(actor, accountId, 'operator-granted', (current) => {
+        requireVerified(current, vouch);
+        return { ...current, operator: true, verified: true, passwordHash };
+      }),
+    withdrawOperator: (actor: string, accountId: string) =>
+      changeAccount(actor, accountId, 'operator-withdrawn', ({ operator, ...rest }) =>
+        operator ? rest : undefined,
+      ),
+    setTier,
+    /** Sets a password whatever it was: for operators. */
+    setPassword: (actor: string, accountId: string, passwordHash: string) =>
+      changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
+    /**
+     * Sets a new password in place of the one that was just proved.
+     *
+     * @param account as it was when its password was proved
+     * @throws ServiceError `conflict` if the password was changed meanwhile, by a reset link for example
+     */
+    changePassword: (account: Account, passwordHash: string) =>
+      setInPlace(account, passwordHash, {
+        action: 'password-changed',
+        conflict: PASSWORD_CHANGED,
+      }),
+    /**
+     * Sets a new password by a reset link, in place of the password that the account had when the link was read.
+     *
+     * @throws ServiceError `conflict` if the password was changed meanwhile
+     */
+    replacePassword: (account: Account, passwordHash: string) =>
+      setInPlace(account, passwordHash, {
+        action: 'password-reset',
+        conflict: 'the password was changed meanwhile, so the link is used up',
+      }),
+    /**
+     * Replaces the second factor; `undefined` turns it off. `change` returns the same object for no change.
+     *
+     * @param proved the account as it was when its password was proved; absent for an operator
+     * @throws ServiceError `conflict` if the password was changed meanwhile
+     */
+    changeTwoFactor: (
+      actor: string,
+      accountId: string,
+      action: string,
+      change: (current: TwoFactor | undefined) => TwoFactor | undefined,
+      proved?: WithPassword,
+    ) =>
+      changeAccount(actor, accountId, action, ({ twoFactor: before, ...rest }) => {
+        if (proved) requirePassword(rest, proved, PASSWORD_CHANGED);
+        const after = change(before);
+        if (after === before) return undefined;
+        return after ? { ...rest, twoFactor: after } : rest;
+      }),
+    /** Deletes the account's apps, then the account. Their keys, passwords and sessions stop working. */
+    async remove(actor: string, accountId: string): Promise<void> {
+      const removeApps = async () => {
+        for (const clientId of await clientApps.listOwned(accountId, idOf))
+          await apps.remove(actor, clientId).catch(ignoreNotFound);
+      };
+      await removeApps();
+      // A membership that this misses gives no access: it is older than a new account under the same address.
+      for (const clientId of await clientApps.listShared(accountId, idOf))
+        await apps
+          .changeMembers(actor, clientId, 'member-left', removeMember(accountId), accountId)
+          .catch(ignoreNotFound);
+      const deletedAt = new Date(now()).toISOString();
+      await changeAccount(actor, accountId, 'account-deleted', (current) => {
+        const { passwordHash: _, operator: __, twoFactor: ___, ...rest } = current;
+        return { ...rest, deletedAt };
+      });
+      // A concurrent app creation rereads its account after its write, so one of the two deletes the app.
+      await removeApps();
+    },
+  };
+}
+
+const idOf = ({ clientId }: ClientApp): string => clientId;
+
+const PASSWORD_CHANGED = 'the password was changed meanwhile; sign in again';
+
+type WithPassword = Pick<Account, 'passwordHash'>;
+
+/** @throws ServiceError `conflict` with the message, if the password that was proved has been replaced */
+function requirePassword(current: WithPassword, proved: WithPassword, conflict: string): void {
+  if (current.passwordHash !== proved.passwordHash) throw new ServiceError('conflict', conflict);
+}
+
+/** The owner may have deleted the app meanwhile. */
+function ignoreNotFound(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
+}

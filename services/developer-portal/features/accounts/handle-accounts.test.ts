@@ -1,0 +1,123 @@
+import type { Account } from '#shared/contracts/apps/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Call } from '../../http/call.ts';
+import { makeAccountWork } from './account-work.ts';
+import { makeAccountHandlers } from './handle-accounts.ts';
+import type { Passwords } from './passwords.ts';
+
+const ACCOUNT: Account = {
+  accountId: 'acc_1',
+  version: 1,
+  email: 'a@example.com',
+  tier: 'free',
+  createdAt: new Date(0).toISOString(),
+};
+const OVERLOADED = new ServiceError('overloaded', 'too many password checks are waiting');
+
+/** The real work on a stored account. */
+const workOn = (stored: () => Account) =>
+  makeAccountWork({
+    accounts: { findByEmail: async () => stored(), read: async () => stored() },
+    clientApps: { listOwned: async () => [], listShared: async () => [] },
+    apps: {} as never,
+    writes: { account: async (_id, _entry, change) => change(stored()) ?? stored() },
+    now: () => 0,
+  });
+
+/** `counted` returns the attempts by budget that were not refunded. */
+function setUp(passwords: Partial<Passwords>, stored: () => Account = () => ACCOUNT) {
+  const opened: Account[] = [];
+  const counted = new Map<string, number>();
+  const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
+    for (const { budget } of draws) counted.set(budget.name, (counted.get(budget.name) ?? 0) + by);
+  };
+  const handlers = makeAccountHandlers({
+    accounts: { findByEmail: async (email) => (email === ACCOUNT.email ? ACCOUNT : undefined) },
+    accountWork: workOn(stored),
+    resetLinks: { find: async (token) => (token === 'good' ? ACCOUNT : undefined) },
+    passwords: { hash: async () => '', verify: async () => true, ...passwords },
+    sessions: {
+      async open(account) {
+        opened.push(account);
+        return 'token';
+      },
+      close: async () => undefined,
+    },
+    throttle: { take: move(1), refund: move(-1) },
+    twoFactor: { prove: async (account) => account },
+    signUpsPerHour: 100,
+  });
+  const call = {
+    body: { email: ACCOUNT.email, password: 'correct horse battery' },
+    address: '192.0.2.1',
+    setSessionToken: () => undefined,
+  };
+  return {
+    signIn: (email = ACCOUNT.email) =>
+      handlers.signIn({ ...call, body: { ...call.body, email } } as unknown as Call<'signIn'>),
+    signUp: () => handlers.signUp(call as unknown as Call<'signUp'>),
+    resetPassword: (token: string) =>
+      handlers.resetPassword({
+        ...call,
+        body: { token, password: 'correct horse battery' },
+      } as unknown as Call<'resetPassword'>),
+    changePassword: () =>
+      handlers.changePassword({
+        ...call,
+        account: ACCOUNT,
+        body: { current: 'correct horse battery', next: 'correct horse staple' },
+      } as unknown as Call<'changePassword'>),
+    opened,
+    counted: () => Object.fromEntries([...counted].filter(([, count]) => count !== 0)),
+  };
+}
+
+test('a right password counts no attempt, but its work counts for the address and the account', async () => {
+  const { signIn, counted } = setUp({});
+  await signIn();
+  expect(counted()).toEqual({ 'password-work-address': 1, 'password-work': 1 });
+});
+
+test("a wrong password counts an attempt, and does not charge the account's budget", async () => {
+  const { signIn, counted } = setUp({ verify: async () => false });
+  for (const email of [ACCOUNT.email, 'unknown@example.com'])
+    await expect(signIn(email)).rejects.toMatchObject({ code: 'credentials-invalid' });
+  expect(counted()).toEqual({ 'sign-in': 2, 'sign-in-address': 2, 'password-work-address': 2 });
+});
+
+test('a sign-in refused for overload is refunded', async () => {
+  const { signIn, counted } = setUp({ verify: () => Promise.reject(OVERLOADED) });
+  await expect(signIn()).rejects.toBe(OVERLOADED);
+  expect(counted()).toEqual({});
+});
+
+test('a sign-up refused for overload is refunded', async () => {
+  const { signUp, counted } = setUp({ hash: () => Promise.reject(OVERLOADED) });
+  await expect(signUp()).rejects.toBe(OVERLOADED);
+  expect(counted()).toEqual({});
+});
+
+test('a wrong reset link counts an attempt and hashes nothing; a right one counts its work', async () => {
+  const { resetPassword, counted } = setUp({});
+  await expect(resetPassword('wrong')).rejects.toMatchObject({ code: 'reset-link-invalid' });
+  expect(counted()).toEqual({ 'sign-in-address': 1 });
+  await resetPassword('good');
+  expect(counted()).toEqual({ 'sign-in-address': 1, 'password-work-address': 1 });
+});
+
+test('a changed password opens a session of the account as it is then', async () => {
+  const { changePassword, opened } = setUp({ hash: async () => 'new' });
+  await changePassword();
+  expect(opened).toEqual([{ ...ACCOUNT, passwordHash: 'new' }]);
+});
+
+test('a change of password that waits while a reset link sets another is a conflict, and opens no session', async () => {
+  let stored = ACCOUNT;
+  const hash = async () => {
+    stored = { ...ACCOUNT, version: 2, passwordHash: 'by the link' };
+    return 'new';
+  };
+  const { changePassword, opened } = setUp({ hash }, () => stored);
+  await expect(changePassword()).rejects.toMatchObject({ code: 'conflict' });
+  expect(opened).toEqual([]);
+});

@@ -1,0 +1,195 @@
+import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/apps/tiers.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { type LeasedSlots, marketplaceKeysKey, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
+import type { SecretBox } from '#shared/secret-box.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import * as change from '../../domain/change-app.ts';
+import type { AuditedWrites } from '../audited-writes.ts';
+import { type Credentials, keyRecord, type NewKey } from './credentials.ts';
+
+type Dependencies = {
+  readonly accounts: Pick<Accounts, 'read'>;
+  readonly clientApps: Pick<ClientApps, 'read'>;
+  readonly slots: LeasedSlots;
+  readonly writes: Pick<AuditedWrites, 'app'>;
+  readonly box: Pick<SecretBox, 'seal' | 'reseal'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type CreateClientApp = {
+  readonly owner: Account;
+  readonly name: string;
+  readonly scope: ClientApp['scope'];
+  /** If an app with this id exists, it stays unchanged, so a creation can be retried. */
+  readonly credentials: Credentials;
+  readonly keyId: string;
+};
+
+export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
+
+/**
+ * Operations on client apps. Each write returns once it is in effect, in the topic and in the view, and names the actor
+ * in the audit log. The caller has checked that the actor may do it.
+ *
+ * Operations that create something take the new ids and credentials, and change nothing if these exist already.
+ *
+ * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and the errors of a write
+ */
+export function makeClientAppWork(deps: Dependencies) {
+  const { accounts, clientApps, slots, writes, box, now } = deps;
+  const nowIso = () => new Date(now()).toISOString();
+  const missing = (clientId: string) => new ServiceError('not-found', `there is no client app ${clientId}`);
+
+  const read = async (clientId: string): Promise<ClientApp> => {
+    const app = await clientApps.read(clientId);
+    if (!app || app.deletedAt !== undefined) throw missing(clientId);
+    return app;
+  };
+  const changeApp = (
+    actor: string,
+    clientId: string,
+    action: string,
+    by: change.ChangeApp,
+    subject = clientId,
+  ) =>
+    writes.app(clientId, { actor, action, subject }, (current) => {
+      if (!current || current.deletedAt !== undefined) throw missing(clientId);
+      return by(current);
+    });
+  /** If the account was deleted while the app was created, deletes the app too. */
+  const deleteIfAccountGone = async (actor: string, { clientId, accountId }: ClientApp) => {
+    const owner = await accounts.read(accountId);
+    if (owner?.deletedAt === undefined) return;
+    await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
+    throw new ServiceError('not-found', 'the account was deleted');
+  };
+  const limitsOfOwner = async (accountId: string): Promise<TierLimits> => {
+    const owner = await accounts.read(accountId);
+    if (!owner) throw new ServiceError('not-found', 'there is no such account');
+    return limitsOf(owner);
+  };
+  /** Checked on the version that the change is based on, so concurrent creations cannot exceed the limit. */
+  const withinLiveKeys =
+    ({ liveKeys }: TierLimits, by: change.ChangeApp): change.ChangeApp =>
+    (app) => {
+      const changed = by(app);
+      if (changed && change.hasTooManyKeys(app, changed, liveKeys, now()))
+        throw new ServiceError(
+          'limit-reached',
+          `a client app of this account may have ${liveKeys} live keys`,
+        );
+      return changed;
+    };
+
+  return {
+    read,
+    async create(actor: string, { owner, name, scope, credentials, keyId }: CreateClientApp): Promise<void> {
+      const { clientId, apiKey, webhookSecret } = credentials;
+      if (await clientApps.read(clientId)) return;
+      const { clientApps: countMax } = limitsOf(owner);
+      if (!(await slots.take(ownedAppsKey(owner.accountId), clientId, countMax)))
+        throw new ServiceError('limit-reached', `this account may have ${countMax} client apps`);
+      const createdAt = nowIso();
+      const document: ClientApp = {
+        clientId,
+        version: 1,
+        accountId: owner.accountId,
+        name,
+        scope,
+        ...(scope === 'requested' && { scopeRequestedAt: createdAt }),
+        suspended: false,
+        limits: appLimitsOf(owner),
+        keys: [keyRecord({ keyId, apiKey }, { name: 'default', createdAt })],
+        webhookSecrets: [{ encrypted: box.seal(webhookSecret, clientId), createdAt }],
+        createdAt,
+      };
+      const auditEntry = { actor, action: 'app-created', subject: clientId };
+      const created = await writes.app(clientId, auditEntry, (current) => (current ? undefined : document));
+      await deleteIfAccountGone(actor, created);
+    },
+    /** Changes the members or invitations of an app. @param subject the member or the invitation, for the audit log */
+    changeMembers: changeApp,
+    rename: (actor: string, clientId: string, name: string) =>
+      changeApp(actor, clientId, 'app-renamed', change.rename(name)),
+    setAlertUrl: (actor: string, clientId: string, alertUrl: string | undefined) =>
+      changeApp(actor, clientId, 'alerts-set', change.setAlertUrl(alertUrl)),
+    remove: (actor: string, clientId: string) =>
+      changeApp(actor, clientId, 'app-deleted', change.remove(now())),
+    suspend: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-suspended', change.suspend),
+    resume: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-resumed', change.resume),
+    requestScope: (actor: string, clientId: string, purpose: string) =>
+      changeApp(actor, clientId, 'scope-requested', (app) => {
+        if (app.scope === 'approved') throw new ServiceError('conflict', 'the scope is approved already');
+        return change.requestScope(purpose, nowIso())(app);
+      }),
+    approveScope: (actor: string, clientId: string) =>
+      changeApp(actor, clientId, 'scope-approved', change.approveScope),
+    rejectScope: (actor: string, clientId: string, reason: string) =>
+      changeApp(actor, clientId, 'scope-rejected', change.rejectScope(reason)),
+    async createKey(
+      actor: string,
+      clientId: string,
+      key: NewKey,
+      facts: { name: string; marketplace: boolean; expiresAt?: string | undefined },
+    ): Promise<void> {
+      const { accountId } = await read(clientId);
+      const limits = await limitsOfOwner(accountId);
+      const { marketplaceKeys } = limits;
+      if (facts.marketplace && !(await slots.take(marketplaceKeysKey(accountId), key.keyId, marketplaceKeys)))
+        throw new ServiceError('limit-reached', `this account may have ${marketplaceKeys} marketplace keys`);
+      const record = keyRecord(key, { ...facts, createdAt: nowIso() });
+      const add = withinLiveKeys(limits, change.addKey(record, now()));
+      await changeApp(actor, clientId, 'key-created', add, key.keyId);
+    },
+    revokeKey: (actor: string, clientId: string, keyId: string) =>
+      changeApp(
+        actor,
+        clientId,
+        'key-revoked',
+        (app) => {
+          keyOf(app, keyId);
+          return change.revokeKey(keyId, nowIso())(app);
+        },
+        keyId,
+      ),
+    /** Replaces a key by `fresh`; the old key stays usable for `overlapMs`. */
+    async rollKey(actor: string, clientId: string, keyId: string, fresh: NewKey, overlapMs: number) {
+      const limits = await limitsOfOwner((await read(clientId)).accountId);
+      await changeApp(
+        actor,
+        clientId,
+        'key-rolled',
+        (app) => {
+          const { name, marketplace, expiresAt, replacedBy } = keyOf(app, keyId);
+          if (replacedBy === fresh.keyId) return undefined;
+          if (replacedBy !== undefined || !change.isUsable(keyOf(app, keyId), now()))
+            throw new ServiceError('conflict', 'the key was rolled or revoked already, or has expired');
+          const record = keyRecord(fresh, { name, marketplace, expiresAt, createdAt: nowIso() });
+          return withinLiveKeys(limits, change.rollKey(keyId, record, now(), overlapMs))(app);
+        },
+        keyId,
+      );
+    },
+    seal: (clientId: string, webhookSecret: string) => box.seal(webhookSecret, clientId),
+    /** `sealed` comes from `seal`. */
+    rotateSecret: (actor: string, clientId: string, sealed: string, overlapMs: number) =>
+      changeApp(actor, clientId, 'secret-rotated', change.rotateSecret(sealed, now(), overlapMs)),
+    /** Encrypts the app's secrets again with the newest key; their values stay the same. */
+    resealSecrets: (actor: string, clientId: string) =>
+      changeApp(
+        actor,
+        clientId,
+        'secrets-resealed',
+        change.resealSecrets((encrypted) => box.reseal(encrypted, clientId)),
+      ),
+  };
+}
+
+function keyOf(app: ClientApp, keyId: string): ApiKeyRecord {
+  const key = app.keys.find((candidate) => candidate.keyId === keyId);
+  if (!key) throw new ServiceError('not-found', `there is no key ${keyId} of ${app.clientId}`);
+  return key;
+}

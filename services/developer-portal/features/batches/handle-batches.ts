@@ -1,0 +1,177 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
+import { BATCH_LIMITS } from '#shared/contracts/batches/batch.ts';
+import type { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
+import { BATCH_PATH } from '#shared/contracts/paths.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { readBatchLines } from '#shared/stores/batches/batch-lines.ts';
+import type { BatchList } from '#shared/stores/batches/batch-list.ts';
+import type { Batches } from '#shared/stores/batches/batches.ts';
+import { dateOf, dayOf } from '#shared/stores/usage/usage-days.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import { type BatchLine, csvHeader, csvRow } from '../../domain/batch-csv.ts';
+import { askGateway, requireOwnKey } from '../../http/ask-gateway.ts';
+import type { Call, Handlers } from '../../http/call.ts';
+import type { ReadOwn } from '../apps/app-access.ts';
+import { presentDelivery } from '../present.ts';
+import type { BATCH_OPERATIONS } from './batch-operations.ts';
+
+/** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and for the broker. */
+const START_TIMEOUT_MS = 150_000;
+/** Entries with a rule that could not be read, on one page. */
+const UNREAD_COUNT_MAX = 20;
+/** Entries that one page looks at. */
+const SEARCHED_COUNT_MAX = 5_000;
+/** Lines that are parsed before other requests have their turn. */
+const SLICE_LINES = 250;
+
+export type Dependencies = {
+  readonly readOwn: ReadOwn;
+  readonly batches: Pick<Batches, 'readStatus' | 'readProgress' | 'readPart'>;
+  readonly batchList: BatchList;
+  readonly deliveries: Pick<Deliveries, 'read'>;
+  readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;
+  /** Where this process reaches the gateway. */
+  readonly gatewayUrl: string;
+  readonly fetch: typeof globalThis.fetch;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type Ids = keyof typeof BATCH_OPERATIONS;
+type OfApp = Pick<Call<Ids>, 'account' | 'param'>;
+
+/** The batches of a developer's apps: started with the developer's own key, which is not stored. */
+export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
+  const { readOwn, batches, batchList, deliveries, now } = deps;
+  const ownApp = ({ account, param }: OfApp) => readOwn(account, param('clientId'));
+  const ownBatch = async (call: OfApp): Promise<StoredBatchStatus> => {
+    const requestId = call.param('requestId');
+    const [{ clientId }, status, progress] = await Promise.all([
+      ownApp(call),
+      batches.readStatus(requestId),
+      batches.readProgress(requestId),
+    ]);
+    if (!status || progress?.clientId !== clientId)
+      throw new ServiceError('not-found', 'there is no such batch');
+    return status;
+  };
+  const finishedBatch = async (call: OfApp): Promise<StoredBatchStatus> => {
+    const status = await ownBatch(call);
+    if (status.status !== 'completed')
+      throw new ServiceError('conflict', 'this batch is not finished yet; wait until it is completed');
+    return status;
+  };
+  return {
+    async listBatches(call) {
+      const { clientId } = await ownApp(call);
+      const { before, limit } = call.query;
+      const found = await batchList.list(clientId, {
+        countMax: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const page = found.slice(0, limit);
+      const next = found.length > page.length ? page.at(-1)?.requestId : undefined;
+      return { batches: page, ...(next !== undefined && { next }) };
+    },
+    async readBatchOptions(call) {
+      const { clientId } = await ownApp(call);
+      const name = dateOf(dayOf(now())).slice(0, 7);
+      const used = await deps.readMonthUsed(clientId, name);
+      return {
+        limits: BATCH_LIMITS[call.owner.tier],
+        month: { name, used, quota: limitsOf(call.owner).requestsPerMonth },
+      };
+    },
+    async startBatch(call) {
+      const { apiKey, chunks } = call.upload;
+      requireOwnKey(await ownApp(call), apiKey);
+      const { status, body } = await askGateway(deps.fetch, {
+        url: `${deps.gatewayUrl}${BATCH_PATH}`,
+        apiKey,
+        post: { idempotencyKey: call.idempotencyKey, contentType: 'application/x-ndjson', body: chunks },
+        timeoutMs: START_TIMEOUT_MS,
+      });
+      return { status, body };
+    },
+    async readBatch(call) {
+      const status = await ownBatch(call);
+      const delivery = await deliveries.read(status.requestId);
+      return { ...status, ...(delivery && { delivery: presentDelivery(delivery) }) };
+    },
+    async listUnreadEntries(call) {
+      const { requestId, entries: entryCount } = await finishedBatch(call);
+      const { from } = call.query;
+      const to = Math.min(entryCount, from + SEARCHED_COUNT_MAX);
+      const unread: BatchLine[] = [];
+      let next = to;
+      for await (const line of linesOf(batches, { requestId, from, to })) {
+        if (line.errors.length === 0 && line.status !== 'failed') continue;
+        unread.push(line);
+        if (unread.length < UNREAD_COUNT_MAX) continue;
+        next = line.index + 1;
+        break;
+      }
+      return { entries: unread.map(presentUnread), ...(next < entryCount && { next }) };
+    },
+    async downloadBatch(call) {
+      const { requestId, entries, roles } = await finishedBatch(call);
+      const range = { requestId, from: 0, to: entries };
+      if (call.query.format === 'ndjson')
+        return {
+          mediaType: 'application/x-ndjson',
+          fileName: `batch-${requestId}.ndjson`,
+          pieces: readBatchLines(batches, range),
+        };
+      const roleIds = roles.map(({ id }) => id);
+      return {
+        mediaType: 'text/csv; charset=utf-8',
+        fileName: `batch-${requestId}.csv`,
+        pieces: csvOf(linesOf(batches, range), roleIds),
+      };
+    },
+  };
+}
+
+const presentUnread = ({ index, account, accounts, ref, status, errors }: BatchLine) => ({
+  index,
+  ...(account !== undefined && { account }),
+  ...(accounts && { accounts: [...accounts] }),
+  ...(ref !== undefined && { ref }),
+  status,
+  errors: errors.map(({ roleId, code, message, retryable }) => ({
+    ...(roleId !== undefined && { roleId }),
+    code,
+    message,
+    retryable,
+  })),
+});
+
+/** The parsed lines of a range. Other requests have their turn every few of them. */
+async function* linesOf(
+  batches: Pick<Batches, 'readPart'>,
+  range: Parameters<typeof readBatchLines>[1],
+): AsyncGenerator<BatchLine, void> {
+  let count = 0;
+  for await (const part of readBatchLines(batches, range))
+    for (const line of part.toString('utf8').split('\n')) {
+      if (line === '') continue;
+      yield JSON.parse(line) as BatchLine;
+      count += 1;
+      if (count % SLICE_LINES === 0) await nextTick();
+    }
+}
+
+async function* csvOf(
+  lines: AsyncIterable<BatchLine>,
+  roleIds: readonly string[],
+): AsyncGenerator<Buffer, void> {
+  let rows = [csvHeader(roleIds)];
+  for await (const line of lines) {
+    rows.push(csvRow(line, roleIds));
+    if (rows.length < SLICE_LINES) continue;
+    yield Buffer.from(rows.join(''));
+    rows = [];
+  }
+  if (rows.length > 0) yield Buffer.from(rows.join(''));
+}

@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
+import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
+import type { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
+import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
+import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import type { Results } from '#shared/stores/checks/results.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import { FAILED_MAX } from '#shared/stores/webhooks/delivery-scripts.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { Call, Handlers } from '../../http/call.ts';
+import { type Idempotency, requestOf } from '../../http/idempotency.ts';
+import { invalid, Problem } from '../../http/problem.ts';
+import type { ReadOwn } from '../apps/app-access.ts';
+import type { AuditedWrites } from '../audited-writes.ts';
+import { presentDelivery, presentDeliverySummary } from '../present.ts';
+import type { ReadReceiverAnswer } from './read-receiver-answer.ts';
+import type { ResendWebhooks } from './resend-webhooks.ts';
+
+const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
+/** A bulk resend publishes up to 100 000 messages. */
+const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
+/** Bulk resends at a time, of all accounts. */
+const BULK_RESENDS_AT_ONCE_MAX = 4;
+const BULK_RESENDS_WAITING_MAX = 64;
+/** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list again at once. */
+const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
+const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
+const ID_BYTES = 16;
+
+type Dependencies = {
+  readonly readOwn: ReadOwn;
+  readonly deliveries: Pick<Deliveries, 'page' | 'read'>;
+  readonly results: Pick<Results, 'read' | 'saveIfAbsent'>;
+  readonly resends: ResendWebhooks;
+  /** Publishes to `webhook.requested.v1`. */
+  readonly publishDelivery: (message: NewWebhook) => Promise<void>;
+  readonly writes: Pick<AuditedWrites, 'record'>;
+  readonly throttle: Throttle;
+  /** Refuses a resend whose account has used its bytes of the day. */
+  readonly requireRoom: AccountBytes['requireRoom'];
+  readonly readReceiverAnswer: ReadReceiverAnswer;
+  readonly idempotency: Idempotency;
+  readonly callbackPolicy: CallbackPolicy;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type Ids =
+  | 'listDeliveries'
+  | 'readDelivery'
+  | 'readReceiverAnswer'
+  | 'resendDelivery'
+  | 'resendFailed'
+  | 'sendTestEvent';
+
+/** Webhook deliveries of a developer's apps: list, read, resend and test. */
+export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
+  const { readOwn, deliveries, resends, writes, throttle, idempotency, now } = deps;
+  const nowIso = () => new Date(now()).toISOString();
+  const ownApp = ({ account, param }: Call<Ids>) => readOwn(account, param('clientId'));
+  const ownDelivery = async (
+    call: Call<'readDelivery' | 'readReceiverAnswer' | 'resendDelivery'>,
+  ): Promise<DeliveryView> => {
+    const [{ clientId }, view] = await Promise.all([ownApp(call), deliveries.read(call.param('requestId'))]);
+    if (!view || view.clientId !== clientId) throw new ServiceError('not-found', 'there is no such delivery');
+    return view;
+  };
+  const record = (call: Call<Ids>, clientId: string, action: string, subject: string, at: string) =>
+    writes.record({
+      accountId: call.owner.accountId,
+      clientId,
+      actor: call.account.email,
+      action,
+      subject,
+      at,
+    });
+
+  /** @throws Problem `rate-limited` with this detail */
+  const charge = async (draw: Draw, detail: string): Promise<void> => {
+    try {
+      await throttle.take([draw]);
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'rate-limited')) throw error;
+      throw new Problem('rate-limited', detail, { headers: retryAfter(error.retryAfterMs ?? 0) });
+    }
+  };
+  const chargeResent = (clientId: string, count: number): Promise<void> =>
+    charge({ budget: RESENT_WEBHOOKS, owner: clientId, count }, tooManyResent(count));
+
+  const bulkResends = new FairTaskQueue({
+    atOnceMax: BULK_RESENDS_AT_ONCE_MAX,
+    waitingMax: BULK_RESENDS_WAITING_MAX,
+    refusal: 'too many resends are waiting',
+  });
+  /** Refunds the charges of webhooks that were not sent. */
+  const resendFailed = async (
+    clientId: string,
+    { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
+  ): Promise<{ count: number }> => {
+    let unsentCount = 0;
+    try {
+      const sent = await resends.resendFailed(clientId, sinceMs, {
+        untilMs,
+        async charge(count) {
+          await chargeResent(clientId, count);
+          unsentCount = count;
+        },
+        requireRoom: () => deps.requireRoom(clientId),
+      });
+      unsentCount -= sent.count;
+      return sent;
+    } catch (error) {
+      // After another error, some may have been sent.
+      if (!(error instanceof Problem)) unsentCount = 0;
+      throw error;
+    } finally {
+      const refunded = { budget: RESENT_WEBHOOKS, owner: clientId, count: unsentCount };
+      // The webhooks are sent: a refund that fails must not make the client send them again.
+      if (unsentCount > 0) await throttle.refund([refunded]).catch(() => undefined);
+    }
+  };
+
+  return {
+    async listDeliveries(call) {
+      const { clientId } = await ownApp(call);
+      const { state, since, before, limit: countMax } = call.query;
+      const sinceMs = since === undefined ? undefined : Date.parse(since);
+      const page = await deliveries.page(clientId, { state, sinceMs, before, countMax });
+      return {
+        deliveries: page.deliveries.map(presentDeliverySummary),
+        ...(page.next !== undefined && { next: page.next }),
+      };
+    },
+    async readDelivery(call) {
+      const view = await ownDelivery(call);
+      const payload = await deps.results.read(view.requestId);
+      return { ...presentDelivery(view), ...(payload !== undefined && { payload }) };
+    },
+    async readReceiverAnswer(call) {
+      const view = await ownDelivery(call);
+      // Later attempts may not have reached the receiver.
+      const answered = view.attempts.findLast(({ status }) => status !== undefined);
+      const answer = answered && (await deps.readReceiverAnswer(view, answered, call.account.accountId));
+      return answer === undefined ? {} : { answer };
+    },
+    async resendDelivery(call) {
+      const { requestId, clientId, resendCount } = await ownDelivery(call);
+      await idempotency.run(
+        requestOf('resendDelivery', call, [clientId, requestId]),
+        // The stored plan keeps the name `chain`: a portal of the previous version may repeat the request.
+        () => ({ chain: resendCount + 1, at: nowIso() }),
+        async ({ chain, at }) => {
+          await resends.resend(requestId, {
+            resendCount: chain,
+            requireRoom: () => deps.requireRoom(clientId),
+          });
+          await record(call, clientId, 'webhook-resent', requestId, at);
+        },
+      );
+      return { requestId };
+    },
+    async resendFailed(call) {
+      const { clientId } = await ownApp(call);
+      await throttle.take([{ budget: BULK_RESENDS, owner: clientId }]);
+      const { since } = call.body;
+      const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
+        at: nowIso(),
+      }));
+      const period = { sinceMs: Date.parse(since), untilMs: Date.parse(at) };
+      const sent = await bulkResends.run(call.owner.accountId, () => resendFailed(clientId, period));
+      // A repetition finds nothing left to send, so it returns the stored count of the first request.
+      const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
+      await record(call, clientId, 'webhooks-resent', `${counted.count} since ${since}`, at);
+      return counted;
+    },
+    async sendTestEvent(call) {
+      const { clientId, accountId } = await ownApp(call);
+      const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
+      if ('fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
+      const { requestId } = await idempotency.run(
+        requestOf('sendTestEvent', call, [clientId]),
+        () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),
+        async ({ requestId, at }) => {
+          await deps.requireRoom(clientId);
+          await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
+          const event = testEvent({ requestId, clientId, accountId, callbackUrl: judged.href }, at);
+          const { resultJson, retainUntil } = event;
+          // Stored like a result, so that it can be resent like any other delivery.
+          await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
+          await deps.publishDelivery(event);
+          await record(call, clientId, 'test-event-sent', requestId, at);
+        },
+      );
+      return { requestId };
+    },
+  };
+}
+
+/** None of the webhooks is sent. */
+const tooManyResent = (count: number): string =>
+  `An app resends at most ${RESENT_WEBHOOKS.countMax} failed webhooks in 24 hours; with these ${count} it would be more. Choose a later start, or try again later.`;
+
+/** The delivery of a test event. */
+function testEvent(
+  about: Pick<NewWebhook, 'requestId' | 'clientId' | 'accountId' | 'callbackUrl'>,
+  at: string,
+): NewWebhook {
+  const event: TestEvent = {
+    type: 'test',
+    requestId: about.requestId,
+    status: 'completed',
+    roles: [],
+    errors: [],
+    evaluatedAt: at,
+    blocks: {},
+  };
+  return {
+    ...about,
+    resultJson: JSON.stringify(event),
+    acceptedAt: at,
+    retainUntil: new Date(Date.parse(at) + TEST_EVENT_KEPT_MS).toISOString(),
+    attemptCount: 0,
+    deferralCount: 0,
+    dueAt: at,
+    resendCount: 0,
+  };
+}

@@ -1,0 +1,143 @@
+import * as api from '../../http/api.ts';
+import { ResetLink } from '../../http/api-answers.ts';
+import type { Operation } from '../../operation.ts';
+import * as answers from './operator-answers.ts';
+
+const operator = <P extends string>(path: P) => `/api/operator${path}` as const;
+
+/** The operations that require an operator, by id. */
+export const OPERATOR_OPERATIONS = {
+  listScopeRequests: {
+    method: 'get',
+    path: operator('/scope-requests'),
+    access: 'operator',
+    summary: 'Apps that wait for the scope, the longest-waiting first',
+    status: 200,
+    answer: answers.ScopeRequestList,
+    codes: [],
+  },
+  approveScope: {
+    method: 'post',
+    path: operator('/apps/:clientId/approve'),
+    access: 'operator',
+    summary: 'Approve the scope of an app',
+    status: 200,
+    answer: answers.OperatorApp,
+    codes: ['not-found'],
+  },
+  rejectScope: {
+    method: 'post',
+    path: operator('/apps/:clientId/reject'),
+    access: 'operator',
+    summary: 'Reject the scope of an app, with a reason for its developer',
+    body: api.RejectBody,
+    status: 200,
+    answer: answers.OperatorApp,
+    codes: ['not-found'],
+  },
+  suspendApp: {
+    method: 'post',
+    path: operator('/apps/:clientId/suspend'),
+    access: 'operator',
+    summary: "Refuse an app's requests until it is resumed",
+    status: 200,
+    answer: answers.OperatorApp,
+    codes: ['not-found'],
+  },
+  resumeApp: {
+    method: 'post',
+    path: operator('/apps/:clientId/resume'),
+    access: 'operator',
+    summary: 'End a suspension',
+    status: 200,
+    answer: answers.OperatorApp,
+    codes: ['not-found'],
+  },
+  listAccounts: {
+    method: 'get',
+    path: operator('/accounts'),
+    access: 'operator',
+    summary: 'Find accounts by a part of their e-mail address or by their id; a page looks at 5 000 accounts',
+    query: api.AccountsQuery,
+    status: 200,
+    answer: answers.OperatorAccountPage,
+    codes: [],
+  },
+  readOperatorAccount: {
+    method: 'get',
+    path: operator('/accounts/:accountId'),
+    access: 'operator',
+    summary: "An account with its limits, and its apps with this month's checks",
+    status: 200,
+    answer: answers.OperatorAccountDetail,
+    codes: ['not-found'],
+  },
+  setTier: {
+    method: 'post',
+    path: operator('/accounts/:accountId/tier'),
+    access: 'operator',
+    summary: 'Set the tier of an account and the limits of all its apps',
+    body: api.TierBody,
+    status: 200,
+    answer: answers.OperatorAccount,
+    codes: ['not-found'],
+  },
+  makeResetLink: {
+    method: 'post',
+    path: operator('/accounts/:accountId/reset-link'),
+    access: 'operator',
+    summary:
+      'Make a link for a new password, valid for an hour; an earlier link of the account stops working',
+    status: 201,
+    answer: ResetLink,
+    codes: ['not-found', 'conflict'],
+  },
+  resetTwoFactor: {
+    method: 'post',
+    path: operator('/accounts/:accountId/two-factor/reset'),
+    access: 'operator',
+    summary: 'Turn the second factor of an account off, for somebody who lost it; all its sessions end',
+    status: 204,
+    codes: ['not-found', 'conflict'],
+  },
+  listOperatorApps: {
+    method: 'get',
+    path: operator('/apps'),
+    access: 'operator',
+    summary:
+      "Find client apps by a part of their name, by their id, or by their account's e-mail address; a page looks at 5 000 apps",
+    query: api.OperatorAppsQuery,
+    status: 200,
+    answer: answers.OperatorAppPage,
+    codes: [],
+  },
+  readOperatorApp: {
+    method: 'get',
+    path: operator('/apps/:clientId'),
+    access: 'operator',
+    summary: "A client app with its limits, this month's checks, keys, webhooks, batches and watches",
+    status: 200,
+    answer: answers.OperatorAppDetail,
+    codes: ['not-found'],
+  },
+  listAudit: {
+    method: 'get',
+    path: operator('/audit'),
+    access: 'operator',
+    summary:
+      'Audit entries by account, app, action and time, newest first; of all accounts the newest 10 000 are kept',
+    query: api.OperatorAuditQuery,
+    status: 200,
+    answer: answers.OperatorAuditPage,
+    codes: [],
+  },
+  countDeadLetters: {
+    method: 'get',
+    path: operator('/dead-letters'),
+    access: 'operator',
+    summary: 'Number of unsettled dead-lettered records by topic; topics without any are omitted',
+    status: 200,
+    answer: answers.DeadLetterCounts,
+    codes: [],
+  },
+} as const satisfies Record<string, Operation>;

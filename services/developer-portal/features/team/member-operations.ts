@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { MemberRole } from '#shared/contracts/apps/client-app.ts';
+import { Email } from '../../http/api.ts';
+import { AppRole } from '../../http/api-answers.ts';
+import type { Operation } from '../../operation.ts';
+
+const APP = '/api/apps/:clientId';
+const instant = z.iso.datetime();
+/** The token of an invitation's link: the client id, a dot, 256 random bits. */
+const InvitationToken = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'InvitationToken' });
+
+const Team = z
+  .object({
+    owner: z.string(),
+    members: z.array(
+      z
+        .object({ accountId: z.string(), email: z.string(), role: MemberRole, addedAt: instant })
+        .meta({ id: 'Member' }),
+    ),
+    /** Those that can be accepted. */
+    invitations: z.array(
+      z
+        .object({
+          invitationId: z.string(),
+          role: MemberRole,
+          /** The only account that may accept it. */
+          email: z.string().optional(),
+          createdAt: instant,
+          expiresAt: instant,
+        })
+        .meta({ id: 'Invitation' }),
+    ),
+  })
+  .meta({ id: 'Team' });
+
+/** The operations on the team of an app, by id. */
+export const MEMBER_OPERATIONS = {
+  listMembers: {
+    method: 'get',
+    path: `${APP}/members`,
+    access: 'session',
+    summary: 'The owner, the members and the open invitations of an app',
+    status: 200,
+    answer: Team,
+    codes: ['not-found'],
+  },
+  createInvitation: {
+    method: 'post',
+    path: `${APP}/invitations`,
+    access: 'session',
+    permission: 'manage',
+    summary: 'Make a link by which one account becomes a member, valid for seven days; returned only once',
+    body: z.strictObject({ role: MemberRole, email: Email.optional() }).meta({ id: 'CreateInvitation' }),
+    isIdempotent: true,
+    status: 201,
+    /** The page `/invitation#TOKEN` accepts it. */
+    answer: z
+      .object({ invitationId: z.string(), token: z.string(), expiresAt: instant })
+      .meta({ id: 'CreatedInvitation' }),
+    codes: ['not-found', 'limit-reached'],
+  },
+  withdrawInvitation: {
+    method: 'delete',
+    path: `${APP}/invitations/:invitationId`,
+    access: 'session',
+    permission: 'manage',
+    summary: 'Withdraw an invitation; its link stops working',
+    status: 204,
+    codes: ['not-found'],
+  },
+  setMemberRole: {
+    method: 'patch',
+    path: `${APP}/members/:accountId`,
+    access: 'session',
+    permission: 'manage',
+    summary: 'Set the role of a member',
+    body: z.strictObject({ role: MemberRole }).meta({ id: 'SetMemberRole' }),
+    status: 204,
+    codes: ['not-found'],
+  },
+  removeMember: {
+    method: 'delete',
+    path: `${APP}/members/:accountId`,
+    access: 'session',
+    permission: 'manage',
+    summary: 'Remove a member, whose access ends at once; API keys that the member knows still work',
+    status: 204,
+    codes: ['not-found'],
+  },
+  leaveApp: {
+    method: 'post',
+    path: `${APP}/leave`,
+    access: 'session',
+    permission: 'view',
+    summary: 'Leave the team of an app',
+    endsSomething: true,
+    status: 204,
+    codes: ['not-found'],
+  },
+  readInvitation: {
+    method: 'post',
+    path: '/api/invitations/read',
+    access: 'session',
+    summary: 'Read the app and the role of an invitation',
+    body: InvitationToken,
+    status: 200,
+    answer: z
+      .object({ clientId: z.string(), name: z.string(), owner: z.string(), role: AppRole })
+      .meta({ id: 'InvitationTo' }),
+    codes: ['not-found'],
+  },
+  acceptInvitation: {
+    method: 'post',
+    path: '/api/invitations/accept',
+    access: 'session',
+    summary: 'Become a member of an app; the invitation is used up',
+    body: InvitationToken,
+    status: 200,
+    answer: z.object({ clientId: z.string() }).meta({ id: 'AcceptedInvitation' }),
+    codes: ['not-found', 'conflict', 'limit-reached'],
+  },
+} as const satisfies Record<string, Operation>;

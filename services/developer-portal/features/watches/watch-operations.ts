@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { WatchEventsQuery, WatchMembersQuery } from '../../http/api.ts';
+import type { Operation } from '../../operation.ts';
+import { WatchEventAnswer } from './read-watch-events.ts';
+
+const WATCHES = '/api/apps/:clientId/watches';
+
+const Following = z.object({
+  chainId: z.number(),
+  contractAddress: z.string(),
+  state: z.enum(['live', 'sweeps-only']),
+  reason: z.string().optional(),
+});
+const WatchAnswer = z
+  .object({
+    watchId: z.string(),
+    version: z.number(),
+    state: z.enum(['active', 'paused', 'held']),
+    /** Why it is paused. */
+    reason: z.string().optional(),
+    /** Roles whose revocations are held. */
+    held: z.array(z.string()),
+    members: z.number(),
+    following: z.array(Following),
+    ruleSet: z.string(),
+    callbackUrl: z.string(),
+    everySeconds: z.number(),
+  })
+  .loose()
+  .meta({ id: 'Watch' });
+const WatchMemberAnswer = z
+  .object({
+    account: z.string().optional(),
+    accounts: z.array(z.string()).optional(),
+    ref: z.string().optional(),
+    roles: z.array(
+      z.object({
+        id: z.string(),
+        granted: z.boolean(),
+        since: z.string(),
+        revocationHeld: z.boolean().optional(),
+      }),
+    ),
+    sequence: z.number(),
+    checkedAt: z.string().optional(),
+  })
+  .loose()
+  .meta({ id: 'WatchMember' });
+
+/** An app's watches. Clients make them by the API; here a developer looks at them and releases held revocations. */
+export const WATCH_OPERATIONS = {
+  listWatches: {
+    method: 'get',
+    path: WATCHES,
+    access: 'session',
+    summary: 'The watches of an app',
+    isHeavy: true,
+    status: 200,
+    answer: z.object({ watches: z.array(WatchAnswer) }).meta({ id: 'WatchList' }),
+    codes: ['not-found'],
+  },
+  readWatch: {
+    method: 'get',
+    path: `${WATCHES}/:watchId`,
+    access: 'session',
+    summary: 'One watch: its state, and how its contracts are followed',
+    status: 200,
+    answer: WatchAnswer,
+    codes: ['not-found'],
+  },
+  listWatchMembers: {
+    method: 'get',
+    path: `${WATCHES}/:watchId/members`,
+    access: 'session',
+    summary: 'Members with their roles, by ref or account',
+    query: WatchMembersQuery,
+    status: 200,
+    answer: z
+      .object({ members: z.array(WatchMemberAnswer), next: z.string().optional() })
+      .meta({ id: 'WatchMemberPage' }),
+    codes: ['not-found'],
+  },
+  listWatchEvents: {
+    method: 'get',
+    path: `${WATCHES}/:watchId/events`,
+    access: 'session',
+    summary:
+      'Events of the last 72 hours, newest first, among the newest 10 000 webhooks of the app, or of one member',
+    query: WatchEventsQuery,
+    isHeavy: true,
+    status: 200,
+    answer: z
+      .object({ events: z.array(WatchEventAnswer), next: z.string().optional() })
+      .meta({ id: 'WatchEventPage' }),
+    codes: ['not-found'],
+  },
+  releaseWatch: {
+    needs: 'active',
+    method: 'post',
+    path: `${WATCHES}/:watchId/release`,
+    access: 'session',
+    summary: 'Send the revocations that are held',
+    status: 200,
+    answer: WatchAnswer,
+    codes: ['not-found'],
+  },
+} as const satisfies Record<string, Operation>;
+
+export type WatchAnswer = z.infer<typeof WatchAnswer>;
+export type WatchMemberAnswer = z.infer<typeof WatchMemberAnswer>;

@@ -1,0 +1,66 @@
+import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { Sessions } from '../features/sessions/sessions.ts';
+import type { Access } from '../operation.ts';
+import type { Request } from './answer.ts';
+import { IdempotencyKey } from './api.ts';
+import { Problem } from './problem.ts';
+
+export const SESSION_COOKIE = 'rolecall_session';
+
+/**
+ * The session's cookie. Over TLS its name has the prefix `__Host-`: browsers take such a cookie only from the portal's own host,
+ * over TLS, so that no other host of the domain can plant a session.
+ */
+export function sessionCookieOf(request: Request, origin: string | undefined) {
+  const secure = origin?.startsWith('https:') ?? request.secure;
+  return { name: secure ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE, secure };
+}
+
+/**
+ * Refuses a write that does not come from the portal's own page, in addition to the cookie's `SameSite=Strict`.
+ *
+ * Browsers send `Origin` with every such request; a request without it must have `Sec-Fetch-Site: same-origin`. If no
+ * origin is configured, the origin must match the request's `Host`.
+ *
+ * @throws Problem `origin-refused`
+ */
+export function requireOwnOrigin(request: Request, origin: string | undefined): void {
+  const { origin: from, host = '' } = request.headers;
+  if (from === undefined && request.headers['sec-fetch-site'] === 'same-origin') return;
+  const isOwn = origin === undefined ? from === `${request.protocol}://${host}` : from === origin;
+  if (!isOwn) throw new Problem('origin-refused', "The request does not come from the portal's own page.");
+}
+
+/** The session's token in the request's cookies, unchecked. */
+export function tokenOf(request: Request, origin: string | undefined): string | undefined {
+  const cookie = sessionCookieOf(request, origin);
+  for (const part of (request.headers.cookie ?? '').split(';')) {
+    const [name, value] = part.trim().split('=');
+    if (name === cookie.name && value) return value;
+  }
+  return undefined;
+}
+
+/** @throws Problem `session-missing`, `operator-required` */
+export async function requireAccount(
+  sessions: Sessions,
+  token: string | undefined,
+  access: Exclude<Access, 'public'>,
+): Promise<Account> {
+  const account = token === undefined ? undefined : await sessions.find(token);
+  if (!account) throw new Problem('session-missing', 'Sign in first.');
+  if (access === 'operator' && !account.operator)
+    throw new Problem('operator-required', 'Only operators may do this.');
+  return account;
+}
+
+/** @throws Problem `idempotency-key-missing` */
+export function requireIdempotencyKey(request: Request): string {
+  const parsed = IdempotencyKey.safeParse(request.headers['idempotency-key']);
+  if (!parsed.success)
+    throw new Problem(
+      'idempotency-key-missing',
+      'Send a UUID in the Idempotency-Key header, one for each form.',
+    );
+  return parsed.data.toLowerCase();
+}

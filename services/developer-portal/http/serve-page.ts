@@ -1,0 +1,71 @@
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Express } from 'express';
+import type { Response } from './answer.ts';
+
+const PAGE = join(import.meta.dirname, '../page');
+/** The kinds of the page's files, its snippets among them. What else lies beside them, such as a test, is not served. */
+const PAGE_FILE = /\.(js|css|svg|mjs|py|go)$/;
+
+/** Files of packages that the page is made of, by the name it loads them under. Nothing else of a package is served. */
+const VENDOR_FILES = {
+  'htm-preact.js': ['htm', 'preact/standalone.module.js'],
+  'uplot.js': ['uplot', 'dist/uPlot.esm.js'],
+  'uplot.css': ['uplot', 'dist/uPlot.min.css'],
+  'inter.woff2': ['@fontsource-variable/inter', 'files/inter-latin-wght-normal.woff2'],
+} as const;
+
+type Asset = { readonly root: string; readonly file: string };
+
+/** All that is served under `/assets`, by its path there. Read once: a request names one of these, and no file. */
+const listAssets = (): ReadonlyMap<string, Asset> =>
+  new Map([
+    // The one text about changes, which the page renders.
+    ['/changelog.md', { root: join(import.meta.dirname, '../..'), file: 'CHANGELOG.md' }],
+    ...readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
+      .filter((file) => PAGE_FILE.test(file))
+      .map((file): [string, Asset] => [`/${file}`, { root: PAGE, file }]),
+    ...Object.entries(VENDOR_FILES).map(([name, [from, file]]): [string, Asset] => [
+      `/vendor/${name}`,
+      { root: packageRoot(from), file },
+    ]),
+  ]);
+
+/** Kept by the browser and revalidated by their ETag: modules of two releases must never meet on one page. */
+const ASSET_CACHE = 'public, no-cache';
+
+/**
+ * Serves the page: its files and those of its packages under `/assets`, and its HTML document at every path of the page.
+ */
+export function servePage(app: Express): void {
+  const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;
+  const assets = listAssets();
+  app.get(/^\/assets(\/.*)$/, ({ path }, response, next) => {
+    const asset = assets.get(path.slice('/assets'.length));
+    if (!asset) return next();
+    response.set('cache-control', ASSET_CACHE);
+    response.sendFile(asset.file, { ...sendOptions, root: asset.root }, passOn(next));
+  });
+  app.get(/^\/(?!assets\/|api\/)[\w./-]*$/, (_request, response, next) => {
+    response.set('cache-control', 'no-cache');
+    response.sendFile('index.html', { ...sendOptions, root: PAGE }, passOn(next));
+  });
+  app.use(notFound);
+}
+
+const notFound = (_request: unknown, response: Response): void => {
+  response.status(404).type('text/plain').send('not found\n');
+};
+
+/** An aborted download is not an error. */
+const passOn = (next: (error?: unknown) => void) => (error?: NodeJS.ErrnoException) => {
+  if (error && error.code !== 'ECONNABORTED') next(error);
+};
+
+/** Found by the file that the package resolves to: most packages do not let their `package.json` be resolved. */
+function packageRoot(name: string): string {
+  const file = createRequire(import.meta.url).resolve(name);
+  const folder = join('node_modules', name);
+  return file.slice(0, file.lastIndexOf(folder) + folder.length);
+}
