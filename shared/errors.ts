@@ -66,7 +66,7 @@ export const isRetriable = (error: unknown): boolean =>
 export const isSurelyUnwritten = (error: unknown): boolean =>
   !(error instanceof ServiceError) || error.code !== 'publish-unknown';
 
-/** The code and message of any thrown value, fit for a log line or a dead letter. */
+/** The code and message of any thrown value, fit for a log line or a dead-lettered record. */
 export function describeError(error: unknown): { code: string; message: string } {
   if (error instanceof ServiceError) return { code: error.code, message: error.message };
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

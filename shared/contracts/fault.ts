@@ -4,7 +4,7 @@ import type { z } from 'zod';
 export type Fault = {
   /** RFC 6901, into the body as the client sent it; for a query its parameter, as if the query were an object. */
   readonly pointer: string;
-  /** A problem code where the contract names one, otherwise a word for the kind of fault. */
+  /** A problem code if the fault has one of its own, otherwise a word for its kind. */
   readonly code: string;
   readonly detail: string;
 };

@@ -36,7 +36,7 @@ test('the memory of a body is free once the request needs it no more, and when i
   expect(inFlight.hold(enter(inFlight, 'a'), 100)).toBe(true);
 });
 
-test('refuses a request beyond the number, whoever sends it', () => {
+test('refuses a request beyond the number from any sender', () => {
   const inFlight = new InFlight({ countMax: 1, observe: () => undefined });
   enter(inFlight, 'a');
   expect(inFlight.enter(aResponse())).toBe(false);

@@ -115,7 +115,7 @@ describe('an unreadable record', () => {
 describe('the operator', () => {
   const topic = LANES.interactive.name;
 
-  test('inspects a dead letter, sends it again and discards it', async () => {
+  test('inspects a dead-lettered record, sends it again and discards it', async () => {
     const listed = async () => (await system.admin('dead-letter', 'list', topic)).value as Letter[];
     const letters = await listed();
     const [letter] = letters;
@@ -127,7 +127,7 @@ describe('the operator', () => {
     const count = letters.length;
     expect(await system.admin('dead-letter', 'redrive', topic)).toMatchObject({ value: { count } });
     await waitUntilProcessed(open, 'evaluator.interactive', topic);
-    // Unreadable records come back as new dead letters.
+    // Unreadable records are dead-lettered again.
     const again = await lettersOf(topic);
     expect(again).toHaveLength(count);
     expect(again.some(({ partition, offset }) => `${partition} ${offset}` === place.join(' '))).toBe(false);

@@ -100,7 +100,7 @@ test('a contract is followed for a watch under one block tag, until the watch is
   expect(await areFollowed()).toEqual([undefined, undefined, undefined]);
 });
 
-test('a change that a sweep found without a transfer stands in the contract’s reason, until a transfer tells of it', async () => {
+test('a change that a sweep found without a transfer is the contract’s reason, until a transfer tells of it', async () => {
   const { follow, states, setState, noteMissed, noteSilent, withdrawSilent } = makeFollowedContracts(
     connection.redis,
   );

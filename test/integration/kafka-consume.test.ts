@@ -306,7 +306,7 @@ test('a record that cannot be processed is dead-lettered once with its reason, a
   );
   const ours = async () =>
     (await listDeadLetters(kafka, checkCompleted.name)).filter(({ key }) => isOurs(key));
-  const letters = await waitUntil('two dead letters', async () => {
+  const letters = await waitUntil('two dead-lettered records', async () => {
     const found = await ours();
     return found.length === 2 && found;
   });

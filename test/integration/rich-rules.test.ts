@@ -140,7 +140,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
         operator: 'eq',
         value: String(1_000n * UNITS),
       }),
-      // The same function with another open input: whoever asks about the wallet that holds the role.
+      // The same function about a fixed wallet, the role's holder, whichever wallet is checked.
       call('Roles', 'function hasRole(bytes32, address) view returns (bool)', { args: [ZERO_WORD, owner] }),
     ];
     const judged = [owner, cold, ...strangers].map(async (account) => [

@@ -227,7 +227,7 @@ test('a member whose event was marked as sent and that was refreshed since stays
   expect(await members().readMany(uid, ['alice'])).toEqual([refreshed]);
 });
 
-test('a refund gives back as many attempts as were counted, and never more than there are', async () => {
+test('a refund returns as many attempts as were counted, and never more than there are', async () => {
   const throttle = makeThrottle(stores.redis);
   const budget = { name: clientId, countMax: 100, windowMs: HOUR_MS };
   const draw = (count: number) => [{ budget, owner: 'app', count }];

@@ -271,7 +271,7 @@ test('a malformed retry record is dead-lettered, and the records behind it are p
   await makeResults(fixture.redis).saveIfAbsent(savingOf(check));
   await fixture.kafka.publish(topic, aRetryOf(check));
   await receiver.waitFor(of(check));
-  const letters = await waitUntil('the dead letter', async () => {
+  const letters = await waitUntil('the dead-lettered record', async () => {
     const found = await listDeadLetters(fixture.kafka, topic.name);
     const own = found.filter(({ key }) => key === check.requestId);
     return own.length > 0 && own;

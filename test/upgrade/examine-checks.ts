@@ -63,7 +63,7 @@ export async function examineDeadLetters({ system, checks, tally }: Scene): Prom
       skipped: failed.length,
     }),
   );
-  await tally.check('records that nobody can read are dead-lettered again', () =>
+  await tally.check('unreadable records are dead-lettered again', () =>
     waitUntil(
       'them in the list',
       async () => {

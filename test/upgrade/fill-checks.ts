@@ -42,7 +42,7 @@ export type Checks = {
   readonly unstored: readonly AcceptedCheck[];
   /** Dead-lettered and ended as failed by a bug of the evaluator. */
   readonly failed: readonly AcceptedCheck[];
-  /** Keys of records that nobody can read. */
+  /** Keys of unreadable records. */
   readonly poisoned: readonly string[];
   /** A check that was sent with an idempotency key. */
   readonly idempotent: AcceptedCheck & { readonly key: string };

@@ -3,7 +3,7 @@ import { planPorts } from './plan-ports.ts';
 
 const plan = (...argv: string[]) => planPorts(parseOptions(argv, () => {}));
 
-test('the ports are counted from the base as the contract says', () => {
+test('counts the ports from the base, as deploy/README.md says', () => {
   const { kafka, kafkaController, redis, chain, processes } = plan('--port-base', '20000', '--gateways', '3');
   expect([kafka, kafkaController, redis, chain]).toEqual([20_002, 20_003, 20_004, 20_005]);
   expect(processes.map(({ name, httpPort, opsPort }) => [name, httpPort, opsPort])).toEqual([

@@ -20,7 +20,7 @@ const OPPOSITES = { granted: 'denied', denied: 'granted', undetermined: 'undeter
 export const not = (outcome: Outcome): Outcome => OPPOSITES[outcome];
 
 /**
- * The outcome of a composed rule, by the table of the API's section 1.9.
+ * The outcome of a composed rule, by the table in `services/gateway/docs/pages/rules.md`.
  *
  * @example
  * compose({ type: 'ALL' }, ['granted', 'undetermined']); // 'undetermined'

@@ -1,6 +1,6 @@
 const AMOUNT = /^(0|[1-9][0-9]{0,77})(?:\.([0-9]{1,36}))?$/;
 
-/** Whether `text` is an amount in whole tokens by the grammar of the wire contract. */
+/** Whether `text` is an amount in whole tokens: a decimal string, such as `1500.5`. */
 export const isTokenAmount = (text: string): boolean => AMOUNT.test(text);
 
 /**
@@ -38,7 +38,7 @@ export class TokenRange {
   #decimals = -1;
   #bounds: TokenBounds = { min: 0n, max: undefined };
 
-  /** By the grammar of the wire contract. */
+  /** A decimal string. */
   constructor(min: string, max: string | undefined) {
     this.#min = min;
     this.#max = max;

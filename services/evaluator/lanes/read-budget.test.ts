@@ -45,7 +45,7 @@ test('an app alone may hold a quarter of the reads; its further checks wait in t
   expect(await isDone(hold(budget, 'app_3', 250, aRecord()))).toBe(true);
 });
 
-test('a waiting check reports that it is alive while reads are given back', async () => {
+test('a waiting check reports that it is alive while reads are returned', async () => {
   const budget = new ReadBudget({ max: 1_000, ofCheckMax: 200 });
   const [large, small] = [
     await hold(budget, 'app_1', 150, aRecord()),

@@ -83,7 +83,7 @@ export class ReadBudget {
   }
 
   #startWaiting(): void {
-    // As long as reads are given back, the wait is no stall.
+    // As long as reads are returned, the wait is no stall.
     for (const [, waiters] of this.#waiting.queues()) for (const { alive } of waiters) alive();
     for (let aged = this.#findAged(); ; aged = this.#findAged()) {
       const next = this.#waiting.take(

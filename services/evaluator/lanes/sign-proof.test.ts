@@ -59,7 +59,7 @@ async function claimsOfProof(request: ProvenRequest, result: ProvenResult, jti =
   return payload;
 }
 
-test('a proof has the claims of the contract, and a JOSE library verifies it', async () => {
+test('a proof has the documented claims, and a JOSE library verifies it', async () => {
   expect(await claimsOfProof(aRequest(), aResult())).toEqual({
     iss: 'https://x.example',
     aud: 'app_1',

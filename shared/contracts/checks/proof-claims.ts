@@ -1,7 +1,7 @@
 /** The media type of a signed verdict: `typ` of its header. */
 export const PROOF_TYPE = 'rolecall-verdict+jwt';
 
-/** The claims of a signed verdict (section 12 of the API). */
+/** The claims of a signed verdict; `services/gateway/docs/pages/proofs.md` tells verifiers. */
 export type ProofClaims = {
   readonly iss: string;
   readonly aud: string;

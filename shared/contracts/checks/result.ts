@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RuleSetReference } from '../rules/rule.ts';
 
-/** Why a rule is undetermined, and whether asking again may decide it (the table of the API's section 1.4). */
+/** Why a rule is undetermined, and whether asking again may decide it (the docs' page `errors` shows this table). */
 export const UNDETERMINED = {
   'rpc-unavailable': { retryable: true, message: 'No RPC endpoint of this chain gave an answer.' },
   'rpc-timeout': { retryable: true, message: 'The RPC endpoints of this chain did not answer in time.' },
@@ -81,7 +81,7 @@ export const UNDETERMINED_CAUSES = {
 } as const satisfies Record<string, { code: keyof typeof UNDETERMINED; retryable: boolean; message: string }>;
 export type UndeterminedCause = keyof typeof UNDETERMINED_CAUSES;
 
-/** Why nothing is known: a code of the wire contract, and a cause where the code says too little. */
+/** Why nothing is known: a code that clients see, and a cause where the code says too little. */
 export type Undetermined = { readonly code: UndeterminedCode; readonly cause?: UndeterminedCause };
 
 /**

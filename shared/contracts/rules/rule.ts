@@ -40,7 +40,7 @@ const TokenCondition = z.object({
 });
 export type TokenCondition = z.infer<typeof TokenCondition>;
 
-/** A rule about one output of a view function; absent members have the defaults of the API's section 1.8. */
+/** A rule about one output of a view function; `services/gateway/docs/pages/rules.md` has the defaults. */
 const ContractCondition = z.object({
   type: z.literal('CONTRACT'),
   chainId: ChainId,

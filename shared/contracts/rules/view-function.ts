@@ -12,7 +12,7 @@ import {
   wordOf,
 } from './abi-type.ts';
 
-/** Bounds of the API's section 1.8. */
+/** Bounds of a view function; `services/gateway/docs/pages/rules.md` tells clients. */
 const SIGNATURE_LENGTH_MAX = 512;
 export const INPUTS_MAX = 8;
 const OUTPUTS_MAX = 16;

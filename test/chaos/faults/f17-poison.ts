@@ -51,7 +51,7 @@ export const f17Poison: Fault = {
       return lags.every((lag) => lag < CAUGHT_UP_LAG);
     });
     const letters = (await deadLetters(system)) - before;
-    // A consumer that the group expelled while it wrote a dead letter leaves the record to another, which writes it again.
+    // A consumer that the group expelled while it dead-lettered a record leaves the record to another, which writes it again.
     const areRight = timesDecide ? letters === poisonCount + 1 : letters > poisonCount;
     const timesIn = (span: typeof baseline) => resultTimes(begunIn(ledger.attempts, span));
     const tries = triesOf(system, bug.requestId);
@@ -61,7 +61,7 @@ export const f17Poison: Fault = {
         atMost('attempts at the message that triggers a bug', tries, TRIES_MAX),
       ],
       broken: [
-        ...(areRight ? [] : [`${letters} dead letters of ${poisonCount + 1}`]),
+        ...(areRight ? [] : [`${letters} dead-lettered records of ${poisonCount + 1}`]),
         ...(bug.code === 'internal' ? [] : [`the bug ended as ${bug.code}`]),
       ],
     });

@@ -3,7 +3,7 @@ import { GO_ETHEREUM } from '../words.ts';
 
 export const limitedByData: Profile = {
   name: 'limits in error.data',
-  about: 'Log ranges of 5 blocks and batches of 2 calls; the reason stands in the data of the error alone.',
+  about: 'Log ranges of 5 blocks and batches of 2 calls; only the data of the error has the reason.',
   blockTimeMs: 2_000,
   words: GO_ETHEREUM,
   logBlocks: {

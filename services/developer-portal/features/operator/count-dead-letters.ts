@@ -53,7 +53,7 @@ export function makeCountDeadLetters(
       if (!expired.aborted) throw error;
       throw new ServiceError(
         'broker-unavailable',
-        `the dead letters were not counted within ${timeoutMs} ms`,
+        `the dead-lettered records were not counted within ${timeoutMs} ms`,
       );
     }
   };

@@ -16,7 +16,7 @@ const BODIES_CHUNK = 100;
 /** No further ids are read for a page after this many bodies. */
 const BODIES_MAX = 1_000;
 
-/** The body of the webhook, as API.md describes it. */
+/** The body of the webhook, as the gateway's OpenAPI document describes it. */
 const EventBody = z.looseObject({
   type: z.string(),
   watchId: z.string(),

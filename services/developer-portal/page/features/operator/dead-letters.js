@@ -8,7 +8,7 @@ import { Card, Loaded } from '../../ui/states.js';
 export function DeadLetters() {
   const letters = useResource('/api/operator/dead-letters');
   return html`
-    <${PageHead} title="Dead letters" aside=${html`<button type="button" onClick=${letters.reload}>Refresh</button>`}>
+    <${PageHead} title="Dead-lettered records" aside=${html`<button type="button" onClick=${letters.reload}>Refresh</button>`}>
       <p class="sub">Records that could not be processed. List them with <code>npm run admin -- dead-letter list TOPIC</code>.</p>
     <//>
     <${Loaded} resource=${letters}>${(list) => html`<${Card}>${

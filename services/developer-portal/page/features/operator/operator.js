@@ -15,7 +15,7 @@ const SECTIONS = [
   ['accounts', 'Accounts', OperatorAccounts, OperatorAccount],
   ['apps', 'Apps', OperatorApps, OperatorApp],
   ['audit', 'Audit', OperatorAudit],
-  ['dead-letters', 'Dead letters', DeadLetters],
+  ['dead-letters', 'Dead-lettered records', DeadLetters],
 ];
 
 /** The operators' page; for all others it does not exist. */
