@@ -10,9 +10,9 @@ import { type BenchSystem, startBenchSystem, sumOf, usedBetween } from './bench-
 import { MULTICALL3, measureViem } from './chain.ts';
 import { measurePlain, PLAIN_KEY } from './checks.ts';
 import { leastOf } from './least-of.ts';
-import type { Row, Table } from './row.ts';
 import { rpcFiguresOf } from './rpc-figures.ts';
 import { startChild } from './start-child.ts';
+import type { Row, Table } from './table.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const RULES = 3;

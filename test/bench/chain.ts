@@ -9,7 +9,7 @@ import { startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
 import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 import { atOnce, CHECKS_AT_ONCE, newAccounts, readByRolecall } from './chain-readers.ts';
 import { cpuMsSince } from './cpu-seconds.ts';
-import type { Row, Table } from './row.ts';
+import type { Row, Table } from './table.ts';
 
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const ERC20 = ['function balanceOf(address) view returns (uint256)'] as const;

@@ -3,12 +3,12 @@ import { quantile } from '../support/figures/quantile.ts';
 import { type BenchSystem, PROCESSES, startBenchSystem } from './bench-system.ts';
 import { type Completed, completeChecks, cpuOf } from './complete-checks.ts';
 import { cpuSecondsOf } from './cpu-seconds.ts';
-import { newPlaces } from './grow.ts';
+
 import { inRounds, leastOf } from './least-of.ts';
 import { postChecks } from './post-checks.ts';
-import type { Row, Table } from './row.ts';
 import { startChild } from './start-child.ts';
-import { makeWorkload, type Workload } from './workload.ts';
+import type { Row, Table } from './table.ts';
+import { makeWorkload, newPlaces, type Workload } from './workload.ts';
 
 const RPC_LATENCY_MS = 20;
 type Size = {

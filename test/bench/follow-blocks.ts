@@ -16,7 +16,7 @@ import { testContext } from '../support/infrastructure/connections.ts';
 import { startDedicatedRedis } from '../support/infrastructure/dedicated-infrastructure.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { cpuMsSince } from './cpu-seconds.ts';
-import type { Row } from './row.ts';
+import type { Row } from './table.ts';
 
 const CHAIN_ID = 31_337;
 const BLOCKS = 100;

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Kafka, logLevel } from 'kafkajs';
 import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
@@ -11,8 +12,8 @@ import { countRecords } from '../support/infrastructure/count-records.ts';
 import { makeTestApp, startGateway, type TestApp } from '../support/systems/start-gateway.ts';
 import { cpuSecondsOf } from './cpu-seconds.ts';
 import { startGatewayParts } from './gateway-parts.ts';
-import { makeKafka } from './make-kafka.ts';
-import type { Row, Table } from './row.ts';
+
+import type { Row, Table } from './table.ts';
 
 const AUTOCANNON = fileURLToPath(new URL('../../node_modules/autocannon/autocannon.js', import.meta.url));
 const CONNECTIONS = 64;
@@ -107,7 +108,7 @@ async function perCpuSecond(
 
 /** The number of checks in the broker. */
 async function countPublished(brokers: readonly string[]): Promise<number> {
-  const admin = makeKafka(brokers.join(',')).admin();
+  const admin = new Kafka({ clientId: 'bench', brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   const count = await countRecords(admin, [checkRequestedBulk]);
   await admin.disconnect();

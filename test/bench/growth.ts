@@ -1,120 +1,204 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { drawPanels } from '../support/figures/draw-panels.ts';
-import { formatNumber } from '../support/figures/format-number.ts';
-import { type Curve, panelOf } from './curve.ts';
-import { growApps, growPartitions, growResults, growRules } from './grow.ts';
-import { growMembers } from './grow-members.ts';
-import { growMessages } from './grow-messages.ts';
-import { growChains, growRuleSets } from './grow-sets-and-chains.ts';
-import { describeRun, RESULTS_DIR } from './results.ts';
-import type { Row, Table } from './row.ts';
-import { benchScale } from './scale.ts';
-import { writeSizes } from './size-system.ts';
-import { formatTable } from './table.ts';
+import { randomBytes } from 'node:crypto';
+import { WATCHES_PATH } from '#shared/contracts/paths.ts';
+import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import {
+  type BenchSystem,
+  type BenchSystemOptions,
+  chainIdsOf,
+  PROCESSES,
+  startBenchSystem,
+} from './bench-system.ts';
+import { type CompleteOptions, completeChecks, cpuOf, type Used } from './complete-checks.ts';
+import { inRounds, leastOf } from './least-of.ts';
+import { makeWatchClient, memberBytesOf, rulesOf, startReceiver, sweepOnce } from './sweep-members.ts';
+import type { Row, Table } from './table.ts';
+import { makeWorkload, newPlaces, type SentWorkload, type Workload } from './workload.ts';
 
-const GROWTH_FILE = join(RESULTS_DIR, 'growth.json');
-const RULES = [1, 2, 5, 10, 20, 50, 100];
-const APPS = [1, 10, 100, 1_000, 10_000];
-const RULE_SETS = [1, 10, 100, 1_000];
-const CHAINS = [1, 3, 10];
-const MEMBERS = [1_000, 10_000, 100_000];
-const PARTITIONS = [1, 2, 4, 8, 12, 24];
-const RESULTS = [10_000, 100_000, 1_000_000];
-const MESSAGES = [1_000_000, 3_000_000, 10_000_000];
+const RPC_LATENCY_MS = 20;
+const WARM_UP_COUNT = 3_000;
+const COUNT = 3_000;
+const RULES = [1, 10, 100] as const;
+const APPS = [1, 1_000] as const;
+const CHAINS = [1, 10] as const;
+const MEMBERS = [1_000, 100_000] as const;
+const RESULTS = [10_000, 1_000_000] as const;
+/** A filler with the size of a stored result of three rules. */
+const FILLER = 'x'.repeat(380);
+const FILL_BATCH = 2_000;
+const FILL_TTL_S = 7_200;
+const WAIT_MS_MAX = 600_000;
+const LONGEST_S = 604_800;
 /** The spread of repeated measurements on a quiet machine. */
 const FLAT = 1.2;
 
-const CURVES: Readonly<Record<string, () => Promise<Curve>>> = {
-  rules: () => growRules(RULES),
-  apps: () => growApps(APPS),
-  partitions: () => growPartitions(PARTITIONS),
-  results: () => growResults(RESULTS),
-  scale: async () => {
-    const { table, curve } = await benchScale();
-    console.log(formatTable(table));
-    return curve;
-  },
-  messages: () => growMessages(MESSAGES),
-  'rule-sets': () => growRuleSets(RULE_SETS),
-  chains: () => growChains(CHAINS),
-  members: () => growMembers(MEMBERS),
-};
+/** The cost of one unit at a size, over all processes and by process. */
+type Point = { readonly size: number; readonly used: Used };
 
-type Growth = {
-  readonly curves: Readonly<Record<string, Curve & { readonly at: string }>>;
-};
-
-/**
- * Measures the named curves, or all, and writes each as numbers and as a picture as soon as it is there. A failed curve
- * writes nothing.
- */
-export async function benchGrowth(names: readonly string[]): Promise<void> {
-  for (const [name, make] of Object.entries(CURVES)) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    try {
-      const curve = await make();
-      console.log(formatCurve(curve));
-      write(name, curve);
-    } catch (error) {
-      console.error(`\nbench growth: ${name} failed and is not drawn:`, error);
-      process.exitCode = 1;
-    }
-  }
-}
-
-function write(name: string, curve: Curve): void {
-  const known = { ...loadGrowth().curves, [name]: { at: new Date().toISOString(), ...curve } };
-  const inOrder = Object.keys(CURVES).flatMap((each) => (known[each] ? [[each, known[each]]] : []));
-  const growth = { ...describeRun(), curves: Object.fromEntries(inOrder) };
-  writeFileSync(GROWTH_FILE, `${JSON.stringify(growth, null, 2)}\n`);
-  redrawGrowth();
-  console.log('  written to test/bench/results/growth.json and growth.svg');
-}
-
-export const loadGrowth = (): Growth => JSON.parse(readFileSync(GROWTH_FILE, 'utf8')) as Growth;
-
-/** The picture of the newest curves. */
-export function drawGrowth(): string {
-  const curves = Object.values(loadGrowth().curves);
-  const title = `How the cost of a check grows: ${curves.map((curve) => curve.title).join(', ')}`;
-  return drawPanels(title, curves.map(panelOf));
-}
-
-/** Redraws the picture of the newest curves, and computes the sizes from them. */
-export function redrawGrowth(): void {
-  writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawGrowth());
-  writeSizes(loadGrowth().curves);
-}
-
-/** The ends of three curves, as rows: the costs that may grow with the work, and those that must not. */
-export async function benchGrowthEnds(): Promise<Table> {
-  const rules = await growRules([1, 100]);
-  const apps = await growApps([1, 1_000]);
-  const results = await growResults([10_000, 1_000_000]);
-  const row = ({ points, xLabel }: Curve, max: number): Row => {
-    const [first, last] = [points[0], points.at(-1)];
-    return {
-      what: `CPU per check, ${last?.x} ${xLabel}`,
-      measured: last?.values['all'] ?? Number.NaN,
-      unit: 'ms',
-      against: { what: String(first?.x), measured: first?.values['all'] ?? Number.NaN },
-      goal: { of: 'ratio', max },
-    };
-  };
+/** How the cost of a check grows with rules, client apps, stored results and chains, and that of a member in a sweep. */
+export async function benchGrowth(): Promise<Table> {
+  const rules = await growRules();
+  const apps = await growApps();
+  const results = await growResults();
+  const chains = await growChains();
+  const members = await growMembers();
   return {
-    title: 'growth-ends: CPU of all processes per check, as work grows',
-    rows: [row(rules, 100), row(apps, FLAT), row(results, FLAT)],
-    notes: [`sub-linear in rules: less than 100 × for 100 ×; flat in the others: at most ${FLAT} ×`],
+    title: `growth: CPU of all processes, RPC latency ${RPC_LATENCY_MS} ms`,
+    rows: [
+      ...rowsOf('check', 'rules', rules, 100),
+      ...rowsOf('check', 'client apps', apps, FLAT),
+      ...rowsOf('check', 'results in Redis', results, FLAT),
+      ...rowsOf('check', 'chains of three endpoints', chains, FLAT),
+      ...rowsOf('member in a sweep', 'members', members.points, FLAT),
+    ],
+    notes: [
+      `sub-linear in rules: less than 100 × for 100 ×; flat in the others: at most ${FLAT} ×`,
+      `CPU ms of a check with ${RESULTS.at(-1)} results in Redis: ${sharesOf(results.at(-1))}`,
+      `CPU ms of a member of ${MEMBERS.at(-1)}: ${sharesOf(members.points.at(-1))}; ${members.note}`,
+    ],
   };
 }
 
-function formatCurve({ title, points, note }: Curve): string {
-  const lines = points.map(
-    ({ x, values }) =>
-      `  ${String(x).padStart(9)}  ${Object.entries(values)
-        .map(([name, value]) => `${name} ${formatNumber(value)}`)
-        .join(', ')}`,
-  );
-  return ['', title, ...lines, ...(note ? [`  ${note}`] : [])].join('\n');
+const cpuMsOf = ({ used }: Point): number => 1_000 * cpuOf(used);
+
+const sharesOf = (point: Point | undefined): string =>
+  PROCESSES.map((name) => {
+    const ms = point ? (1_000 * point.used.used[name]) / point.used.count : Number.NaN;
+    return `${name} ${ms.toFixed(4)}`;
+  }).join(', ');
+
+/** Each further size beside the first; the last one has the goal. */
+function rowsOf(unit: string, what: string, points: readonly Point[], max: number): Row[] {
+  const [first, ...further] = points;
+  if (!first) return [];
+  return further.map((point) => ({
+    what: `CPU per ${unit}, ${point.size} ${what}`,
+    measured: cpuMsOf(point),
+    unit: 'ms',
+    against: { what: String(first.size), measured: cpuMsOf(first) },
+    ...(point === points.at(-1) && { goal: { of: 'ratio' as const, max } }),
+  }));
+}
+
+async function startWarm(
+  options: Pick<BenchSystemOptions, 'chainCount'> = {},
+): Promise<{ bench: BenchSystem; workload: Workload }> {
+  const bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS, ...options });
+  const workload = await makeWorkload(bench.system.chain, 3);
+  await completeChecks(bench, { workload, from: newPlaces(WARM_UP_COUNT), count: WARM_UP_COUNT });
+  return { bench, workload };
+}
+
+/** The cost of `count` checks, each of a new account, after a shorter round that warms up what the size changes. */
+async function measure(bench: BenchSystem, options: Omit<CompleteOptions, 'from'>): Promise<Used> {
+  const warmUp = Math.max(options.apiKeys?.length ?? 0, Math.ceil(options.count / 4));
+  await completeChecks(bench, { ...options, from: newPlaces(warmUp), count: warmUp });
+  const { count } = options;
+  return leastOf(await inRounds(() => completeChecks(bench, { ...options, from: newPlaces(count) })), cpuOf);
+}
+
+async function growRules(): Promise<Point[]> {
+  await using bench = (await startWarm()).bench;
+  const points: Point[] = [];
+  for (const size of RULES) {
+    const count = Math.max(500, Math.round(COUNT / Math.sqrt(size)));
+    const workload = await makeWorkload(bench.system.chain, size);
+    points.push({ size, used: await measure(bench, { workload, count }) });
+  }
+  return points;
+}
+
+async function growApps(): Promise<Point[]> {
+  const { bench: started, workload } = await startWarm();
+  await using bench = started;
+  const apps = await bench.makeApps(Math.max(...APPS));
+  const points: Point[] = [];
+  for (const size of APPS)
+    points.push({
+      size,
+      used: await measure(bench, { workload, count: COUNT, apiKeys: apps.slice(0, size) }),
+    });
+  return points;
+}
+
+async function growResults(): Promise<Point[]> {
+  const { bench: started, workload } = await startWarm();
+  await using bench = started;
+  const { redis } = bench.open;
+  const points: Point[] = [];
+  let filled = 0;
+  for (const size of RESULTS) {
+    for (; filled < size; filled += FILL_BATCH) {
+      const pipeline = redis.pipeline();
+      for (let i = 0; i < FILL_BATCH; i++)
+        pipeline.set(`result:filler-${filled + i}`, FILLER, 'EX', FILL_TTL_S);
+      await pipeline.exec();
+    }
+    // The cost of filling it is not a cost of a check.
+    await waitUntil(
+      'Redis to have rewritten its log',
+      async () => {
+        const facts = await redis.info('persistence');
+        return /aof_rewrite_in_progress:0/.test(facts) && /aof_rewrite_scheduled:0/.test(facts);
+      },
+      WAIT_MS_MAX,
+    );
+    points.push({ size, used: await measure(bench, { workload, count: COUNT }) });
+  }
+  return points;
+}
+
+/** By the number of chains among which the checks are divided; all are configured at every size. */
+async function growChains(): Promise<Point[]> {
+  const { bench: started, workload } = await startWarm({ chainCount: Math.max(...CHAINS) });
+  await using bench = started;
+  const points: Point[] = [];
+  for (const size of CHAINS)
+    points.push({ size, used: await measure(bench, { workload: onChains(workload, size), count: COUNT }) });
+  return points;
+}
+
+/** The same checks, each on one chain. */
+function onChains({ checkAt, verify }: Workload, count: number): SentWorkload {
+  const chainIds = chainIdsOf(count);
+  return {
+    verify,
+    checkAt(index) {
+      const { account, rules } = checkAt(index);
+      const chainId = chainIds[index % count];
+      return { account, rules: rules.map((rule) => ({ ...rule, chainId })) };
+    },
+  };
+}
+
+async function growMembers(): Promise<{ readonly points: Point[]; readonly note: string }> {
+  await using stack = new AsyncDisposableStack();
+  const receiver = stack.use(await startReceiver());
+  const bench = stack.use(await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS }));
+  const client = makeWatchClient(bench);
+  await client.call('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
+  await client.call('PUT', `${WATCHES_PATH}/bench`, {
+    ruleSet: 'three',
+    callbackUrl: receiver.url,
+    everySeconds: LONGEST_S,
+    quotaShare: 1,
+  });
+  const points: Point[] = [];
+  let added = 0;
+  let note = '';
+  for (const size of MEMBERS) {
+    while (added < size) {
+      const count = Math.min(MEMBER_CHANGES_MAX, size - added);
+      const add = Array.from({ length: count }, () => `0x${randomBytes(20).toString('hex')}`);
+      await client.call('POST', `${WATCHES_PATH}/bench/members`, { add });
+      added += count;
+    }
+    await waitUntil('the first event of every member', () => receiver.firsts() >= added, WAIT_MS_MAX);
+    const sweeps = await inRounds(() => sweepOnce(bench, client, receiver));
+    const { used, calls, seconds } = leastOf(sweeps, ({ cpuSeconds }) => cpuSeconds);
+    points.push({ size, used: { used, count: size } });
+    const bytes = Math.round((await memberBytesOf(bench)) / size);
+    note = `${bytes} bytes of Redis and ${(calls / size).toFixed(4)} RPC calls a member, ${seconds.toFixed(1)} s`;
+  }
+  return { points, note };
 }

@@ -1,4 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ReceivedSpan, receiveSpans } from '../support/fakes/receive-spans.ts';
 import { quantile } from '../support/figures/quantile.ts';
+import { startBenchSystem } from './bench-system.ts';
+import type { Table } from './table.ts';
+import { makeWorkload } from './workload.ts';
+
+const ROOT_SPAN = 'POST check-roles';
+const WARM_UP_COUNT = 150;
+const COUNT = 300;
+const EXPORT_INTERVAL_MS = 100;
+/** Long enough that the last spans have arrived. */
+const TRAIL_MS = 1_500;
+const NS_PER_MS = 1e6;
 
 /** A span, reduced to the fields of a time budget. Instants in ms. */
 export type Timed = {
@@ -41,3 +54,45 @@ export function hopsOf(traces: readonly (readonly Timed[])[], rootName: string):
     }))
     .sort((a, b) => a.beginsMs - b.beginsMs);
 }
+
+/** Follows sync checks over an idle system by their traces: the time budget of one check. */
+export async function benchHops(): Promise<Table> {
+  await using collector = await receiveSpans();
+  await using bench = await startBenchSystem({
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: String(EXPORT_INTERVAL_MS),
+    },
+  });
+  const { chain, client } = bench.system;
+  const workload = await makeWorkload(chain, 3);
+  for (let i = 0; i < WARM_UP_COUNT + COUNT; i++) {
+    const { status, text } = await client.check(workload.checkAt(i));
+    if (status !== 200) throw new Error(`a sync check was answered with ${status}`);
+    workload.verify(i, text);
+  }
+  await delay(TRAIL_MS);
+  const traces = Map.groupBy(collector.spans, ({ traceId }) => traceId);
+  const whole = [...traces.values()].filter((spans) => spans.some(({ name }) => name === ROOT_SPAN));
+  if (whole.length < COUNT) throw new Error(`${whole.length} traces of ${COUNT} checks`);
+  const hops = hopsOf(
+    whole.slice(-COUNT).map((spans) => spans.map(timedOf)),
+    ROOT_SPAN,
+  );
+  return {
+    title: 'hops: the spans of a sync check over an idle system, in order of their start',
+    rows: hops.map(({ service, name, beginsMs, lastsMs, lastsP99Ms }) => ({
+      what: `${service}: ${name}, begins after ${beginsMs.toFixed(2)} ms, p99 ${lastsP99Ms.toFixed(2)} ms`,
+      measured: lastsMs,
+      unit: 'ms',
+    })),
+  };
+}
+
+const timedOf = ({ name, service, startTimeUnixNano, endTimeUnixNano }: ReceivedSpan): Timed => ({
+  name,
+  service: service.replace('rolecall-', ''),
+  startMs: Number(startTimeUnixNano) / NS_PER_MS,
+  endMs: Number(endTimeUnixNano) / NS_PER_MS,
+});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROCESSES, startBenchSystem, usedBetween } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';
-import type { Table } from './row.ts';
+import type { Table } from './table.ts';
 import { makeWorkload } from './workload.ts';
 
 const WORK_COUNT = 1_000;

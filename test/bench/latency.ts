@@ -2,7 +2,7 @@ import { Contract, JsonRpcProvider } from 'ethers';
 import type { DemoChain } from '../support/builders/demo-rules.ts';
 import { quantile } from '../support/figures/quantile.ts';
 import { startBenchSystem } from './bench-system.ts';
-import type { Goal, Row, Table } from './row.ts';
+import type { Goal, Row, Table } from './table.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const WARM_UP_COUNT = 200;

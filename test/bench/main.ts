@@ -1,12 +1,11 @@
-// `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME`: one part.
-import { writeFigures } from './readme-figures.ts';
-import { loadResults, WHOLE_PARTS, type WholePart, writeResults } from './results.ts';
-import type { Table } from './row.ts';
-import { formatTable } from './table.ts';
+// `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME…`: some parts.
+import { describeRun, RESULTS_FILE, writeResults } from './results.ts';
+import { formatTable, type Table } from './table.ts';
 
 type Bench = () => Promise<Table>;
 
-const WHOLE: Readonly<Record<WholePart, Bench>> = {
+/** The parts of a whole run, in its order. */
+const WHOLE: Readonly<Record<string, Bench>> = {
   chain: async () => (await import('./chain.ts')).benchChain(),
   gateway: async () => (await import('./gateway.ts')).benchGateway(),
   latency: async () => (await import('./latency.ts')).benchLatency(),
@@ -14,75 +13,43 @@ const WHOLE: Readonly<Record<WholePart, Bench>> = {
   batches: async () => (await import('./batches.ts')).benchBatches(),
   watches: async () => (await import('./watches.ts')).benchWatches(),
   webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
-  'growth-ends': async () => (await import('./growth.ts')).benchGrowthEnds(),
+  growth: async () => (await import('./growth.ts')).benchGrowth(),
   idle: async () => (await import('./idle.ts')).benchIdle(),
 };
-
-const PARTS: Readonly<Record<string, Bench>> = WHOLE;
-
 /** Parts that run only by name. */
 const FURTHER: Readonly<Record<string, Bench>> = {
-  'chain-memory': async () => (await import('./chain-memory.ts')).benchChainMemory(),
-  proofs: async () => (await import('./proofs.ts')).benchProofs(),
-  isolation: async () => (await import('./isolation.ts')).benchIsolation(),
-  'first-verdict': async () => (await import('./first-verdict.ts')).benchFirstVerdict(),
+  hops: async () => (await import('./hops.ts')).benchHops(),
+  profile: async () => (await import('./profile.ts')).benchProfile('checks-3'),
+  'profile-20': async () => (await import('./profile.ts')).benchProfile('checks-20'),
+  'profile-webhooks': async () => (await import('./profile.ts')).benchProfile('webhooks'),
+  'profile-idle': async () => (await import('./profile.ts')).benchProfile('idle'),
 };
+const PARTS: Readonly<Record<string, Bench>> = { ...WHOLE, ...FURTHER };
 
-/** Parts that write their own files. */
-const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
-  growth: async () => (await import('./growth.ts')).benchGrowth(process.argv.slice(3)),
-  scale: async () => console.log(formatTable((await (await import('./scale.ts')).benchScale()).table)),
-  profile: async () => (await import('./profile.ts')).benchProfile(),
-  readme: async () => {
-    writeFigures(loadResults());
-    (await import('./growth.ts')).redrawGrowth();
-  },
-};
-
-const [name, flag] = process.argv.slice(2);
-const bench = name === undefined ? undefined : (PARTS[name] ?? FURTHER[name]);
-const other = name === undefined ? undefined : OTHERS[name];
-if (name === undefined) await runWhole();
-else if (bench) await runPart(name, bench, flag === '--write');
-else if (other) await other();
-else {
-  const known = [...Object.keys(WHOLE), ...Object.keys(FURTHER), ...Object.keys(OTHERS)];
-  console.error(`bench: unknown part ${name}; known parts: ${known.join(', ')}`);
+const given = process.argv.slice(2);
+const unknown = given.filter((name) => !(name in PARTS));
+if (unknown.length > 0) {
+  console.error(`bench: unknown ${unknown.join(', ')}; known parts: ${Object.keys(PARTS).join(', ')}`);
   process.exitCode = 1;
-}
+} else await runParts(given.length > 0 ? given : Object.keys(WHOLE));
 
-/** Runs every part. If one fails, nothing is written. */
-async function runWhole(): Promise<void> {
+/** Runs parts one after the other. A part that fails has no figures. */
+async function runParts(names: readonly string[]): Promise<void> {
+  const run = describeRun();
   const tables: Record<string, Table> = {};
-  for (const part of WHOLE_PARTS) {
-    const table = await attempt(part, WHOLE[part]);
-    if (table) tables[part] = table;
+  for (const name of names) {
+    try {
+      const table = await PARTS[name]?.();
+      if (!table) continue;
+      tables[name] = table;
+      console.log(formatTable(table));
+      writeResults(run, tables);
+    } catch (error) {
+      console.error(`\nbench ${name} failed and has no figures:`, error);
+      process.exitCode = 1;
+    }
   }
   const rows = Object.values(tables).flatMap((table) => table.rows);
-  console.log(formatTable({ title: 'All parts', rows }));
-  if (process.exitCode) console.error('\n  something failed: nothing is written');
-  else keep(tables, true);
-}
-
-async function runPart(part: string, run: Bench, isKept: boolean): Promise<void> {
-  const table = await attempt(part, run);
-  if (table && isKept && part in WHOLE) keep({ [part]: table }, false);
-}
-
-async function attempt(part: string, run: Bench): Promise<Table | undefined> {
-  try {
-    const table = await run();
-    console.log(formatTable(table));
-    return table;
-  } catch (error) {
-    console.error(`\nbench ${part} failed and has no figures:`, error);
-    process.exitCode = 1;
-    return undefined;
-  }
-}
-
-function keep(tables: Readonly<Record<string, Table>>, isWhole: boolean): void {
-  const results = writeResults(tables, isWhole);
-  writeFigures(results);
-  console.log(`\n  written to test/bench/results/latest.json, test/bench/README.md and README.md`);
+  if (names.length > 1) console.log(formatTable({ title: 'All parts', rows }));
+  console.log(`\nwritten to ${RESULTS_FILE}`);
 }

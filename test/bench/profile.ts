@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { HeapProfiler, Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,11 +13,10 @@ import {
   usedBetween,
 } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';
-import { formatHops, formatProfile, type ServiceProfile } from './format-profile.ts';
-import { newPlaces } from './grow.ts';
-import { describeRun, RESULTS_DIR } from './results.ts';
-import { traceChecks } from './trace-checks.ts';
-import { makeWorkload, type Workload } from './workload.ts';
+
+import { allocations, selfTimes, totalOf } from './summarise-profile.ts';
+import type { Table } from './table.ts';
+import { makeWorkload, newPlaces, type Workload } from './workload.ts';
 
 const PRELOAD = new URL('./profile-preload.ts', import.meta.url).href;
 const RPC_LATENCY_MS = 20;
@@ -29,9 +28,19 @@ const WARM_UP_PARTS = 2;
 const BEGIN_MS = 500;
 const SERVICES = PROCESSES.filter((name) => name !== 'kafka' && name !== 'redis');
 
+const TOP = 10;
+const TOP_OF_SERVICE = 6;
+const ALLOCATING = ['gateway', 'evaluator'];
+const BYTES_PER_KIB = 1_024;
+
+type ServiceProfile = {
+  readonly service: string;
+  readonly cpu: Profiler.Profile;
+  readonly heap: HeapProfiler.SamplingHeapProfile;
+};
+
 /** What a system does while it is profiled. */
 type Load = {
-  readonly file: string;
   readonly work: string;
   readonly unit: string;
   /** Prepares the load; the function that it returns works a share of it and returns how many units that was. */
@@ -41,40 +50,66 @@ type Load = {
   ) => Promise<(parts: number) => Promise<number>>;
 };
 
-const mixedChecks = (ruleCount: number): Load => ({
-  file: `profile-${ruleCount}.md`,
-  work: `checks of ${ruleCount} rules (40 % polled, 40 % by webhook, 20 % sync)`,
-  unit: 'check',
-  prepare: prepareChecks(ruleCount, MIXED),
-});
-
-const LOADS: readonly Load[] = [
+const LOADS = {
   // As in the rows of the `checks` part.
-  mixedChecks(3),
-  mixedChecks(20),
-  {
-    file: 'profile-webhooks.md',
+  'checks-3': {
+    work: 'checks of 3 rules (40 % polled, 40 % by webhook, 20 % sync)',
+    unit: 'check',
+    prepare: prepareChecks(3, MIXED),
+  },
+  'checks-20': {
+    work: 'checks of 20 rules (40 % polled, 40 % by webhook, 20 % sync)',
+    unit: 'check',
+    prepare: prepareChecks(20, MIXED),
+  },
+  webhooks: {
     work: 'checks of 1 rule, each with a webhook',
     unit: 'webhook',
     prepare: prepareChecks(1, WEBHOOKS),
   },
-  { file: 'profile-idle.md', work: 'seconds without requests', unit: 'second', prepare: prepareIdle },
-];
+  idle: { work: 'seconds without requests', unit: 'second', prepare: prepareIdle },
+} as const satisfies Readonly<Record<string, Load>>;
 
-/** Profiles every process under each load, and follows sync checks by their traces; writes a page for each. */
-export async function benchProfile(): Promise<void> {
-  // Before the first page is written, which changes the tree.
-  const run = describeRun();
-  for (const load of LOADS) {
-    const profiled = await profileLoad(load);
-    write(load.file, formatProfile({ ...run, at: new Date().toISOString(), ...load, ...profiled }));
-  }
-  write('hops.md', formatHops(await traceChecks()));
-}
-
-function write(file: string, text: string): void {
-  writeFileSync(join(RESULTS_DIR, file), text);
-  console.log(text);
+/**
+ * Profiles every process under a load. The shares of the processes come from a round without sampling, the costs from a
+ * sampled round after it, which makes each cost higher.
+ */
+export async function benchProfile(name: keyof typeof LOADS): Promise<Table> {
+  const { work, unit } = LOADS[name];
+  const { services, used, count } = await profileLoad(LOADS[name]);
+  const row = (what: string, ms: number) => ({ what, measured: (1_000 * ms) / count, unit: `µs a ${unit}` });
+  const everywhere = services
+    .flatMap(({ service, cpu }) =>
+      selfTimes(cpu, 'place').map(({ what, amount }) => ({ what: `${service}: ${what}`, amount })),
+    )
+    .sort((a, b) => b.amount - a.amount);
+  return {
+    title: `profile: ${count} ${work}, RPC latency ${RPC_LATENCY_MS} ms`,
+    rows: [
+      ...PROCESSES.map((process) => row(`all of ${process}`, 1_000 * used[process])),
+      ...everywhere.slice(0, TOP).map(({ what, amount }) => row(what, amount)),
+      ...services.flatMap(({ service, cpu }) =>
+        selfTimes(cpu)
+          .slice(0, TOP_OF_SERVICE)
+          .map(({ what, amount }) => row(`${service}: ${what}`, amount)),
+      ),
+      ...services
+        .filter(({ service }) => ALLOCATING.includes(service))
+        .flatMap(({ service, heap }) => {
+          const costs = allocations(heap);
+          const all = { what: 'everything', amount: totalOf(costs) };
+          return [all, ...costs.slice(0, TOP_OF_SERVICE)].map(({ what, amount }) => ({
+            what: `allocated by ${service}: ${what}`,
+            measured: amount / BYTES_PER_KIB / count,
+            unit: `KiB a ${unit}`,
+          }));
+        }),
+    ],
+    notes: [
+      `Self time by package, file or part of Node (the ${TOP} highest), then by function (the ${TOP_OF_SERVICE} highest of each service).`,
+      '`(program)` is native code: sockets, the kernel, TLS, hashing.',
+    ],
+  };
 }
 
 type Profiled = { readonly services: ServiceProfile[]; readonly used: CpuSeconds; readonly count: number };

@@ -19,8 +19,8 @@ import { quantile } from '../support/figures/quantile.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { type BenchSystem, startBenchSystem, sumOf, usedBetween } from './bench-system.ts';
 import { leastOf } from './least-of.ts';
-import type { Row } from './row.ts';
 import { rpcFiguresOf } from './rpc-figures.ts';
+import type { Row } from './table.ts';
 
 const MEMBERS = 100_000;
 /** Of these, added through the API, with their first event sent; the others are copies of them in the view. */

@@ -1,6 +1,6 @@
 import { benchFollowing } from './follow-blocks.ts';
-import type { Table } from './row.ts';
 import { benchMembers } from './sweep-members.ts';
+import type { Table } from './table.ts';
 
 /** The cost of watches. */
 export async function benchWatches(): Promise<Table> {

@@ -9,7 +9,7 @@ import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { quantile } from '../support/figures/quantile.ts';
 import { spawnNode } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import type { Table } from './row.ts';
+import type { Table } from './table.ts';
 import { startWebhookSystem, type WebhookSystem } from './webhook-system.ts';
 
 const BURST_COUNT = 20_000;

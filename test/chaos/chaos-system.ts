@@ -52,14 +52,6 @@ export type Needs = {
   readonly heap?: { readonly mib: number; readonly services: readonly string[] };
 };
 
-/** The code that starts a system and its processes, if it is another checkout's. */
-type OtherCode = {
-  readonly root: string;
-  readonly startLocalSystem: typeof startLocalSystem;
-  /** Programs to start instead of a service's, at first and again. */
-  readonly part: (member: Member) => Member;
-};
-
 export type Running = { readonly service: string; readonly pid: number; readonly ops: string | null };
 
 export type ChaosSystem = AsyncDisposable & {
@@ -77,8 +69,6 @@ export type ChaosSystem = AsyncDisposable & {
   readonly redisPair: StartedPair | undefined;
   readonly logFile: string;
   readonly dataDir: string;
-  /** The checkout whose operator's command it needs; absent: this one. */
-  readonly root?: string;
   /** The options and the environment of the start. */
   readonly options: StartOptions;
   readonly environment: Environment;
@@ -92,11 +82,7 @@ export type ChaosSystem = AsyncDisposable & {
  * Starts a system for faults: two gateways, three evaluators, a result-store, a dispatcher, under the same supervision as
  * `npm start`, in this process, with fault proxies in front of its chains.
  */
-export async function startChaosSystem(
-  portBase: number,
-  needs: Needs,
-  other?: OtherCode,
-): Promise<ChaosSystem> {
+export async function startChaosSystem(portBase: number, needs: Needs): Promise<ChaosSystem> {
   await using scope = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-chaos-'));
   scope.defer(() => rmSync(dir, { recursive: true, force: true }));
@@ -116,7 +102,7 @@ export async function startChaosSystem(
   const lines = countLines(logFile);
   const part = (member: Member): Member => {
     if (member.service === 'redis' && redisPair) return gates.guard(redisPair.part(member));
-    if (member.service !== 'kafka') return gates.guard(other?.part(member) ?? member);
+    if (member.service !== 'kafka') return gates.guard(member);
     if (cluster) return gates.guard(cluster.part(member));
     if (!disk) return gates.guard(member);
     const place = { dir: join(disk.dir, 'kafka'), port: portBase + 2, controllerPort: portBase + 3 };
@@ -131,11 +117,9 @@ export async function startChaosSystem(
     ...(cluster && { KAFKA_BROKERS: cluster.brokers }),
     ...needs.env,
   };
-  const start = other?.startLocalSystem ?? startLocalSystem;
-  const local = await start(options, environment, lines, stop.signal, {
+  const local = await startLocalSystem(options, environment, lines, stop.signal, {
     part,
-    // The preloads replace lines of this checkout's code.
-    ...(other ? {} : { environmentOf: (planned) => environmentOf(planned, needs) }),
+    environmentOf: (planned) => environmentOf(planned, needs),
   });
   scope.use(local);
   const { ready } = local;
@@ -160,7 +144,6 @@ export async function startChaosSystem(
     redisPair,
     logFile,
     dataDir: data,
-    ...(other && { root: other.root }),
     options,
     environment,
     running,

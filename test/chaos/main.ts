@@ -1,18 +1,15 @@
 // `npm run test:chaos`: runs rows of the fault matrix. The exit code says whether every promise was kept.
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
 import { readCommit } from '../support/figures/read-version.ts';
 import { ALL_FAULTS, SELECTION } from './all-faults.ts';
 import type { Fault } from './fault.ts';
 import { type ChaosOptions, parseOptions } from './options.ts';
-import { describeRun, formatRow, formatTable, runInWords } from './report.ts';
+import { describeRun, formatRow, formatTable } from './report.ts';
 import { type BrokenResult, formatBroken, runBroken } from './run-broken.ts';
 import { isWell, type RowResult, runRows } from './run-rows.ts';
-import { drawSoak, makeSoak, type Sample } from './soak.ts';
-import { writeTable } from './write-table.ts';
+import { makeSoak, type Sample } from './soak.ts';
 
-const SOAK_SVG = fileURLToPath(new URL('./soak.svg', import.meta.url));
 /** Clients may wait longer because of other suites on the machine. */
 const SELECTION_LOAD = { perSecond: 25, timesDecide: false } as const;
 
@@ -54,7 +51,6 @@ async function main(options: ChaosOptions): Promise<number> {
   console.log(`\n${tables}`);
   writeJson(options, { commit, rows, broken, samples });
   console.log(`\nwritten to ${options.json}`);
-  if (options.writeTable) writeTables(options, { commit, rows, broken, samples }, tables);
   const isProven = rows.every(isWell) && broken.every(({ isCaught }) => isCaught);
   // A single broken variant is reported like any other run: its broken promise fails the run.
   return isProven && options.broken.length === 0 ? 0 : 1;
@@ -81,12 +77,4 @@ type Seen = {
 
 function writeJson({ json, seed, seconds }: ChaosOptions, seen: Seen): void {
   writeFileSync(json, `${JSON.stringify({ machine: describeRun(), seed, seconds, ...seen }, null, 2)}\n`);
-}
-
-function writeTables({ seed, seconds, soak }: ChaosOptions, { commit, samples }: Seen, tables: string): void {
-  writeTable(
-    soak ? 'soak' : 'matrix',
-    `\n${runInWords(describeRun(), { commit, seed, seconds })}\n\n${tables}\n`,
-  );
-  if (soak) writeFileSync(SOAK_SVG, drawSoak(samples));
 }

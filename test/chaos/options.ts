@@ -12,7 +12,6 @@ export type ChaosOptions = {
   readonly seed: number;
   readonly portBase: number;
   readonly json: string;
-  readonly writeTable: boolean;
 };
 
 const SECONDS_MIN = 5;
@@ -42,7 +41,6 @@ export function parseOptions(argv: readonly string[]): ChaosOptions {
     )
     .option('--port-base <port>', 'ports from here to 100 above', integer(1_024, 32_000), 18_000)
     .option('--json <file>', 'file for all results', 'chaos-results.json')
-    .option('--write-table', 'write the table into test/chaos/README.md', false)
     .allowExcessArguments(false)
     .exitOverride();
   command.parse([...argv], { from: 'user' });

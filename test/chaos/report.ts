@@ -1,5 +1,6 @@
 import { loadToolchain } from '../../deploy/local/infrastructure/toolchain.ts';
 import { describeMachine } from '../support/figures/describe-machine.ts';
+import { formatMarkdown } from '../support/figures/format-markdown.ts';
 import type { RowReport } from './run-row.ts';
 import { isWell, type RowResult } from './run-rows.ts';
 
@@ -14,23 +15,6 @@ export const describeRun = () => ({
   node: process.version,
   kafka: loadToolchain().kafka.version,
 });
-type Run = ReturnType<typeof describeRun>;
-
-/** The run as a sentence. */
-export const runInWords = (
-  run: Run,
-  { commit, seed, seconds }: { commit: string; seed: number; seconds: number },
-): string =>
-  [
-    `${run.at.slice(0, 16).replace('T', ' ')} UTC`,
-    `${run.cores} cores of ${run.cpu}, ${run.memoryGiB} GiB`,
-    run.system,
-    `commit ${commit}`,
-    `Node ${run.node}`,
-    `Kafka ${run.kafka}`,
-    `seed ${seed}, ${seconds} s a row.`,
-  ].join(', ');
-
 /** Lost: no result, or no delivery. Wrong: every other fault. */
 function cellsOf(row: RowResult): string[] {
   if ('failed' in row)
@@ -54,13 +38,10 @@ function cellsOf(row: RowResult): string[] {
 const figuresOf = ({ figures }: RowReport): string[] =>
   figures.map(({ what, measured, goal, met }) => `${what} ${measured} (${goal}${met ? '' : ', missed'})`);
 
-/** The table of a run, as Markdown that can be read in a terminal too. */
+/** The table of a run. */
 export function formatTable(rows: readonly RowResult[]): string {
   const byNumber = [...rows].sort((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)));
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(HEADINGS), line(HEADINGS.map(() => '---')), ...byNumber.map((row) => line(cellsOf(row)))].join(
-    '\n',
-  );
+  return formatMarkdown(HEADINGS, byNumber.map(cellsOf));
 }
 
 /** One finished row as text. */

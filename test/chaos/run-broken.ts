@@ -1,3 +1,4 @@
+import { formatMarkdown } from '../support/figures/format-markdown.ts';
 import { BROKEN_VARIANTS, type BrokenVariant } from './broken-variants.ts';
 import { type RowResult, runRows } from './run-rows.ts';
 
@@ -50,14 +51,11 @@ function chosen(names: readonly string[]): readonly BrokenVariant[] {
 }
 
 /** The variants of a run and whether each was caught, as Markdown. */
-export function formatBroken(results: readonly BrokenResult[]): string {
-  const lines = results.map(({ name, caughtAs, isCaught, row }) => {
-    const found = 'broken' in row ? (row.broken[caughtAs]?.length ?? 0) : 0;
-    return `| ${name} | ${row.id} | ${caughtAs} | ${found} | ${isCaught ? 'caught' : 'NOT CAUGHT'} |`;
-  });
-  return [
-    '| broken variant | row | found as | count | verdict |',
-    '| --- | --- | --- | --- | --- |',
-    ...lines,
-  ].join('\n');
-}
+export const formatBroken = (results: readonly BrokenResult[]): string =>
+  formatMarkdown(
+    ['broken variant', 'row', 'found as', 'count', 'verdict'],
+    results.map(({ name, caughtAs, isCaught, row }) => {
+      const found = 'broken' in row ? (row.broken[caughtAs]?.length ?? 0) : 0;
+      return [name, row.id, caughtAs, String(found), isCaught ? 'caught' : 'NOT CAUGHT'];
+    }),
+  );

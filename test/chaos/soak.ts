@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
-import { drawPanels } from '../support/figures/draw-panels.ts';
 import { makeBatchClient } from '../support/systems/batch-client.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import type { Fault, Scene } from './fault.ts';
@@ -39,7 +38,7 @@ export type Sample = {
   readonly delayMs: number;
 };
 
-/** F24. Its samples are in `samples` afterwards, for the plot. */
+/** F24. Its samples are in `samples` afterwards. */
 export function makeSoak(samples: Sample[]): Fault {
   return {
     id: 'F24',
@@ -156,27 +155,3 @@ export function growthOf(samples: readonly Sample[]): Figure[] {
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-
-const PANELS = [
-  { title: 'Resident memory', yLabel: 'MiB', of: ({ rssMib }: Sample) => rssMib },
-  { title: 'Active handles', yLabel: 'handles', of: ({ handles }: Sample) => handles },
-  { title: 'Event-loop delay, p99', yLabel: 'ms', of: ({ delayMs }: Sample) => delayMs },
-] as const;
-
-/** The samples of a soak as one picture: a panel per figure, a colour per service, a line per process. */
-export function drawSoak(samples: readonly Sample[]): string {
-  const lives = [...Map.groupBy(samples, ({ service, pid }) => `${service} ${pid}`).values()];
-  const lastMinute = Math.max(1, ...samples.map(({ atS }) => Math.round(atS / 60)));
-  const panels = PANELS.map(({ title, yLabel, of }) => ({
-    title,
-    yLabel,
-    xLabel: 'minutes',
-    xScale: 'linear' as const,
-    ticks: [0, lastMinute],
-    lines: lives.map((life) => ({
-      series: life[0]?.service ?? '',
-      points: life.map((sample) => [sample.atS / 60, of(sample)] as const),
-    })),
-  }));
-  return drawPanels('Memory, handles and event-loop delay of every process in the soak', panels);
-}

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { spawnNode } from '../../support/systems/spawn-process.ts';
+import { runAdmin } from '../../support/systems/run-admin.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 
 /** The secrets of a client app that its developer sees once. */
@@ -15,12 +14,16 @@ const LIMITS: { readonly rps: number; readonly month: number } = { rps: 100_000,
 
 /** Creates a client app as an operator does, on a new account unless it is named, with a tier or with custom limits. */
 export async function createApp(
-  { dataDir, root = '' }: Pick<ChaosSystem, 'dataDir' | 'root'>,
+  { dataDir }: Pick<ChaosSystem, 'dataDir'>,
   name: string,
   limits: 'free' | Partial<typeof LIMITS> = {},
   email = `${randomUUID()}@localhost`,
 ): Promise<Credentials> {
-  const admin = (...args: string[]) => runAdmin(root, [...args, '--data', dataDir, '--json']);
+  const admin = async (...args: string[]): Promise<unknown> => {
+    const { exitCode, value, stderr } = await runAdmin([...args, '--data', dataDir]);
+    if (exitCode !== 0) throw new Error(`admin ${args[0]} ${args[1]}: ${stderr}`);
+    return value;
+  };
   const tier = limits === 'free' ? 'free' : 'enterprise';
   const app = await admin('app', 'create', '--email', email, '--name', name, '--tier', tier, '--approve');
   if (limits !== 'free') {
@@ -28,11 +31,4 @@ export async function createApp(
     await admin('tier', 'set', email, 'enterprise', '--rps', String(rps), '--month', String(month));
   }
   return app as Credentials;
-}
-
-async function runAdmin(root: string, args: readonly string[]): Promise<unknown> {
-  await using command = spawnNode([join(root, 'services/developer-portal/admin/main.ts'), ...args]);
-  const exitCode = await command.exited;
-  if (exitCode !== 0) throw new Error(`admin ${args[0]} ${args[1]}: ${command.stderr()}`);
-  return JSON.parse(command.stdout()) as unknown;
 }

@@ -1,17 +1,46 @@
+import { join } from 'node:path';
 import type { CommonConfig } from '#shared/config.ts';
 import { spawnNode } from './spawn-process.ts';
 import { SECRET_KEYS } from './start-portal.ts';
 
-/** Makes a function that runs the operator's command as a process and returns its exit code and its JSON output. */
+export type AdminAnswer = {
+  readonly exitCode: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The parsed output: of stdout, or of stderr if the command failed and printed nothing else. */
+  readonly value: unknown;
+};
+
+/** Runs the operator's command of a checkout (default: this one) as a process, with `--json`. */
+export async function runAdmin(
+  args: readonly string[],
+  { env = {}, root = '' }: { readonly env?: Readonly<Record<string, string>>; readonly root?: string } = {},
+): Promise<AdminAnswer> {
+  const file = join(root, 'services/developer-portal/admin/main.ts');
+  await using command = spawnNode([file, ...args, '--json'], env);
+  const exitCode = await command.exited;
+  const [stdout, stderr] = [command.stdout(), command.stderr()];
+  return { exitCode, stdout, stderr, value: parse(stdout || stderr) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The operator's command on the infrastructure of a test. */
 export const makeAdmin =
   (config: CommonConfig) =>
   async (...args: readonly string[]) => {
-    await using command = spawnNode(['services/developer-portal/admin/main.ts', ...args, '--json'], {
-      KAFKA_BROKERS: config.kafka.brokers.join(','),
-      REDIS_URL: config.redis.url,
-      ROLECALL_SECRET_KEYS: SECRET_KEYS,
+    const { exitCode, value } = await runAdmin(args, {
+      env: {
+        KAFKA_BROKERS: config.kafka.brokers.join(','),
+        REDIS_URL: config.redis.url,
+        ROLECALL_SECRET_KEYS: SECRET_KEYS,
+      },
     });
-    const exitCode = await command.exited;
-    const text = exitCode === 0 ? command.stdout() : command.stderr();
-    return { exitCode, value: JSON.parse(text) as Record<string, unknown> };
+    return { exitCode, value: value as Record<string, unknown> };
   };

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ReadyLine } from '../../../deploy/local/system/ready-line.ts';
 import { loadLocalSystem } from '../../../services/developer-portal/admin/local-system.ts';
 import { waitUntil } from '../wait-until.ts';
 import { type CheckClient, makeCheckClient } from './check-client.ts';
-import { spawnNode } from './spawn-process.ts';
+import { type AdminAnswer, runAdmin } from './run-admin.ts';
 
 /** The addresses and tools of a running system: all that a test needs to use it. */
 export type SystemFacts = {
@@ -15,14 +14,6 @@ export type SystemFacts = {
   readonly starterPid: number;
   /** The checkout whose operator's command is used; default this one. */
   readonly root?: string;
-};
-
-export type AdminAnswer = {
-  readonly exitCode: number | string;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** The output of `--json` on stdout. */
-  readonly value: unknown;
 };
 
 export type RunningSystem = SystemFacts & {
@@ -65,7 +56,7 @@ export function makeRunningSystem(facts: SystemFacts): RunningSystem {
         return fresh !== undefined && (fresh.ops === null || (await isReady(fresh.ops)));
       });
     },
-    admin: (...command) => runAdmin(root, [...command, '--data', dataDir, '--json']),
+    admin: (...command) => runAdmin([...command, '--data', dataDir], { root }),
   };
 }
 
@@ -75,16 +66,4 @@ export async function isReady(ops: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function runAdmin(root: string, args: readonly string[]): Promise<AdminAnswer> {
-  await using command = spawnNode([join(root, 'services/developer-portal/admin/main.ts'), ...args]);
-  const exitCode = await command.exited;
-  const stdout = command.stdout();
-  return {
-    exitCode,
-    stdout,
-    stderr: command.stderr(),
-    value: stdout === '' ? undefined : (JSON.parse(stdout) as unknown),
-  };
 }

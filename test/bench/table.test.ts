@@ -1,5 +1,4 @@
-import { judgeRow } from './judge-row.ts';
-import type { Row } from './row.ts';
+import { formatTable, judgeRow, type Row } from './table.ts';
 
 const aRow = (over: Partial<Row> = {}): Row => ({
   what: 'balances',
@@ -51,4 +50,11 @@ test('a row without a finite number throws and is not printed', () => {
 test('a goal on a ratio needs an alternative to compare with', () => {
   const alone: Row = { what: 'w', measured: 1, unit: 's', goal: { of: 'ratio', min: 2 } };
   expect(() => judgeRow(alone)).toThrow('nothing to compare with');
+});
+
+test('a table shows each row beside its alternative, with its verdict', () => {
+  const rows = [aRow({ goal: { of: 'ratio', min: 40 } })];
+  expect(formatTable({ title: 'chain', rows })).toContain(
+    '| balances | 30 1/s | 1 1/s (others) | 30 × | ≥ 40 × | missed by 25 % |',
+  );
 });
