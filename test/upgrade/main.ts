@@ -18,9 +18,10 @@ import { type StartedSystem, startSystem } from '../support/systems/start-system
 import { waitUntil } from '../support/wait-until.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** A failed webhook waits half a minute for its next attempt: longer than the upgrade's stop and start. */
-const ENVIRONMENT = { WEBHOOK_SCHEDULE_SCALE: '0.1', WEBHOOK_CONNECT_TIMEOUT_MS: '1000' };
+/** A webhook waits for a minute for its third attempt, and for six for its fourth: longer than the stop and the start. */
+const ENVIRONMENT = { WEBHOOK_SCHEDULE_SCALE: '0.2', WEBHOOK_CONNECT_TIMEOUT_MS: '1000' };
 const WAIT_MS_MAX = 120_000;
+const RETRY_MS_MAX = 480_000;
 const RETRYING = 3;
 const BACKLOG = 12;
 const RULE_SET = 'holders';
@@ -232,7 +233,7 @@ async function examine(
     for (const { requestId: id, attempts, text } of filled.retrying) {
       const webhook = await failing.waitFor(
         ({ requestId, status }) => requestId === id && status === 204,
-        WAIT_MS_MAX,
+        RETRY_MS_MAX,
       );
       assert.deepEqual([webhook.body, webhook.verified], [text, true]);
       assert.ok(webhook.attempt > attempts, `attempt ${webhook.attempt} after ${attempts}`);
