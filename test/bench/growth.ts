@@ -8,12 +8,18 @@ import {
   chainIdsOf,
   PROCESSES,
   startBenchSystem,
-} from './bench-system.ts';
-import { type CompleteOptions, completeChecks, cpuOf, type Used } from './complete-checks.ts';
-import { inRounds, leastOf } from './least-of.ts';
-import { makeWatchClient, memberBytesOf, rulesOf, startReceiver, sweepOnce } from './sweep-members.ts';
+} from './system/bench-system.ts';
+import { type CompleteOptions, completeChecks, cpuOf, type Used } from './system/complete-checks.ts';
+import { inRounds, leastOf } from './system/least-of.ts';
+import { makeWorkload, newPlaces, type SentWorkload, type Workload } from './system/workload.ts';
 import type { Row, Table } from './table.ts';
-import { makeWorkload, newPlaces, type SentWorkload, type Workload } from './workload.ts';
+import {
+  makeWatchClient,
+  memberBytesOf,
+  rulesOf,
+  startReceiver,
+  sweepOnce,
+} from './watches/sweep-members.ts';
 
 const RPC_LATENCY_MS = 20;
 const WARM_UP_COUNT = 3_000;

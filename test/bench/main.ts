@@ -6,23 +6,23 @@ type Bench = () => Promise<Table>;
 
 /** The parts of a whole run, in its order. */
 const WHOLE: Readonly<Record<string, Bench>> = {
-  chain: async () => (await import('./chain.ts')).benchChain(),
-  gateway: async () => (await import('./gateway.ts')).benchGateway(),
-  latency: async () => (await import('./latency.ts')).benchLatency(),
-  checks: async () => (await import('./checks.ts')).benchChecks(),
-  batches: async () => (await import('./batches.ts')).benchBatches(),
-  watches: async () => (await import('./watches.ts')).benchWatches(),
-  webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
+  chain: async () => (await import('./chain/chain.ts')).benchChain(),
+  gateway: async () => (await import('./checks/gateway.ts')).benchGateway(),
+  latency: async () => (await import('./checks/latency.ts')).benchLatency(),
+  checks: async () => (await import('./checks/checks.ts')).benchChecks(),
+  batches: async () => (await import('./checks/batches.ts')).benchBatches(),
+  watches: async () => (await import('./watches/watches.ts')).benchWatches(),
+  webhooks: async () => (await import('./webhooks/webhooks.ts')).benchWebhooks(),
   growth: async () => (await import('./growth.ts')).benchGrowth(),
-  idle: async () => (await import('./idle.ts')).benchIdle(),
+  idle: async () => (await import('./checks/idle.ts')).benchIdle(),
 };
 /** Parts that run only by name. */
 const FURTHER: Readonly<Record<string, Bench>> = {
-  hops: async () => (await import('./hops.ts')).benchHops(),
-  profile: async () => (await import('./profile.ts')).benchProfile('checks-3'),
-  'profile-20': async () => (await import('./profile.ts')).benchProfile('checks-20'),
-  'profile-webhooks': async () => (await import('./profile.ts')).benchProfile('webhooks'),
-  'profile-idle': async () => (await import('./profile.ts')).benchProfile('idle'),
+  hops: async () => (await import('./profile/hops.ts')).benchHops(),
+  profile: async () => (await import('./profile/profile.ts')).benchProfile('checks-3'),
+  'profile-20': async () => (await import('./profile/profile.ts')).benchProfile('checks-20'),
+  'profile-webhooks': async () => (await import('./profile/profile.ts')).benchProfile('webhooks'),
+  'profile-idle': async () => (await import('./profile/profile.ts')).benchProfile('idle'),
 };
 const PARTS: Readonly<Record<string, Bench>> = { ...WHOLE, ...FURTHER };
 

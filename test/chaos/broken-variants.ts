@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { BUGS } from './bugs.ts';
 import type { Fault } from './fault.ts';
-import { f07KillBroker } from './faults/f07-kill-broker.ts';
-import { f14BadRpc } from './faults/f14-bad-rpc.ts';
-import { watchMembers } from './parts/watched-members.ts';
-import type { Broken } from './reconcile.ts';
+import { f07KillBroker } from './faults/broker/f07-kill-broker.ts';
+import { f14BadRpc } from './faults/chains/f14-bad-rpc.ts';
+import type { Broken } from './judges/reconcile.ts';
+import { watchMembers } from './load/watched-members.ts';
 import { repeatFor } from './repeat.ts';
 
 /** A promise of all rows, or of one row. */

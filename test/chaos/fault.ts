@@ -1,11 +1,11 @@
 import type { ReceivedWebhook, WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
 import type { Evidence, Ledger, Reconciliation } from '../support/judges/ledger.ts';
 import type { Load } from '../support/judges/load.ts';
-import type { ChaosSystem, Needs } from './chaos-system.ts';
-import type { Figure, Span } from './measure.ts';
-import type { BalancedClient } from './parts/balance.ts';
-import type { Credentials } from './parts/create-app.ts';
+import type { Figure, Span } from './judges/measure.ts';
 import type { Random } from './random.ts';
+import type { BalancedClient } from './system/balance.ts';
+import type { ChaosSystem, Needs } from './system/chaos-system.ts';
+import type { Credentials } from './system/create-app.ts';
 
 /** Everything that a row needs to inject its fault. */
 export type Scene = {

@@ -4,10 +4,10 @@ import { CommanderError } from 'commander';
 import { readCommit } from '../support/figures/read-version.ts';
 import { ALL_FAULTS, SELECTION } from './all-faults.ts';
 import type { Fault } from './fault.ts';
-import { type ChaosOptions, parseOptions } from './options.ts';
-import { describeRun, formatRow, formatTable } from './report.ts';
-import { type BrokenResult, formatBroken, runBroken } from './run-broken.ts';
-import { isWell, type RowResult, runRows } from './run-rows.ts';
+import { type ChaosOptions, parseOptions } from './runner/options.ts';
+import { describeRun, formatRow, formatTable } from './runner/report.ts';
+import { type BrokenResult, formatBroken, runBroken } from './runner/run-broken.ts';
+import { isWell, type RowResult, runRows } from './runner/run-rows.ts';
 import { makeSoak, type Sample } from './soak.ts';
 
 /** Clients may wait longer because of other suites on the machine. */

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { makeBatchClient } from '../support/systems/batch-client.ts';
-import type { ChaosSystem } from './chaos-system.ts';
 import type { Fault, Scene } from './fault.ts';
-import { atMost, type Figure } from './measure.ts';
-import { createApp } from './parts/create-app.ts';
-import { entryFigures } from './parts/judge-batch.ts';
-import { metricsOf, sumOf } from './parts/process-facts.ts';
-import { type FinishedBatch, runBatch } from './parts/run-batch.ts';
-import { watchMembers } from './parts/watched-members.ts';
+import { entryFigures } from './judges/judge-batch.ts';
+import { atMost, type Figure } from './judges/measure.ts';
+import { type FinishedBatch, runBatch } from './load/run-batch.ts';
+import { watchMembers } from './load/watched-members.ts';
 import { makeRandom } from './random.ts';
+import type { ChaosSystem } from './system/chaos-system.ts';
+import { createApp } from './system/create-app.ts';
+import { metricsOf, sumOf } from './system/process-facts.ts';
 
 /** The pause between two crashes. */
 const EVERY_S_MIN = 10;

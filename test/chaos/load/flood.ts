@@ -1,0 +1,32 @@
+import { setInterval as every } from 'node:timers/promises';
+import type { Scene } from '../fault.ts';
+import { balance } from '../system/balance.ts';
+import { createApp } from '../system/create-app.ts';
+
+/** Sends asynchronous checks of another client at a steady rate, beside the load; returns a function that stops it. */
+export async function startFlood(
+  { system, scope }: Scene,
+  perSecond: number,
+  bodyOf: (count: number) => object,
+): Promise<() => Promise<void>> {
+  const client = scope.use(balance(system.gateways, (await createApp(system, 'Flood')).apiKey));
+  const ended = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+  const run = async (): Promise<void> => {
+    let count = 0;
+    for await (const _ of every(1_000 / perSecond)) {
+      if (ended.signal.aborted) return;
+      const sending = client
+        .check({ ...bodyOf(count++), async: true })
+        .catch(() => undefined)
+        .finally(() => underWay.delete(sending));
+      underWay.add(sending);
+    }
+  };
+  const running = run();
+  return async () => {
+    ended.abort();
+    await running;
+    await Promise.all(underWay);
+  };
+}
