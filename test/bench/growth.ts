@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
+import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import {
   type BenchSystem,

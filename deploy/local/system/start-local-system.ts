@@ -1,6 +1,5 @@
 import { LOCAL_CHAIN_ID } from '../infrastructure/chain.ts';
 import { prepareChains } from '../infrastructure/local-chains.ts';
-import { claimDataDirectory } from '../processes/data-lock.ts';
 import { endLeftovers } from '../processes/end-leftovers.ts';
 import type { Lines } from '../processes/lines.ts';
 import { startWatchdog } from '../processes/start-watchdog.ts';
@@ -10,6 +9,7 @@ import { loadLocalSecrets } from '../settings/local-secrets.ts';
 import type { StartOptions } from '../settings/options.ts';
 import { type PlannedProcess, type PortPlan, planPorts } from '../settings/plan-ports.ts';
 import { requireFreePorts, STABLE_PORT_MAX } from '../settings/ports.ts';
+import { claimDataDirectory } from './data-lock.ts';
 import { chainPart, kafkaPart, redisPart, servicePart } from './local-parts.ts';
 import { type Fleet, type Member, makeFleet } from './make-fleet.ts';
 import { prepareSystem } from './prepare-system.ts';

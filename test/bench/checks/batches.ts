@@ -46,7 +46,11 @@ export async function benchBatches(): Promise<Table> {
   const batches = makeBatchClient({ url, apiKey });
   const workload = await makeWorkload(chain, RULES);
   await callJsonRpc(chain.rpc, 'anvil_setCode', [MULTICALL3, MULTICALL3_CODE]);
-  await using server = await startChild('plain-server.ts', [bench.rpc, String(chain.chainId), PLAIN_KEY]);
+  await using server = await startChild('checks/plain-server.ts', [
+    bench.rpc,
+    String(chain.chainId),
+    PLAIN_KEY,
+  ]);
   await measurePlain(server, workload, PLAIN_CHECKS);
   await runBatch(bench, batches, workload, WARM_UP_ENTRIES);
   const others = startOthers(url, othersKey, workload);

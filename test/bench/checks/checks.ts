@@ -100,7 +100,7 @@ async function measureInTurn(
   { count, warmUp }: { readonly count: number; readonly warmUp: number },
 ): Promise<{ plain: Side; polled: Completed; sync: Completed }> {
   const { chainId } = bench.system.chain;
-  await using server = await startChild('plain-server.ts', [bench.rpc, String(chainId), PLAIN_KEY]);
+  await using server = await startChild('checks/plain-server.ts', [bench.rpc, String(chainId), PLAIN_KEY]);
   const polled = (many: number) => completeChecks(bench, { workload, from: newPlaces(many), count: many });
   const sync = (many: number) =>
     completeChecks(bench, { workload, from: newPlaces(many), count: many, mode: 'sync' });

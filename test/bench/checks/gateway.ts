@@ -14,7 +14,7 @@ import { cpuSecondsOf } from '../system/cpu-seconds.ts';
 import type { Row, Table } from '../table.ts';
 import { startGatewayParts } from './gateway-parts.ts';
 
-const AUTOCANNON = fileURLToPath(new URL('../../node_modules/autocannon/autocannon.js', import.meta.url));
+const AUTOCANNON = fileURLToPath(new URL('../../../node_modules/autocannon/autocannon.js', import.meta.url));
 const CONNECTIONS = 64;
 const WARM_UP_SECONDS = 2;
 const SECONDS = 6;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { allocations, placeOf, selfTimes } from './summarise-profile.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
+const ROOT = join(import.meta.dirname, '..', '..', '..');
 const own = pathToFileURL(join(ROOT, 'services/gateway/app.ts')).href;
 const frame = (functionName: string, url: string) => ({
   functionName,

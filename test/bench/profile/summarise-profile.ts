@@ -3,7 +3,7 @@ import type { HeapProfiler, Profiler } from 'node:inspector';
 export type Cost = { readonly what: string; readonly amount: number };
 type Frame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 
-const ROOT = new URL('../..', import.meta.url).href;
+const ROOT = new URL('../../..', import.meta.url).href;
 /** Frames without work, and the work of the profiler itself. */
 const UNCOUNTED = new Set(['(idle)', '(root)']);
 const INSTRUMENT = 'node:inspector';

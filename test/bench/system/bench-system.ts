@@ -55,7 +55,7 @@ export async function startBenchSystem(options: BenchSystemOptions = {}): Promis
   const chainRpc = `http://127.0.0.1:${portBase + 5}`;
   const proxy =
     rpcLatencyMs > 0
-      ? scope.use(await startChild('latency-proxy.ts', [chainRpc, String(rpcLatencyMs)]))
+      ? scope.use(await startChild('system/latency-proxy.ts', [chainRpc, String(rpcLatencyMs)]))
       : undefined;
   const rpc = proxy?.url ?? chainRpc;
   const system = scope.use(

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 
 type BenchChild = AsyncDisposable & { readonly pid: number; readonly url: string };
 
-/** Starts one of this folder's programs, which sends its port in its first message. */
+/** Starts a program of `test/bench`, which sends its port in its first message. */
 export async function startChild(file: string, args: readonly string[] = []): Promise<BenchChild> {
-  const child = fork(fileURLToPath(new URL(`./${file}`, import.meta.url)), [...args]);
+  const child = fork(fileURLToPath(new URL(`../${file}`, import.meta.url)), [...args]);
   const ended = once(child, 'exit').then(() => {
     throw new Error(`${file} ended before it listened`);
   });

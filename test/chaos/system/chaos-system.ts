@@ -188,7 +188,7 @@ const USUAL_ENV = {
   NODE_OPTIONS: '',
 } as const;
 
-const preload = (name: string): string => fileURLToPath(new URL(`./preload/${name}.ts`, import.meta.url));
+const preload = (name: string): string => fileURLToPath(new URL(`../preload/${name}.ts`, import.meta.url));
 /** Preloads that do nothing until a row activates them. */
 const USUAL_PRELOADS: readonly Preload[] = [
   { file: preload('handler-bug'), into: ['evaluator'] },

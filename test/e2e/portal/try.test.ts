@@ -1,0 +1,83 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// A developer tries checks in the portal's form, in a real browser, and reads the compared amounts.
+import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
+import { approveApp, makeApp } from '../../support/browser/portal-steps.ts';
+import { usePortal } from '../../support/browser/use-portal.ts';
+import { waitUntilPasses } from '../../support/wait-until.ts';
+
+const { system, open, newDeveloper, operatorApi } = usePortal();
+
+test('the form builds a rule of rules and a call of a contract over two wallets, and shows the compared amounts', async () => {
+  await using eli = await open();
+  const { page } = eli;
+  const developer = await newDeveloper(eli);
+  const app = await makeApp(developer, 'Rich');
+  await approveApp(operatorApi(), developer, app);
+  await eli.visit(`${app.path}/try`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page.getByLabel('Wallet').fill(system.chain.stranger);
+  await page.getByLabel('Type').selectOption('AT_LEAST');
+  await page.getByRole('button', { name: 'Add to rule 1' }).click();
+  const [first, second] = [page.locator('.rule .rule').nth(0), page.locator('.rule .rule').nth(1)];
+  await first.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
+  await first.getByLabel('At least').fill('1500.6');
+  await second.getByLabel('Type').selectOption('CONTRACT');
+  await second.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
+  await second.getByLabel('Function').fill('function balanceOf(address who) view returns (uint256)');
+  await second.getByLabel('Arguments').fill('$account\n7');
+  await second.getByLabel('Comparison').selectOption('gte');
+  await second.getByLabel('Value').fill('1500500000');
+  await page.getByText('More options').click();
+  await page.getByLabel('Other addresses').fill(system.chain.holder);
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await second.locator('.fault').getByText('one text per input of balanceOf').waitFor();
+  await second.getByLabel('Arguments').fill('$account');
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.locator('.verdicts', { hasText: 'granted' }).waitFor();
+  const why = page.locator('.why').first();
+  for (const words of [
+    'at least 1 of these',
+    'balance 1500.5, needs ≥ 1500.6',
+    'balanceOf 1500500000 ≥ 1500500000',
+  ])
+    await waitUntilPasses(async () => expect(await why.textContent()).toContain(words));
+  await expectNoBarrier(eli, 'a check of rules inside of rules');
+});
+
+test('the form tries a check on a configured chain, with the demo wallets and the key that was just made', async () => {
+  await using ida = await open();
+  const { page } = ida;
+  const developer = await newDeveloper(ida);
+  const app = await makeApp(developer, 'Tryout');
+  await approveApp(operatorApi(), developer, app);
+  await ida.visit(`${app.path}/try`);
+  const chains = page.getByLabel('Chain').locator('option');
+  await waitUntilPasses(async () => expect(await chains.allTextContents()).toEqual(['Demo chain (31337)']));
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page.getByLabel('Wallet').fill(system.chain.holder);
+  await page.getByRole('textbox', { name: 'Contract' }).fill('0x12');
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.locator('.rule .fault').waitFor();
+  const verdicts = page.locator('.verdicts > li');
+  const expectVerdicts = (texts: readonly string[]) =>
+    waitUntilPasses(async () => expect(await verdicts.allTextContents()).toEqual(texts));
+  for (const [button, verdict] of [
+    ['Three tokens, held', 'granted'],
+    ['Three tokens, not held', 'denied'],
+  ] as const) {
+    await page.getByRole('button', { name: button }).click();
+    await page.getByRole('button', { name: 'Run check' }).click();
+    const roles = ['holder', 'collector', 'player'];
+    await expectVerdicts(roles.map((role) => role + verdict));
+  }
+  const curl = await page.getByLabel('Request as curl').textContent();
+  expect(curl).toContain(system.chain.erc20);
+  expect(curl).not.toContain(app.apiKey);
+
+  // Two rules of one role are one verdict, and the page says in words which role could not be read.
+  await page.getByLabel('Role id').nth(1).fill('holder');
+  await page.getByRole('textbox', { name: 'Contract' }).nth(2).fill(system.chain.holder);
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.getByText('Rule 3 could not be read: There is no contract at this address.').waitFor();
+  await expectVerdicts(['playerundetermined', 'holderdenied']);
+});

@@ -1,0 +1,158 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// Balances of a watch's members change, and a developer finds the sent events of each member in a real browser.
+import { WATCHES_PATH } from '#shared/contracts/paths.ts';
+import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
+import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
+import type { Visitor } from '../../support/browser/open-browser.ts';
+import { approveApp, type MadeApp, makeApp } from '../../support/browser/portal-steps.ts';
+import { usePortal } from '../../support/browser/use-portal.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
+import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
+
+const { system, open, newDeveloper, operatorApi } = usePortal();
+
+/** More than a page of events. */
+const COUNT = 30;
+const HARM = '<img/src=x/onerror=alert(1)>';
+const MEMBERS = Array.from({ length: COUNT }, (_, i) => ({
+  account: `0x${(0xeee000 + i).toString(16).padStart(40, '2')}`,
+  ref: i === 0 ? HARM : `m${i}`,
+}));
+const [harm = { account: '' }, lost = { account: '' }] = MEMBERS;
+
+let dev: Visitor;
+let app: MadeApp;
+let receiver: WebhookReceiver;
+beforeAll(async () => {
+  receiver = await receiveWebhooks();
+  dev = await open();
+  const developer = await newDeveloper(dev);
+  app = await makeApp(developer, 'Guild');
+  await approveApp(operatorApi(), developer, app);
+  for (const { account } of MEMBERS.slice(0, 3)) await setCoins(account, 1);
+  const { chainId } = system.chain;
+  await call('PUT', '/access-control/rule-sets/funded', {
+    rules: [{ type: 'NATIVE', chainId, minToken: '1', roleId: 'funded' }],
+  });
+  await call('PUT', `${WATCHES_PATH}/guild`, {
+    ruleSet: 'funded',
+    callbackUrl: receiver.url,
+    everySeconds: 604_800,
+    massRevocation: { share: 0.5, atLeast: 2 },
+  });
+  await call('POST', `${WATCHES_PATH}/guild/members`, { add: MEMBERS });
+  await waitForEvents(COUNT);
+});
+afterAll(async () => {
+  await dev?.[Symbol.asyncDispose]();
+  await receiver?.[Symbol.asyncDispose]();
+});
+
+const setCoins = (account: string, coins: number) =>
+  callJsonRpc(system.chain.rpc, 'anvil_setBalance', [
+    account,
+    `0x${(BigInt(coins) * 10n ** 18n).toString(16)}`,
+  ]);
+
+async function call(method: string, path: string, body?: unknown): Promise<void> {
+  const response = await fetch(`${system.ready.gateways[0]}${path}`, {
+    method,
+    headers: { 'x-api-key': app.apiKey, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+}
+
+const waitForEvents = (count: number) =>
+  waitUntil(`${count} events`, async () => new Set(receiver.deliveries.map(({ id }) => id)).size >= count);
+
+const events = () => dev.page.getByRole('list', { name: 'Events' }).getByRole('listitem');
+/** The texts of a row from top to bottom. */
+const textsOf = async (place: number) => {
+  const text = (await events().allInnerTexts())[place] ?? '';
+  return text.split('\n').flatMap((line) => line.trim() || []);
+};
+
+/** Reloads the page until its rows are as expected: the view knows of an event a moment after its receiver. */
+const expectRows = (assert: () => Promise<void>) =>
+  waitUntilPasses(async () => {
+    await dev.page.getByRole('button', { name: 'Refresh' }).click();
+    await events().first().waitFor();
+    await assert();
+  });
+
+test('the events of a watch are listed in pages, newest first, and lead to their deliveries', async () => {
+  const { page, visit } = dev;
+  await visit(`${app.path}/watches/guild`);
+  await expectRows(async () => expect(await events().count()).toBe(25));
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await waitUntilPasses(async () => expect(await events().count()).toBe(COUNT));
+  expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+  const rows = await events().allTextContents();
+  expect(rows.filter((row) => row.includes('Gained funded'))).toHaveLength(3);
+  expect(rows.filter((row) => row.includes('Without funded'))).toHaveLength(COUNT - 3);
+  await expectNoBarrier(dev, 'the events of a watch');
+
+  await setCoins(lost.account, 0);
+  await call('POST', `${WATCHES_PATH}/guild/check`);
+  await waitForEvents(COUNT + 1);
+  await expectRows(async () =>
+    expect((await textsOf(0)).slice(0, 5)).toEqual([
+      'm1',
+      lost.account,
+      'Lost funded',
+      'Sequence 2',
+      'Sweep',
+    ]),
+  );
+  expect((await textsOf(0)).at(-1)).toMatch(/^Delivery (Pending|Delivered)$/);
+  await events().first().getByRole('link', { name: 'Delivery' }).click();
+  await page.getByRole('heading', { name: 'Delivery', exact: true }).waitFor();
+  await page.getByText('roles.changed').first().waitFor();
+});
+
+test('the events of one member are listed when it is chosen, and the choice is in the address', async () => {
+  const { page, visit } = dev;
+  await visit(`${app.path}/watches/guild`);
+  await page
+    .getByRole('region', { name: 'Members' })
+    .getByRole('link', { name: '2 of m1', exact: true })
+    .click();
+  await waitUntilPasses(async () => expect(await events().count()).toBe(2));
+  expect((await textsOf(0)).slice(2, 5)).toEqual(['Lost funded', 'Sequence 2', 'Sweep']);
+  expect((await textsOf(1)).slice(2, 5)).toEqual(['Gained funded', 'Sequence 1', 'First check']);
+  await expectNoBarrier(dev, 'the events of a member');
+  await page.reload();
+  await waitUntilPasses(async () => expect(await events().count()).toBe(2));
+  expect(await page.getByRole('textbox', { name: 'Member' }).inputValue()).toBe('m1');
+  // A ref is the client's text: it is shown as text.
+  await page.getByRole('textbox', { name: 'Member' }).fill(HARM);
+  await page.getByRole('textbox', { name: 'Member' }).press('Tab');
+  await waitUntilPasses(async () => expect((await textsOf(0)).slice(0, 2)).toEqual([HARM, harm.account]));
+  await page.getByRole('textbox', { name: 'Member' }).fill('nobody');
+  await page.getByRole('textbox', { name: 'Member' }).press('Tab');
+  await page.getByText('This watch has no such member').waitFor();
+  await expectNoBarrier(dev, 'a member that there is not');
+  await page.getByRole('button', { name: 'All members' }).click();
+  await waitUntilPasses(async () => expect(await events().count()).toBe(25));
+  expect(dev.faults).toEqual([]);
+});
+
+test('held revocations are among the events, and their release sends them', async () => {
+  const { page, visit } = dev;
+  for (const { account } of MEMBERS.slice(0, 3)) await setCoins(account, 0);
+  await call('POST', `${WATCHES_PATH}/guild/check`);
+  await waitForEvents(COUNT + 2);
+  await visit(`${app.path}/watches/guild`);
+  await expectRows(async () =>
+    expect((await textsOf(0)).slice(0, 2)).toEqual(['watch.held', '2 of 2 would lose funded']),
+  );
+  await expectNoBarrier(dev, 'a watch with held revocations');
+  await page.getByRole('button', { name: 'Release…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
+  await waitForEvents(COUNT + 4);
+  await expectRows(async () =>
+    expect((await textsOf(0)).slice(2, 5)).toEqual(['Lost funded', 'Sequence 2', 'Release']),
+  );
+  expect(dev.faults).toEqual([]);
+});

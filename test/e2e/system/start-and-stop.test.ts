@@ -1,0 +1,99 @@
+// A system is stopped in the middle of its work and started again with the same data and other processes.
+// Every accepted check is answered, whenever the processes that answer it start.
+import { rmSync } from 'node:fs';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
+import { makeDataDir } from '../../support/infrastructure/make-data-dir.ts';
+import { findSecrets } from '../../support/judges/find-secrets.ts';
+import { NO_FAULTS } from '../../support/judges/ledger.ts';
+import { reconcileUnderLoad } from '../../support/judges/reconcile-under-load.ts';
+import { type StartedSystem, startSystem } from '../../support/systems/start-system.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const dataDir = makeDataDir('restart');
+let system: StartedSystem;
+let receiver: WebhookReceiver;
+afterAll(async () => {
+  await receiver?.[Symbol.asyncDispose]();
+  await system?.[Symbol.asyncDispose]();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** On a busy machine an answer to a webhook may be late: it is waited for instead of sent again, also by a stop. */
+const env = {
+  LOG_LEVEL: 'debug',
+  WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000',
+  SHUTDOWN_TIMEOUT_MS: '90000',
+};
+const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
+const restart = async (...args: string[]): Promise<void> => {
+  system = await startSystem({ dataDir, portBase: system.portBase, args, env });
+};
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test('a check published before the first evaluator starts is pending, and is evaluated once one runs', async () => {
+  system = await startSystem({ dataDir, args: ['--evaluators', '0'], env });
+  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
+  const polled = await system.client.check({ ...check(), async: true });
+  const hooked = await system.client.check({ ...check(), callbackUrl: receiver.url });
+  const id = polled.body.requestId ?? '';
+  const pending = { requestId: id, status: 'pending', roles: [], errors: [] };
+  expect(await system.client.poll(id)).toMatchObject({ status: 202, body: pending });
+  const before = system.ready;
+  expect(await system.stop()).toBe(0);
+
+  await restart();
+  const facts = ({ processes: _, ...rest }: StartedSystem['ready']) => rest;
+  expect(facts(system.ready)).toEqual(facts(before));
+  expect(await system.client.poll(id, 25)).toMatchObject({ status: 200, body: { status: 'completed' } });
+  const webhook = await receiver.waitFor(({ requestId }) => requestId === hooked.body.requestId);
+  expect(webhook.verified).toBe(true);
+});
+
+/** Ends the system in the middle of its work and starts it again with the same data. */
+const restartUnderLoad = (end: () => Promise<void>) =>
+  reconcileUnderLoad(system, async (load) => {
+    await end();
+    await load.stop();
+    await restart();
+  });
+
+const allPids = (): number[] => [
+  ...system.ready.processes.map(({ pid }) => pid),
+  ...['kafka', 'redis', 'chain'].flatMap((service) => system.pidsOf(service)),
+  system.starterPid,
+];
+
+test('SIGTERM under load loses nothing, exits 0 and leaves no process behind', async () => {
+  const earlier = await system.client.check(check());
+  const { faults, counts } = await restartUnderLoad(async () => {
+    const pids = allPids();
+    expect(await system.stop()).toBe(0);
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+  expect(faults).toEqual(NO_FAULTS);
+  expect(counts.undetermined).toBe(0);
+  // A clean stop repeats nothing.
+  expect(counts.duplicates).toBe(0);
+  const again = await system.client.poll(earlier.body.requestId ?? '');
+  expect(again.text).toBe(earlier.text);
+});
+
+test('kill -9 of every process at once under load loses nothing that was acknowledged', async () => {
+  const { faults } = await restartUnderLoad(async () => {
+    const pids = allPids();
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    await waitUntil('all of them to be gone', () => !pids.some(isAlive));
+  });
+  expect(faults).toEqual(NO_FAULTS);
+});
+
+test('the logs of the whole run contain none of the used secrets', () => {
+  expect(findSecrets(system)).toEqual([]);
+});

@@ -1,0 +1,184 @@
+import { ALL_TRAIL_COUNT_MAX } from '#shared/stores/audit/audit-trail.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
+import { testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
+import { makeAdmin } from '../../support/systems/run-admin.ts';
+import {
+  createApp,
+  makePortalClient,
+  type PortalClient,
+  type RunningPortal,
+  signUp,
+  startPortal,
+} from '../../support/systems/start-portal.ts';
+import { waitUntilPasses } from '../../support/wait-until.ts';
+
+// Scenario: an operator searches accounts, apps and audit entries of a portal with a few developers, and Redis is wiped
+// and rebuilt. Nobody else gets at any of it.
+
+const config = testConfig(8);
+const stores = testStores(8);
+let portal: RunningPortal;
+let operator: PortalClient;
+/** Entries of other suites of the same worker are older. */
+let began: string;
+let ada: PortalClient;
+let app: Awaited<ReturnType<typeof createApp>>;
+const stack = new AsyncDisposableStack();
+const admin = makeAdmin(config);
+
+type AuditPage = {
+  entries: {
+    action: string;
+    actor: string;
+    accountId: string;
+    email?: string;
+    clientId?: string;
+    at: string;
+  }[];
+  next?: string;
+};
+const audit = async (query: Record<string, string>) =>
+  (await operator.get<AuditPage>(`/api/operator/audit?${new URLSearchParams(query)}`)).body;
+
+beforeAll(async () => {
+  await stores.rebuild();
+  portal = stack.use(await startPortal(config));
+  began = new Date().toISOString();
+  const signedUp = await signUp(portal.url);
+  const { value } = await admin('account', 'operator', signedUp.email, '--vouch');
+  operator = makePortalClient(portal.url, signedUp.email);
+  const password = String(value['password']);
+  await operator.send('POST', '/api/sign-in', { email: operator.email, password });
+  ada = await signUp(portal.url);
+  app = await createApp(ada, 'Guild hall of Ada');
+  await ada.send('PATCH', `/api/apps/${app.clientId}`, { name: 'Guild hall' });
+  await createApp(await signUp(portal.url), 'Something else');
+});
+
+afterAll(() => stack.disposeAsync());
+
+test('an account and an app are found by parts of their names, by their ids and by the e-mail address', async () => {
+  type Accounts = { accounts: { accountId: string; email: string; apps: number }[] };
+  const found = async (query: string) =>
+    (await operator.get<Accounts>(`/api/operator/accounts?${new URLSearchParams({ query })}`)).body.accounts;
+  const [account] = await found(ada.email.slice(3, 20).toUpperCase());
+  expect(account).toMatchObject({ email: ada.email, apps: 1 });
+  expect(await found(account?.accountId ?? '')).toEqual([account]);
+  expect(await found('nobody has such an address')).toEqual([]);
+
+  type Apps = { apps: { clientId: string; name: string; email: string }[] };
+  const apps = async (query: Record<string, string>) =>
+    (await operator.get<Apps>(`/api/operator/apps?${new URLSearchParams(query)}`)).body.apps.map(
+      ({ clientId }) => clientId,
+    );
+  for (const query of ['guild HALL', app.clientId, ada.email])
+    expect(await apps({ query })).toEqual([app.clientId]);
+  expect(await apps({ query: 'guild', suspended: 'true' })).toEqual([]);
+  expect(await apps({})).toContain(app.clientId);
+});
+
+test('the details of an account and of an app show limits, usage and no secret', async () => {
+  const { body } = await operator.get<{ apps: { accountId: string }[] }>(
+    `/api/operator/apps?query=${app.clientId}`,
+  );
+  const { accountId = '' } = body.apps[0] ?? {};
+  const account = await operator.get(`/api/operator/accounts/${accountId}`);
+  expect(account.body).toMatchObject({
+    email: ada.email,
+    verified: false,
+    sessions: 1,
+    apps: 1,
+    limits: { requestsPerMonth: 10_000 },
+    clientApps: [{ clientId: app.clientId, month: { used: 0, quota: 10_000 } }],
+  });
+  const detail = await operator.get(`/api/operator/apps/${app.clientId}`);
+  expect(detail.body).toMatchObject({
+    name: 'Guild hall',
+    keys: [{ keyId: app.keyId }],
+    webhooks: { pending: 0, delivered: 0, exhausted: 0, stopped: 0 },
+    batches: [],
+    watches: [],
+  });
+  expect(JSON.stringify([account.body, detail.body])).not.toMatch(/"hash"|scrypt|encrypted/);
+  for (const path of ['accounts/acc_1', 'apps/app_1'])
+    expect((await operator.get(`/api/operator/${path}`)).status).toBe(404);
+  for (const path of [`accounts/${accountId}`, `apps/${app.clientId}`, 'audit'])
+    expect((await ada.get(`/api/operator/${path}`)).status).toBe(403);
+});
+
+test('audit entries are filtered by account, app, action and time, and come in pages, also after a rebuild', async () => {
+  const all = await audit({ since: began, limit: '100' });
+  expect(all.entries.length).toBeGreaterThanOrEqual(7);
+  expect(all.entries.map(({ at }) => at)).toEqual(
+    all.entries
+      .map(({ at }) => at)
+      .toSorted()
+      .reverse(),
+  );
+  const ofAda = await audit({ account: ada.email });
+  expect(ofAda.entries.map(({ action }) => action)).toEqual([
+    'app-renamed',
+    'app-created',
+    'account-created',
+  ]);
+  expect(ofAda.entries[0]).toMatchObject({ email: ada.email, clientId: app.clientId, actor: ada.email });
+  expect((await audit({ app: app.clientId })).entries).toEqual(ofAda.entries.slice(0, 2));
+  expect((await audit({ app: app.clientId, action: 'app-renamed' })).entries).toEqual(
+    ofAda.entries.slice(0, 1),
+  );
+  const [renamed, created] = ofAda.entries;
+  expect((await audit({ account: ada.email, until: created?.at ?? '' })).entries).toEqual(
+    ofAda.entries.slice(1),
+  );
+  expect((await audit({ account: ada.email, since: renamed?.at ?? '' })).entries).toEqual(
+    ofAda.entries.slice(0, 1),
+  );
+
+  const paged = async () => {
+    const pages = [await audit({ since: began, limit: '2' })];
+    for (let last = pages[0]; last?.next !== undefined; last = pages.at(-1))
+      pages.push(await audit({ since: began, limit: '2', before: last.next }));
+    return pages.flatMap(({ entries }) => entries);
+  };
+  expect(await paged()).toEqual(all.entries);
+  const listed = await admin('audit', 'list', '--account', ada.email, '--limit', '2');
+  expect(listed.value).toMatchObject([{ action: 'app-renamed' }, { action: 'app-created' }]);
+  expect((await operator.get('/api/operator/audit?before=x')).status).toBe(422);
+
+  const session = await stores.redis.hgetall('accounts:3');
+  expect(Object.keys(session).length).toBeGreaterThan(0);
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  const { auditTrail } = openViews(stores.redis);
+  const { entries } = await auditTrail.page({ accountId: renamed?.accountId, countMax: 10 });
+  expect(entries.map(({ action }) => action)).toEqual(['app-renamed', 'app-created', 'account-created']);
+});
+
+test('the trail of all accounts keeps its newest entries, and a page finds one among entries of one moment', async () => {
+  const { auditTrail } = openViews(stores.redis);
+  const at = (i: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + Math.floor(i / 600)).toISOString();
+  const entries = Array.from({ length: ALL_TRAIL_COUNT_MAX + 50 }, (_, i) => ({
+    accountId: `acc_${i % 50}`,
+    actor: 'operator',
+    action: i === 149 ? 'rare' : 'usual',
+    subject: String(i),
+    at: at(i),
+  }));
+  await stores.redis.del('audit:all');
+  // Few at once: a command that waits behind many others would exceed its time limit on a busy machine. One that does so
+  // anyway is repeated: an entry is kept once.
+  const record = (entry: (typeof entries)[number]) => waitUntilPasses(() => auditTrail.record(entry));
+  for (let i = 0; i < entries.length; i += 100) await Promise.all(entries.slice(i, i + 100).map(record));
+  expect(await stores.redis.zcard('audit:all')).toBe(ALL_TRAIL_COUNT_MAX);
+  const rare = await auditTrail.page({ action: 'rare', countMax: 1 });
+  expect(rare.entries.map(({ subject }) => subject)).toEqual(['149']);
+  expect(rare.next).toBeUndefined();
+  const seen = new Set<string>();
+  for (let before: string | undefined = ''; before !== undefined; ) {
+    const page = await auditTrail.page({ before: before === '' ? undefined : before, countMax: 700 });
+    for (const { subject } of page.entries) seen.add(subject);
+    before = page.next;
+  }
+  expect(seen.size).toBe(ALL_TRAIL_COUNT_MAX);
+});

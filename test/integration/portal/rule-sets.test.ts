@@ -1,0 +1,165 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
+import { makeAdmin } from '../../support/systems/run-admin.ts';
+import { createApp, type RunningPortal, signUp, startPortal } from '../../support/systems/start-portal.ts';
+
+// Scenario: a developer in a real portal and an operator with the command work on the same rule sets.
+
+const config = testConfig(2);
+const stores = testStores(2);
+const admin = makeAdmin(config);
+const RULE = { type: 'NATIVE', chainId: 1, roleId: 'holder' };
+const stack = new AsyncDisposableStack();
+let portal: RunningPortal;
+
+beforeAll(async () => {
+  await stores.rebuild();
+  portal = stack.use(await startPortal(config));
+});
+afterAll(() => stack.disposeAsync());
+
+async function aDeveloper() {
+  const client = await signUp(portal.url);
+  const { clientId } = await createApp(client);
+  await admin('scope', 'approve', clientId);
+  const api = `/api/apps/${clientId}/rule-sets`;
+  const put = (id: string, ruleSet: unknown, replaces?: number) =>
+    client.send<Record<string, unknown>>('PUT', `${api}/${id}`, {
+      ruleSet,
+      ...(replaces === undefined ? {} : { replaces }),
+    });
+  return { client, clientId, api, put };
+}
+
+/** A file that the command reads. */
+function fileOf(content: unknown): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'rolecall-rules-')), 'rules.json');
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+test('a developer stores, lists, changes and deletes a rule set, and the audit trail records it', async () => {
+  const { client, clientId, api, put } = await aDeveloper();
+  expect(await put('vip.1', { name: 'VIP', rules: [RULE] }, 0)).toMatchObject({
+    status: 200,
+    body: { ruleSetId: 'vip.1', version: 1, rules: [RULE] },
+  });
+  expect(await put('vip.1', { rules: [{ ...RULE, minToken: '2' }] }, 1)).toMatchObject({
+    body: { version: 2 },
+  });
+  const list = await client.get<{ ruleSets: unknown[] }>(api);
+  expect(list.body.ruleSets).toEqual([
+    expect.objectContaining({ ruleSetId: 'vip.1', version: 2, ruleCount: 1 }),
+  ]);
+  expect((await client.get(`${api}/vip.1`)).body).toMatchObject({ rules: [{ ...RULE, minToken: '2' }] });
+  expect((await client.send('DELETE', `${api}/vip.1`)).status).toBe(204);
+  expect((await client.get(`${api}/vip.1`)).status).toBe(404);
+  const audit = await client.get<{ actor: string; action: string }[]>(`/api/apps/${clientId}/audit`);
+  expect(audit.body.slice(0, 3).map(({ actor, action }) => [actor, action])).toEqual([
+    [client.email, 'rule-set-deleted'],
+    [client.email, 'rule-set-written'],
+    [client.email, 'rule-set-written'],
+  ]);
+});
+
+test('a rule set of an app without the approved scope, or of a suspended one, is refused; it can still be deleted', async () => {
+  const client = await signUp(portal.url);
+  const { clientId } = await createApp(client);
+  const path = `/api/apps/${clientId}/rule-sets/vip`;
+  const put = () => client.send('PUT', path, { ruleSet: { rules: [RULE] } });
+  expect(await put()).toMatchObject({ status: 403, body: { code: 'scope-not-approved' } });
+  await admin('scope', 'approve', clientId);
+  expect(await put()).toMatchObject({ status: 200 });
+  await admin('app', 'suspend', clientId);
+  expect(await put()).toMatchObject({ status: 403, body: { code: 'client-app-suspended' } });
+  const test = { callbackUrl: 'https://example.com/' };
+  for (const [path, body] of [
+    ['test-event', test],
+    ['deliveries/r1/resend', undefined],
+    ['deliveries/resend-failed', { since: '2026-11-21T00:00:00Z' }],
+  ] as const)
+    expect(await client.send('POST', `/api/apps/${clientId}/${path}`, body)).toMatchObject({
+      status: 403,
+      body: { code: 'client-app-suspended' },
+    });
+  expect(await client.send('DELETE', path)).toMatchObject({ status: 204 });
+});
+
+test('every fault of the rules has its pointer, and a concurrent change gets 412', async () => {
+  const { put } = await aDeveloper();
+  const faulty = await put('a', { rules: [{ ...RULE, minToken: 'x' }, { type: 'ERC20' }], more: 1 });
+  expect(faulty.status).toBe(422);
+  const { errors } = faulty.body as { errors: { pointer: string }[] };
+  expect(errors.map(({ pointer }) => pointer).sort()).toEqual([
+    '/more',
+    '/rules/0/minToken',
+    '/rules/1/chainId',
+    '/rules/1/contractAddress',
+    '/rules/1/roleId',
+  ]);
+  expect((await put('Upper', { rules: [RULE] })).body).toMatchObject({ errors: [{ pointer: '/id' }] });
+  await put('a', { rules: [RULE] }, 0);
+  expect(await put('a', { rules: [{ ...RULE, minToken: '3' }] }, 0)).toMatchObject({
+    status: 412,
+    body: { code: 'version-conflict' },
+  });
+});
+
+test("a rule set of another account's app is not found", async () => {
+  const [owner, stranger] = [await aDeveloper(), await aDeveloper()];
+  await owner.put('a', { rules: [RULE] });
+  expect((await stranger.client.get(`${owner.api}/a`)).status).toBe(404);
+  expect((await stranger.client.get(owner.api)).status).toBe(404);
+  const theirs = { ruleSet: { rules: [RULE] } };
+  expect((await stranger.client.send('PUT', `${owner.api}/a`, theirs)).status).toBe(404);
+  expect((await stranger.client.send('DELETE', `${owner.api}/a`)).status).toBe(404);
+});
+
+test('the command stores the rules of a file, and the portal shows them with the operator in the trail', async () => {
+  const { client, clientId, api } = await aDeveloper();
+  const put = await admin(
+    'rule-set',
+    'put',
+    clientId,
+    'vip',
+    fileOf({ rules: [RULE], onUndetermined: 'deny' }),
+  );
+  expect(put).toMatchObject({ exitCode: 0, value: { ruleSetId: 'vip', version: 1, created: true } });
+  expect((await client.get(`${api}/vip`)).body).toMatchObject({ onUndetermined: 'deny' });
+  expect((await admin('rule-set', 'list', clientId)).value).toEqual([
+    expect.objectContaining({ ruleSetId: 'vip', version: 1, ruleCount: 1 }),
+  ]);
+  expect((await admin('rule-set', 'show', clientId, 'vip')).value).toMatchObject({ rules: [RULE] });
+  const audit = await client.get<{ actor: string }[]>(`/api/apps/${clientId}/audit`);
+  expect(audit.body[0]?.actor).toBe('operator');
+  expect(await admin('rule-set', 'delete', clientId, 'vip')).toMatchObject({ exitCode: 0 });
+  expect(await admin('rule-set', 'show', clientId, 'vip')).toMatchObject({
+    exitCode: 1,
+    value: { error: { code: 'not-found' } },
+  });
+});
+
+test('the command refuses a file that is not a rule set and names each fault', async () => {
+  const { clientId } = await aDeveloper();
+  const refused = await admin(
+    'rule-set',
+    'put',
+    clientId,
+    'vip',
+    fileOf({ rules: [{ ...RULE, chainId: 'x' }] }),
+  );
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    value: { error: { code: 'usage-invalid', message: expect.stringContaining('/rules/0/chainId') } },
+  });
+});
+
+test('the command exits with 1 after a wrong command line too, and says that it was wrong', async () => {
+  expect(await admin('app', 'create', '--email', 'dev')).toMatchObject({
+    exitCode: 1,
+    value: { error: { code: 'usage-invalid', message: expect.stringContaining('e-mail address') } },
+  });
+});

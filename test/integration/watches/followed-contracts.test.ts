@@ -1,0 +1,143 @@
+import { FOLLOWED_PER_APP_MAX } from '#shared/contracts/watches/watch.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import { logLeaseKey } from '#shared/stores/watches/log-positions.ts';
+import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+
+const CHAIN_ID = 7;
+const WATCH_CONTRACTS = 50;
+
+let connection: RedisConnection;
+beforeAll(async () => {
+  connection = await connectTestRedis(testConfig(10));
+  await connection.redis.flushdb();
+  await connection.redis.set(GENERATION_KEY, 'test');
+});
+afterAll(() => connection[Symbol.asyncDispose]());
+afterEach(() => connection.redis.del(logLeaseKey(CHAIN_ID)));
+
+const contract = (place: number) => ({
+  chainId: CHAIN_ID,
+  contractAddress: `0x${place.toString(16).padStart(40, '0')}`,
+  blockTag: 'latest' as const,
+});
+const contracts = (from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => contract(from + i));
+
+test('one client app cannot take the contract slots of a chain that other apps need', async () => {
+  const { follow, list, states } = makeFollowedContracts(connection.redis);
+  const followed = async () => (await list(CHAIN_ID)).length;
+  const tooMany = {
+    state: 'sweeps-only',
+    reason: expect.stringContaining(`${FOLLOWED_PER_APP_MAX} of a client app`),
+  };
+  const watches = FOLLOWED_PER_APP_MAX / WATCH_CONTRACTS + 1;
+  for (let i = 0; i < watches; i++)
+    await follow(`greedy/w${i}/1`, contracts(i * WATCH_CONTRACTS, WATCH_CONTRACTS));
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX);
+  expect(await states(`greedy/w${watches - 1}/1`, [contract(FOLLOWED_PER_APP_MAX)])).toMatchObject([tooMany]);
+
+  // Another app has places of its own, and shares the contracts that are followed already.
+  await follow('other/w/1', [contract(0), contract(9_000)]);
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX + 1);
+  await follow('greedy/w0/1', []);
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX - WATCH_CONTRACTS + 2);
+  await follow(`greedy/w${watches - 1}/1`, contracts(FOLLOWED_PER_APP_MAX, WATCH_CONTRACTS));
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX + 2);
+
+  for (let i = 0; i < watches; i++) await follow(`greedy/w${i}/1`, []);
+  await follow('other/w/1', []);
+  expect(await connection.redis.keys('follow*')).toEqual([]);
+});
+
+test('several client apps cannot take all contract slots of a chain: another app still gets one', async () => {
+  const { follow, list } = makeFollowedContracts(connection.redis);
+  for (let app = 0; app < 12; app++)
+    for (let i = 0; i < 3; i++)
+      await follow(`greedy-${app}/w${i}/1`, contracts(app * 1_000 + i * WATCH_CONTRACTS, WATCH_CONTRACTS));
+  const taken = (await list(CHAIN_ID)).length;
+  await follow('late/w/1', [contract(20_000)]);
+  expect(taken).toBeGreaterThan(900);
+  expect(await list(CHAIN_ID)).toHaveLength(taken + 1);
+});
+
+test('the states of many contracts cost as few commands as those of one', async () => {
+  const { follow, setState, states } = makeFollowedContracts(connection.redis);
+  const commandCount = async () =>
+    Number(/total_commands_processed:(\d+)/.exec(await connection.redis.info('stats'))?.[1]);
+  const asked = contracts(0, WATCH_CONTRACTS);
+  await follow('app/w/1', asked.slice(1));
+  await connection.redis.set(logLeaseKey(CHAIN_ID), 'reader');
+  await setState(contract(2), { state: 'live' });
+  await setState(contract(3), { state: 'sweeps-only', reason: 'too busy' });
+  const before = await commandCount();
+  const found = await states('app/w/1', asked);
+  expect((await commandCount()) - before).toBeLessThan(WATCH_CONTRACTS);
+  expect(found.map(({ contractAddress }) => contractAddress)).toEqual(
+    asked.map(({ contractAddress }) => contractAddress),
+  );
+  expect(found.slice(0, 4)).toMatchObject([
+    { state: 'sweeps-only', reason: expect.stringContaining('At most') },
+    { state: 'sweeps-only', reason: expect.stringContaining('No evaluator') },
+    { state: 'live' },
+    { state: 'sweeps-only', reason: 'too busy' },
+  ]);
+  await follow('app/w/1', []);
+});
+
+test('a contract is followed for a watch under one block tag, until the watch is about others', async () => {
+  const { follow, isFollowedBy } = makeFollowedContracts(connection.redis);
+  await follow('app/w/1', [contract(0)]);
+  const areFollowed = () =>
+    Promise.all(
+      [contract(0), { ...contract(0), blockTag: 'safe' as const }, contract(1)].map((one) =>
+        isFollowedBy('app/w/1', one),
+      ),
+    );
+  expect(await areFollowed()).toEqual([true, false, false]);
+  await follow('app/w/1', []);
+  expect(await areFollowed()).toEqual([undefined, undefined, undefined]);
+});
+
+test('a change that a sweep found without a transfer is the contract’s reason, until a transfer tells of it', async () => {
+  const { follow, states, setState, noteMissed, noteSilent, withdrawSilent } = makeFollowedContracts(
+    connection.redis,
+  );
+  const [uid, account] = ['app/silent/1', `0x${'aa'.repeat(20)}`];
+  const one = { ...contract(1), chainId: CHAIN_ID + 1 };
+  const change = { accounts: [account], blockNumber: 50, foundAt: '2026-11-26T12:00:00.000Z' };
+  const reasonOf = async () => (await states(uid, [one]))[0]?.reason;
+  await connection.redis.set(logLeaseKey(one.chainId), 'test');
+  await follow(uid, [one]);
+  await setState(one, { state: 'live' });
+  const followedAt = Number((await connection.redis.time())[0]) * 1_000;
+
+  // Following had just begun, or had missed transfers, when the member was last checked.
+  await noteSilent(uid, one, change, followedAt + 60_000);
+  await noteMissed(uid, followedAt + 600_000);
+  await noteSilent(uid, one, change, followedAt + 600_000);
+  expect(await reasonOf()).toBeUndefined();
+
+  await noteSilent(uid, one, change, followedAt + 900_000);
+  expect(await states(uid, [one])).toMatchObject([
+    {
+      state: 'live',
+      reason: expect.stringMatching(/^On 2026-11-26 a sweep found .* without a transfer event/),
+    },
+  ]);
+  await withdrawSilent(uid, { ...one, account: `0x${'bb'.repeat(20)}`, blockNumber: 50 });
+  await withdrawSilent(uid, { ...one, account, blockNumber: 51 });
+  expect(await reasonOf()).toBeDefined();
+
+  // While the contract is not followed, that is its reason.
+  await setState(one, { state: 'sweeps-only', reason: 'No logs.' });
+  expect(await reasonOf()).toBe('No logs.');
+  await setState(one, { state: 'live' });
+  await withdrawSilent(uid, { ...one, account, blockNumber: 50 });
+  expect(await reasonOf()).toBeUndefined();
+
+  await noteSilent(uid, one, change, followedAt + 900_000);
+  await follow(uid, []);
+  expect(await connection.redis.keys(`*${uid}`)).toEqual([]);
+});

@@ -1,0 +1,532 @@
+import { randomUUID } from 'node:crypto';
+import {
+  partitionOfMember,
+  partitionOfWatch,
+  uidOfMember,
+  type WatchMember,
+  watch,
+  watchMember,
+  watchUid,
+} from '#shared/contracts/watches/watch.ts';
+import { watchEventId } from '#shared/contracts/watches/watch-event.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { makeThrottle } from '#shared/fairness/throttle.ts';
+import { makeResults } from '#shared/stores/checks/results.ts';
+import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
+import { makeWalletIndex } from '#shared/stores/watches/members/wallet-index.ts';
+import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import { makeWatches } from '#shared/stores/watches/watches.ts';
+import { makeChargeWatch, makeRefundWatch } from '../../../services/watcher/members/watch-quota.ts';
+import { aMember, atSecond, aWatch } from '../../support/builders/a-watch.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
+
+// Scenario: the views of watches and members are in a database of a real Redis that only this file uses, and their topics
+// are in a real Kafka. The tests check what the watcher, gateways and the reader of logs rely on.
+
+const NOW = Date.parse(atSecond(1_000));
+const HOUR_MS = 3_600_000;
+const WALLET = `0x${'ab'.repeat(20)}`;
+
+const stores = testStores(8);
+let clientId: string;
+const members = () => makeWatchMembers(stores.redis);
+const wallets = () => makeWalletIndex(stores.redis);
+
+/** A member of this test's app. */
+const member = (memberId: string, over: Partial<WatchMember> = {}): WatchMember => {
+  const isAccount = memberId.startsWith('0x');
+  return aMember({ clientId, memberId, account: WALLET, ...(isAccount ? {} : { ref: memberId }), ...over });
+};
+const add = (one: WatchMember) => members().write(undefined, one, NOW, { isUnpublished: false });
+const remove = (one: WatchMember) => {
+  const gone = { ...one, version: one.version + 1, roles: [], removedAt: atSecond(2) };
+  return members().write(one, gone, NOW, { isUnpublished: false });
+};
+const namesOf = async (wallet: string, ofWatchMax = 10) => {
+  const pages = await Array.fromAsync(members().ofWallet(wallet, ofWatchMax));
+  return pages
+    .flat()
+    .map(({ uid, memberId }) => `${uid}/${memberId}`)
+    .sort();
+};
+const nameOf = (one: WatchMember) => `${uidOfMember(one)}/${one.memberId}`;
+
+beforeEach(async () => {
+  clientId = `app_${randomUUID()}`;
+  await stores.redis.flushdb();
+  await stores.rebuild();
+});
+
+describe('the members of a wallet', () => {
+  test('are found in whatever watch they are, by ref or by account, until they are removed', async () => {
+    const all = [
+      member('alice'),
+      member(WALLET),
+      member('alice', { watchId: 'other' }),
+      member('r'.repeat(128), { watchId: 'long' }),
+      member('vault', {
+        account: `0x${'11'.repeat(20)}`,
+        vaults: [WALLET.toUpperCase().replace('0X', '0x')],
+      }),
+    ];
+    for (const one of all) expect(await add(one)).toBe(true);
+    expect(await namesOf(WALLET)).toEqual(all.map(nameOf).sort());
+    expect(await wallets().watchedAmong([WALLET, `0x${'22'.repeat(20)}`])).toEqual(new Set([WALLET]));
+    for (const one of all) await remove(one);
+    expect(await namesOf(WALLET)).toEqual([]);
+    expect(await wallets().watchedAmong([WALLET])).toEqual(new Set());
+  });
+
+  test('are found in pages, of each watch no more than asked for', async () => {
+    const [redis, watches] = [stores.redis, 700];
+    const uidOf = (index: number) => `${clientId}/watch-${index}/1`;
+    const [crowded, ...others] = Array.from({ length: watches }, (_, index) => uidOf(index)) as [string];
+    const names = [
+      ...Array.from({ length: 5_000 }, (_, index) => `${crowded}/a/member/${index}`),
+      ...others.flatMap((uid) => [`${uid}/${WALLET}`, `${uid}/b`, `${uid}~/c`]),
+    ];
+    await redis.zadd(`wallet-members:${WALLET}`, ...names.flatMap((name) => [0, name]));
+    await redis.sadd(
+      `members-of:${WALLET}`,
+      ...Array.from({ length: 2_000 }, (_, index) => `a/b/1/${index}`),
+    );
+    const pages = await Array.fromAsync(members().ofWallet(WALLET, 3));
+    const all = pages.flat().map(({ uid, memberId }) => `${uid}/${memberId}`);
+    const found = all.filter((name) => !name.startsWith('a/b/1/'));
+    expect(all.length - found.length).toBe(2_000);
+    expect(found.filter((name) => name.startsWith(`${crowded}/`))).toHaveLength(3);
+    expect(found.filter((name) => !name.startsWith(`${crowded}/`)).sort()).toEqual(names.slice(5_000).sort());
+    expect(pages.length).toBeGreaterThan(1);
+    for (const page of pages.slice(1)) expect(page.length).toBeLessThan(1_010);
+  });
+
+  test('are those of the new watch if a watch was deleted and created again', async () => {
+    const [former, present] = [member('alice'), member('alice', { watchCreatedAt: atSecond(500) })];
+    await add(former);
+    await remove(former);
+    await members().forget(uidOfMember(former));
+    await add(present);
+    expect(await namesOf(WALLET)).toEqual([nameOf(present)]);
+  });
+
+  test('are kept packed with the members of other wallets', async () => {
+    const wallets = Array.from({ length: 100 }, (_, i) => `0x${String(i).padStart(37, '0')}abc`);
+    for (const [i, account] of wallets.entries())
+      await add(member(`a-member-of-the-usual-length-${i}`, { account }));
+    expect(await stores.redis.object('ENCODING', 'wallets:abc')).toBe('listpack');
+    expect(await stores.redis.hlen('wallets:abc')).toBe(wallets.length);
+  });
+});
+
+test('a check without a change is recorded in the view, unless the member has changed since', async () => {
+  const roles = [{ id: 'gold', granted: true, since: atSecond(1) }];
+  const [alice, carol] = ['alice', 'carol'].map((id) =>
+    member(id, { roles, sequence: 1, checkedAt: atSecond(1), blockNumbers: { '1': 5 } }),
+  ) as [WatchMember, WatchMember];
+  for (const one of [alice, carol]) await add(one);
+  const uid = uidOfMember(alice);
+  const changed = { ...carol, version: 9, sequence: 2 };
+  await members().write(carol, changed, NOW, { dueAtMs: NOW });
+  await members().setDue([{ uid, memberId: 'alice' }], NOW);
+  const checked = { checkedAt: atSecond(50), blockNumbers: { '1': 6 }, headTimes: { '1': NOW } };
+  for (const one of [alice, carol])
+    await members().refresh(uid, partitionOfMember(uid, one.memberId), [{ ...one, ...checked }]);
+  expect((await members().page(uid, { countMax: 10 })).members).toEqual([{ ...alice, ...checked }, changed]);
+  const dueOf = (memberId: string) => members().due(partitionOfMember(uid, memberId), NOW, 10);
+  expect(await dueOf('alice')).not.toContainEqual({ uid, memberId: 'alice' });
+  expect(await dueOf('carol')).toContainEqual({ uid, memberId: 'carol' });
+});
+
+test('of many members only the newer ones are read, however large the others are', async () => {
+  const roles = Array.from({ length: 100 }, (_, i) => ({
+    ...{ id: `${i}`.padEnd(128, 'r'), granted: true, since: atSecond(1) },
+  }));
+  const all = Array.from({ length: 100 }, (_, i) => member(`m${i}`, { roles }));
+  for (const one of all) await add(one);
+  const newest = { ...member('m7', { roles, sequence: 1 }), version: 2 };
+  await members().write(all[7], newest, NOW);
+  const sentBytes = async () =>
+    Number(/total_net_output_bytes:(\d+)/.exec(await stores.redis.info('stats'))?.[1]);
+  const before = await sentBytes();
+  const { readNewer } = members();
+  const read = await Promise.all([...all, member('nobody')].map(readNewer));
+  expect((await sentBytes()) - before).toBeLessThan(5 * JSON.stringify(roles).length);
+  expect(read).toEqual([...all, undefined].map((_, i) => (i === 7 ? newest : undefined)));
+});
+
+describe('a page of members', () => {
+  const pageOf = async (uid: string, countMax: number, after?: string) => {
+    const { members: found, next } = await members().page(uid, { after, countMax });
+    return [found.map(({ memberId }) => memberId), next];
+  };
+
+  test('has as many as are asked for, and says where the next one begins', async () => {
+    const ids = ['alice', 'bob', 'carol', 'dave'];
+    for (const id of ids) await add(member(id));
+    const uid = uidOfMember(member('alice'));
+    expect(await pageOf(uid, 3)).toEqual([['alice', 'bob', 'carol'], 'carol']);
+    expect(await pageOf(uid, 3, 'carol')).toEqual([['dave'], undefined]);
+    expect(await pageOf(uid, 4)).toEqual([ids, undefined]);
+    expect(await pageOf(uid, 4, 'dave')).toEqual([[], undefined]);
+    expect((await members().page(uid, { countMax: 1 })).members).toEqual([member('alice')]);
+  });
+
+  test('has fewer where they are large, together at most 1 MiB', async () => {
+    const roles = Array.from({ length: 1_000 }, (_, i) => ({
+      ...{ id: `${i}${'\u{1f511}'.repeat(124)}`, granted: true, since: atSecond(1) },
+    }));
+    for (const id of ['alice', 'bob', 'carol', 'dave']) await add(member(id, { roles }));
+    const uid = uidOfMember(member('alice'));
+    expect(await pageOf(uid, 4)).toEqual([['alice', 'bob'], 'bob']);
+    expect(await pageOf(uid, 4, 'bob')).toEqual([['carol', 'dave'], undefined]);
+  });
+});
+
+describe('many large members', () => {
+  const LARGE = Array.from({ length: 1_000 }, (_, i) => ({
+    ...{ id: `${i}${'\u{1f511}'.repeat(60)}`, granted: true, since: atSecond(1) },
+  }));
+  const uidOfAll = () => uidOfMember(member('any'));
+  /** Members of one partition, 250 KB each. */
+  async function addLarge(countMax: number): Promise<string[]> {
+    const ids = Array.from({ length: 24 * countMax }, (_, i) => `m${i}`)
+      .filter((id) => partitionOfMember(uidOfAll(), id) === 0)
+      .slice(0, countMax);
+    for (const id of ids) await add(member(id, { roles: LARGE }));
+    return ids;
+  }
+
+  test('are read in pages of about 1 MiB, in the order of their ids, a missing one in its place', async () => {
+    const [first = '', ...others] = await addLarge(10);
+    const asked = [first, 'nobody', ...others];
+    const pages = await Array.fromAsync(members().readInPages(uidOfAll(), asked));
+    expect(pages.flat().map((one) => one?.memberId)).toEqual([first, undefined, ...others]);
+    for (const page of pages) expect(page.length).toBeLessThan(6);
+  });
+
+  test('are swept in pages of about 1 MiB, each member once', async () => {
+    const ids = await addLarge(50);
+    const pages = await Array.fromAsync(members().scan(uidOfAll(), 0));
+    const found = pages.flat().map(({ memberId }) => memberId);
+    expect(found.sort()).toEqual([...ids].sort());
+    // The size is known after the first page. Redis may return some more than it is asked for.
+    for (const [index, page] of pages.entries()) expect(page.length).toBeLessThan(index === 0 ? 45 : 25);
+  });
+});
+
+test('a member whose event was marked as sent and that was refreshed since stays as it is if it is marked again', async () => {
+  const one = member('alice', { sequence: 1, event: { id: 'watch_1', json: '{}', at: atSecond(1) } });
+  await members().write(undefined, one, NOW);
+  expect(await members().markSent(one)).toBe(true);
+  const { event: _, ...sent } = one;
+  const refreshed = { ...sent, blockNumbers: { '1': 9 } };
+  const uid = uidOfMember(one);
+  await members().refresh(uid, partitionOfMember(uid, 'alice'), [refreshed]);
+  expect(await members().markSent(one)).toBe(true);
+  expect(await members().readMany(uid, ['alice'])).toEqual([refreshed]);
+});
+
+test('a refund returns as many attempts as were counted, and never more than there are', async () => {
+  const throttle = makeThrottle(stores.redis);
+  const budget = { name: clientId, countMax: 100, windowMs: HOUR_MS };
+  const draw = (count: number) => [{ budget, owner: 'app', count }];
+  await throttle.take(draw(100));
+  await throttle.refund(draw(60));
+  await throttle.take(draw(60));
+  await expect(throttle.take(draw(1))).rejects.toMatchObject({ code: 'rate-limited' });
+  await throttle.refund(draw(500));
+  await throttle.take(draw(100));
+});
+
+describe('a member that an earlier version stored', () => {
+  /** As versions before 2026-11-23 stored it. */
+  async function storeAsBefore(one: WatchMember) {
+    const { clientId: _, watchId: __, watchCreatedAt: ___, memberId, version, ...stored } = one;
+    const uid = uidOfMember(one);
+    const { redis } = stores;
+    await redis.hset(
+      `wm:${uid}:${partitionOfMember(uid, memberId)}`,
+      memberId,
+      `${version} ${JSON.stringify(stored)}`,
+    );
+    await redis.zadd(`wm-ids:${uid}`, 0, memberId);
+    await redis.sadd(`members-of:${WALLET}`, nameOf(one));
+  }
+
+  test('is listed, swept, found by its wallet, changed and removed', async () => {
+    const roles = [{ id: 'gold', granted: true, since: atSecond(1) }];
+    const one = member('alice', { roles, sequence: 1, checkedAt: atSecond(1) });
+    const uid = uidOfMember(one);
+    await storeAsBefore(one);
+    expect((await members().page(uid, { countMax: 10 })).members).toEqual([one]);
+    const scanned: WatchMember[] = [];
+    for await (const some of members().scan(uid, partitionOfMember(uid, 'alice'))) scanned.push(...some);
+    expect(scanned).toEqual([one]);
+    expect(await namesOf(WALLET)).toEqual([nameOf(one)]);
+    expect(await wallets().watchedAmong([WALLET])).toEqual(new Set([WALLET]));
+    const next = { ...one, version: 2, sequence: 2 };
+    expect(await members().write(one, next, NOW)).toBe(true);
+    expect(await members().readMany(uid, ['alice'])).toEqual([next]);
+    await remove(next);
+    expect(await namesOf(WALLET)).toEqual([]);
+  });
+});
+
+test('a wiped Redis gets every member back as it was, with the figures and the index', async () => {
+  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: {} }];
+  const all = [member('alice', { roles, sequence: 3, checkedAt: atSecond(1) }), member('bob')];
+  await stores.kafka.publish(watch, aWatch({ clientId }));
+  for (const one of all) await stores.kafka.publish(watchMember, one);
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  const uid = uidOfMember(member('alice'));
+  expect((await members().page(uid, { countMax: 10 })).members).toEqual(all);
+  expect(await members().figures(uid)).toEqual({
+    ...{ members: 2, holders: new Map([['gold', 1]]), held: new Map([['gold', 1]]) },
+  });
+  expect(await namesOf(WALLET)).toEqual(all.map(nameOf).sort());
+});
+
+test('a wiped Redis gets the bodies of all webhooks back', async () => {
+  const at = new Date().toISOString();
+  const webhook = (requestId: string) => ({
+    ...{
+      requestId,
+      clientId,
+      accountId: 'acc_1',
+      callbackUrl: 'https://client.example/hook',
+      resultJson: `{"id":"${requestId}"}`,
+    },
+    ...{ acceptedAt: at, dueAt: at, retainUntil: new Date(Date.now() + HOUR_MS).toISOString() },
+    ...{ attemptCount: 0, deferralCount: 0, resendCount: 0 },
+  });
+  const eventId = watchEventId(clientId);
+  const batchId = randomUUID();
+  for (const id of [eventId, batchId]) await stores.kafka.publish(webhookRequested, webhook(id));
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  const results = makeResults(stores.redis);
+  expect(await results.readMany([eventId, batchId])).toEqual([`{"id":"${eventId}"}`, `{"id":"${batchId}"}`]);
+});
+
+test('a uid names its own watch, and not a later one with the same id', async () => {
+  const watches = makeWatches(stores.redis);
+  const [former, present] = [
+    aWatch({ clientId }),
+    aWatch({ clientId, version: 2, createdAt: atSecond(500) }),
+  ];
+  await watches.project(former);
+  expect(await watches.readByUid(watchUid(former))).toEqual(former);
+  await watches.project(present);
+  expect(await watches.readByUid(watchUid(former))).toBeUndefined();
+  expect(await watches.readByUid(watchUid(present))).toEqual(present);
+});
+
+describe('a watch is due', () => {
+  const watches = () => makeWatches(stores.redis);
+  const claim = async (nowMs: number) => {
+    const partition = partitionOfWatch(watchUid(aWatch({ clientId })));
+    const claimed = await watches().claimDue(partition, nowMs, nowMs + 30_000, 10);
+    return claimed.filter((one) => one.clientId === clientId).length;
+  };
+
+  test('when it is written, when it is requested, and half a minute after it was claimed', async () => {
+    const one = aWatch({ clientId });
+    await watches().project(one);
+    expect(await claim(NOW)).toBe(1);
+    expect(await claim(NOW + 29_999)).toBe(0);
+    expect(await claim(NOW + 30_000)).toBe(1);
+    await watches().setDue(watchUid(one), NOW + 40_000);
+    await watches().setDue(watchUid(one), NOW + 50_000);
+    expect(await claim(NOW + 39_999)).toBe(0);
+    expect(await claim(NOW + 40_000)).toBe(1);
+    await watches().project({ ...one, version: 2 });
+    expect(await claim(NOW + 40_001)).toBe(1);
+  });
+
+  test('later where it was put off, unless it was due later already', async () => {
+    const one = aWatch({ clientId });
+    await watches().project(one);
+    await claim(NOW);
+    await watches().postpone(watchUid(one), NOW + 60_000);
+    await watches().postpone(watchUid(one), NOW + 40_000);
+    expect(await claim(NOW + 59_999)).toBe(0);
+    expect(await claim(NOW + 60_000)).toBe(1);
+  });
+
+  test('when its rule set changes, when a sweep is requested, and when one has ended', async () => {
+    const one = aWatch({ clientId });
+    const sweeps = makeWatchSweeps(stores.redis);
+    await watches().project(one);
+    await claim(NOW);
+    await watches().setUsersDue(clientId, one.ruleSet, NOW + 1);
+    expect(await claim(NOW + 1)).toBe(1);
+    await sweeps.bringForward(watchUid(one), NOW + 2);
+    expect(await claim(NOW + 2)).toBe(1);
+    await sweeps.end(watchUid(one), 7);
+    expect(await claim(NOW + 3)).toBe(1);
+    expect(await claim(NOW + 4)).toBe(0);
+  });
+
+  test('when a revocation of a member is held', async () => {
+    const one = aWatch({ clientId });
+    await watches().project(one);
+    await claim(NOW);
+    await add(member('alice', { roles: [{ id: 'gold', granted: true, since: atSecond(1), withheld: {} }] }));
+    expect(await claim(NOW)).toBe(1);
+  });
+
+  test('also where an earlier version has stored it without a due time', async () => {
+    const one = aWatch({ clientId });
+    const partition = partitionOfWatch(watchUid(one));
+    await watches().project(one);
+    await stores.redis.del(`watches:due:${partition}`);
+    expect(await claim(NOW)).toBe(0);
+    await watches().setAllDue(partition, NOW, 'without');
+    expect(await claim(NOW)).toBe(1);
+    await watches().setAllDue(partition, NOW, 'without');
+    expect(await claim(NOW)).toBe(0);
+    await watches().setAllDue(partition, NOW, 'all');
+    expect(await claim(NOW)).toBe(1);
+  });
+});
+
+test('a sweep knows the holders of every role, whatever the id of the role is', async () => {
+  const sweeps = makeWatchSweeps(stores.redis);
+  const uid = watchUid(aWatch({ clientId }));
+  const holders = new Map([
+    ['gold', 10],
+    ['__proto__', 20],
+    ['constructor', 30],
+  ]);
+  await sweeps.begin({ uid, sweep: NOW, cause: 'schedule', rules: 'set@1', holders }, NOW + 1);
+  expect((await sweeps.read(uid))?.holders).toEqual(holders);
+});
+
+test('the oldest running sweep is known until it ends', async () => {
+  const sweeps = makeWatchSweeps(stores.redis);
+  const uid = watchUid(aWatch({ clientId }));
+  const begun = { uid, sweep: 1, cause: 'schedule', rules: 'set@1', holders: new Map() } as const;
+  await sweeps.begin(begun, NOW);
+  expect(await sweeps.oldestAt()).toBe(1);
+  await sweeps.end(uid, 1);
+  expect(await sweeps.oldestAt()).not.toBe(1);
+});
+
+test('the begin of a sweep moves the due time if a sweep was due; otherwise, or if it cannot begin, the due time stays', async () => {
+  const sweeps = makeWatchSweeps(stores.redis);
+  const uid = watchUid(aWatch({ clientId }));
+  await sweeps.bringForward(uid, NOW);
+  const begin = async (sweep: number, nextAtMs: number) => {
+    const of = { uid, sweep, cause: 'rule-set', rules: 'set@1', holders: new Map() } as const;
+    return [await sweeps.begin(of, nextAtMs), await sweeps.nextAt(uid)];
+  };
+  expect(await begin(NOW, NOW + 60_000)).toEqual([true, NOW + 60_000]);
+  expect(await begin(NOW + 60_000, NOW + 70_000)).toEqual([false, NOW + 60_000]);
+  await sweeps.end(uid, NOW);
+  expect(await begin(NOW + 59_999, NOW + 70_000)).toEqual([true, NOW + 60_000]);
+});
+
+test('checks beyond the quota are not charged; already evaluated checks are charged up to the quota', async () => {
+  const chargeWatch = makeChargeWatch(stores.redis);
+  const charge = (count: number, areEvaluated: boolean, quotaShare = 0.5) =>
+    chargeWatch({
+      clientId,
+      accountId: 'acc_1',
+      count,
+      month: '2026-11',
+      requestsPerMonth: 9,
+      quotaShare,
+      areEvaluated,
+    });
+  expect(await charge(3, false)).toBe('charged');
+  // The share is 4.5 checks.
+  expect(await charge(2, false)).toBe('quota-share-exceeded');
+  expect(await charge(2, true)).toBe('quota-share-exceeded');
+  expect(await charge(1, true)).toBe('quota-share-exceeded');
+  expect(await charge(6, false, 1)).toBe('quota-exceeded');
+  expect(await charge(5, false, 1)).toBe('charged');
+});
+
+test('a share of the quota that is a whole number of checks can be used up, although binary fractions round it', async () => {
+  const chargeWatch = makeChargeWatch(stores.redis);
+  const charge = (count: number) =>
+    chargeWatch({
+      clientId,
+      accountId: 'acc_1',
+      count,
+      month: '2026-11',
+      requestsPerMonth: 100,
+      quotaShare: 0.29,
+    });
+  expect(await charge(29)).toBe('charged');
+  expect(await charge(1)).toBe('quota-share-exceeded');
+});
+
+test('the charges and refunds of watches are in the published totals of their app', async () => {
+  const figures = makeUsageFigures(stores.redis);
+  const totals = async () => {
+    // The rebuild restores the totals of other suites' apps.
+    const own = (await figures.listRecent(Date.now())).filter((appHour) => appHour.clientId === clientId);
+    expect(own).toHaveLength(1);
+    return own[0] && (await figures.read(own[0]));
+  };
+  const month = new Date().toISOString().slice(0, 7);
+  const charge = { clientId, accountId: 'acc_1', month, count: 5, requestsPerMonth: 9, quotaShare: 1 };
+  await makeChargeWatch(stores.redis)(charge);
+  expect(await totals()).toMatchObject({ clientId, monthTotal: 5, accepted: 0 });
+  await makeRefundWatch(stores.redis)({ clientId, month, count: 2, requestId: 'watch_1' });
+  expect(await totals()).toMatchObject({ clientId, monthTotal: 3 });
+});
+
+describe('revocations of a role', () => {
+  const bound = { share: 0.2, atLeast: 3 };
+  const allow = (ids: readonly string[], nowMs: number, holders = 20, held = 0) =>
+    members().mayRevoke('app/w/1', 'gold', ids, { nowMs, holders, held, ...bound });
+  const ids = (from: number, count: number) => Array.from({ length: count }, (_, i) => `m${from + i}`);
+
+  test('count together for one sliding hour, and from the threshold on the rest is held', async () => {
+    // 20 holders: more than 4 revocations of an hour are too many.
+    expect(await allow(ids(0, 3), NOW)).toEqual(new Set(ids(0, 3)));
+    expect(await allow(ids(3, 3), NOW + HOUR_MS / 2, 17)).toEqual(new Set(['m3']));
+    expect(await allow(ids(4, 2), NOW + HOUR_MS - 1, 16)).toEqual(new Set());
+    // The first three are an hour old; the revocation that was allowed later still counts.
+    expect(await allow(ids(4, 3), NOW + HOUR_MS + 1, 16)).toEqual(new Set(['m4', 'm5']));
+    expect(await allow(ids(6, 1), NOW + HOUR_MS + 1, 14)).toEqual(new Set());
+  });
+
+  test('count together with those that are held', async () => {
+    expect(await allow(ids(0, 3), NOW, 20, 3)).toEqual(new Set(['m0']));
+    expect(await allow(ids(1, 1), NOW + HOUR_MS + 1, 19, 4)).toEqual(new Set());
+    expect(await allow(ids(1, 1), NOW + HOUR_MS + 1, 19)).toEqual(new Set(['m1']));
+  });
+
+  test('count for an hour in the decision on a sweep, unless a release has sent them', async () => {
+    const gold = { id: 'gold', since: atSecond(900) };
+    const write = async (memberId: string, countsRevoked: boolean) => {
+      const holder = member(memberId, { sequence: 1, roles: [{ ...gold, granted: true }] });
+      await add(holder);
+      const after = { ...holder, version: 2, sequence: 2, roles: [{ ...gold, granted: false }] };
+      await members().write(holder, after, NOW, { countsRevoked });
+    };
+    await write('sent', true);
+    await write('released', false);
+    const uid = watchUid(aWatch({ clientId }));
+    const atMs = Date.parse(gold.since);
+    expect(await members().countRevoked(uid, 'gold', NOW)).toBe(1);
+    expect(await members().countRevoked(uid, 'gold', NOW, atMs - 1)).toBe(0);
+    expect(await members().countRevoked(uid, 'gold', atMs + HOUR_MS)).toBe(0);
+  });
+
+  test('are not counted twice where a record is handled again', async () => {
+    expect(await allow(ids(0, 4), NOW)).toEqual(new Set(ids(0, 4)));
+    expect(await allow(ids(0, 4), NOW + 10)).toEqual(new Set(ids(0, 4)));
+    expect(await allow(ids(4, 1), NOW + 20)).toEqual(new Set());
+  });
+
+  test('below the least count are sent, however large their share', async () => {
+    expect(await allow(ids(0, 2), NOW, 2)).toEqual(new Set(ids(0, 2)));
+    expect(await allow(ids(2, 1), NOW, 0)).toEqual(new Set());
+  });
+});
