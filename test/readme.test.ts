@@ -91,6 +91,22 @@ test('the guides name files at all', () => {
     expect(namedIn(path).length).toBeGreaterThan(10);
 });
 
+/** The READMEs of folders: tables *file | decides*. */
+const ROOMS = ['services', 'shared', 'test'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('/README.md') && !path.includes('node_modules'))
+    .map((path) => `${folder}/${path}`),
+);
+
+test.each(ROOMS)('%s names only files that its folder has', (path) => {
+  const cells = [...read(path).matchAll(/^\| (`[^|]+`[^|]*)\|/gm)].map(([, cell = '']) => cell);
+  const files = cells.flatMap((cell) => [...cell.matchAll(/`([\w./@-]+(?:\.(?:ts|js|mjs|yul)|\/))`/g)]);
+  const missing = files
+    .map(([, name = '']) => name)
+    .filter((name) => ![dirname(path), '.'].some((folder) => existsSync(join(ROOT, folder, name))));
+  expect(missing).toEqual([]);
+});
+
 test('the glossary has at most 40 words, each once and in alphabetical order', () => {
   const words = [...read('services/GLOSSARY.md').matchAll(/^\| ([^|]+?) \|/gm)].map(([, word = '']) => word);
   const [head, ...defined] = words;
