@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// The allowed directions of imports. Biome checks most of them too; here a reader meets the rules by name.
+// Who may import whom, and how a folder is made. `npm run check` runs this file beside the linter.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -100,6 +100,12 @@ test('domain imports only contracts and its own files, and does no I/O', () => {
     /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\./.test(withoutComments(text)),
   );
   expect(reachOut.map(({ path }) => path)).toEqual([]);
+});
+
+test('contracts import no adapter', () => {
+  const contracts = production.filter(({ path }) => path.startsWith('shared/contracts/'));
+  const isAdapter = (target: string) => /^shared\/(kafka|redis|stores|http|telemetry)\//.test(target);
+  expect(offenders(contracts, isAdapter)).toEqual([]);
 });
 
 test.each([

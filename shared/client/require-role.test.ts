@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-// biome-ignore lint/style/noRestrictedImports: the framework of the library's users, with its own error handler
+// The framework of the library's users, with its own error handler.
 import express from 'express';
 import type { CheckResult } from './api-types.ts';
 import { requireRole } from './require-role.ts';
