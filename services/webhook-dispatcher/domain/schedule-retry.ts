@@ -77,7 +77,7 @@ export type DeferralReason = (typeof DEFERRAL_REASONS)[number];
 
 /** How often a delivery is deferred by the 5 s tier before it climbs to the 5 min tier. */
 const SHORT_DEFERRALS_MAX: Readonly<Record<DeferralReason, number>> = {
-  slots: Number.POSITIVE_INFINITY,
+  slots: 3,
   hanging: 3,
   breaker: 1,
   secret: 1,
@@ -90,14 +90,13 @@ const DEFERRAL_TIER_MAX = 2;
  *
  * | reason    | meaning                                                | tier                                          |
  * | --------- | ------------------------------------------------------ | --------------------------------------------- |
- * | `slots`   | no slot is free at a receiver with a recent success    | 5 s                                           |
+ * | `slots`   | no slot is free at a receiver with a recent success    | 5 s three times, then 5 min, 30 min from then |
  * | `hanging` | no slot is free at a receiver without a recent success | 5 s three times, then 5 min, 30 min from then |
  * | `breaker` | the breaker of a failing receiver is open              | 5 s, then 5 min, 30 min from then on          |
  * | `secret`  | the signing secret cannot be opened                    | 5 s, then 5 min, 30 min from then on          |
  *
- * Each deferral writes a record, so what waits for long must climb: a dead receiver costs fewer than 100 records of each
- * webhook. `hanging` climbs too: a client app with ever new hanging receivers makes too few attempts at each to open a
- * breaker.
+ * Each deferral writes a record, so what waits for long must climb, for whatever reason: no webhook costs more than 100
+ * records in its 40 h.
  *
  * @param waitedIn the tier of the record that is deferred, if it comes from one. No tier is skipped: a receiver that fails
  *   only now is asked again in 5 min at the latest, however often its messages had waited for a slot.
