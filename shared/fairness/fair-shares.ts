@@ -1,5 +1,8 @@
+/** A client app and its account. */
+export type AppOwner = { readonly accountId: string; readonly clientId: string };
+
 /** Who holds a share: one app of an account, or one that has no apps, such as the account itself or a network address. */
-export type Owner = string | { readonly accountId: string; readonly clientId: string };
+export type Owner = string | AppOwner;
 
 type Holdings = { total: number; readonly byApp: Map<string, number> };
 

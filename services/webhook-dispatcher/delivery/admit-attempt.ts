@@ -1,5 +1,6 @@
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { type BreakerState, makeBreaker } from '../domain/make-breaker.ts';
-import type { AppOwner, DeliverySlots } from './delivery-slots.ts';
+import type { DeliverySlots } from './delivery-slots.ts';
 import { PerReceiver } from './per-receiver.ts';
 
 /** How an admitted attempt ended: the receiver took the message, failed, or was not reached. */

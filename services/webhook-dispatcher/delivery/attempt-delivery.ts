@@ -1,6 +1,7 @@
 import { Agent, type buildConnector, type Dispatcher } from 'undici';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { type AttemptOutcome, classifyErrorCode, classifyStatus } from '../domain/classify-attempt.ts';
-import { type DialOwner, dialOwner } from './guarded-connector.ts';
+import { dialOwner } from './guarded-connector.ts';
 
 /** Bytes read of a response body; after that the connection is closed and the status decides. */
 export const ANSWER_BYTES_MAX = 65_536;
@@ -28,7 +29,7 @@ const AGENT_OPTIONS = {
 
 export type AttemptRequest = {
   /** Whose turn it is if the name must be looked up. */
-  readonly owner: DialOwner;
+  readonly owner: AppOwner;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -39,13 +39,59 @@ test('gives one receiver at most 8 slots, and makes the ninth message wait', asy
   expect(slots.inFlightCount).toBe(8);
 });
 
-test('gives one origin at most 16 slots, whatever the number of client apps', async () => {
-  for (const client of ['app_1', 'app_2', 'app_3'])
-    for (const slot of await takeMany('a', 1, client)) slot.release(true);
-  await takeMany('a', 8, 'app_1');
-  await takeMany('a', 8, 'app_2');
-  expect(await takeMany('a', 1, 'app_3')).toHaveLength(0);
-  expect(slots.inFlightCount).toBe(16);
+test('an account with 500 client apps leaves slots at an origin to others, also if its receivers answer well', async () => {
+  const taken: (Slot | undefined)[] = [];
+  for (let round = 0; round < 2; round += 1)
+    for (let i = 0; i < 500; i += 1) {
+      const own = slots.acquire(appOf(`app_${i}`, 'acc_big'), origin('a'), 100);
+      const [slot] = await settledOf([own]);
+      if (round === 0) slot?.release(true);
+      else taken.push(slot);
+    }
+  expect(slots.inFlightCount).toBe(12);
+  expect(await takeMany('a', 8, 'other')).toHaveLength(4);
+});
+
+test('gives one origin at most 32 slots, and a first one to each of many accounts', async () => {
+  for (let i = 0; i < 40; i += 1) await takeMany('a', 8, `app_${i}`);
+  expect(slots.inFlightCount).toBe(32);
+});
+
+test('a freed slot costs as much with 2 000 waiting accounts as with 100', async () => {
+  const readsPerRelease = async (waitingCount: number): Promise<number> => {
+    let reads = 0;
+    using many = new DeliverySlots(() => {
+      reads += 1;
+      return 0;
+    });
+    const ask = (client: string, name: string) => many.acquire(appOf(client), origin(name), 100);
+    const taken: (Slot | undefined)[] = [];
+    for (let i = 0; i < 512; i += 1) taken.push(...(await settledOf([ask(`holder_${i}`, `h-${i}`)])));
+    const waiting = Array.from({ length: waitingCount }, (_, i) => ask(`app_${i}`, `w-${i}`));
+    await settling();
+    expect([many.inFlightCount, many.waitingCount]).toEqual([512, waitingCount]);
+    reads = 0;
+    taken[0]?.release(undefined);
+    const spent = reads;
+    many[Symbol.dispose]();
+    await Promise.all(waiting);
+    return spent;
+  };
+  expect(await readsPerRelease(2_000)).toBe(await readsPerRelease(100));
+});
+
+test('a receiver whose slot becomes free is served, however many others wait without room', async () => {
+  const own = await takeMany('own', 8, 'app_own');
+  const waiting = acquire('own', 'app_own');
+  const others: Promise<Slot | undefined>[] = [];
+  for (let i = 0; i < 50; i += 1) {
+    await takeMany(`other-${i}`, 8, `app_${i}`);
+    others.push(acquire(`other-${i}`, `app_${i}`));
+  }
+  own[0]?.release(true);
+  expect(await settledOf([waiting])).toEqual([expect.anything()]);
+  slots[Symbol.dispose]();
+  await Promise.all(others);
 });
 
 test('lets a burst to a fast receiver wait, and defers none of it', async () => {
@@ -130,10 +176,8 @@ test('keeps slots free when many healthy receivers begin to hang at once', async
 });
 
 test('gives free slots to the waiting client apps in turn', async () => {
-  for (const client of ['app_1', 'app_2'])
-    for (const slot of await takeMany('a', 1, client)) slot.release(true);
-  const first = await takeMany('a', 8, 'app_1');
-  await takeMany('a', 8, 'app_2');
+  const first: Slot[] = [];
+  for (let i = 0; i < 32; i += 1) first.push(...(await takeMany('a', 1, `holder_${i}`)));
   const order: string[] = [];
   for (const client of ['app_3', 'app_3', 'app_4'])
     void acquire('a', client).then((slot) => slot && order.push(client));

@@ -1,16 +1,28 @@
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
-import { FairShares } from '#shared/fairness/fair-shares.ts';
+import { type AppOwner, FairShares } from '#shared/fairness/fair-shares.ts';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import { PerReceiver } from './per-receiver.ts';
-import { makeReceiver, RECEIVER_SLOTS, type Receiver } from './receiver.ts';
-import { unprovenOf, unprovenSlotsOf } from './unproven-share.ts';
+import { makeReceiver, type Receiver } from './receiver.ts';
 
 /** Attempts in flight in this process. */
 export const SLOTS = 512;
 /** Slots of its share that an app's receivers without a recent success leave to its others. */
 const PROVEN_SLOTS = 16;
-/** Attempts in flight to one origin, for all client apps together. */
-export const ORIGIN_SLOTS = 16;
+/** Attempts in flight to one origin; an account alone has 12 of them, a client app alone 8. */
+export const ORIGIN_SLOTS = 32;
+/** Attempts in flight to one receiver, at most. */
+const RECEIVER_SLOTS = ORIGIN_SLOTS / 4;
+/**
+ * How many attempts an unproven receiver may have in flight, by how many all unproven receivers of its client app have
+ * together: many that hang at once must leave slots for the app's other receivers.
+ */
+const UNPROVEN_SHARES: readonly (readonly [unprovenOfAppMax: number, perReceiver: number])[] = [
+  [16, RECEIVER_SLOTS],
+  [32, 2],
+  [Number.POSITIVE_INFINITY, 1],
+];
+/** Receivers that are looked at, one after the other, until one has room for an attempt. */
+const LOOKS_MAX = 16;
 /** A message waits in memory while its expected wait is at most this. */
 const EXPECTED_WAIT_MS_MAX = 1_000;
 /** A message that has waited this long is deferred, even if less was expected. */
@@ -20,7 +32,7 @@ const WAITING_PER_RECEIVER_MAX = 4_096;
 export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest record of a delivery. */
 const MESSAGE_BYTES_MAX = webhookRequested.messageBytesMax;
-/** How often the expected waits are checked again. */
+/** How often all waiting receivers are looked at. */
 const SWEEP_INTERVAL_MS = 100;
 
 export type Slot = {
@@ -35,13 +47,13 @@ type Waiter = {
 };
 type Queue = { readonly receiver: Receiver; readonly waiters: Waiter[] };
 
-export type AppOwner = { readonly accountId: string; readonly clientId: string };
-
 /** A client app with attempts in flight or waiting messages. */
 type App = {
   readonly owner: AppOwner;
   inFlightCount: number;
   waitingCount: number;
+  /** Receivers with attempts in flight. */
+  readonly active: Set<Receiver>;
   /** Receivers with waiting messages, by origin; the next to be served first. */
   readonly queues: Map<string, Queue>;
 };
@@ -50,10 +62,10 @@ type App = {
  * Hands out the slots for attempts. A slow receiver delays only its own messages, and a client app only its own
  * receivers.
  *
- * Bounds: 512 in flight, 16 per origin, 8 per receiver; waiting 4 096 per receiver and 64 MiB in all, each
- * about a second. Slots and bytes are shared by account, then by client app. Of an app's share its unproven receivers leave
- * 16 slots to the others. Slots that become free go to the waiting accounts in turn, within each to its apps, and within an
- * app to its receivers in turn.
+ * Bounds: 512 in flight, 32 per origin; waiting 4 096 per receiver and 64 MiB in all, each about a second. Slots, those at an
+ * origin, and bytes are shared by account, then by client app. Of an app's share its unproven receivers leave 16 slots to the
+ * others. Slots that become free go to the waiting accounts in turn, within each to its apps, and within an app to its
+ * receivers in turn. A freed slot costs the same however many wait: a bounded number of them is looked at.
  *
  * @example
  * using slots = new DeliverySlots(() => performance.now());
@@ -67,16 +79,17 @@ export class DeliverySlots implements Disposable {
     isIdle: ({ clientId, origin, inFlightCount }: Receiver) =>
       inFlightCount() === 0 && this.#apps.get(clientId)?.queues.has(origin) !== true,
   });
-  /** Receivers with attempts in flight: at most as many as there are slots. */
-  readonly #active = new Set<Receiver>();
-  readonly #inFlightByOrigin = new Map<string, number>();
   readonly #shares = new FairShares(SLOTS);
+  /** Of the origins with attempts in flight. */
+  readonly #originShares = new Map<string, FairShares>();
   readonly #waitingBytes = new FairShares(WAITING_BYTES_MAX, { place: MESSAGE_BYTES_MAX });
   readonly #apps = new Map<string, App>();
   /** The accounts of waiting apps, and each account's; the next to be served first. */
   readonly #turns = new Map<string, Map<string, App>>();
   readonly #sweeping: Repetition;
   #waitingCount = 0;
+  /** Receivers with waiting messages. */
+  #queueCount = 0;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -100,8 +113,7 @@ export class DeliverySlots implements Disposable {
     const app = this.#appOf({ accountId, clientId });
     const receiver = this.#receivers.of(clientId, origin);
     const queuePosition = (app.queues.get(origin)?.waiters.length ?? 0) + 1;
-    if (queuePosition === 1 && this.#hasRoom(app, receiver, this.#unprovenOf(app)))
-      return this.#take(app, receiver);
+    if (queuePosition === 1 && this.#hasRoom(app, receiver)) return this.#take(app, receiver);
     const slot = this.#mayWait(app, receiver, queuePosition, bytes)
       ? new Promise<Slot | undefined>((settle) =>
           this.#enqueue(app, receiver, { bytes, sinceMs: this.#monotonicMs(), settle }),
@@ -123,6 +135,7 @@ export class DeliverySlots implements Disposable {
     const nowMs = this.#monotonicMs();
     for (const [app, queue] of this.#allQueues()) {
       const { receiver, waiters } = queue;
+      this.#serveQueue(app, queue);
       while (this.#expectedWaitMs(receiver, waiters.length) > EXPECTED_WAIT_MS_MAX)
         this.#dequeue(app, queue, waiters.pop())?.settle(undefined);
       while (waiters[0] !== undefined && nowMs - waiters[0].sinceMs > WAIT_MS_MAX)
@@ -136,17 +149,13 @@ export class DeliverySlots implements Disposable {
       while (queue.waiters.length > 0) this.#dequeue(app, queue, queue.waiters.pop())?.settle(undefined);
   }
 
-  #hasRoom(app: App, receiver: Receiver, unprovenCount: number): boolean {
+  #hasRoom(app: App, receiver: Receiver): boolean {
     if (!this.#shares.hasRoom(app.owner)) return false;
-    if (receiver.inFlightCount() >= RECEIVER_SLOTS) return false;
-    const atOriginCount = this.#inFlightByOrigin.get(receiver.origin) ?? 0;
-    if (atOriginCount >= ORIGIN_SLOTS) return false;
+    if (this.#originShares.get(receiver.origin)?.hasRoom(app.owner) === false) return false;
     if (receiver.isProven(this.#monotonicMs())) return true;
-    // Many client apps may share one origin: an app whose receiver hangs must leave slots at it to the others.
-    if (receiver.inFlightCount() >= ORIGIN_SLOTS - atOriginCount) return false;
-    return (
-      this.#hasUnprovenRoom(app, unprovenCount) && receiver.inFlightCount() < unprovenSlotsOf(unprovenCount)
-    );
+    const unprovenCount = this.#unprovenOf(app);
+    const slots = UNPROVEN_SHARES.find(([max]) => unprovenCount < max)?.[1] ?? 0;
+    return receiver.inFlightCount() < slots && this.#hasUnprovenRoom(app, unprovenCount);
   }
 
   /** Whether the app's unproven receivers may have one more attempt in flight. */
@@ -155,8 +164,12 @@ export class DeliverySlots implements Disposable {
     return inFlightCount === 0 || this.#shares.hasRoom(owner, 1 + left);
   }
 
-  #unprovenOf({ owner }: App): number {
-    return unprovenOf(this.#active, owner.clientId, this.#monotonicMs());
+  /** Attempts in flight to the app's unproven receivers. */
+  #unprovenOf({ active }: App): number {
+    const nowMs = this.#monotonicMs();
+    let count = 0;
+    for (const receiver of active) if (!receiver.isProven(nowMs)) count += receiver.inFlightCount();
+    return count;
   }
 
   /** Whether a message may wait in memory: there is room, and its turn is expected in time. */
@@ -170,44 +183,48 @@ export class DeliverySlots implements Disposable {
   }
 
   #take(app: App, receiver: Receiver): Slot {
+    const { origin } = receiver;
     const attempt = receiver.begin(this.#monotonicMs());
-    this.#active.add(receiver);
+    const atOrigin = this.#originShares.get(origin) ?? new FairShares(ORIGIN_SLOTS);
+    this.#originShares.set(origin, atOrigin);
+    atOrigin.take(app.owner);
     this.#shares.take(app.owner);
+    app.active.add(receiver);
     app.inFlightCount += 1;
-    this.#countOrigin(receiver.origin, 1);
     let isFree = false;
     return {
       release: (isHealthy) => {
         if (isFree) return;
         isFree = true;
         receiver.end(attempt, isHealthy, this.#monotonicMs());
-        if (receiver.inFlightCount() === 0) this.#active.delete(receiver);
-        this.#shares.give(app.owner);
+        if (receiver.inFlightCount() === 0) app.active.delete(receiver);
         app.inFlightCount -= 1;
-        this.#countOrigin(receiver.origin, -1);
-        this.#serve();
+        this.#shares.give(app.owner);
+        atOrigin.give(app.owner);
+        if (atOrigin.count === 0) this.#originShares.delete(origin);
+        const own = app.queues.get(origin);
+        if (!this.#serve() && own !== undefined) this.#serveQueue(app, own);
         this.#forgetIfIdle(app);
       },
     };
   }
 
-  #countOrigin(origin: string, change: 1 | -1): void {
-    const count = (this.#inFlightByOrigin.get(origin) ?? 0) + change;
-    if (count === 0) this.#inFlightByOrigin.delete(origin);
-    else this.#inFlightByOrigin.set(origin, count);
-  }
-
   #enqueue(app: App, receiver: Receiver, waiter: Waiter): void {
     const queue = app.queues.get(receiver.origin);
-    if (queue === undefined) app.queues.set(receiver.origin, { receiver, waiters: [waiter] });
-    else queue.waiters.push(waiter);
+    if (queue === undefined) {
+      app.queues.set(receiver.origin, { receiver, waiters: [waiter] });
+      this.#queueCount += 1;
+    } else queue.waiters.push(waiter);
     this.#countWaiting(app, 1, waiter.bytes);
   }
 
   #dequeue(app: App, queue: Queue, waiter: Waiter | undefined): Waiter | undefined {
     if (waiter === undefined) return undefined;
     this.#countWaiting(app, -1, waiter.bytes);
-    if (queue.waiters.length === 0) app.queues.delete(queue.receiver.origin);
+    if (queue.waiters.length === 0) {
+      app.queues.delete(queue.receiver.origin);
+      this.#queueCount -= 1;
+    }
     this.#forgetIfIdle(app);
     return waiter;
   }
@@ -225,34 +242,31 @@ export class DeliverySlots implements Disposable {
     else if (!this.#turns.has(accountId)) this.#turns.set(accountId, turns);
   }
 
-  /** Each waiting account gets at most one slot per round. Stops after a round without one. */
-  #serve(): void {
-    for (let isServed = true; isServed && this.#waitingCount > 0; ) {
-      isServed = false;
-      for (const apps of [...this.#turns.values()]) {
-        if (this.#shares.count >= SLOTS) return;
-        if ([...apps.values()].some((app) => this.#serveOne(app))) isServed = true;
+  /** Gives slots to the waiting receivers whose turn it is, until a number of them has no room. Returns whether it gave any. */
+  #serve(): boolean {
+    let isServed = false;
+    for (let misses = 0; misses < Math.min(LOOKS_MAX, this.#queueCount); misses += 1) {
+      const [apps] = this.#turns.values();
+      const [app] = apps?.values() ?? [];
+      const [queue] = app?.queues.values() ?? [];
+      if (app === undefined || queue === undefined || this.#shares.count >= SLOTS) break;
+      if (this.#serveQueue(app, queue)) {
+        isServed = true;
+        misses = -1;
       }
+      moveToEnd(app.queues, queue.receiver.origin);
+      moveToEnd(apps, app.owner.clientId);
+      moveToEnd(this.#turns, app.owner.accountId);
     }
+    return isServed;
   }
 
-  /** Gives a slot to the first of an app's waiting receivers that has room for an attempt. */
-  #serveOne(app: App): boolean {
-    const { accountId, clientId } = app.owner;
-    // Counted once per slot given, not once per waiting receiver: there may be thousands of those.
-    const unprovenCount = this.#unprovenOf(app);
-    for (const [origin, queue] of app.queues) {
-      if (!this.#hasRoom(app, queue.receiver, unprovenCount)) continue;
-      const slot = this.#take(app, queue.receiver);
-      const waiter = this.#dequeue(app, queue, queue.waiters.shift());
-      // Each goes to the end of its queue.
-      moveToEnd(app.queues, origin);
-      moveToEnd(this.#turns.get(accountId), clientId);
-      moveToEnd(this.#turns, accountId);
-      waiter?.settle(slot);
-      return true;
-    }
-    return false;
+  /** Gives a slot to the first message of a receiver if it has room for an attempt. */
+  #serveQueue(app: App, queue: Queue): boolean {
+    if (queue.waiters.length === 0 || !this.#hasRoom(app, queue.receiver)) return false;
+    const slot = this.#take(app, queue.receiver);
+    this.#dequeue(app, queue, queue.waiters.shift())?.settle(slot);
+    return true;
   }
 
   #expectedWaitMs(receiver: Receiver, queuePosition: number): number {
@@ -263,8 +277,8 @@ export class DeliverySlots implements Disposable {
   #expectedTurnMs(app: App): number {
     const nowMs = this.#monotonicMs();
     let endingPerMs = 0;
-    for (const receiver of this.#active)
-      if (receiver.clientId === app.owner.clientId && !receiver.isProven(nowMs))
+    for (const receiver of app.active)
+      if (!receiver.isProven(nowMs))
         endingPerMs += receiver.inFlightCount() / receiver.expectedDurationMs(nowMs);
     return (app.waitingCount + 1) / endingPerMs;
   }
@@ -272,7 +286,7 @@ export class DeliverySlots implements Disposable {
   #appOf(owner: AppOwner): App {
     const known = this.#apps.get(owner.clientId);
     if (known !== undefined) return known;
-    const app: App = { owner, inFlightCount: 0, waitingCount: 0, queues: new Map() };
+    const app: App = { owner, inFlightCount: 0, waitingCount: 0, active: new Set(), queues: new Map() };
     this.#apps.set(owner.clientId, app);
     return app;
   }

@@ -91,17 +91,17 @@ test('dials a name that rebinds between two queries only at the checked address'
   expect(await attemptAt('rebind.example', turning)).toBe('address-refused');
 });
 
-test("an app's look-ups wait for no more than one of each other app's in the same domain", async () => {
+test("an account's look-ups wait for no more than one of another account's, however many apps and domains it has", async () => {
   const asked: string[] = [];
   const open: (() => void)[] = [];
   const lookUp = makeSystemLookup((hostname) => {
     asked.push(hostname);
     return new Promise((resolve) => open.push(() => resolve([{ address: '127.0.0.1', family: 4 }])));
   });
-  const ask = (clientId: string, hostname: string) =>
-    dialOwner.run({ ...OWNER, clientId }, () => lookUp(hostname));
-  const hostile = Array.from({ length: 20 }, (_, i) => ask('app_2', `a${i}.co.uk`));
-  const honest = ask('app_1', 'hooks.co.uk');
+  const ask = (accountId: string, clientId: string, hostname: string) =>
+    dialOwner.run({ accountId, clientId }, () => lookUp(hostname));
+  const hostile = Array.from({ length: 20 }, (_, i) => ask('acc_2', `app_${i}`, `a.domain-${i}.uk`));
+  const honest = ask('acc_1', 'app_1', 'hooks.co.uk');
   const dials = [...hostile, honest];
   for (let ended = 0; ended < dials.length; ended += 1) {
     await waitUntil('the next look-up', () => open.length > ended);
@@ -109,7 +109,7 @@ test("an app's look-ups wait for no more than one of each other app's in the sam
   }
   expect(await honest).toEqual(['127.0.0.1']);
   await Promise.all(hostile);
-  // Two were under way, and one more of the other app had its turn.
+  // Two were under way, and one more of the other account had its turn.
   expect(asked.indexOf('hooks.co.uk')).toBeLessThanOrEqual(3);
 });
 

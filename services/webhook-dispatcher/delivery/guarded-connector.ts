@@ -3,6 +3,7 @@ import { lookup as lookupBySystem, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { type Cidr, refuseAddress } from '#shared/contracts/webhooks/callback-address.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 
 /** A name with more addresses is refused. */
@@ -28,14 +29,11 @@ class ConnectError extends Error {
   }
 }
 
-/** The client app whose attempt opens a connection. */
-export type DialOwner = { readonly accountId: string; readonly clientId: string };
-
 /**
  * The owner of the attempt that dials. undici tells its connector nothing about the request; a connection that is opened
  * again for waiting requests has the owner of an earlier attempt at the same origin.
  */
-export const dialOwner = new AsyncLocalStorage<DialOwner>();
+export const dialOwner = new AsyncLocalStorage<AppOwner>();
 
 /** All addresses of a name, in text form. Rejects with a `dns` error. */
 type ResolveHost = (hostname: string) => Promise<readonly string[]>;
@@ -131,12 +129,13 @@ export function makeResolveHost(servers: readonly string[]): ResolveHost {
   };
 }
 
-/** The system's look-ups, two at a time: client apps take turns, and so do the domains of one. */
+/** The system's look-ups, two at a time: accounts take turns, and so do the domains of the client apps of one. */
 export function makeSystemLookup(lookup: typeof lookupAll = lookupAll): ResolveHost {
   const lookups = new FairTaskQueue(SYSTEM_LOOKUPS);
   return async (hostname) => {
-    const queue = `${dialOwner.getStore()?.clientId} ${domainOf(hostname)}`;
-    const found = await lookups.run(queue, () => lookup(hostname));
+    const { accountId = '', clientId = '' } = dialOwner.getStore() ?? {};
+    const owner = { accountId, clientId: `${clientId} ${domainOf(hostname)}` };
+    const found = await lookups.run(owner, () => lookup(hostname));
     return found.map(({ address }) => address);
   };
 }

@@ -1,6 +1,3 @@
-/** Attempts in flight to one receiver: one client app's callbacks at one origin. */
-export const RECEIVER_SLOTS = 8;
-
 /** A success counts as proof of health for this long. */
 const PROOF_MS = 60_000;
 /**
