@@ -50,8 +50,11 @@ type EvaluatorSecrets = {
 /** `iss` of signed verdicts where the gateway's public address is not set. */
 const PROOF_ISSUER = 'urn:rolecall';
 
-/** Parts of batches that run at once: while one is read from the chain another is judged. Parked parts come on top. */
-const PARTS_MAX = 6;
+/**
+ * Parts of batches that run at once, of which an app alone has three: while one is read from the chain another is judged. Parked
+ * parts come on top.
+ */
+const PARTS_MAX = 12;
 
 /**
  * How many checks may wait for one chain, in windows of a lane; an app alone may have half a window. Waiting checks are

@@ -83,6 +83,7 @@ await runService(
         groupId: CONSUMER_GROUPS.lanes[lane],
         topics: [LANES[lane]],
         window: config.window,
+        ownerOf: (check) => check,
         handle: running.counted(makeRequestHandler({ ...dependencies, readBudget: readBudgets[lane] }, lane)),
         onAssignment: () => void pool.refresh(),
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
@@ -96,6 +97,7 @@ await runService(
         groupId: CONSUMER_GROUPS.batchLane,
         topics: [checkRequestedBatch],
         window: config.partsMax,
+        ownerOf: (part) => part,
         handle: makePartHandler({
           ...dependencies,
           ...metrics,

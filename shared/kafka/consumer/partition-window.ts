@@ -1,5 +1,4 @@
 import type { KafkaMessage } from 'kafkajs';
-import type { SlotsHeld } from './work-slots.ts';
 
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
@@ -47,7 +46,6 @@ export class PartitionWindow<M> {
   /** The group's committed offset, -1 while there is none; `undefined` until a member has read it after a time outside of the group. */
   committedOffset: number | undefined = -1;
   isPaused = false;
-  readonly slotsHeld: SlotsHeld = { runningCount: 0, runningBytes: 0, parkedCount: 0 };
 
   constructor(topic: string, partition: number) {
     this.topic = topic;

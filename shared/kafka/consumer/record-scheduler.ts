@@ -1,4 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
+import type { Owner } from '../../fair-shares.ts';
 import { bytesOf, copyRecord, type PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
@@ -24,6 +25,8 @@ export type WindowWork<M> = {
     partition: number,
     park: WorkSlot['park'],
   ) => Promise<boolean>;
+  /** Whose share of the slots a record takes. Default: its partition's. */
+  readonly ownerOf?: ((message: M) => Owner) | undefined;
   /** The clock of due times, epoch ms. */
   readonly now: () => number;
 };
@@ -60,12 +63,10 @@ export class RecordScheduler<M> {
   constructor(options: Options<M>) {
     this.#options = options;
     this.#aheadMax = AHEAD_PER_WINDOW * options.window;
-    this.#slots = new WorkSlots({
-      runningMax: options.window,
-      runningBytesMax: RUNNING_BYTES_MAX,
-      parkedMax: PARKED_PER_WINDOW * options.window,
-      parkedBytesMax: PARKED_BYTES_MAX,
-    });
+    this.#slots = new WorkSlots(
+      { countMax: options.window, bytesMax: RUNNING_BYTES_MAX },
+      { countMax: PARKED_PER_WINDOW * options.window, bytesMax: PARKED_BYTES_MAX },
+    );
   }
 
   get runningCount(): number {
@@ -155,10 +156,17 @@ export class RecordScheduler<M> {
   /** 0 if the head can start now, its due time if that is later, infinity if the partition has none to start. */
   #headDueAtMs(window: PartitionWindow<M>): number {
     const { head } = window;
-    if (!head || window.aheadCount >= this.#aheadMax || !this.#slots.mayRun(window.slotsHeld))
-      return Number.POSITIVE_INFINITY;
+    if (!head || window.aheadCount >= this.#aheadMax) return Number.POSITIVE_INFINITY;
     head.parsed ??= this.#options.parse(head.record, window.topic);
+    if (!this.#slots.mayRun(this.#ownerOf(window, head), bytesOf(head.record)))
+      return Number.POSITIVE_INFINITY;
     return head.parsed.dueAtMs > this.#options.now() ? head.parsed.dueAtMs : 0;
+  }
+
+  #ownerOf({ topic, partition }: PartitionWindow<M>, { parsed }: WindowRecord<M>): Owner {
+    const message = parsed?.message;
+    const owner = message === undefined ? undefined : this.#options.ownerOf?.(message);
+    return owner ?? `${topic}/${partition}`;
   }
 
   #startHead(window: PartitionWindow<M>): void {
@@ -187,7 +195,7 @@ export class RecordScheduler<M> {
 
   async #process(window: PartitionWindow<M>, entry: WindowRecord<M>): Promise<boolean> {
     entry.record = copyRecord(entry.record);
-    const slot = this.#slots.acquire(window.slotsHeld, bytesOf(entry.record));
+    const slot = this.#slots.acquire(this.#ownerOf(window, entry), bytesOf(entry.record));
     const park = (leave: () => void): boolean => {
       const isParked = !this.#isStopped && slot.park(leave);
       // In a later tick: starting the next record here would nest the calls as deep as the backlog is long.

@@ -1,6 +1,7 @@
 import type { Admin, Kafka, Message } from 'kafkajs';
 import type { CommonConfig } from '#shared/config.ts';
 import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
+import type { Owner } from '#shared/fair-shares.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
 import { restartUnless, waitForCoordinator } from '../client.ts';
@@ -25,6 +26,11 @@ export type ConsumeOptions<M> = {
   readonly window: number;
   readonly handle: Handler<M>;
   readonly giveUp?: GiveUp<M>;
+  /**
+   * Whose share of the slots a record takes: for a topic whose partitioner keeps an account to some of the partitions, because a
+   * record without a slot holds up those behind it. Default: its partition's.
+   */
+  readonly ownerOf?: (message: M) => Owner;
   /** For a topic of delayed messages: when a message is due, epoch ms by `now`. */
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
   /**
@@ -93,6 +99,7 @@ export async function startConsumer<M>(
     beforeCommit: options.beforeCommit,
     readsSeldom: options.readsSeldom,
     readCommitted: () => readCommitted(admin, groupId, topicNames),
+    ownerOf: options.ownerOf,
     now: options.due?.now ?? Date.now,
     mayWaitLong: options.due !== undefined,
     parse: makeParseRecord(topics, options.due?.dueAtOf),

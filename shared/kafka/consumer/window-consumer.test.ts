@@ -9,7 +9,7 @@ const BACKLOG = 15_000;
 /** The response in which all records are fetched. */
 const RESPONSE = Buffer.alloc(1_024, '{}');
 
-type Overrides = Partial<Pick<WindowWork<unknown>, 'process' | 'parse' | 'now'>> & {
+type Overrides = Partial<Pick<WindowWork<unknown>, 'process' | 'parse' | 'now' | 'ownerOf'>> & {
   readonly readsSeldom?: () => boolean;
   readonly mayWaitLong?: boolean;
   readonly window?: number;
@@ -150,6 +150,21 @@ test('starts nothing while a rebalance settles, commits finished records, and co
   of.join('first');
   expect(of.consumer.state).toBe('consuming');
   expect(of.started).toEqual([0, 1]);
+  held.releaseAll();
+});
+
+test('an account with many apps runs no more records than one share, and the next ones when these end', async () => {
+  const held = heldRecords();
+  await using of = await startConsumer({
+    process: held.process,
+    window: 100,
+    parse: ({ offset }) => ({ message: Number(offset), error: undefined, dueAtMs: 0 }),
+    ownerOf: (offset) => ({ accountId: 'acc_1', clientId: `app_${offset}` }),
+  });
+  void of.fetch(200);
+  expect(of.started).toHaveLength(38);
+  held.releaseAll();
+  await waitUntil('further records to start', () => of.started.length === 76);
   held.releaseAll();
 });
 

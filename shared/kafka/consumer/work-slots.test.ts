@@ -1,68 +1,96 @@
 import fc from 'fast-check';
-import { type SlotsHeld, type WorkSlot, WorkSlots } from './work-slots.ts';
+import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
-const aPartition = (): SlotsHeld => ({ runningCount: 0, runningBytes: 0, parkedCount: 0 });
-const ANY_BYTES = { runningBytesMax: Infinity };
 const ignore = () => undefined;
+const ANY = Number.MAX_SAFE_INTEGER;
+const appOf = (accountId: string, app: number) => ({ accountId, clientId: `${accountId}/${app}` });
 
-function runAll(slots: WorkSlots, partition: SlotsHeld, bytes = 1): WorkSlot[] {
+const slotsOf = (bounds: {
+  running?: number;
+  runningBytes?: number;
+  parked?: number;
+  parkedBytes?: number;
+}) =>
+  new WorkSlots(
+    { countMax: bounds.running ?? 10, bytesMax: bounds.runningBytes ?? ANY },
+    { countMax: bounds.parked ?? 0, bytesMax: bounds.parkedBytes ?? ANY },
+  );
+
+type Owner = Parameters<WorkSlots['mayRun']>[0];
+
+function runAll(slots: WorkSlots, owner: Owner, bytes = 1): WorkSlot[] {
   const running: WorkSlot[] = [];
-  while (slots.mayRun(partition)) running.push(slots.acquire(partition, bytes));
+  while (slots.mayRun(owner, bytes)) running.push(slots.acquire(owner, bytes));
   return running;
 }
 
 test('leaves slots to other partitions when some have a backlog', () => {
-  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 100, parkedMax: 100, parkedBytesMax: 100 });
-  const greedy = [aPartition(), aPartition(), aPartition(), aPartition()];
-  for (const partition of greedy) runAll(slots, partition);
-  const modest = aPartition();
-  expect(slots.mayRun(modest)).toBe(true);
-  runAll(slots, modest);
-  expect(modest.runningCount).toBeGreaterThan(0);
+  const slots = slotsOf({ running: 100 });
+  for (const partition of ['t/1', 't/2', 't/3', 't/4']) runAll(slots, partition);
+  expect(runAll(slots, 't/5').length).toBeGreaterThan(0);
   expect(slots.runningCount).toBeLessThan(100);
 });
 
+test('an account with 500 apps has the running and the parking slots of one account', () => {
+  const slots = slotsOf({ running: 100, parked: 400 });
+  for (let round = 0; round < 10; round += 1)
+    for (let app = 0; app < 500; app += 1)
+      for (const slot of runAll(slots, appOf('big', app))) slot.park(ignore);
+  expect([slots.runningCount, slots.parkedCount]).toEqual([38, 150]);
+  const [first] = runAll(slots, appOf('other', 1));
+  expect([first?.park(ignore), slots.mayRun(appOf('other', 1), 1)]).toEqual([true, true]);
+});
+
 test('processes one record at a time with one slot', () => {
-  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 1, parkedMax: 0, parkedBytesMax: 0 });
-  const partition = aPartition();
-  expect(runAll(slots, partition)).toHaveLength(1);
-  expect([slots.isFull, slots.mayRun(aPartition())]).toEqual([true, false]);
+  const slots = slotsOf({ running: 1 });
+  expect(runAll(slots, 'a')).toHaveLength(1);
+  expect([slots.isFull, slots.mayRun('b', 1)]).toEqual([true, false]);
 });
 
 test('gives the slot of a parked record to another, and frees the parking slot at its end', () => {
-  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 1, parkedMax: 1, parkedBytesMax: 10 });
-  const partition = aPartition();
-  const first = slots.acquire(partition, 10);
+  const slots = slotsOf({ running: 1, parked: 1 });
+  const first = slots.acquire('a', 10);
   expect([first.park(ignore), first.park(ignore)]).toEqual([true, true]);
-  expect([slots.runningCount, slots.parkedCount, slots.mayRun(partition)]).toEqual([0, 1, true]);
-  const second = slots.acquire(partition, 1);
+  expect([slots.runningCount, slots.parkedCount, slots.mayRun('a', 1)]).toEqual([0, 1, true]);
+  const second = slots.acquire('a', 1);
   // The parking slots are taken: the record keeps its running slot.
-  expect(second.park(ignore)).toBe(false);
+  expect([second.park(ignore), slots.runningCount]).toEqual([false, 1]);
   first.release();
   expect(second.park(ignore)).toBe(true);
   second.release();
-  expect({ ...partition, running: slots.runningCount, parked: slots.parkedCount }).toEqual({
-    runningCount: 0,
-    runningBytes: 0,
-    parkedCount: 0,
-    running: 0,
-    parked: 0,
-  });
+  expect([slots.runningCount, slots.parkedCount]).toEqual([0, 0]);
 });
 
-test('bounds parked records by their bytes too', () => {
-  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 10, parkedMax: 10, parkedBytesMax: 10 });
-  const partition = aPartition();
-  expect(slots.acquire(partition, 6).park(ignore)).toBe(true);
-  expect(slots.acquire(partition, 6).park(ignore)).toBe(false);
-  expect(slots.acquire(partition, 4).park(ignore)).toBe(true);
+test('bounds running and parked records by their bytes too', () => {
+  const slots = slotsOf({ runningBytes: 10, parked: 10, parkedBytes: 10 });
+  const first = slots.acquire('a', 6);
+  expect([slots.mayRun('b', 6), slots.mayRun('b', 4)]).toEqual([false, true]);
+  expect([
+    first.park(ignore),
+    slots.acquire('b', 6).park(ignore),
+    slots.acquire('c', 4).park(ignore),
+  ]).toEqual([true, false, true]);
+});
+
+test('runs a record that is larger than all bytes alone', () => {
+  const slots = slotsOf({ runningBytes: 32 * 1024 * 1024 });
+  expect(slots.mayRun('a', 100 * 1024 * 1024)).toBe(true);
+});
+
+test('a record that runs without a slot takes none from others at its end', () => {
+  const slots = slotsOf({ running: 1 });
+  const [first, beyond] = [slots.acquire('a', 1), slots.acquire('a', 1)];
+  beyond.release();
+  expect(slots.runningCount).toBe(1);
+  first.release();
+  expect(slots.runningCount).toBe(0);
 });
 
 test('ends the waits of parked records, and of no others, on a stop', () => {
-  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 4, parkedMax: 2, parkedBytesMax: 10 });
+  const slots = slotsOf({ running: 4, parked: 2 });
   const left: string[] = [];
   const enter = (name: string) => {
-    const slot = slots.acquire(aPartition(), 1);
+    const slot = slots.acquire(name, 1);
     return { park: () => slot.park(() => void left.push(name)), release: slot.release };
   };
   const [parked, over, running] = [enter('parked'), enter('over'), enter('running')];
@@ -78,18 +106,17 @@ test('ends the waits of parked records, and of no others, on a stop', () => {
 
 test('exceeds no bound and returns to zero, for any order of starts and ends', () => {
   const step = fc.record({
-    partition: fc.nat(2),
+    owner: fc.constantFrom<Owner>('t/0', appOf('a', 1), appOf('a', 2), appOf('b', 1)),
     act: fc.constantFrom('enter', 'park', 'end'),
     nth: fc.nat(9),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 5, parkedMax: 4, parkedBytesMax: 6 });
-      const partitions = [aPartition(), aPartition(), aPartition()];
+      const slots = slotsOf({ running: 5, parked: 4, parkedBytes: 6 });
       const open: WorkSlot[] = [];
-      for (const { partition, act, nth } of steps) {
-        const taken = partitions[partition] as SlotsHeld;
-        if (act === 'enter' && slots.mayRun(taken)) open.push(slots.acquire(taken, (nth % 3) + 1));
+      for (const { owner, act, nth } of steps) {
+        const bytes = (nth % 3) + 1;
+        if (act === 'enter' && slots.mayRun(owner, bytes)) open.push(slots.acquire(owner, bytes));
         if (act === 'park') open[nth]?.park(ignore);
         if (act === 'end') for (const slot of open.splice(nth, 1)) slot.release();
         expect(slots.runningCount).toBeLessThanOrEqual(5);
@@ -102,20 +129,9 @@ test('exceeds no bound and returns to zero, for any order of starts and ends', (
   );
 });
 
-test('bounds the bytes of running records as it bounds their number, and lets one record more run', () => {
-  const slots = new WorkSlots({ runningMax: 100, runningBytesMax: 100, parkedMax: 0, parkedBytesMax: 0 });
-  const [greedy, modest] = [aPartition(), aPartition()];
-  const running = runAll(slots, greedy, 40);
-  expect([running.length, slots.mayRun(modest)]).toEqual([2, true]);
-  slots.acquire(modest, 40);
-  expect(slots.mayRun(aPartition())).toBe(false);
-  for (const slot of running) slot.release();
-  expect(runAll(slots, greedy, 1_000)).toHaveLength(1);
-});
-
 test('calls the function of the last call when the waits of parked records are ended', () => {
-  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 1, parkedMax: 1, parkedBytesMax: 10 });
-  const slot = slots.acquire(aPartition(), 1);
+  const slots = slotsOf({ running: 1, parked: 1 });
+  const slot = slots.acquire('a', 1);
   const [first, second] = [jest.fn(), jest.fn()];
   slot.park(first);
   slot.park(second);

@@ -1,5 +1,4 @@
-/** The slots that one partition holds of those that all partitions share. */
-export type SlotsHeld = { runningCount: number; runningBytes: number; parkedCount: number };
+import { FairShares, type Owner } from '../../fair-shares.ts';
 
 /** The slot of one record that is being processed. */
 export type WorkSlot = {
@@ -15,16 +14,35 @@ export type WorkSlot = {
   readonly release: () => void;
 };
 
-type WorkSlotBounds = {
-  /** Records that run at once, over all partitions. */
-  readonly runningMax: number;
-  /** The same, in bytes of their values; one record more may run. */
-  readonly runningBytesMax: number;
-  /** Records that wait for something outside of the process, in addition to the running ones. */
-  readonly parkedMax: number;
-  /** The same, in bytes of their values. */
-  readonly parkedBytesMax: number;
-};
+/** Records, and the bytes of their values. */
+type Bounds = { readonly countMax: number; readonly bytesMax: number };
+
+/** The largest record; the little by which the framing of a record exceeds this is not counted. */
+const RECORD_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Slots that are shared by number and by bytes. */
+class Slots {
+  readonly count: FairShares;
+  readonly #bytes: FairShares;
+
+  constructor({ countMax, bytesMax }: Bounds) {
+    this.count = new FairShares(countMax);
+    this.#bytes = new FairShares(bytesMax, { place: Math.min(RECORD_BYTES_MAX, bytesMax) });
+  }
+
+  hasRoom(owner: Owner, bytes: number): boolean {
+    return this.count.hasRoom(owner) && this.#bytes.hasRoom(owner, bytes);
+  }
+
+  take(owner: Owner, bytes: number): boolean {
+    return this.hasRoom(owner, bytes) && this.count.take(owner) && this.#bytes.take(owner, bytes);
+  }
+
+  give(owner: Owner, bytes: number): void {
+    this.count.give(owner);
+    this.#bytes.give(owner, bytes);
+  }
+}
 
 /**
  * The slots of the records that a consumer processes at once.
@@ -32,82 +50,64 @@ type WorkSlotBounds = {
  *   running ──park──► parked ──release──► free
  *      └───────────────release──────────────┘
  *
- * A partition may hold as many running slots as are free (and as many bytes, and parking slots): one partition with a backlog takes
- * half of all, four take four fifths, and some are always left to the others. Switches share a buffer by the same rule
- * ("dynamic queue length thresholds", Choudhury and Hahne, 1998).
+ * Both kinds are shared by their owners: the accounts and client apps of the records, or their partitions.
  */
 export class WorkSlots {
-  readonly #bounds: WorkSlotBounds;
-  readonly #parked = new Set<() => void>();
-  #runningCount = 0;
-  #runningBytes = 0;
-  #parkedBytes = 0;
+  readonly #runningMax: number;
+  readonly #running: Slots;
+  readonly #parked: Slots;
+  /** By which the waits of parked records are ended. */
+  readonly #leaves = new Set<() => void>();
 
-  constructor(bounds: WorkSlotBounds) {
-    this.#bounds = bounds;
+  constructor(running: Bounds, parked: Bounds) {
+    this.#runningMax = running.countMax;
+    this.#running = new Slots(running);
+    this.#parked = new Slots(parked);
   }
 
   get runningCount(): number {
-    return this.#runningCount;
+    return this.#running.count.count;
   }
 
   get parkedCount(): number {
-    return this.#parked.size;
+    return this.#leaves.size;
   }
 
   get isFull(): boolean {
-    return this.#runningCount >= this.#bounds.runningMax;
+    return this.runningCount >= this.#runningMax;
   }
 
-  /** Whether one more record of a partition may run. */
-  mayRun({ runningCount, runningBytes }: SlotsHeld): boolean {
-    const { runningMax, runningBytesMax } = this.#bounds;
-    return (
-      runningCount < runningMax - this.#runningCount && runningBytes < runningBytesMax - this.#runningBytes
-    );
+  /** Whether one more record of an owner may run. */
+  mayRun(owner: Owner, bytes: number): boolean {
+    return this.#running.hasRoom(owner, Math.min(bytes, RECORD_BYTES_MAX));
   }
 
-  /** Takes a running slot. The caller asks `mayRun` first. */
-  acquire(held: SlotsHeld, bytes: number): WorkSlot {
-    this.#addRunning(held, 1, bytes);
-    let leave: (() => void) | undefined;
+  /** Takes a running slot. A record that must run although there is none is not counted. */
+  acquire(owner: Owner, recordBytes: number): WorkSlot {
+    const bytes = Math.min(recordBytes, RECORD_BYTES_MAX);
+    let held = this.#running.take(owner, bytes) ? this.#running : undefined;
     let leaveNow: () => void;
+    // A new function for each record: two records may pass the same one.
+    const leave = () => leaveNow();
     return {
       park: (next) => {
         leaveNow = next;
-        if (leave !== undefined) return true;
-        if (!this.#mayPark(held, bytes)) return false;
-        // A new function for each record: two records may pass the same one.
-        leave = () => leaveNow();
-        this.#addRunning(held, -1, -bytes);
-        this.#parked.add(leave);
-        this.#parkedBytes += bytes;
-        held.parkedCount += 1;
+        if (held === this.#parked) return true;
+        if (!this.#parked.take(owner, bytes)) return false;
+        held?.give(owner, bytes);
+        held = this.#parked;
+        this.#leaves.add(leave);
         return true;
       },
       release: () => {
-        if (leave === undefined) return this.#addRunning(held, -1, -bytes);
-        this.#parked.delete(leave);
-        this.#parkedBytes -= bytes;
-        held.parkedCount -= 1;
+        held?.give(owner, bytes);
+        this.#leaves.delete(leave);
       },
     };
   }
 
   /** Ends the waits of all parked records. */
   leaveParked(): void {
-    for (const leave of [...this.#parked]) leave();
-  }
-
-  #mayPark({ parkedCount }: SlotsHeld, bytes: number): boolean {
-    const { parkedMax, parkedBytesMax } = this.#bounds;
-    return parkedCount < parkedMax - this.#parked.size && this.#parkedBytes + bytes <= parkedBytesMax;
-  }
-
-  #addRunning(held: SlotsHeld, count: 1 | -1, bytes: number): void {
-    held.runningCount += count;
-    held.runningBytes += bytes;
-    this.#runningCount += count;
-    this.#runningBytes += bytes;
+    for (const leave of [...this.#leaves]) leave();
   }
 }
