@@ -1,5 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
-import type { Owner } from '../../fair-shares.ts';
+import type { Owner } from '../../fairness/fair-shares.ts';
 import { bytesOf, copyRecord, type PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkSlot, WorkSlots } from './work-slots.ts';
 

@@ -1,7 +1,7 @@
 import type { Admin, Kafka, Message } from 'kafkajs';
 import type { CommonConfig } from '#shared/config.ts';
 import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
-import type { Owner } from '#shared/fair-shares.ts';
+import type { Owner } from '#shared/fairness/fair-shares.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
 import { restartUnless, waitForCoordinator } from '../client.ts';

@@ -1,4 +1,4 @@
-import { FairShares, type Owner } from '../../fair-shares.ts';
+import { FairShares, type Owner } from '../../fairness/fair-shares.ts';
 
 /** The slot of one record that is being processed. */
 export type WorkSlot = {
