@@ -117,7 +117,7 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
   );
 }
 
-/** Added to the longest allowed work: two waits of a minute each for an absent broker are no stall. */
+/** Added to the longest allowed work: two waits of a minute each for an absent broker are not a stall. */
 const LIVENESS_STALL_MS_MIN = 150_000;
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readChainFile } from '#shared/read-chain-file.ts';
 import { loadConfig, warningsOf } from './config.ts';
 
-/** As an operator writes it; in two parts, because it is no template of ours. */
+/** As an operator writes it; in two parts, because it is not a template of ours. */
 const KEY_NAME = ['$', '{RPC_KEY}'].join('');
 const KEY = 'k3y-that-nobody-may-see';
 let dir: string;

@@ -101,7 +101,7 @@ test('every fault of a body is listed by pointer, the id and the headers too', a
   ]);
 });
 
-test.each(['', '-a', 'a'.repeat(65), 'a%20b', '%ff', 'é'])('the id %j is no id', async (id) => {
+test.each(['', '-a', 'a'.repeat(65), 'a%20b', '%ff', 'é'])('the id %j is not an id', async (id) => {
   const gateway = await start();
   const answers = [await put(gateway, id), await gateway.get(`${PATH}/${id}`)];
   expect(answers.map(({ status }) => status)).toEqual(id === '' ? [404, 404] : [422, 404]);

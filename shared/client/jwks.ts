@@ -29,7 +29,7 @@ const documents = new Map<string, RemoteDocument>();
 
 /** How keys are found: in a document, or at its URL, read when it is needed and kept for five minutes. */
 export function makeFindKey(jwks: Jwks | string | URL, fetch: Fetch): FindKey {
-  // A URL of another realm is no instance of this one's.
+  // A URL of another realm is not an instance of this one's.
   const href = typeof jwks === 'string' ? jwks : (jwks as Partial<URL> | null)?.href;
   if (href === undefined) return async (kid) => (await importKeys(jwks as Jwks)).get(kid);
   if (!URL.canParse(href))

@@ -133,7 +133,7 @@ describe('an error', () => {
     expect(answers.requests).toHaveLength(3);
   });
 
-  test('of a request that is no JSON names the mistake, and nothing is sent', async () => {
+  test('of a request that is not JSON names the mistake, and nothing is sent', async () => {
     const rolecall = await start({ do: 'result' });
     const consistency = { minBlock: { 1: 21_000_000n as unknown as number } };
     expect(await errorOf(rolecall.check({ ...CHECK, consistency }))).toMatchObject({
@@ -158,7 +158,7 @@ describe('an error', () => {
     ],
     ['a redirect', { do: 'answer', status: 302, headers: { location: 'https://elsewhere.example/' } }],
     [
-      'JSON that is no result',
+      'JSON that is not a result',
       { do: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: '{}' },
     ],
     [
@@ -170,7 +170,7 @@ describe('an error', () => {
         body: JSON.stringify(resultOf('x', { roles: [{ id: 'holder' }] })),
       },
     ],
-  ])('of %s is no verdict, and names the settings to check', async (_name, step) => {
+  ])('of %s is not a verdict, and names the settings to check', async (_name, step) => {
     const rolecall = await start(step);
     const error = await errorOf(rolecall.check(CHECK));
     expect(error.code).toBe('unexpected-answer');

@@ -149,7 +149,7 @@ export class Rolecall {
   async chains(options: CallOptions = {}): Promise<ChainList['chains']> {
     const request = { method: 'GET', path: '/access-control/chains', ...options } as const;
     const { chains } = parseAnswer(await this.#transport.send(request));
-    if (!Array.isArray(chains)) throw unexpectedAnswer('The answer is no list of chains.');
+    if (!Array.isArray(chains)) throw unexpectedAnswer('The answer is not a list of chains.');
     return chains;
   }
 
@@ -159,7 +159,7 @@ export class Rolecall {
   }
 }
 
-/** An answer that is no result must not look like a result that grants nothing. */
+/** An answer that is not a result must not look like a result that grants nothing. */
 function parseResult(response: ApiResponse): CheckResult {
   const result = parseAnswer(response);
   const { requestId, status, roles, errors } = result as Partial<CheckResult>;

@@ -205,7 +205,7 @@ function describeStranger({ status, headers }: ApiResponse, url: string): string
   const sender = location
     ? `${url} redirects to ${location}`
     : `${url} answered ${status} with ${headers.get('content-type') ?? 'no content type'}`;
-  return `${sender}, which is no answer of Rolecall: check baseUrl, and any proxy before the gateway.`;
+  return `${sender}, which is not an answer of Rolecall: check baseUrl, and any proxy before the gateway.`;
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -65,7 +65,7 @@ function parsePart(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytesOfBase64(text)));
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // As anything else that is no object.
+    // As anything else that is not an object.
   }
   throw invalid('It is not a compact JWS of three parts.');
 }

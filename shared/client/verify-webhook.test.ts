@@ -62,7 +62,7 @@ test.each([
   ['a message from the future', sign([SECRET], old(-310)), BODY],
   ['another id', { ...sign([SECRET]), 'webhook-id': 'msg_2' }, BODY],
   ['no headers', {}, BODY],
-  ['a timestamp that is no number', { ...sign([SECRET]), 'webhook-timestamp': 'NaN' }, BODY],
+  ['a timestamp that is not a number', { ...sign([SECRET]), 'webhook-timestamp': 'NaN' }, BODY],
   [
     'a signature of another version',
     {

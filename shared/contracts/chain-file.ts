@@ -93,7 +93,7 @@ export type ReadOptions = {
 export function parseChainFile(text: string, env: Environment, options: ReadOptions = {}): ChainFile {
   let json: unknown;
   try {
-    // A byte-order mark, as editors of Windows write it, is no JSON.
+    // A byte-order mark, as editors of Windows write it, is not JSON.
     json = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
     throw new ServiceError('config-invalid', 'the chain file is not JSON');

@@ -15,6 +15,6 @@ test.each([
 });
 
 test.each(['', 'unknown', '_hidden', '1.2.3', '0x7f.1', undefined])(
-  'counts %p, which is no address, under one key',
+  'counts %p, which is not an address, under one key',
   (address) => expect(addressKey(address)).toBe('unknown'),
 );

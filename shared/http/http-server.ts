@@ -48,7 +48,7 @@ export type HttpServerOptions = {
   readonly timeoutsMs?: HttpTimeouts;
   /** How long readiness fails before the listener closes, so that no load balancer sends to a closed port. */
   readonly readinessLeadMs: number;
-  /** The answer to bytes that are no HTTP request: its headers, and its body. */
+  /** The answer to bytes that are not an HTTP request: its headers, and its body. */
   readonly describeClientError: (fault: ClientFault) => ClientErrorAnswer;
 };
 
@@ -104,7 +104,7 @@ export async function startHttpServer(
   server.on('clientError', (error, socket: Socket) =>
     answerClientError(error, socket, { last: latest.get(socket), pending: pending.get(socket) }, options),
   );
-  // An unknown `Expect` is no reason to refuse: RFC 9110 10.1.1 leaves it to the server.
+  // An unknown `Expect` is not a reason to refuse: RFC 9110 10.1.1 leaves it to the server.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -133,7 +133,7 @@ function boundByAddress(server: Server, countMax: number): void {
   });
 }
 
-/** Bytes that are no HTTP request: malformed HTTP, too large headers, a client that was too slow. */
+/** Bytes that are not an HTTP request: malformed HTTP, too large headers, a client that was too slow. */
 function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,

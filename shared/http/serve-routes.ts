@@ -36,7 +36,7 @@ export type ServeOptions = {
   /** Called when a request begins; the result is called when its answer has ended. */
   readonly startTimer: (route: string) => (response: Response, status: string) => void;
   readonly sendProblem: (response: Response, problem: BaseProblem<string>) => void;
-  /** Mounts handlers that are no routes of the API, behind all routes. */
+  /** Mounts handlers that are not routes of the API, behind all routes. */
   readonly mountOthers?: (app: Express) => void;
   /** `X-Forwarded-*` is trusted only from these addresses. */
   readonly trustedProxies: readonly string[];

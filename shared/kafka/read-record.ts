@@ -13,7 +13,7 @@ type RecordPosition = { readonly partition: number; readonly offset: number };
 type Options = {
   readonly kafka: Kafka;
   readonly topic: string;
-  /** One fetch asks for at most so many bytes; the broker sends the first record whatever its size. */
+  /** One fetch asks for at most this many bytes; the broker sends the first record whatever its size. */
   readonly bytesMax: number;
   readonly timeoutMs: number;
 };

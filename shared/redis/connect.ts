@@ -29,7 +29,7 @@ type Options = RedisConfig & { readonly dependencyWaitMs: number };
 type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
 
 /**
- * Connects to the primary: waits for it at the start, and reconnects for ever afterwards.
+ * Connects to the primary: waits for it at the start, and then reconnects without a limit.
  *
  * While it is away commands fail at once (nothing is queued), so a caller can answer or hold.
  *

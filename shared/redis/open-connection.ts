@@ -5,7 +5,7 @@ import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
-/** A server that has owed an answer for so long is gone: its machine vanished and cannot close the connection. */
+/** A server that has owed an answer for this long is gone: its machine vanished and cannot close the connection. */
 const SILENT_MS_MAX = 10_000;
 const LOG_INTERVAL_MS = 1_000;
 /** Redis's word for a replica, in the answers to INFO and ROLE. */

@@ -48,7 +48,7 @@ type Judgement = {
 export function judgeRow(row: Row): Judgement {
   const { what, measured, against, goal } = row;
   for (const value of [measured, against?.measured ?? 0])
-    if (!Number.isFinite(value)) throw new Error(`${what}: ${value} is no figure`);
+    if (!Number.isFinite(value)) throw new Error(`${what}: ${value} is not a figure`);
   const ratio = against && against.measured > 0 ? measured / against.measured : undefined;
   const compared = ratio === undefined ? {} : { ratio };
   if (!goal) return { ...compared, goal: '', verdict: '' };

@@ -14,7 +14,7 @@ const DECIMALS_MAX = 255n;
 const CALLS_AT_ONCE_MAX = 4;
 const TRIES_MAX = 6;
 
-/** The node's answer to one call: a word, a revert, or anything else, which is no answer. */
+/** The node's answer to one call: a word, a revert, or anything else, which is not an answer. */
 export type Answer = bigint | 'reverted' | 'none';
 /** The result of a call: its data, its revert, or neither, which says nothing about the contract. */
 export type Returned = { readonly data: string } | 'reverted-with-data' | 'reverted-without-data' | 'none';

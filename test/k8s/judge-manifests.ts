@@ -191,7 +191,7 @@ function judgePolicies(policies: readonly Manifest[], names: readonly string[]):
       return [
         ...whom
           .filter((name) => !names.includes(name))
-          .map((name) => `${metadata.name}: it selects ${name}, which is no process`),
+          .map((name) => `${metadata.name}: it selects ${name}, which is not a process`),
         ...whom
           .filter((name) => leaves && !MAY_LEAVE.includes(name))
           .map((name) => `${name}: may reach the Internet`),

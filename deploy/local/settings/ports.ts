@@ -47,7 +47,7 @@ export async function requireFreePorts(wanted: readonly { port: number; program:
  * Distinct free ports below the range of client sockets, each given once per process. Another process may take one before
  * it is used, so this is for tests.
  *
- * @throws Error if there are not so many.
+ * @throws Error if there are fewer.
  *
  * @example
  * const [kafka, controller] = await findFreePorts(2);

@@ -41,7 +41,7 @@ test('MAVEN_OPTS stays as it is, and an empty environment adds no option', () =>
   expect(javaNetworkOptions({ MAVEN_OPTS: '-Xmx256m' })).toEqual([]);
 });
 
-test('a proxy that is no address is named, and its password is not', () => {
+test('a proxy that is not an address is named, and its password is not', () => {
   expect(() => javaNetworkOptions({ HTTPS_PROXY: 'http://me:secret@:x' })).toThrow(
     'HTTPS_PROXY must be a URL such as http://proxy.example:3128',
   );

@@ -158,7 +158,7 @@ test('a browser is installed only for the tests that need one', async () => {
   expect(tests.stderr()).toMatch(/missing: .*Chromium or Chrome/);
 });
 
-test('Prometheus is searched for the tests that need it, and a machine without it is no error', async () => {
+test('Prometheus is searched for the tests that need it, and a machine without it is not an error', async () => {
   writeStamp();
   await using tests = spawnSetup(['--with-prometheus', 'node', '-e', 'process.exit(3)'], BARE);
   // The stamp does not contain it, so the machine is prepared again.

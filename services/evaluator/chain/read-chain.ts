@@ -86,7 +86,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const reading = options.agreed(observation);
     if (!reading.ok) return;
     const [known, nowMs] = [decimals.get(key), options.monotonicMs()];
-    // The same observation comes from the memory of the block, and is no second answer.
+    // The same observation comes from the memory of the block, and is not a second answer.
     if (known && (nowMs < known.untilMs || known.observation === observation)) return;
     const ttlMs = known?.value === reading.value ? DECIMALS_TTL_MS : DECIMALS_UNCONFIRMED_TTL_MS;
     decimals.set(key, { observation, value: reading.value, hasState, untilMs: nowMs + ttlMs });

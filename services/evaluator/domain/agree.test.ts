@@ -18,7 +18,7 @@ test.each<[string, Reading[], number, Reading]>([
   ['an answer outweighs transport failures', [timeout, five], 1, five],
   ['two answers that differ decide nothing, even where one is wanted', [five, six], 1, disagreement],
   ['one answer is too few where two are wanted', [five], 2, disagreement],
-  ['no answer at all is no disagreement', [timeout, refused], 2, refused],
+  ['no answer at all is not a disagreement', [timeout, refused], 2, refused],
   ['two equal answers decide', [five, five], 2, five],
   ['two equal failures of the contract decide', [reverted, reverted], 2, reverted],
   ['two answers that differ decide nothing', [five, six], 2, disagreement],

@@ -85,14 +85,14 @@ describe('amounts', () => {
     ],
     ['decimals that timed out may come', {}, value(1n), failed('rpc-timeout'), undetermined('rpc-timeout')],
     [
-      'no code is no code',
+      'no code is not code',
       {},
       failed('contract-not-found'),
       failed('contract-not-found'),
       undetermined('contract-not-found'),
     ],
     [
-      'an unread balance is no zero',
+      'an unread balance is not zero',
       { maxToken: '5' },
       failed('rpc-unavailable'),
       value(6n),
@@ -128,7 +128,7 @@ describe('owners of listed ids', () => {
     ['an owned id counts', {}, [OWNER], granted],
     ['another owner does not', {}, [OTHER], denied],
     [
-      'a word that is no address is no owner',
+      'a word that is not an address is not an owner',
       {},
       [{ ok: true, value: 1n << 160n }],
       undetermined('return-malformed'),

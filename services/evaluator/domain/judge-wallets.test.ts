@@ -75,14 +75,14 @@ describe('a vault', () => {
   it.each<[string, 'any' | 'all', Reading, Reading, Reading, string]>([
     ['that was not read leaves a "no" of `any` open', 'any', NO, TIMEOUT, YES, 'rpc-timeout'],
     ['whose delegation was not read leaves a "no" of `any` open', 'any', NO, YES, TIMEOUT, 'rpc-timeout'],
-    ['that is no member changes nothing of `any`, delegated or not', 'any', NO, NO, TIMEOUT, 'denied'],
+    ['that is not a member changes nothing of `any`, delegated or not', 'any', NO, NO, TIMEOUT, 'denied'],
     ['that has not delegated changes nothing of `any`', 'any', NO, YES, NO, 'denied'],
     ['that was not read changes no "yes" of `any`', 'any', YES, TIMEOUT, TIMEOUT, 'granted'],
     ['that was not read leaves a "yes" of `all` open', 'all', YES, TIMEOUT, YES, 'rpc-timeout'],
-    ['that is no member makes `all` deny', 'all', YES, NO, YES, 'denied'],
+    ['that is not a member makes `all` deny', 'all', YES, NO, YES, 'denied'],
     ['that has not delegated changes nothing of `all`', 'all', YES, NO, NO, 'granted'],
     [
-      'that is no member leaves a "yes" of `all` open if its delegation is unread',
+      'that is not a member leaves a "yes" of `all` open if its delegation is unread',
       'all',
       YES,
       NO,

@@ -92,7 +92,7 @@ export function knownCount(
   );
 }
 
-/** A word above 160 bits is no address: the contract has another `ownerOf`, or answers whatever it is asked. */
+/** A word above 160 bits is not an address: the contract has another `ownerOf`, or answers whatever it is asked. */
 const asAddress = (reading: Reading): Reading =>
   reading.ok && reading.value >> 160n !== 0n ? failed('return-malformed') : reading;
 

@@ -63,7 +63,7 @@ export type Read = {
 export type Reading = { readonly ok: true; readonly value: bigint } | ({ readonly ok: false } & Failure);
 
 type Failure = Undetermined & {
-  /** Of a `call` that the contract reverted and gave a reason for: it is no failure of gas, code or endpoint. */
+  /** Of a `call` that the contract reverted and gave a reason for: it is not a failure of gas, code or endpoint. */
   readonly hasRevertData?: true;
 };
 

@@ -55,7 +55,7 @@ export class ReadBudget {
   }
 
   /**
-   * Runs the work once the app may hold so many reads more, and gives them back; a waiting record is parked.
+   * Runs the work once the app may hold this many more reads, and returns them; a waiting record is parked.
    *
    * @throws ServiceError `overloaded` if the process stops while the work waits, and what the work throws
    */
@@ -83,7 +83,7 @@ export class ReadBudget {
   }
 
   #startWaiting(): void {
-    // As long as reads are returned, the wait is no stall.
+    // As long as reads are returned, the wait is not a stall.
     for (const [, waiters] of this.#waiting.queues()) for (const { alive } of waiters) alive();
     for (let aged = this.#findAged(); ; aged = this.#findAged()) {
       const next = this.#waiting.take(

@@ -129,7 +129,7 @@ describe('the faults of a batch', () => {
   it.each([
     ['no entries', { entries: [], rules: RULES }, '/entries too-short'],
     ['entries that are missing', { rules: RULES }, '/entries required'],
-    ['entries that are no list', { entries: {}, rules: RULES }, '/entries wrong-type'],
+    ['entries that are not a list', { entries: {}, rules: RULES }, '/entries wrong-type'],
     ['rules that are missing', { entries: [ACCOUNT] }, '/rules required'],
     [
       'more entries than its tier allows',

@@ -72,7 +72,7 @@ export async function takeEach(values: readonly unknown[], take: Take): Promise<
 }
 
 /**
- * Receives NDJSON of at most 16 MiB and takes each line's value as it arrives. Blank lines are no values: they count in
+ * Receives NDJSON of at most 16 MiB and takes each line's value as it arrives. Blank lines are not values: they count in
  * the number of a line, not in the index of a value. Other requests have their turn every few milliseconds.
  *
  * @param bytesMaxOf most bytes of the line of the value at an index, from 0

@@ -104,8 +104,8 @@ describe('an invalid check', () => {
     ['a number for an account', check({ account: 1 }), ['/account wrong-type']],
     ['no rules', check({ rules: [] }), ['/rules too-short']],
     ['101 rules', check({ rules: Array(101).fill(NATIVE) }), ['/rules too-many']],
-    ['rules that are no list', check({ rules: {} }), ['/rules wrong-type']],
-    ['a rule that is no object', withRule(null), ['/rules/0 wrong-type']],
+    ['rules that are not a list', check({ rules: {} }), ['/rules wrong-type']],
+    ['a rule that is not an object', withRule(null), ['/rules/0 wrong-type']],
     [
       'null for an optional member',
       check({ async: null, callbackUrl: null }),
@@ -193,7 +193,7 @@ describe('an invalid check', () => {
       ['/consistency/minBlock/1 out-of-range'],
     ],
     [
-      'a chain that is no number',
+      'a chain that is not a number',
       check({ consistency: { minBlock: { x: 1 } } }),
       ['/consistency/minBlock/x malformed'],
     ],

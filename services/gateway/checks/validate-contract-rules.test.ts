@@ -92,7 +92,7 @@ it.each<[string, object, string[]]>([
     },
     ['/rules/0/function function-unsupported'],
   ],
-  ['arguments that are no list', { ...TIER, args: '$account' }, ['/rules/0/args wrong-type']],
+  ['arguments that are not a list', { ...TIER, args: '$account' }, ['/rules/0/args wrong-type']],
   ['a number as an argument', { ...TIER, args: ['$account', 7] }, ['/rules/0/args/1 wrong-type']],
   ['a leading zero', { ...TIER, args: ['$account', '07'] }, ['/rules/0/args/1 malformed']],
   ['a plus sign', { ...TIER, args: ['$account', '+7'] }, ['/rules/0/args/1 malformed']],

@@ -162,8 +162,12 @@ describe('an invalid check', () => {
     ],
     ['no rule inside', withRule({ ...ALL, rules: [] }), ['/rules/0/rules too-short']],
     ['no rules inside at all', withRule({ type: 'ANY', roleId: 'r' }), ['/rules/0/rules required']],
-    ['rules inside that are no list', withRule({ ...ALL, rules: LEAF }), ['/rules/0/rules wrong-type']],
-    ['a rule inside that is no object', withRule({ ...ALL, rules: ['x'] }), ['/rules/0/rules/0 wrong-type']],
+    ['rules inside that are not a list', withRule({ ...ALL, rules: LEAF }), ['/rules/0/rules wrong-type']],
+    [
+      'a rule inside that is not an object',
+      withRule({ ...ALL, rules: ['x'] }),
+      ['/rules/0/rules/0 wrong-type'],
+    ],
     [
       'an unknown type inside',
       withRule({ ...ALL, rules: [{ type: 'XOR' }] }),

@@ -25,7 +25,7 @@ export function noteMode(response: Response, mode: Delivery['mode']): void {
   localsOf(response).mode = mode;
 }
 
-/** `none`: the exchange is no check, or ended before its body was known. */
+/** `none`: the exchange is not a check, or ended before its body was known. */
 export const modeOf = (response: Response): Delivery['mode'] | 'none' => localsOf(response).mode ?? 'none';
 
 /** Adds headers that the answer of this exchange will carry, a problem too. */

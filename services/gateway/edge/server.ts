@@ -20,7 +20,7 @@ const CLIENT_FAULTS = {
 } as const;
 
 /**
- * Serves HTTP/1.1; bytes that are no HTTP request get a problem document too.
+ * Serves HTTP/1.1; bytes that are not an HTTP request get a problem document too.
  *
  * @example
  * const server = scope.use(await startServer(makeApp(deps), config.http));

@@ -118,7 +118,7 @@ test('reads 64 KiB and keeps 4 KiB of an endless body, and goes by its status', 
   expect(sentBytes).toBeLessThan(16 * 1024 * 1024);
 });
 
-test('keeps 4 KiB of text of a body that is no text', async () => {
+test('keeps 4 KiB of text of a body that is not text', async () => {
   const { body } = await attemptAt((_, response) => void response.end(Buffer.alloc(8_192, 0xff)));
   expect(body).toBe('\ufffd'.repeat(1_365));
 });
@@ -269,7 +269,7 @@ test('keeps no memory of responses with endless bodies, endless headers or singl
   await round(60);
   const before = memoryInUse();
   for (let i = 0; i < 5; i += 1) await round(120);
-  // More than 13 MB were read of the endless bodies alone. Memory of connections that are still closing is no leak;
+  // More than 13 MB were read of the endless bodies alone. Memory of connections that are still closing is not a leak;
   // a busy machine may free it late.
   await waitUntil('the memory to be free again', async () => memoryInUse() - before < 6 * 1024 * 1024);
 });

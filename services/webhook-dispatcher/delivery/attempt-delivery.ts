@@ -185,7 +185,7 @@ export function postOnce(
 const TIMED_OUT = Object.assign(new Error('the attempt took too long'), { code: 'ETIMEDOUT' });
 const LONG_ENOUGH = new Error('the answer is long enough');
 
-/** Bytes that are no UTF-8 become characters of three bytes each. */
+/** Bytes that are not UTF-8 become characters of three bytes each. */
 const cutText = (text: string): string => {
   const bytes = Buffer.from(text);
   if (bytes.length <= ANSWER_BYTES_KEPT) return text;

@@ -20,6 +20,6 @@ test('one letter of the wrong case is a wrong checksum', () => {
 });
 
 test.each(['0x12', 'vitalik.eth', 'eip155:1:0x52908400098527886E0F7030069857D2E4169EE7', ''])(
-  '%s is no address',
+  '%s is not an address',
   (text) => expect(isAddressText(text)).toBe(false),
 );

@@ -96,7 +96,7 @@ describe('refuseCallbackHost', () => {
   });
 
   test.each(['', '.', 'a..', 'a b', '[::1', '127.0.0.1:80', 'a@b', 'a/b', '256.256.256.256', '1.2.3.4.5'])(
-    'refuses %j, which is no host',
+    'refuses %j, which is not a host',
     (host) => {
       expect(refuseCallbackHost(host, [])).toBe('malformed-host');
     },

@@ -26,7 +26,7 @@ const BLANK = /[\u0000-\u0020\u007f]/;
 /**
  * Judges a callback URL without DNS.
  *
- * @returns the URL as the WHATWG standard writes it, or its fault: `malformed` if it is no absolute URL, or longer than 8 192
+ * @returns the URL as the WHATWG standard writes it, or its fault: `malformed` if it is not an absolute URL, or longer than 8 192
  *   characters when written so, otherwise `callback-url-refused`.
  * @example
  * judgeCallbackUrl('https://hooks.example.com/x', { allowHttp: false, allowedCidrs: [] });

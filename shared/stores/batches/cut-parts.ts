@@ -17,7 +17,7 @@ type PartBounds = {
   readonly entriesBytesMax: number;
 };
 
-/** The bounds of a part with rules of so many bytes as JSON. */
+/** The bounds of a part with rules of this many bytes as JSON. */
 export const partBounds = (rulesBytes: number): PartBounds => ({
   entriesMax: PART_ENTRIES_MAX,
   readsMax: PART_READS_MAX,

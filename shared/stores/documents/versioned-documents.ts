@@ -52,7 +52,7 @@ return 1
 
 /**
  * KEYS: marker, documents, index, index entries by id, summaries, ended documents, further sets to leave. ARGV: access, id,
- * channel, now. A document that was written again meanwhile is no ended one, and stays.
+ * channel, now. A document that was written again meanwhile is not an ended one, and stays.
  */
 const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
 local endedAt = redis.call('ZSCORE', KEYS[6], ARGV[2])

@@ -57,6 +57,6 @@ test('an attempt that the receiver did not answer has no status', () => {
   expect(view?.attempts[0]?.status).toBeUndefined();
 });
 
-test('a hash without its required fields is no delivery', () => {
+test('a hash without its required fields is not a delivery', () => {
   expect(parseDelivery('r1', { chain: '1' })).toBeUndefined();
 });

@@ -115,7 +115,7 @@ async function isGivenUp({ open }: ChaosSystem, requestId: string): Promise<bool
   return isOver && delivery.attempts.length > 0;
 }
 
-/** Whether an answer is late. A lost connection is no answer, and the client sees that it was lost. */
+/** Whether an answer is late. A lost connection is not an answer, and the client sees that it was lost. */
 const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt, deadlineMs: number): boolean =>
   mode === 'sync' && status !== undefined && tookMs > deadlineMs + ANSWER_MARGIN_MS;
 

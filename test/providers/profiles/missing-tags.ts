@@ -4,7 +4,7 @@ import { GO_ETHEREUM } from '../words.ts';
 export const missingTags: Profile = {
   name: 'no tags, pruned',
   about:
-    '`safe` and `finalized` are no tags, as in old go-ethereums; older blocks are pruned, in the words of 1.17.',
+    '`safe` and `finalized` are not tags, as in old go-ethereums; older blocks are pruned, in the words of 1.17.',
   blockTimeMs: 2_000,
   words: {
     ...GO_ETHEREUM,

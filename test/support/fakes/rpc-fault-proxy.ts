@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * The faults that the proxy adds to a call:
  * - `none` passes it on; `refuse` closes the port; `hang` never answers; `reset` cuts the connection;
- * - `http-429`, `http-500`, `http-503` answer with that status; `malformed` is no JSON; `endless-body` never ends;
+ * - `http-429`, `http-500`, `http-503` answer with that status; `malformed` is not JSON; `endless-body` never ends;
  * - `rpc-error` is an unknown JSON-RPC error;
  * - `short-batch` leaves the last answer of a batch out (for a single call: an empty array); `wrong-id`;
  * - `wrong-chain-id` reports another chain; `stale-head` reports an old head; `unknown-block` has no block;

@@ -79,7 +79,7 @@ function readContent({ chains }: OpenSystem, file: string, isEnterprise: boolean
   const validated = validateRuleSet(parsed.json, { isEnterprise, chainIds });
   if (validated.ok) return validated.content;
   const faults = validated.faults.slice(0, FAULTS_MAX).map(({ detail }) => detail);
-  throw new ServiceError('usage-invalid', `${file} is no rule set: ${faults.join(' ')}`);
+  throw new ServiceError('usage-invalid', `${file} is not a rule set: ${faults.join(' ')}`);
 }
 
 function readBytes(file: string): Buffer {

@@ -79,7 +79,7 @@ test('a batch of another app is not found', async () => {
   await expect(downloadBatch(call({ format: 'csv' as const }))).rejects.toMatchObject({ code: 'not-found' });
 });
 
-test('the results of a batch that runs are no file yet', async () => {
+test('the results of a batch that runs are not a file yet', async () => {
   const { downloadBatch, readBatch } = makeHandlers({
     batches: {
       readStatus: async () => aStatus({ status: 'pending', done: 2 }),

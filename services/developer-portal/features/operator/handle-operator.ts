@@ -41,7 +41,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
     apps: await clientApps.countOwned(account.accountId),
   });
 
-  /** The account of a user who is no operator: one operator must not take over another's account. */
+  /** The account of a user who is not an operator: one operator must not take over another's account. */
   const developer = async (accountId: string, what: string): Promise<Account> => {
     const target = await accounts.read(accountId);
     if (!target || target.deletedAt !== undefined)

@@ -68,7 +68,7 @@ test('an invitation is open only as long as the account that made it may invite'
   }
 });
 
-test('members and invitations are bounded, and the owner is no member', () => {
+test('members and invitations are bounded, and the owner is not a member', () => {
   const full = app({
     members: members(MEMBERS_MAX),
     invitations: Array.from({ length: INVITATIONS_MAX }, (_, i) => invitation(`inv_${i}`)),

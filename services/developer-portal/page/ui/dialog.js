@@ -4,7 +4,7 @@ import { html, useLayoutEffect, useRef } from '../lib/html.js';
 /**
  * A modal dialog that is open as long as it is drawn. The browser keeps the focus inside and gives it back.
  *
- * The focus begins at the first field, or at the heading where there is none: the close button is no place to begin.
+ * The focus begins at the first field, or at the heading where there is none: the close button is not a place to begin.
  *
  * @param isCovering whether nothing of the page behind may be read
  * @param onClose called by Escape and the close button; without it the dialog closes by its own buttons only

@@ -25,7 +25,7 @@ const hash = z
 
 const Header = z.object({ number: quantity, hash, parentHash: hash, timestamp: quantity });
 
-/** @throws RpcFailure `block-unavailable` if the endpoint has no such block, `malformed` if the answer is no header */
+/** @throws RpcFailure `block-unavailable` if the endpoint has no such block, `malformed` if the answer is not a header */
 function parseBlock(answer: unknown): Block {
   if (answer === null) throw new RpcFailure('block-unavailable');
   const parsed = Header.safeParse(answer);

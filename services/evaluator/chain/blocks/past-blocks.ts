@@ -10,7 +10,7 @@ import { AHEAD_MS_MAX, type HeadsOptions } from './heads.ts';
 const AGE_MS_MAX = 500;
 /** Numbers whose blocks are shared by checks; the least recently used is evicted first. */
 const BLOCKS_MAX = 100;
-/** Nodes keep the states of so many newest blocks; one that lacks the state of an older block is no archive. */
+/** Nodes keep the states of this many newest blocks; a node without the state of an older block is not an archive. */
 const STATES_MIN = 128;
 /** Pause before a block near the head is looked up again: doubles up to the maximum. */
 const RETRY_MS_MIN = 250;

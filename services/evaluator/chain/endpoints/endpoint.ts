@@ -251,7 +251,7 @@ export class Endpoint {
 
   /**
    * Makes one call that says nothing about reading balances, such as reading logs: it obeys the breaker and the rate
-   * limit and is counted, but neither closes nor opens the breaker, and its duration is no latency of reads.
+   * limit and is counted, but neither closes nor opens the breaker, and its duration is not a latency of reads.
    *
    * @throws RpcFailure
    */

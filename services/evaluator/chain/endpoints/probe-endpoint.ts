@@ -28,7 +28,7 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'evm-timeout',
 ]);
 
-/** The probe reads so many blocks below the head: every node behind the endpoint's URL has that block. */
+/** The probe reads this many blocks below the head: every node behind the endpoint's URL has that block. */
 const DEPTH = 16;
 
 const PINS = [{ pin: 'hash' }, { pin: 'number' }] as const;

@@ -375,7 +375,7 @@ class EndpointRead {
     return { logs, last };
   }
 
-  /** Asks for the header of the last block in the same array: fewer logs of an endpoint without it are no answer. */
+  /** Asks for the header of the last block in the same array: fewer logs of an endpoint without it are not an answer. */
   async #call(range: LogRange): Promise<LogsRead> {
     this.#callCount += 1;
     if (this.#callCount > CALLS_MAX) throw new TooManyLogs(this.#logs);

@@ -73,7 +73,7 @@ test.each([
 
 test.each([
   ['no list', { logs: [] }, 'malformed'],
-  ['a log that is no object', ['0x'], 'malformed'],
+  ['a log that is not an object', ['0x'], 'malformed'],
   ['a block below the range', [aLog({ blockNumber: '0x9' })], 'malformed'],
   ['a block above the range', [aLog({ blockNumber: '0x15' })], 'malformed'],
   ['another contract', [aLog({ address: ALICE })], 'malformed'],

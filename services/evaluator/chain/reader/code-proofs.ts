@@ -11,7 +11,7 @@ const CALLS_PER_BATCH_MAX = 100;
 /** Contracts remembered at a time; the least recently used is evicted first. */
 const CONTRACTS_MAX = 20_000;
 /**
- * How long a contract's code is not checked again. An address that had code is no precompile, and a contract that lost
+ * How long a contract's code is not checked again. An address that had code is not a precompile, and a contract that lost
  * its code gives an empty answer, which is detected; so this bounds only how long a wrong answer is trusted.
  */
 const CODE_TTL_MS = HOUR_MS;

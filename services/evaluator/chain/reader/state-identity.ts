@@ -13,7 +13,7 @@ const HISTORY_CODE_HASH = '6e49e66782037c0555897870e29fa5e552daf4719552131a0abce
 /** Whether an answer of `eth_getCode` is the code of EIP-2935's contract. */
 export const isHistoryCode = (code: unknown): boolean => hashOfCode(code) === HISTORY_CODE_HASH;
 
-/** keccak-256 of an answer of `eth_getCode`, hex without `0x`; `undefined` if it is no code. */
+/** keccak-256 of an answer of `eth_getCode`, hex without `0x`; `undefined` if it is not code. */
 export function hashOfCode(code: unknown): string | undefined {
   if (typeof code !== 'string' || !/^0x([0-9a-fA-F]{2})+$/.test(code)) return undefined;
   return bytesToHex(keccak_256(hexToBytes(code.slice(2))));

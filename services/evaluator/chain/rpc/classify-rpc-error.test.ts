@@ -64,7 +64,7 @@ test.each([
   ['gas limit below intrinsic gas', 'gas-exhausted'],
   ['Bad instruction fe', 'halted'],
   ['err: StackUnderflow (supplied gas 36000000)', 'halted'],
-  // A cause that is not known is no revert: a revert of ownerOf would decide a rule.
+  // A cause that is not known is not a revert: a revert of ownerOf would decide a rule.
   ['0x', 'halted'],
   ['err: rate limit (supplied gas 36000000)', 'halted'],
   ['something else', 'halted'],

@@ -79,7 +79,7 @@ test.each<[string, (id: number) => unknown, string]>([
   ['a list', (id) => [{ id, result: '0x1' }], 'malformed'],
   ['nothing', () => null, 'malformed'],
   ['an unknown error', (id) => ({ id, error: { code: 1, message: 'x' } }), 'rpc-error'],
-  ['an error that is no object', (id) => ({ id, error: 'x', result: '0x1' }), 'malformed'],
+  ['an error that is not an object', (id) => ({ id, error: 'x', result: '0x1' }), 'malformed'],
   ['too much', (id) => ({ id, result: 'x'.repeat(20_000) }), 'endless'],
 ])('an answer with %s decides nothing', async (_, answer, kind) => {
   const { value, failure } = await ask((response, [id = 0]) => response.end(JSON.stringify(answer(id))));

@@ -1,6 +1,6 @@
 /** Characters of an endpoint's words that are shown. */
 const LENGTH_MAX = 160;
-/** A run of so many letters and digits may be a key. */
+/** A run of this many letters and digits may be a key. */
 const KEY_LENGTH_MIN = 20;
 /** Shorter parts of a URL or a header are words such as `v1`, not keys. */
 const SECRET_LENGTH_MIN = 6;

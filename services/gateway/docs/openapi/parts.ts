@@ -59,7 +59,7 @@ export function problems(codes: Codes): Record<string, ZodOpenApiResponseObject>
   );
 }
 
-/** The headers of every answer that is no problem. */
+/** The headers of every answer that is not a problem. */
 export const SUCCESS_HEADERS = { ...VERSION, ...LIMITS, ...ACCEPTED_AT };
 
 export const PREFER = z

@@ -39,7 +39,7 @@ test('removing a member removes its figures', () => {
   expect(effectsOf(aMember(granted()), removed).figures).toEqual({ members: -1, 'holders/gold': -1 });
 });
 
-test('a role that is decided for the first time and denied is no revocation', () => {
+test('a role that is decided for the first time and denied is not a revocation', () => {
   const denied = aMember({ id: 'gold', granted: false, since: AT });
   expect(effectsOf(aMember(), denied).revoked).toEqual([]);
   expect(effectsOf(aMember({ id: 'gold', granted: false, since: AT }), denied).revoked).toEqual([]);

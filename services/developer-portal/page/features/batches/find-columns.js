@@ -16,7 +16,7 @@ export function accountColumn(columns, rowCount) {
 
 /**
  * The column of the caller's own id beside the addresses: by its name, or the only one with text. Amounts and other
- * addresses are no ids.
+ * addresses are not ids.
  *
  * @returns null if there is none, undefined if the table does not tell
  */

@@ -44,7 +44,7 @@ test('invalid lines are named by their number, and none of them is sent', () => 
   expect(invalid.map(({ line }) => line)).toEqual([2, 4, 5, 6]);
 });
 
-test('a misspelt address in the first line is no header', () => {
+test('a misspelt address in the first line is not a header', () => {
   expect(readEntries(`0xabc\n${A}`)).toMatchObject({ header: undefined, invalid: [{ line: 1 }] });
   expect(readEntries(`vitalik.eth\n${A}`)).toMatchObject({ header: undefined, invalid: [{ line: 1 }] });
 });

@@ -37,7 +37,7 @@ test.each([
   ['a semicolon and a decimal comma', `${A};100,5\n${B};2,0`],
   ['a comma, in the order of a token list', `100.5,${A}\n2,${B}`],
   ['a header', `HolderAddress,Balance,Share\n${A},100,1%\n${B},2,0.1%`],
-])('an amount beside the address is no id: %s', (_, text) => {
+])('an amount beside the address is not an id: %s', (_, text) => {
   expect(takenOf(text)).toMatchObject({ ref: null, taken: [[A], [B]] });
 });
 

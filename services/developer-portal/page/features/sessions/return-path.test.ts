@@ -32,7 +32,7 @@ test.each([
   'data:text/html,a',
   'apps',
   ' /apps',
-])('a form never leads to %j, which is no path of the portal', (target) => {
+])('a form never leads to %j, which is not a path of the portal', (target) => {
   expect(wantedAt(`/sign-up#return=${encodeURIComponent(target)}`)).toBe('/');
   expect(wantedAt(`/sign-in#return=${target}`)).toBe('/');
 });

@@ -51,7 +51,7 @@ function startOf(text, line) {
   return start;
 }
 
-/** In the order of the lines. The key is no part of the check. */
+/** In the order of the lines. The key is not part of the check. */
 const placesOf = (faults, lines) =>
   Object.entries(faults)
     .filter(([pointer]) => pointer !== '/apiKey' && pointer !== '/json')

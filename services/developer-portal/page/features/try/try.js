@@ -76,7 +76,7 @@ function Playground({ chains, demo }) {
 
 const faultOfJson = (text) => Object.assign(new Error(text), { status: 422, faults: { '/json': text } });
 
-/** Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is no fault of a field. */
+/** Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is not a fault of a field. */
 const faultsOf = (errors, prefix) =>
   Object.fromEntries(
     (Array.isArray(errors) ? errors : [])

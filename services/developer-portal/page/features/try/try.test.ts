@@ -69,7 +69,7 @@ test('a JSON text gives the line of each value by its pointer', () => {
   expect([lineOf(lines, ''), lineOf(lines, '/unknown')]).toEqual([1, 1]);
 });
 
-test('a byte-order mark in front of a JSON text is no fault, and moves no column', () => {
+test('a byte-order mark in front of a JSON text is not a fault, and moves no column', () => {
   expect(parseJson('\ufeff{"a": 1}\r\n').value).toEqual({ a: 1 });
   expect(parseJson('\ufeff{"a" 1}').fault?.text).toBe('Line 1, column 6: expected a colon.');
 });
