@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { makeOpenApi } from '../../services/gateway/docs/openapi/openapi.ts';
+import { makeOpenApi } from '../../services/gateway/docs/openapi.ts';
 import { generateTypes, type OpenApiDocument } from './generate-types.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

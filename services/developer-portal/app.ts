@@ -1,13 +1,15 @@
 import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
 import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { Throttle } from '#shared/fairness/throttle.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
-import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
+import { routesOf } from '#shared/http/operation.ts';
+import { overloaded, Problem } from '#shared/http/problem.ts';
+import { type Handle, type Param, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
@@ -31,7 +33,6 @@ import {
   sessionCookieOf,
   tokenOf,
 } from './http/guard.ts';
-import { Problem, problemOf } from './http/problem.ts';
 import { readBody, readQuery } from './http/read-input.ts';
 import { servePage } from './http/serve-page.ts';
 import { makeTransfers, type Transfers } from './http/transfers.ts';
@@ -87,13 +88,9 @@ export function makeApp(deps: Dependencies): RequestListener {
     },
   };
   return serveRoutes({
-    routes: Object.entries(OPERATIONS).map(([id, { method, path }]) => ({
-      method,
-      path,
-      name: id,
-      handle: makeHandle(deps, bounds, id as OperationId),
-    })),
-    problems: { routeNotFound, methodNotAllowed, problemOf },
+    routes: routesOf<OperationId>(OPERATIONS, (id) => makeHandle(deps, bounds, id)),
+    routeNotFound: NO_SUCH_PATH,
+    ownProblemOf,
     enter: (_request, response) => void response.set(COMMON_HEADERS),
     startTimer(operation) {
       const stop = metrics.requestSeconds.startTimer({ operation });
@@ -116,7 +113,7 @@ function mountPage(app: Express, { gatewayPublicUrl }: Dependencies, { enterInFl
   const document = JSON.stringify(makeOpenApi());
   app.get('/api/openapi.json', enter, (_request, response) => sendText(response, 200, document));
   app.use('/api', () => {
-    throw routeNotFound();
+    throw new Problem('route-not-found', NO_SUCH_PATH);
   });
   app.use(enter);
   for (const path of ['/docs', '/openapi.json'])
@@ -124,10 +121,14 @@ function mountPage(app: Express, { gatewayPublicUrl }: Dependencies, { enterInFl
   servePage(app);
 }
 
-const methodNotAllowed = (allow: string): Problem =>
-  new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
+const NO_SUCH_PATH = 'The path does not exist.';
 
-const routeNotFound = (): Problem => new Problem('route-not-found', 'The path does not exist.');
+function ownProblemOf({ code }: ServiceError): Problem | undefined {
+  return code === 'not-found' || code === 'watch-not-found' ? notFound() : undefined;
+}
+
+const notFound = (): Problem =>
+  new Problem('not-found', 'The resource does not exist, or belongs to another account.');
 
 /** Bodies being received from all addresses, each at most 256 KiB. */
 const BODY_READS_MAX = 256;
@@ -137,9 +138,6 @@ const BODY_TIMEOUT_MS = 5_000;
 /** Heavy reads at a time, of all accounts; each holds up to some megabytes. */
 const HEAVY_READS_MAX = 8;
 const HEAVY_READS_WAITING_MAX = 128;
-
-const overloaded = (detail: string, headers = {}): Problem =>
-  new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
 
 /** The rest of such a body is not read: the connection closes after the answer. */
 function bodyProblem(fault: BodyFault): Problem {
@@ -165,8 +163,8 @@ function makeHandle(
 ): Handle {
   const operation: Operation = OPERATIONS[id];
   const handle = deps.handlers[id] as (call: unknown) => Promise<unknown>;
-  return async (request, response) => {
-    const readCall = () => authorize(deps, operation, request, response);
+  return async (request, response, param) => {
+    const readCall = () => authorize(deps, operation, { request, response, param });
     if (operation.upload !== undefined) {
       const call = await readCall();
       const answer = await transfers.receive(call.account.accountId, request, operation.upload, (upload) =>
@@ -190,8 +188,7 @@ function makeHandle(
 async function authorize(
   deps: Dependencies,
   operation: Operation,
-  request: Request,
-  response: Response,
+  { request, response, ...exchange }: { request: Request; response: Response; param: Param },
 ): Promise<Call<OperationId>> {
   const { access, method, body, query, isIdempotent, needs } = operation;
   if (method !== 'get') requireOwnOrigin(request, deps.origin);
@@ -200,10 +197,9 @@ async function authorize(
   const draws = accountDraws(operation, account);
   if (draws.length > 0) await deps.throttle.take(draws);
   const param = (name: string): string => {
-    const value = request.params[name];
-    if (!PathId.safeParse(value).success)
-      throw new Problem('not-found', 'The resource does not exist, or belongs to another account.');
-    return String(value);
+    const value = exchange.param(name);
+    if (!PathId.safeParse(value).success) throw notFound();
+    return value;
   };
   const permission = permissionOf(operation);
   const owner =

@@ -1,4 +1,4 @@
-import { PROBLEMS } from './http/problem.ts';
+import { PROBLEMS } from '#shared/http/problem.ts';
 import { codesOf, makeOpenApi } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';

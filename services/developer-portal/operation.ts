@@ -1,27 +1,16 @@
-import type { z } from 'zod';
 import type { AppState } from '#shared/contracts/apps/refuse-app.ts';
+import type { BaseOperation } from '#shared/http/operation.ts';
 import type { Permission } from './domain/permissions.ts';
-import type { ProblemCode } from './http/problem.ts';
 
 /** The callers that may use an operation: all, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';
 
-/** One operation of the portal's API, as the server serves it and the OpenAPI document describes it. */
-export type Operation = {
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  readonly path: string;
-  readonly access: Access;
+/** One operation of the portal's API. */
+export type Operation = BaseOperation<Access> & {
   /** Of an operation on an app, where it does not follow from the method; see `permissionOf`. */
   readonly permission?: Permission;
   /** What an operation on an app needs beside the permission: an app that is not suspended, or one whose scope is approved too. */
   readonly needs?: AppState;
-  readonly summary: string;
-  readonly body?: z.ZodType;
-  readonly query?: z.ZodType;
-  /** The media type of a body that the handler takes as it arrives; sent with an API key. */
-  readonly upload?: string;
-  /** The media types of a file that is sent as the handler makes it. */
-  readonly download?: readonly string[];
   /** Requires an `Idempotency-Key`; a repeated request creates nothing new. */
   readonly isIdempotent?: true;
   /** Draws from the budget for removals, although its method is not DELETE: see `account-budget.ts`. */
@@ -29,9 +18,6 @@ export type Operation = {
   /** Reads up to thousands of records, so few of these operations run at a time. */
   readonly isHeavy?: true;
   readonly status: 200 | 201 | 202 | 204;
-  readonly answer?: z.ZodType;
-  /** The problems of this operation alone; `codesOf` adds those of access, body and query. */
-  readonly codes: readonly ProblemCode[];
 };
 
 /** A body that is taken as it arrives. */

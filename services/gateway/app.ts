@@ -1,20 +1,17 @@
 import type { RequestListener } from 'node:http';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
+import { type ServiceError, sentenceOf } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
-import { instanceOf } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
-import { type BaseProblem, problemBody } from '#shared/http/problem.ts';
+import { invalidBody, overloaded, Problem, problemAnswer } from '#shared/http/problem.ts';
 import { BODY_BYTES_MAX, type JsonBody, readJsonBody } from '#shared/http/read-json-body.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import { serveRoutes } from '#shared/http/serve-routes.ts';
-import type { Logger } from '#shared/telemetry/log.ts';
-import type { BatchBodies } from './batches/batch-bodies.ts';
+import type { Bounds, Services } from './dependencies.ts';
 import { addHeaders, modeOf, type Request, type Response, send } from './edge/exchange.ts';
-import { overloaded, Problem } from './edge/problem.ts';
-import { problemOf } from './edge/problem-of.ts';
-import type { GatewayMetrics } from './metrics.ts';
-import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
+import { makeRoutes } from './routes.ts';
 
 /** Lists of watches and rule sets made at once, of all client apps; each holds up to four rule sets of 250 KB, parsed. */
 const DOCUMENT_LISTS_MAX = 8;
@@ -33,33 +30,6 @@ export const IN_FLIGHT_BYTES = {
 /** Bodies being read at once. */
 export const BODY_READS_MAX = 256;
 
-/** What the bounds on each client app add to the handlers' dependencies. */
-type Bounds = Pick<
-  RouteDependencies,
-  | 'authenticate'
-  | 'readBody'
-  | 'holdMemory'
-  | 'freeMemory'
-  | 'openBatchBody'
-  | 'openMembersBody'
-  | 'resumeRequest'
-  | 'documentLists'
->;
-
-type Dependencies = Omit<RouteDependencies, Exclude<keyof Bounds, 'authenticate'>> & {
-  readonly batchBodies: BatchBodies;
-  readonly log: Logger;
-  readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
-  /** Requests answered at once, waiting ones included; more are refused before any work. */
-  readonly inFlightMax: number;
-  /** Request bodies being read at once, of all client apps. */
-  readonly bodyReadsMax: number;
-  /** From the beginning of a body's reading to its end. */
-  readonly bodyTimeoutMs: number;
-  /** Addresses of proxies whose `X-Forwarded-For` is trusted. */
-  readonly trustedProxies: readonly string[];
-};
-
 /**
  * The HTTP surface of the gateway, in the order of events: in-flight bound → route (`routes.ts`) → trace → the handler
  * (key → the client app's part of that bound → scope → body → limits → …). It does not listen.
@@ -67,7 +37,7 @@ type Dependencies = Omit<RouteDependencies, Exclude<keyof Bounds, 'authenticate'
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
  */
-export function makeApp(deps: Dependencies): RequestListener {
+export function makeApp(deps: Services): RequestListener {
   const { metrics } = deps;
   const inFlight = new InFlight({
     countMax: deps.inFlightMax,
@@ -76,7 +46,8 @@ export function makeApp(deps: Dependencies): RequestListener {
   });
   return serveRoutes({
     routes: makeRoutes({ ...deps, ...makeBounds(deps, inFlight) }),
-    problems: { routeNotFound, methodNotAllowed, problemOf },
+    routeNotFound: `The path does not exist; a check is POST ${CHECK_PATH}, and GET /docs describes the API.`,
+    ownProblemOf,
     enter(_request, response) {
       if (!inFlight.enter(response)) throw tooManyRequests();
     },
@@ -91,21 +62,27 @@ export function makeApp(deps: Dependencies): RequestListener {
   });
 }
 
-const routeNotFound = (): Problem =>
-  new Problem(
-    'route-not-found',
-    `The path does not exist; a check is POST ${CHECK_PATH}, and GET /docs describes the API.`,
-  );
+/** A budget of writes is the only one that refuses by a `ServiceError` here. */
+function ownProblemOf(error: ServiceError): Problem | undefined {
+  switch (error.code) {
+    case 'rate-limited':
+      return new Problem('rate-limited', 'This client app has reached its daily limit of writes.', {
+        members: { 'violated-policies': ['writes-per-day'] },
+        headers: retryAfter(error.retryAfterMs ?? 0),
+      });
+    case 'rule-set-unknown':
+      return invalidBody([{ pointer: '/ruleSet', code: error.code, detail: sentenceOf(error) }]);
+    default:
+      return undefined;
+  }
+}
 
-const methodNotAllowed = (allow: string): Problem =>
-  new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
-
-const sendProblem = (response: Response, problem: BaseProblem<string>): void =>
+const sendProblem = (response: Response, problem: Problem): void =>
   send(
     response,
     problem.status,
     'application/problem+json',
-    problemBody(problem, instanceOf(response, problem.members['requestId'])),
+    problemAnswer(problem, response),
     problem.headers,
   );
 
@@ -114,9 +91,9 @@ const sendProblem = (response: Response, problem: BaseProblem<string>): void =>
  * arriving.
  */
 function makeBounds(
-  { authenticate, applyLimits, bodyReadsMax, bodyTimeoutMs, batchBodies }: Dependencies,
+  { authenticate, applyLimits, bodyReadsMax, bodyTimeoutMs, batchBodies }: Services,
   inFlight: InFlight,
-): Bounds {
+): Bounds & Pick<Services, 'authenticate'> {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
   const resumeRequest = (response: Response, app: AppAccess): void => {
     if (!inFlight.enter(response)) throw tooManyRequests();

@@ -86,8 +86,8 @@ export function makeGatewayMetrics(registry: Registry) {
   for (const decision of ADMIT_OUTCOMES) limitDecisions.inc({ decision }, 0);
   for (const result of ['hit', 'miss']) keyLookups.inc({ result }, 0);
   for (const status of ['200', '503', '504'])
-    requestSeconds.zero({ route: 'check-roles', status, mode: 'sync' });
-  requestSeconds.zero({ route: 'check-roles', status: '503', mode: 'none' });
+    requestSeconds.zero({ route: 'checkRoles', status, mode: 'sync' });
+  requestSeconds.zero({ route: 'checkRoles', status: '503', mode: 'none' });
   return {
     watchWaiters(count: () => number) {
       countWaiters = count;

@@ -1,14 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { BaseProblem, COMMON_PROBLEMS, problemBody } from './problem.ts';
+import { Problem, problemBody } from './problem.ts';
 import { type Route, type ServeOptions, serveRoutes } from './serve-routes.ts';
-
-class TestProblem extends BaseProblem<keyof typeof COMMON_PROBLEMS> {
-  constructor(code: keyof typeof COMMON_PROBLEMS, headers = {}) {
-    super(COMMON_PROBLEMS, code, code, { headers });
-  }
-}
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -20,11 +14,7 @@ async function start(routes: readonly Route[], options: Partial<ServeOptions> = 
   const lines: string[] = [];
   const listener = serveRoutes({
     routes,
-    problems: {
-      routeNotFound: () => new TestProblem('route-not-found'),
-      methodNotAllowed: (allow) => new TestProblem('method-not-allowed', { allow }),
-      problemOf: (error) => (error instanceof TestProblem ? error : new TestProblem('internal')),
-    },
+    routeNotFound: 'The path does not exist.',
     enter: () => undefined,
     startTimer: (route) => (_response, status) => void timed.push(`${route} ${status}`),
     sendProblem: (response, problem) =>
@@ -49,7 +39,7 @@ const answering = (method: Route['method'], path: Route['path'], name: string): 
   handle: async (_request, response) => void response.send(name),
 });
 
-const THING = /^\/things\/[^/]+$/;
+const THING = '/things/:id';
 const THINGS = [
   answering('get', THING, 'read'),
   answering('put', THING, 'write'),
@@ -79,17 +69,28 @@ test('a path that also matches the pattern of an earlier route keeps its own met
   expect(await (await ask('POST', '/things/all')).text()).toBe('all');
 });
 
-test('an unknown path and an undecodable path are 404', async () => {
+test('an unknown path is 404', async () => {
   const { ask, timed } = await start([answering('get', '/named/:name', 'named')]);
-  expect((await ask('GET', '/nothing')).status).toBe(404);
-  expect((await ask('GET', '/named/%ff')).status).toBe(404);
-  expect(timed).toEqual(['none 404']);
+  for (const path of ['/nothing', '/named/a/b', '/named/', '/named/a/'])
+    expect([path, (await ask('GET', path)).status]).toEqual([path, 404]);
+  expect(timed).toEqual(Array(4).fill('none 404'));
+});
+
+test('a handler gets the decoded segments of its path, and an empty text for an invalid percent escape', async () => {
+  const { ask } = await start([
+    {
+      ...answering('get', '/a.b/:first/of/:second', 'two'),
+      handle: async (_request, response, param) => void response.send([param('first'), param('second')]),
+    },
+  ]);
+  expect(await (await ask('GET', '/a.b/x%2Fy/of/%ff')).json()).toEqual(['x/y', '']);
+  expect((await ask('GET', '/a-b/x/of/y')).status).toBe(404);
 });
 
 test('a request that is refused at the entry reaches no handler', async () => {
   const { ask, timed } = await start(THINGS, {
     enter() {
-      throw new TestProblem('overloaded');
+      throw new Problem('overloaded', 'full');
     },
   });
   expect((await ask('GET', '/things/1')).status).toBe(503);

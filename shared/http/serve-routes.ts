@@ -1,41 +1,39 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
-import { describeError } from '#shared/errors.ts';
+import { describeError, type ServiceError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { makeForwardedForNotice } from './client-address.ts';
 import { instanceOf, setTrace, traceOf } from './exchange-trace.ts';
-import type { BaseProblem } from './problem.ts';
+import { Problem, problemOf } from './problem.ts';
 
-export type Handle = (request: Request, response: Response) => Promise<void>;
+/** A segment of a request's path by its name in the route's path, decoded; empty for an invalid percent escape. */
+export type Param = (name: string) => string;
+
+export type Handle = (request: Request, response: Response, param: Param) => Promise<void>;
 
 /** One method of one path. A path may have several methods, each an entry of its own. */
 export type Route = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** A RegExp where the handler itself decodes a segment. */
-  readonly path: string | RegExp;
+  /** `/apps/:clientId`: a name stands for one segment, which is decoded only when the handler asks for it. */
+  readonly path: string;
   /** The route's name in metrics and spans. */
   readonly name: string;
   readonly handle: Handle;
 };
 
-/** The problems that the router itself answers with. */
-export type RoutingProblems = {
-  readonly routeNotFound: () => BaseProblem<string>;
-  readonly methodNotAllowed: (allow: string) => BaseProblem<string>;
-  /** The problem document for any error. */
-  readonly problemOf: (error: unknown) => BaseProblem<string>;
-};
-
 export type ServeOptions = {
   readonly routes: readonly Route[];
-  readonly problems: RoutingProblems;
+  /** The detail of `route-not-found`. */
+  readonly routeNotFound: string;
+  /** The problems of this service's errors, before those that all services have. */
+  readonly ownProblemOf?: (error: ServiceError) => Problem | undefined;
   /** Runs before the route is looked up. @throws the error that refuses the request */
   readonly enter: (request: Request, response: Response) => void;
   /** Called when a request begins; the result is called when its answer has ended. */
   readonly startTimer: (route: string) => (response: Response, status: string) => void;
-  readonly sendProblem: (response: Response, problem: BaseProblem<string>) => void;
+  readonly sendProblem: (response: Response, problem: Problem) => void;
   /** Mounts handlers that are not routes of the API, behind all routes. */
   readonly mountOthers?: (app: Express) => void;
   /** `X-Forwarded-*` is trusted only from these addresses. */
@@ -56,7 +54,7 @@ const NO_ROUTE = 'none';
  * const listener = serveRoutes({ routes: [{ method: 'get', path: '/chains', name: 'chains', handle }], … });
  */
 export function serveRoutes(options: ServeOptions): RequestListener {
-  const { routes, problems, enter, mountOthers } = options;
+  const { routes, enter, mountOthers } = options;
   const app = makeExpress(options.trustedProxies);
   const noticeForwardedFor = makeForwardedForNotice({
     log: options.log,
@@ -67,27 +65,27 @@ export function serveRoutes(options: ServeOptions): RequestListener {
     enter(request, response);
     next();
   });
-  const paths = [...Map.groupBy(routes, ({ path }) => String(path)).values()].flatMap((entries) => {
-    const path = entries[0]?.path;
-    return path === undefined
-      ? []
-      : [{ path, entries, refuse: answered(options, NO_ROUTE, notAllowed(entries, problems)) }];
+  const paths = [...Map.groupBy(routes, ({ path }) => path)].map(([path, entries]) => {
+    const allow = entries.map(({ method }) => method.toUpperCase()).join(', ');
+    const refuse = answered(options, NO_ROUTE, async () => {
+      throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
+    });
+    return { path: patternOf(path), entries, refuse };
   });
   for (const { path, entries, refuse } of paths) {
     // Before the routes: Express would answer HEAD by GET.
     app.head(path, refuse);
-    for (const { method, name, handle } of entries) app[method](path, answered(options, name, handle));
+    for (const entry of entries) app[entry.method](path, answered(options, entry.name, handlerOf(entry)));
   }
   // After all routes: a path may also match the pattern of another route.
   for (const { path, refuse } of paths) app.all(path, refuse);
   mountOthers?.(app);
   const nothingHere = answered(options, NO_ROUTE, async () => {
-    throw problems.routeNotFound();
+    throw new Problem('route-not-found', options.routeNotFound);
   });
   app.use(nothingHere);
   app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
-    // The router throws a URIError for an invalid percent escape.
-    fail(options, response, error instanceof URIError ? problems.routeNotFound() : error),
+    fail(options, response, error),
   );
   // The router calls this for a request target without a path (`GET http://`).
   return (request, response) =>
@@ -104,15 +102,34 @@ function makeExpress(trustedProxies: readonly string[]): Express {
   return app;
 }
 
-function notAllowed(entries: readonly Route[], { methodNotAllowed }: RoutingProblems): Handle {
-  const allow = entries.map(({ method }) => method.toUpperCase()).join(', ');
-  return async () => {
-    throw methodNotAllowed(allow);
-  };
+/** Without names in it a path stays text; Express would decode a named segment before the request is authenticated. */
+const patternOf = (path: string): string | RegExp =>
+  path.includes(':')
+    ? new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
+    : path;
+
+function handlerOf({ path, handle }: Route): (request: Request, response: Response) => Promise<void> {
+  const names = path.split('/');
+  return (request, response) =>
+    handle(request, response, (name) =>
+      decodeSegment(request.path.split('/')[names.indexOf(`:${name}`)] ?? ''),
+    );
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return '';
+  }
 }
 
 /** Runs a handler inside a trace of our own, linked to the client's, and turns its error into a problem document. */
-function answered(options: ServeOptions, route: string, handle: Handle): Handle {
+function answered(
+  options: ServeOptions,
+  route: string,
+  handle: (request: Request, response: Response) => Promise<void>,
+): (request: Request, response: Response) => Promise<void> {
   return async (request, response) => {
     const stop = options.startTimer(route);
     response.once('close', () => stop(response, statusOf(response)));
@@ -137,9 +154,9 @@ function answered(options: ServeOptions, route: string, handle: Handle): Handle 
 /** The metrics' status of a client that went away before it had an answer. */
 const statusOf = (response: Response): string => (response.headersSent ? String(response.statusCode) : '499');
 
-function fail({ log, problems, sendProblem }: ServeOptions, response: Response, error: unknown): void {
+function fail({ log, ownProblemOf, sendProblem }: ServeOptions, response: Response, error: unknown): void {
   if (response.destroyed) return;
-  const problem = problems.problemOf(error);
+  const problem = problemOf(error, ownProblemOf);
   if (problem.code === 'internal')
     log.error(
       {

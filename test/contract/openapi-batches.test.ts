@@ -5,7 +5,7 @@ import {
   BATCH_EXAMPLES,
   BATCH_LINES_EXAMPLE,
   BATCH_STATUS_EXAMPLE,
-} from '../../services/gateway/docs/openapi/examples.ts';
+} from '../../services/gateway/docs/examples.ts';
 import {
   API_KEY,
   aClientApp,

@@ -1,4 +1,4 @@
-import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from '../../services/gateway/docs/openapi/examples.ts';
+import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from '../../services/gateway/docs/examples.ts';
 import type { FakeGateway } from '../support/fakes/fake-gateway.ts';
 import { fakeGateways } from '../support/fakes/fake-gateways.ts';
 import { makeFakeRuleSets } from '../support/fakes/fake-rule-sets.ts';

@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
-import { instanceOf } from '#shared/http/exchange-trace.ts';
-import { type BaseProblem, problemBody } from '#shared/http/problem.ts';
+import { type Problem, problemAnswer } from '#shared/http/problem.ts';
 
 export type { Request, Response };
 
@@ -39,10 +38,10 @@ export function sendText(response: Response, status: number, json: string): void
   response.status(status).set('cache-control', 'no-store').type('application/json').send(json);
 }
 
-export function sendProblem(response: Response, problem: BaseProblem<string>): void {
+export function sendProblem(response: Response, problem: Problem): void {
   response
     .status(problem.status)
     .set({ ...COMMON_HEADERS, 'cache-control': 'no-store', ...problem.headers })
     .type('application/problem+json')
-    .send(problemBody(problem, instanceOf(response)));
+    .send(problemAnswer(problem, response));
 }

@@ -1,6 +1,6 @@
 import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
-import { invalid, Problem } from './problem.ts';
+import { Problem, validationFailed } from '#shared/http/problem.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
@@ -71,7 +71,9 @@ export async function askGateway(
 export function requireOwnKey({ keys }: Pick<ClientApp, 'keys'>, apiKey: string): void {
   const hash = hashApiKey(apiKey);
   if (!keys.some((key) => key.hash === hash))
-    throw invalid([{ pointer: '/apiKey', code: 'not-of-app', detail: 'This is not a key of this app.' }]);
+    throw validationFailed([
+      { pointer: '/apiKey', code: 'not-of-app', detail: 'This is not a key of this app.' },
+    ]);
 }
 
 async function readBounded(response: Response): Promise<string> {

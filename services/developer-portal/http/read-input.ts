@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
+import { Problem, validationFailed } from '#shared/http/problem.ts';
 import { readJsonBody } from '#shared/http/read-json-body.ts';
 import type { Request } from './answer.ts';
-import { invalid, Problem } from './problem.ts';
 
 const FAULTS_MAX = 20;
 
@@ -22,7 +22,7 @@ export function readQuery<S extends z.ZodType>(request: Request, schema: S): z.o
 function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { error: wordingOf });
   if (parsed.success) return parsed.data;
-  throw invalid(faultsOfIssues(parsed.error.issues, value, faultOf).slice(0, FAULTS_MAX));
+  throw validationFailed(faultsOfIssues(parsed.error.issues, value, faultOf).slice(0, FAULTS_MAX));
 }
 
 /** The message of a fault for which the schema has none; replaces zod's own messages. */

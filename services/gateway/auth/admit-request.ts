@@ -1,13 +1,8 @@
+import type { Problem } from '#shared/http/problem.ts';
 import type { Admission } from '#shared/stores/checks/admit.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { Request, Response } from '../edge/exchange.ts';
-import type { Problem } from '../edge/problem.ts';
-import type { ApplyLimits } from '../limits/apply-limits.ts';
-import { type Authenticator, accessProblemOf, type Caller } from './authenticate.ts';
-
-export type Dependencies = {
-  readonly authenticate: Authenticator['authenticate'];
-  readonly applyLimits: ApplyLimits;
-};
+import { accessProblemOf, type Caller } from './authenticate.ts';
 
 /** A caller whose request is charged to the rate. */
 type Admitted = Caller & { readonly admission: Admission };

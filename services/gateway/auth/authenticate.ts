@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/apps/api-key.ts';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { refuseApp } from '#shared/contracts/apps/refuse-app.ts';
+import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { KeyHolder } from '#shared/stores/apps/client-apps.ts';
-import { Problem } from '../edge/problem.ts';
 
 /** The caller: a client app by one of its live keys. */
 export type Caller = { readonly app: AppAccess; readonly keyId: string };

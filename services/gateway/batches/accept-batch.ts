@@ -3,34 +3,19 @@ import { BATCH_LIMITS } from '#shared/contracts/batches/batch.ts';
 import { pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
+import { invalidBody } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
-import { type Dependencies as AdmitDependencies, admitFirst } from '../auth/admit-request.ts';
-import type { AdmitCheck } from '../checks/admit-check.ts';
+import { admitFirst } from '../auth/admit-request.ts';
 import { type RequestRules, readIdempotencyKey, validateFor } from '../checks/parse-request.ts';
 import { asSent, type Validation } from '../checks/validate-check.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../edge/exchange.ts';
-import { invalidBody } from '../edge/problem.ts';
-import { type IsOverloaded, overloadOf } from '../limits/lane-overload.ts';
+import { overloadOf } from '../limits/lane-overload.ts';
 import { rateHeadersAfterRefund } from '../limits/rate-headers.ts';
-import type { BatchBody } from './batch-bodies.ts';
 import { type CollectedBatch, collectBatch, FAULTS_MAX } from './collect-batch.ts';
-import type { PublishBatch } from './publish-batch.ts';
 import { receiveBatch } from './receive-batch.ts';
 import { formatOf } from './receive-values.ts';
-
-export type Dependencies = AdmitDependencies & {
-  readonly admitCheck: AdmitCheck;
-  readonly publishBatch: PublishBatch;
-  /** Opens a client app's body; the request leaves the requests in flight until `resume`. */
-  readonly openBatchBody: (request: Request, response: Response, app: AppAccess) => BatchBody;
-  /** Counts a request in flight again, once its body was read. */
-  readonly resumeRequest: (response: Response, app: AppAccess) => void;
-  readonly rules: RequestRules;
-  readonly isOverloaded: IsOverloaded;
-  /** Without a trailing slash; empty for relative addresses. */
-  readonly publicBaseUrl: string;
-};
 
 /**
  * Answers `POST /access-control/check-roles/batch`: key → rate → scope → body → quota and idempotency → broker → 202.

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
+import { overloaded, Problem } from '#shared/http/problem.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { acquireWithin } from '#shared/stores/documents/acquire-within.ts';
-import { overloaded, Problem } from '../edge/problem.ts';
 import { NDJSON_BYTES_MAX } from './receive-values.ts';
 
 type App = Pick<AppAccess, 'accountId' | 'clientId'>;
@@ -150,7 +150,8 @@ export function makeBatchBodies(
 }
 
 const BEING_RECEIVED = 'batch or member change of this client app is being received';
-const CLOSE = { headers: { connection: 'close' } };
+const CLOSE = { connection: 'close' };
 
 /** The rest of such a body is not read: its connection ends with the answer. */
-const tooSlow = (): Problem => new Problem('body-timeout', 'The body did not arrive in time.', CLOSE);
+const tooSlow = (): Problem =>
+  new Problem('body-timeout', 'The body did not arrive in time.', { headers: CLOSE });

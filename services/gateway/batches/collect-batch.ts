@@ -3,10 +3,10 @@ import { ENTRY_READS_MAX } from '#shared/contracts/batches/batch.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
 import { countRules } from '#shared/contracts/rules/rule.ts';
+import { invalidBody, type Problem } from '#shared/http/problem.ts';
 import { boundResults } from '#shared/stores/batches/bound-result.ts';
 import { cutParts, type PartCutter, partBounds } from '#shared/stores/batches/cut-parts.ts';
 import type { SentCheck, Validation, ValidCheck } from '../checks/validate-check.ts';
-import { invalidBody, type Problem } from '../edge/problem.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
 
 /** Faults that one answer lists. */

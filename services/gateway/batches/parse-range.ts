@@ -1,4 +1,4 @@
-import { invalidBody } from '../edge/problem.ts';
+import { invalidBody } from '#shared/http/problem.ts';
 
 export const RESULTS_MAX = 10_000;
 const DIGITS = /^[0-9]{1,16}$/;

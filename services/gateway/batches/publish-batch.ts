@@ -8,6 +8,7 @@ import {
 } from '#shared/contracts/batches/batch.ts';
 import { describeError, isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
 import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
+import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
 import type { Admitter } from '#shared/stores/checks/admit.ts';
@@ -16,7 +17,6 @@ import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { AdmittedCheck } from '../checks/admit-check.ts';
 import type { Retention } from '../checks/judge-poll.ts';
 import { claimOf, commonMembersOf, fairnessOf, isUnpublished } from '../checks/publish-check.ts';
-import { invalidBody, Problem } from '../edge/problem.ts';
 import { quotaExceeded } from '../limits/apply-limits.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { CollectedBatch, Part } from './collect-batch.ts';

@@ -1,31 +1,19 @@
 import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
+import { dependencyUnavailable, Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import type { Handle, Param } from '#shared/http/serve-routes.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
-import { type Dependencies as AdmitDependencies, admitRead } from '../auth/admit-request.ts';
-import { findIssued, longPoll, type Dependencies as PollDependencies } from '../checks/poll-request.ts';
+import { admitRead } from '../auth/admit-request.ts';
+import { findIssued, longPoll } from '../checks/poll-request.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { type Request, type Response, sendJson } from '../edge/exchange.ts';
-import { dependencyUnavailable, Problem } from '../edge/problem.ts';
 import { parseRange } from './parse-range.ts';
-import type { StreamResults } from './stream-results.ts';
-
-export type Dependencies = PollDependencies &
-  AdmitDependencies & {
-    readonly batches: Pick<Batches, 'readStatus' | 'readPart' | 'countFinished'>;
-    readonly streamResults: StreamResults;
-    /** Waits for a batch to be completed: its status document, as text. */
-    readonly batchWaiters: PollDependencies['waiters'];
-    readonly publicBaseUrl: string;
-  };
-
-/** One segment; the handler decodes it. */
-export const BATCH_STATUS_PATH = /^\/access-control\/check-roles\/batch\/[^/]+$/;
-export const BATCH_RESULTS_PATH = /^\/access-control\/check-roles\/batch\/[^/]+\/results$/;
 
 /** Answers `GET /access-control/check-roles/batch/{requestId}`: 200, pending or completed. */
-export function makeReadBatch(deps: Dependencies) {
-  return async function readBatch(request: Request, response: Response): Promise<void> {
-    const { requestId, app } = await findBatch(deps, request, response);
+export function makeReadBatch(deps: Dependencies): Handle {
+  return async function readBatch(request, response, param) {
+    const { requestId, app } = await findBatch(deps, request, response, param);
     const status = await readStatus(deps, requestId);
     const waited =
       status?.status === 'completed'
@@ -39,9 +27,9 @@ export function makeReadBatch(deps: Dependencies) {
 }
 
 /** Answers `GET /access-control/check-roles/batch/{requestId}/results`: the finished entries of a range, as NDJSON. */
-export function makeReadBatchResults(deps: Dependencies) {
-  return async function readBatchResults(request: Request, response: Response): Promise<void> {
-    const { requestId, app } = await findBatch(deps, request, response);
+export function makeReadBatchResults(deps: Dependencies): Handle {
+  return async function readBatchResults(request, response, param) {
+    const { requestId, app } = await findBatch(deps, request, response, param);
     const { from, limit, hasLimit } = parseRange(request.url);
     const status = await readStatus(deps, requestId);
     if (!status) throw notStoredYet();
@@ -74,11 +62,10 @@ export const readCompleted =
     );
 
 /** key → limits → scope → the batch of the path, which this client app has started and whose results are kept. */
-async function findBatch(deps: Dependencies, request: Request, response: Response) {
+async function findBatch(deps: Dependencies, request: Request, response: Response, param: Param) {
   const { app, admission } = await admitRead(deps, request, response);
-  const [segment = ''] = request.path.slice(BATCH_PATH.length + 1).split('/');
   const requestId = findIssued(deps, {
-    segment,
+    requestId: param('requestId'),
     clientId: app.clientId,
     nowMs: admission.nowMs,
     isOf: (lane) => lane === 'batch',

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { Problem } from '#shared/http/problem.ts';
 import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
 import { isBlank, parseJson } from '#shared/parse-json.ts';
-import { Problem } from '../edge/problem.ts';
 import { splitLines } from './split-lines.ts';
 
 /** A JSON body is parsed in one go: for its time the gateway does nothing else. */

@@ -1,11 +1,11 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { FairShares } from '#shared/fairness/fair-shares.ts';
+import { overloaded } from '#shared/http/problem.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
 import { type LineRange, readBatchLines } from '#shared/stores/batches/batch-lines.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
 import { acceptsGzip } from '../edge/accepts-gzip.ts';
 import { begin, type Headers, type Request, type Response } from '../edge/exchange.ts';
-import { overloaded } from '../edge/problem.ts';
 
 /** Results being sent at once, of all client apps: each holds a part of up to 3 MiB. */
 export const STREAMS_MAX = 64;

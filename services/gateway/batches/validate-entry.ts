@@ -2,7 +2,7 @@ import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { type Fault, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { faultOfAddress, faultOfRef } from '#shared/rules/body-texts.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
-import { ACCOUNTS_MAX, VAULTS_MAX } from '../checks/api.ts';
+import { ACCOUNTS_MAX, VAULTS_MAX } from '../checks/check-body.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['account', 'accounts', 'vaults', 'ref']);
 

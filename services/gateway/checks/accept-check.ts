@@ -4,39 +4,17 @@ import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { memoryOf } from '#shared/contracts/rules/rule-set.ts';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
-import type { JsonBody } from '#shared/http/read-json-body.ts';
+import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Authenticator } from '../auth/authenticate.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
-import { Problem } from '../edge/problem.ts';
-import type { ApplyLimits } from '../limits/apply-limits.ts';
-import { type IsOverloaded, overloadOf } from '../limits/lane-overload.ts';
+import { overloadOf } from '../limits/lane-overload.ts';
 import { rateHeadersAfterRefund } from '../limits/rate-headers.ts';
-import { type AdmitCheck, type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
-import type { Waiters, Waiting } from './await-result.ts';
+import { type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
+import type { Waiting } from './await-result.ts';
 import { parseRequest, type RequestRules } from './parse-request.ts';
-import { laneOf, type PublishCheck, recordBytesOf } from './publish-check.ts';
+import { laneOf, recordBytesOf } from './publish-check.ts';
 import type { SentCheck, ValidCheck } from './validate-check.ts';
-
-export type Dependencies = {
-  readonly authenticate: Authenticator['authenticate'];
-  /** Reads a client app's body, within the bounds of that app; a refusal by these costs rate. */
-  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
-  /** Counts memory that a request holds until it is published. @throws Problem `overloaded` */
-  readonly holdMemory: (response: Response, bytes: number) => void;
-  readonly freeMemory: (response: Response) => void;
-  readonly applyLimits: ApplyLimits;
-  readonly admitCheck: AdmitCheck;
-  readonly publishCheck: PublishCheck;
-  readonly waiters: Pick<Waiters, 'wait'>;
-  readonly rules: RequestRules;
-  readonly syncDeadlineMs: number;
-  readonly isOverloaded: IsOverloaded;
-  /** The Redis channel on which this process is notified of its sync results. */
-  readonly replyChannel: string;
-  /** Without a trailing slash; empty for relative addresses. */
-  readonly publicBaseUrl: string;
-};
 
 /**
  * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the result of a sync

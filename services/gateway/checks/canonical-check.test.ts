@@ -1,5 +1,5 @@
-import { CheckBody } from './api.ts';
 import { canonicalOf } from './canonical-check.ts';
+import { CheckBody } from './check-body.ts';
 
 const A = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 const B = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc';

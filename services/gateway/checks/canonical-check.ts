@@ -1,5 +1,5 @@
 import { canonicalRule } from '#shared/rules/complete-rule.ts';
-import type { CheckBody } from './api.ts';
+import type { CheckBody } from './check-body.ts';
 
 /** How long a signed verdict is valid if the request does not say. */
 const PROOF_SECONDS = { sync: 300, async: 3_600 } as const;

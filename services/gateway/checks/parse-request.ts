@@ -1,10 +1,10 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
+import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { accessProblemOf } from '../auth/authenticate.ts';
 import type { Request } from '../edge/exchange.ts';
 import { parseIdempotencyKey } from '../edge/parse-idempotency-key.ts';
-import { invalidBody, Problem } from '../edge/problem.ts';
 import type { ResolveRuleSet } from '../rule-sets/resolve-rule-set.ts';
 import {
   asSent,

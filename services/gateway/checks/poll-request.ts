@@ -1,43 +1,34 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import { decodeSegment } from '../edge/decode-segment.ts';
+import { Problem } from '#shared/http/problem.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response } from '../edge/exchange.ts';
 import { parsePreferWait } from '../edge/parse-prefer.ts';
-import { Problem } from '../edge/problem.ts';
-import type { Waiters } from './await-result.ts';
-import { judgePoll, type Retention } from './judge-poll.ts';
-import type { IssuedLane, RequestIds } from './request-ids.ts';
+import { judgePoll } from './judge-poll.ts';
+import type { IssuedLane } from './request-ids.ts';
 
-/** The parts that polls of checks and of batches share. */
-export type Dependencies = {
-  readonly ids: Pick<RequestIds, 'readId'>;
-  readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
-  readonly retentionMs: Retention;
-  readonly isStopping: () => boolean;
-};
+/* Polls of checks and of batches. */
 
 /**
  * The request id of a path, which was issued to this client app, and whose results are kept.
  *
- * @param segment the id as the path has it
  * @param isOf whether ids of a lane belong to this path
  * @throws Problem `request-not-found`, `request-expired`
  */
 export function findIssued(
   { ids, retentionMs }: Pick<Dependencies, 'ids' | 'retentionMs'>,
   {
-    segment,
+    requestId,
     clientId,
     nowMs,
     isOf,
   }: {
-    readonly segment: string;
+    readonly requestId: string;
     readonly clientId: string;
     /** Redis's clock. */
     readonly nowMs: number;
     readonly isOf: (lane: IssuedLane) => boolean;
   },
 ): string {
-  const requestId = decodeSegment(segment);
   const issued = ids.readId(requestId, clientId);
   if (!issued || !isOf(issued.lane)) throw notFound();
   const state = judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, retentionMs);

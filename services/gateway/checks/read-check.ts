@@ -1,21 +1,16 @@
-import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import { type Dependencies as AdmitDependencies, admitRead } from '../auth/admit-request.ts';
-import { type Request, type Response, sendJson } from '../edge/exchange.ts';
-import { findIssued, longPoll, type Dependencies as PollDependencies } from './poll-request.ts';
-
-export type Dependencies = PollDependencies &
-  AdmitDependencies & {
-    readonly readResult: (requestId: string) => Promise<string | undefined>;
-  };
+import type { Handle } from '#shared/http/serve-routes.ts';
+import { admitRead } from '../auth/admit-request.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { sendJson } from '../edge/exchange.ts';
+import { findIssued, longPoll } from './poll-request.ts';
 
 /** Answers `GET /access-control/check-roles/responses/{requestId}`, at once or as soon as the result is there. */
-export function makeReadCheck(deps: Dependencies) {
-  return async function readCheck(request: Request, response: Response): Promise<void> {
+export function makeReadCheck(deps: Dependencies): Handle {
+  return async function readCheck(request, response, param) {
     const { app, admission } = await admitRead(deps, request, response);
-    const segment = request.path.slice(RESPONSES_PATH.length);
     const requestId = findIssued(deps, {
-      segment,
+      requestId: param('requestId'),
       clientId: app.clientId,
       nowMs: admission.nowMs,
       isOf: (lane) => lane !== 'batch',

@@ -9,8 +9,8 @@ import type { RuleBody } from '#shared/rules/rule-body.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';
 import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body.ts';
 import { chainsOf, isObject, type PlacedRules, placeRules } from '#shared/rules/validate-rules.ts';
-import { CheckBody } from './api.ts';
 import { canonicalOf, isAsyncOf, otherCanonicalOf, placesOf, proofOf } from './canonical-check.ts';
+import { CheckBody } from './check-body.ts';
 import { isCommonBody } from './validate-fast-path.ts';
 
 /** A check that is valid, with every default filled in. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { CheckBody } from './api.ts';
+import { CheckBody } from './check-body.ts';
 import { isCommonBody } from './validate-fast-path.ts';
 
 const ADDRESSES = [

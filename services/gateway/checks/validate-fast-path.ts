@@ -7,7 +7,7 @@ import {
   faultOfRoleId,
 } from '#shared/rules/body-texts.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
-import { ACCOUNTS_MAX, type CheckBody, VAULTS_MAX } from './api.ts';
+import { ACCOUNTS_MAX, type CheckBody, VAULTS_MAX } from './check-body.ts';
 
 type IsSound = (value: unknown) => boolean;
 

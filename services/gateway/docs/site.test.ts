@@ -1,5 +1,5 @@
 import { anchorOf, renderMarkdown } from './markdown.ts';
-import { makeOpenApi } from './openapi/openapi.ts';
+import { makeOpenApi } from './openapi.ts';
 import { samplesOf } from './samples.ts';
 import { makeDocsSite } from './site.ts';
 import { REFERENCE, TOPICS } from './topics.ts';

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
-import { PROBLEMS } from '../edge/problem.ts';
+import { PROBLEMS, type ProblemCode } from '#shared/http/problem.ts';
+import { codesOf } from '../edge/operation.ts';
+import { OPERATIONS } from '../operations.ts';
 import { escapeHtml, type RenderedPage, renderMarkdown } from './markdown.ts';
 import { type OpenApi, renderReference } from './reference.ts';
 import { REFERENCE, TOPICS, type Topic } from './topics.ts';
@@ -37,11 +39,17 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-const problems = (): string =>
-  tableOf(
+/** The codes that the gateway may answer with, in the order of their status. */
+const problems = (): string => {
+  const own = new Set<ProblemCode>(['method-not-allowed', ...Object.values(OPERATIONS).flatMap(codesOf)]);
+  const rows = Object.entries(PROBLEMS).filter(([code]) => own.has(code as ProblemCode));
+  return tableOf(
     ['Code', 'Status', 'Meaning'],
-    Object.entries(PROBLEMS).map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
+    rows
+      .sort(([, one], [, other]) => one.status - other.status)
+      .map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
   );
+};
 
 const undetermined = (): string =>
   tableOf(

@@ -1,63 +1,54 @@
 import type { Fault } from '#shared/contracts/fault.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { Param } from '#shared/http/serve-routes.ts';
 import type { Parsed } from '../auth/admit-request.ts';
-import { decodeSegment } from './decode-segment.ts';
 import type { Request } from './exchange.ts';
 import { type Page, parsePage } from './parse-page.ts';
 import { parsePreconditions } from './parse-preconditions.ts';
 import type { Preconditions } from './preconditions.ts';
-import { invalidBody, Problem } from './problem.ts';
 
 /** The parameters of a write of a stored document, beside its content. */
 export type Asked = { readonly id: string; readonly preconditions: Preconditions };
 
-/** Where the documents of a kind are. */
-type Collection = {
-  readonly path: string;
-  /** An id, for the fault of a malformed one. */
-  readonly exampleId: string;
-};
-
-/** The id in the path, the first segment behind the collection's; undefined if it cannot be one. */
-export function idOf({ path }: Request, collection: Pick<Collection, 'path'>): string | undefined {
-  const [segment = ''] = path.slice(collection.path.length + 1).split('/');
-  const id = decodeSegment(segment);
+/** The id in the path; undefined if it cannot be one. */
+export function idOf(param: Param): string | undefined {
+  const id = param('id');
   return RULE_SET_ID.test(id) ? id : undefined;
 }
 
 /** Reads id and preconditions of a write; every fault of both. */
 export function parseAsked(
   request: Request,
-  collection: Collection,
+  param: Param,
+  exampleId: string,
 ):
   | { readonly ok: true; readonly value: Asked }
   | { readonly ok: false; readonly faults: readonly Fault[]; readonly problem: Problem } {
-  const id = idOf(request, collection);
+  const id = idOf(param);
   const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
-  const faults = [...(id === undefined ? [malformedId(collection)] : []), ...headerFaults];
+  const faults = [...(id === undefined ? [malformedId(exampleId)] : []), ...headerFaults];
   if (id === undefined || faults.length > 0) return { ok: false, faults, problem: invalidBody(faults) };
   return { ok: true, value: { id, preconditions } };
 }
 
 /** A write with its content, or the problem with every fault of its address, its headers and its body. */
 export function parseWrite<C>(
-  request: Request,
-  collection: Collection,
+  asked: ReturnType<typeof parseAsked>,
   body: JsonBody,
   validate: (
     json: unknown,
   ) => { readonly ok: true; readonly content: C } | { readonly ok: false; readonly faults: readonly Fault[] },
 ): Parsed<Asked & { readonly content: C }> {
   if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
-  const asked = parseAsked(request, collection);
   const validated = validate(body.json);
   if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, content: validated.content } };
   const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
   return { ok: false, problem: invalidBody(faults) };
 }
 
-const malformedId = ({ exampleId }: Collection): Fault => ({
+const malformedId = (exampleId: string): Fault => ({
   pointer: '',
   code: 'id-malformed',
   detail: `The id in the path must match ${RULE_SET_ID.source}, such as "${exampleId}".`,

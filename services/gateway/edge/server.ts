@@ -6,9 +6,8 @@ import {
   type HttpServerOptions,
   startHttpServer,
 } from '#shared/http/http-server.ts';
-import { problemBody } from '#shared/http/problem.ts';
+import { PROBLEMS, Problem, problemBody } from '#shared/http/problem.ts';
 import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
-import { PROBLEMS, Problem } from './problem.ts';
 
 export type Server = HttpServer;
 type ServerOptions = Omit<HttpServerOptions, 'describeClientError'>;

@@ -1,9 +1,9 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { msUntilMidnight } from '#shared/fairness/account-bytes.ts';
+import { bytesExceeded, Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
-import { bytesExceeded, Problem } from '../edge/problem.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { laneFull } from './lane-overload.ts';
 import { rateHeaders } from './rate-headers.ts';

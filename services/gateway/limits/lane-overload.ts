@@ -1,5 +1,6 @@
+import { overloaded, type Problem } from '#shared/http/problem.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { IssuedLane } from '../checks/request-ids.ts';
-import { overloaded, type Problem } from '../edge/problem.ts';
 
 const RETRY_AFTER_MS = 5_000;
 
@@ -13,5 +14,5 @@ export const overloadOf = (isOverloaded: IsOverloaded, lane: IssuedLane): Proble
 export const laneFull = (lane: IssuedLane): Problem =>
   overloaded(
     `Too many ${lane === 'batch' ? 'batches' : 'checks'} are waiting for evaluation; retry after the seconds in Retry-After.`,
-    { retryAfterMs: RETRY_AFTER_MS },
+    retryAfter(RETRY_AFTER_MS),
   );

@@ -1,79 +1,53 @@
-import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import type { CallbackPolicy } from '#shared/contracts/webhooks/judge-callback-url.ts';
-import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import type { JsonBody } from '#shared/http/read-json-body.ts';
-import type { Route } from '#shared/http/serve-routes.ts';
+import { Problem } from '#shared/http/problem.ts';
+import type { Handle, Param } from '#shared/http/serve-routes.ts';
 import { presentMember } from '#shared/stores/watches/members/present-member.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import { type ChangeMembers, memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import type { WatchWrite, WatchWrites } from '#shared/stores/watches/write-watches.ts';
-import {
-  type Dependencies as AdmitDependencies,
-  admitFirst,
-  admitRead,
-  admitWrite,
-} from '../auth/admit-request.ts';
+import { memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
+import type { WatchWrite } from '#shared/stores/watches/write-watches.ts';
+import { admitFirst, admitRead, admitWrite } from '../auth/admit-request.ts';
 import type { Caller } from '../auth/authenticate.ts';
-import type { BatchBody } from '../batches/batch-bodies.ts';
 import { formatOf } from '../batches/receive-values.ts';
-import { decodeSegment } from '../edge/decode-segment.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../edge/exchange.ts';
 import { type Asked, idOf, pageOf, parseAsked, parseWrite } from '../edge/parse-document-request.ts';
 import { etagOf, meetsPreconditions } from '../edge/preconditions.ts';
-import { Problem } from '../edge/problem.ts';
 import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';
 
-const COLLECTION = { path: WATCHES_PATH, exampleId: 'members' } as const;
-const WATCH_PATH = /^\/access-control\/watches\/[^/]+$/;
-const ACTION_PATH = /^\/access-control\/watches\/[^/]+\/(pause|resume|check|release)$/;
-const MEMBERS_PATH = /^\/access-control\/watches\/[^/]+\/members$/;
-const MEMBER_PATH = /^\/access-control\/watches\/[^/]+\/members\/[^/]+$/;
 const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
 
-export type Dependencies = AdmitDependencies & {
-  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
-  /** Waits while another body of the app is being read; then the request leaves the requests in flight until `resume`. */
-  readonly openMembersBody: (request: Request, response: Response, app: AppAccess) => Promise<BatchBody>;
-  readonly resumeRequest: (response: Response, app: AppAccess) => void;
-  readonly rules: { readonly callback: CallbackPolicy };
-  readonly watches: Pick<Watches, 'read' | 'list'>;
-  readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
-  readonly watchWrites: WatchWrites;
-  /** A list may read 200 rule sets of up to 250 KB, so only a few are made at a time. */
-  readonly documentLists: FairTaskQueue;
-  readonly changeMembers: ChangeMembers;
-  readonly publicBaseUrl: string;
-};
+/** The handlers of watches and their members. */
+export const watchHandlers = (deps: Dependencies) => ({
+  listWatches: makeList(deps),
+  readWatch: makeRead(deps),
+  putWatch: makePut(deps),
+  deleteWatch: makeRemove(deps),
+  pauseWatch: makeAct(deps, 'pause'),
+  resumeWatch: makeAct(deps, 'resume'),
+  checkWatch: makeAct(deps, 'check'),
+  releaseWatch: makeAct(deps, 'release'),
+  listMembers: makeListMembers(deps),
+  changeMembers: makeChange(deps),
+  readMember: makeReadMember(deps),
+});
 
-/** The routes of watches. Reads cost the poll rate, writes the rate and writes of the day; none costs quota. */
-export const watchRoutes = (deps: Dependencies): Route[] => [
-  { method: 'get', path: WATCHES_PATH, name: 'watches', handle: makeList(deps) },
-  { method: 'get', path: WATCH_PATH, name: 'watch', handle: makeRead(deps) },
-  { method: 'put', path: WATCH_PATH, name: 'watch-write', handle: makePut(deps) },
-  { method: 'delete', path: WATCH_PATH, name: 'watch-delete', handle: makeRemove(deps) },
-  { method: 'post', path: ACTION_PATH, name: 'watch-action', handle: makeAct(deps) },
-  { method: 'get', path: MEMBERS_PATH, name: 'watch-members', handle: makeListMembers(deps) },
-  { method: 'post', path: MEMBERS_PATH, name: 'watch-members-write', handle: makeChange(deps) },
-  { method: 'get', path: MEMBER_PATH, name: 'watch-member', handle: makeReadMember(deps) },
-];
+const askedOf = (request: Request, param: Param) => parseAsked(request, param, 'members');
 
 const watchNotFound = () => new Problem('watch-not-found', 'This client app has no watch with this id.');
 
-async function readWatch({ watches }: Dependencies, clientId: string, request: Request): Promise<Watch> {
-  const id = idOf(request, COLLECTION);
+async function readWatch({ watches }: Dependencies, clientId: string, param: Param): Promise<Watch> {
+  const id = idOf(param);
   const found = id === undefined ? undefined : await watches.read(clientId, id);
   if (!found) throw watchNotFound();
   return found;
 }
 
-const makeList = (deps: Dependencies) =>
-  async function listWatches(request: Request, response: Response): Promise<void> {
+const makeList =
+  (deps: Dependencies): Handle =>
+  async (request, response) => {
     const { app } = await admitRead(deps, request, response);
     const page = pageOf(request, (text) => RULE_SET_ID.test(text));
     const answer = await deps.documentLists.run(app, async () => {
@@ -85,16 +59,18 @@ const makeList = (deps: Dependencies) =>
     sendJson(response, 200, JSON.stringify(answer));
   };
 
-const makeRead = (deps: Dependencies) =>
-  async function readOne(request: Request, response: Response): Promise<void> {
+const makeRead =
+  (deps: Dependencies): Handle =>
+  async (request, response, param) => {
     const { app } = await admitRead(deps, request, response);
-    await send(deps, response, 200, await readWatch(deps, app.clientId, request));
+    await send(deps, response, 200, await readWatch(deps, app.clientId, param));
   };
 
-const makePut = (deps: Dependencies) =>
-  async function putWatch(request: Request, response: Response): Promise<void> {
+const makePut =
+  (deps: Dependencies): Handle =>
+  async (request, response, param) => {
     const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
-      parseWrite(request, COLLECTION, await deps.readBody(request, response, app), (json) =>
+      parseWrite(askedOf(request, param), await deps.readBody(request, response, app), (json) =>
         validateWatch(json, deps.rules.callback),
       ),
     );
@@ -103,32 +79,30 @@ const makePut = (deps: Dependencies) =>
     await send(deps, response, isNew ? 201 : 200, watch, isNew ? { location } : {});
   };
 
-const makeRemove = (deps: Dependencies) =>
-  async function removeWatch(request: Request, response: Response): Promise<void> {
-    const { caller, asked } = await admitWrite(deps, request, response, async () =>
-      parseAsked(request, COLLECTION),
-    );
+const makeRemove =
+  (deps: Dependencies): Handle =>
+  async (request, response, param) => {
+    const { caller, asked } = await admitWrite(deps, request, response, async () => askedOf(request, param));
     await deps.watchWrites.remove(writeOf(caller, asked));
     sendNothing(response);
   };
 
-const makeAct = (deps: Dependencies) =>
-  async function actOnWatch(request: Request, response: Response): Promise<void> {
+const makeAct =
+  (deps: Dependencies, action: 'pause' | 'resume' | 'check' | 'release'): Handle =>
+  async (request, response, param) => {
     const { caller, asked } = await admitWrite(deps, request, response, async () =>
       // As for a read: a malformed id is the id of no watch.
-      idOf(request, COLLECTION) === undefined
-        ? { ok: false, problem: watchNotFound() }
-        : parseAsked(request, COLLECTION),
+      idOf(param) === undefined ? { ok: false, problem: watchNotFound() } : askedOf(request, param),
     );
-    const action = request.path.slice(request.path.lastIndexOf('/') + 1) as 'pause';
     await send(deps, response, 200, await deps.watchWrites[action](writeOf(caller, asked)));
   };
 
-const makeChange = (deps: Dependencies) =>
-  async function changeMembers(request: Request, response: Response): Promise<void> {
+const makeChange =
+  (deps: Dependencies): Handle =>
+  async (request, response, param) => {
     const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
     const format = formatOf(request);
-    const watch = await readWatch(deps, app.clientId, request);
+    const watch = await readWatch(deps, app.clientId, param);
     using body = await deps.openMembersBody(request, response, app);
     const changes = await receiveMembers(format, body.chunks);
     deps.resumeRequest(response, app);
@@ -137,10 +111,11 @@ const makeChange = (deps: Dependencies) =>
     sendJson(response, 200, JSON.stringify(counts));
   };
 
-const makeListMembers = (deps: Dependencies) =>
-  async function listMembers(request: Request, response: Response): Promise<void> {
+const makeListMembers =
+  (deps: Dependencies): Handle =>
+  async (request, response, param) => {
     const { app } = await admitRead(deps, request, response);
-    const watch = await readWatch(deps, app.clientId, request);
+    const watch = await readWatch(deps, app.clientId, param);
     const { after, countMax } = pageOf(request, (text) => MEMBER_ID.test(text));
     const page = { countMax, after: after === undefined ? undefined : memberIdOfText(after) };
     const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
@@ -148,11 +123,12 @@ const makeListMembers = (deps: Dependencies) =>
     sendJson(response, 200, JSON.stringify({ members: members.map(presentMember), ...more }));
   };
 
-const makeReadMember = (deps: Dependencies) =>
-  async function readMember(request: Request, response: Response): Promise<void> {
+const makeReadMember =
+  (deps: Dependencies): Handle =>
+  async (request, response, param) => {
     const { app } = await admitRead(deps, request, response);
-    const watch = await readWatch(deps, app.clientId, request);
-    const memberId = memberIdOfText(decodeSegment(request.path.slice(request.path.lastIndexOf('/') + 1)));
+    const watch = await readWatch(deps, app.clientId, param);
+    const memberId = memberIdOfText(param('member'));
     const [member] = await deps.watchMembers.readMany(watchUid(watch), [memberId]);
     if (!member || member.removedAt !== undefined)
       throw new Problem('member-not-found', 'This watch has no member with this ref or account.');

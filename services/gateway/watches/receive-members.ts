@@ -1,6 +1,7 @@
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { type Fault, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
+import { invalidBody } from '#shared/http/problem.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
 import {
   type MemberChanges,
@@ -15,7 +16,6 @@ import {
   takeEach,
 } from '../batches/receive-values.ts';
 import { validateEntry } from '../batches/validate-entry.ts';
-import { invalidBody } from '../edge/problem.ts';
 
 /** Faults that one answer lists. */
 const FAULTS_MAX = 100;

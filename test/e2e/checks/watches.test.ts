@@ -4,7 +4,7 @@
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { sendTransaction } from '../../../deploy/local/demo/send-transaction.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
-import { makeOpenApi } from '../../../services/gateway/docs/openapi/openapi.ts';
+import { makeOpenApi } from '../../../services/gateway/docs/openapi.ts';
 import {
   type ReceivedWebhook,
   receiveWebhooks,

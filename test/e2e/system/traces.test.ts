@@ -32,8 +32,8 @@ const CONSUMER = 5;
 
 /** All spans of a webhook check: each span with its process, and its parent span. */
 const EXPECTED_SPANS = [
-  ['POST check-roles', 'rolecall-gateway', ''],
-  ['send check.requested.bulk.v1', 'rolecall-gateway', 'POST check-roles'],
+  ['POST checkRoles', 'rolecall-gateway', ''],
+  ['send check.requested.bulk.v1', 'rolecall-gateway', 'POST checkRoles'],
   ['process check.requested.bulk.v1', 'rolecall-evaluator', 'send check.requested.bulk.v1'],
   ['read chain', 'rolecall-evaluator', 'process check.requested.bulk.v1'],
   ['chain batch', 'rolecall-evaluator', 'read chain'],
@@ -114,17 +114,17 @@ test('the trace of a sync check ends in the store, and a problem answer names it
     const isStored = ['rolecall-evaluator', 'rolecall-result-store'].every((name) =>
       consumers.includes(name),
     );
-    return isStored && so.some(({ name }) => name === 'POST check-roles');
+    return isStored && so.some(({ name }) => name === 'POST checkRoles');
   });
   expect(spans.filter(({ parentSpanId }) => !parentSpanId).map(({ name }) => name)).toEqual([
-    'POST check-roles',
+    'POST checkRoles',
   ]);
 
   const refused = await system.client.check({ account: 'nobody' });
   const { instance } = JSON.parse(refused.text) as { instance: string };
   const traceId = instance.replace('/requests/', '');
   const span = await waitUntil('the span of the refused request', () => spansOf(traceId)[0]);
-  expect(span.attributes).toMatchObject({ 'http.response.status_code': 422, 'http.route': 'check-roles' });
+  expect(span.attributes).toMatchObject({ 'http.response.status_code': 422, 'http.route': 'checkRoles' });
 });
 
 test('the log lines of every process name the trace of their check', async () => {

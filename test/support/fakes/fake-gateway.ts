@@ -23,11 +23,11 @@ import { makeAdmitCheck } from '../../../services/gateway/checks/admit-check.ts'
 import { makeWaiters } from '../../../services/gateway/checks/await-result.ts';
 import { makePublishCheck } from '../../../services/gateway/checks/publish-check.ts';
 import { type IssuedLane, makeRequestIds } from '../../../services/gateway/checks/request-ids.ts';
+import type { Services } from '../../../services/gateway/dependencies.ts';
 import { makeApplyLimits } from '../../../services/gateway/limits/apply-limits.ts';
 import { makeGatewayMetrics } from '../../../services/gateway/metrics.ts';
 import { makeRuleSetCache } from '../../../services/gateway/rule-sets/cache-rule-sets.ts';
 import { makeResolveRuleSet } from '../../../services/gateway/rule-sets/resolve-rule-set.ts';
-import type { Dependencies as WatchDependencies } from '../../../services/gateway/watches/handle-watches.ts';
 import { aChain } from '../builders/a-chain.ts';
 import { type FakeBatchOptions, makeFakeBatches } from './fake-batches.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
@@ -98,9 +98,7 @@ export type FakeOptions = FakeBatchOptions & {
   readonly log?: Logger;
   readonly ruleSets?: FakeRuleSets;
   /** Default: no watches. */
-  readonly watches?: Partial<
-    Pick<WatchDependencies, 'watches' | 'watchMembers' | 'watchWrites' | 'changeMembers'>
-  >;
+  readonly watches?: Partial<Pick<Services, 'watches' | 'watchMembers' | 'watchWrites' | 'changeMembers'>>;
   readonly proofKeys?: KeyRing;
   /** Whether a claim is still its first owner's. Default true. */
   readonly dropClaim?: boolean;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ServiceError } from '#shared/errors.ts';
-import { OPERATION_CODES } from '../../../services/gateway/docs/openapi/api-answers.ts';
-import { makeOpenApi } from '../../../services/gateway/docs/openapi/openapi.ts';
+import { makeOpenApi } from '../../../services/gateway/docs/openapi.ts';
+import { codesOf as operationCodesOf } from '../../../services/gateway/edge/operation.ts';
+import { OPERATIONS, type OperationId } from '../../../services/gateway/operations.ts';
 import { aClientApp, anAdmission, type FakeGateway, type FakeOptions } from '../fakes/fake-gateway.ts';
 
 export type Json = Record<string, unknown>;
@@ -11,20 +12,11 @@ export const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as {
   paths: Record<string, Record<string, { responses: Record<string, Json> }>>;
   components: { schemas: Json };
 };
-/** The path and the method of each operation id. */
-export const OPERATIONS = {
-  checkRoles: ['/access-control/check-roles', 'post'],
-  readResponse: ['/access-control/check-roles/responses/{requestId}', 'get'],
-  startBatch: ['/access-control/check-roles/batch', 'post'],
-  readBatch: ['/access-control/check-roles/batch/{requestId}', 'get'],
-  readBatchResults: ['/access-control/check-roles/batch/{requestId}/results', 'get'],
-  listChains: ['/access-control/chains', 'get'],
-  listRuleSets: ['/access-control/rule-sets', 'get'],
-  readRuleSet: ['/access-control/rule-sets/{id}', 'get'],
-  putRuleSet: ['/access-control/rule-sets/{id}', 'put'],
-  deleteRuleSet: ['/access-control/rule-sets/{id}', 'delete'],
-} as const;
-export type OperationName = keyof typeof OPERATIONS;
+/** The path of an operation as the document has it. */
+export const documentedPath = (name: OperationName): string =>
+  OPERATIONS[name].path.replace(/:(\w+)/g, '{$1}');
+
+export type OperationName = OperationId;
 
 /** A schema of the document as a validator, with resolved references. */
 export function validatorOf(schema: unknown): z.ZodType {
@@ -38,8 +30,8 @@ export function validatorOf(schema: unknown): z.ZodType {
 
 /** Validates an answer against the document's schema for its status. */
 export async function expectDocumented(name: OperationName, response: Response): Promise<Json> {
-  const [path, method] = OPERATIONS[name];
-  const documented = document.paths[path]?.[method]?.responses[String(response.status)];
+  const documented =
+    document.paths[documentedPath(name)]?.[OPERATIONS[name].method]?.responses[String(response.status)];
   expect([name, response.status, documented !== undefined]).toEqual([name, response.status, true]);
   const headers = documented?.['headers'] as Record<string, { required?: boolean; schema: Json }>;
   for (const [header, { required, schema }] of Object.entries(headers)) {
@@ -64,7 +56,7 @@ const ON_THE_SOCKET = ['malformed-request', 'request-timeout', 'headers-too-larg
 
 /** The problems that a request to an operation can get. */
 const codesOf = (name: OperationName): string[] =>
-  [...new Set(Object.values(OPERATION_CODES[name]).flat())].filter((code) => !ON_THE_SOCKET.includes(code));
+  [...new Set(operationCodesOf(OPERATIONS[name]))].filter((code) => !ON_THE_SOCKET.includes(code));
 
 type Start = (options?: FakeOptions) => Promise<FakeGateway>;
 /** Sends a successful request. */

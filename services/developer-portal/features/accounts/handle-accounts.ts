@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '#shared/errors.ts';
 import type { Throttle } from '#shared/fairness/throttle.ts';
+import { Problem } from '#shared/http/problem.ts';
 import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { Handlers } from '../../http/call.ts';
-import { Problem } from '../../http/problem.ts';
 import { presentAccount } from '../present.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { TwoFactorWork } from '../sessions/two-factor.ts';

@@ -1,6 +1,6 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
-import { Problem } from '../../http/problem.ts';
+import { Problem } from '#shared/http/problem.ts';
 import type { Passwords } from './passwords.ts';
 
 const MINUTES_MS = 60_000;

@@ -1,9 +1,9 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { type AppState, refuseApp } from '#shared/contracts/apps/refuse-app.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { Problem } from '#shared/http/problem.ts';
 import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import { isAllowed, type Permission, roleOf } from '../../domain/permissions.ts';
-import { Problem } from '../../http/problem.ts';
 import type { ClientAppWork } from './client-apps.ts';
 
 type Dependencies = {

@@ -2,12 +2,12 @@ import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { invalidBody } from '#shared/http/problem.ts';
 import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { KeyUse } from '#shared/stores/apps/key-use.ts';
 import { roleOf } from '../../domain/permissions.ts';
 import type { Call, Handlers } from '../../http/call.ts';
 import { type Idempotency, requestOf } from '../../http/idempotency.ts';
-import { invalid } from '../../http/problem.ts';
 import { presentApp, presentAppSummary } from '../present.ts';
 import { makeReadOwn } from './app-access.ts';
 import type { ClientAppWork } from './client-apps.ts';
@@ -74,7 +74,7 @@ export function makeAppHandlers(
       const { callbackUrl } = body;
       const { clientId } = await readOwn(account, param('clientId'));
       const judged = callbackUrl === null ? undefined : judgeCallbackUrl(callbackUrl, callbackPolicy);
-      if (judged && 'fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
+      if (judged && 'fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
       return show(await apps.setAlertUrl(account.email, clientId, judged?.href), call);
     },
     async deleteApp({ account, param }) {
@@ -130,6 +130,8 @@ export function makeAppHandlers(
 function inFuture(instant: string, nowMs: number): string {
   const ms = Date.parse(instant);
   if (ms <= nowMs)
-    throw invalid([{ pointer: '/expiresAt', code: 'not-in-future', detail: 'It must be in the future.' }]);
+    throw invalidBody([
+      { pointer: '/expiresAt', code: 'not-in-future', detail: 'It must be in the future.' },
+    ]);
   return new Date(ms).toISOString();
 }

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
-import { Problem } from '../../http/problem.ts';
+import { Problem } from '#shared/http/problem.ts';
 import { type Dependencies, makeBatchHandlers } from './handle-batches.ts';
 
 const KEY = 'rck_live_x';

@@ -1,5 +1,6 @@
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
+import { Problem } from '#shared/http/problem.ts';
 import type { Demo } from '../../config.ts';
 import { curlOfCheck, curlOfPoll } from '../../domain/curl-of-check.ts';
 import {
@@ -9,7 +10,6 @@ import {
   requireOwnKey,
 } from '../../http/ask-gateway.ts';
 import type { Handlers } from '../../http/call.ts';
-import { Problem } from '../../http/problem.ts';
 import type { ReadOwn } from '../apps/app-access.ts';
 
 /** Longer than the longest deadline of a sync check. */

@@ -2,7 +2,7 @@ import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Draw } from '#shared/fairness/throttle.ts';
-import { problemOf } from '../../http/problem.ts';
+import { problemOf } from '#shared/http/problem.ts';
 import { makeDeliveryHandlers } from './handle-deliveries.ts';
 
 const FAILED_COUNT = 100_000;

@@ -7,6 +7,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
+import { invalidBody, Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Results } from '#shared/stores/checks/results.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
@@ -14,7 +15,6 @@ import { FAILED_MAX } from '#shared/stores/webhooks/delivery-scripts.ts';
 import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 import type { Call, Handlers } from '../../http/call.ts';
 import { type Idempotency, requestOf } from '../../http/idempotency.ts';
-import { invalid, Problem } from '../../http/problem.ts';
 import type { ReadOwn } from '../apps/app-access.ts';
 import type { AuditedWrites } from '../audited-writes.ts';
 import { presentDelivery, presentDeliverySummary } from '../present.ts';
@@ -181,7 +181,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     async sendTestEvent(call) {
       const { clientId, accountId } = await ownApp(call);
       const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
-      if ('fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
+      if ('fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
       const { requestId } = await idempotency.run(
         requestOf('sendTestEvent', call, [clientId]),
         () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),

@@ -1,10 +1,10 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { validationFailed } from '#shared/http/problem.ts';
 import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { Handlers } from '../../http/call.ts';
-import { invalid } from '../../http/problem.ts';
 import type { AccountWork } from '../accounts/account-work.ts';
 import type { ResetLinks } from '../accounts/reset-links.ts';
 import type { ClientAppWork } from '../apps/client-apps.ts';
@@ -74,7 +74,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
     resumeApp: async ({ account, param }) => show(await apps.resume(account.email, param('clientId'))),
     async setTier({ account, param, body: { tier, limits } }) {
       if (tier !== 'enterprise' && limits !== undefined)
-        throw invalid([
+        throw validationFailed([
           {
             pointer: '/limits',
             code: 'not-of-tier',

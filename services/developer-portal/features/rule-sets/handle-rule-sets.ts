@@ -2,11 +2,11 @@ import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { validationFailed } from '#shared/http/problem.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { RuleSetWrite, RuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import type { Handlers } from '../../http/call.ts';
-import { invalid } from '../../http/problem.ts';
 import type { ReadOwn } from '../apps/app-access.ts';
 
 const PAGE_COUNT_MAX = 100;
@@ -50,7 +50,7 @@ export function makeRuleSetHandlers({
         ...(RULE_SET_ID.test(id) ? [] : [MALFORMED_ID]),
         ...(validated.ok ? [] : validated.faults.slice(0, FAULTS_MAX)),
       ];
-      if (!validated.ok || faults.length > 0) throw invalid(faults);
+      if (!validated.ok || faults.length > 0) throw validationFailed(faults);
       const mayWrite = (version: number | undefined) => (version ?? 0) === replaces;
       const write = {
         ...writeOf({ account, owner }, app, id),

@@ -1,4 +1,4 @@
-import type { CheckBody } from '../../checks/api.ts';
+import type { CheckBody } from '../checks/check-body.ts';
 
 /** As a constant: its lists cannot be written to. */
 type Example = Fixed<CheckBody>;

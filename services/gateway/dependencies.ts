@@ -1,0 +1,102 @@
+import type { IncomingMessage } from 'node:http';
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
+import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { KeyRing } from '#shared/secret-box.ts';
+import type { Batches } from '#shared/stores/batches/batches.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { RuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { ChangeMembers } from '#shared/stores/watches/members/write-watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { WatchWrites } from '#shared/stores/watches/write-watches.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import type { Caller } from './auth/authenticate.ts';
+import type { BatchBodies, BatchBody } from './batches/batch-bodies.ts';
+import type { PublishBatch } from './batches/publish-batch.ts';
+import type { StreamResults } from './batches/stream-results.ts';
+import type { AdmitCheck } from './checks/admit-check.ts';
+import type { Waiters } from './checks/await-result.ts';
+import type { Retention } from './checks/judge-poll.ts';
+import type { RequestRules } from './checks/parse-request.ts';
+import type { PublishCheck } from './checks/publish-check.ts';
+import type { RequestIds } from './checks/request-ids.ts';
+import type { Request, Response } from './edge/exchange.ts';
+import type { ApplyLimits } from './limits/apply-limits.ts';
+import type { IsOverloaded } from './limits/lane-overload.ts';
+import type { GatewayMetrics } from './metrics.ts';
+import type { RuleSetCache } from './rule-sets/cache-rule-sets.ts';
+
+/** The parts of the gateway, made once at its start; tests replace some of them. */
+export type Services = {
+  /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the view is away. */
+  readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
+  readonly applyLimits: ApplyLimits;
+  readonly isOverloaded: IsOverloaded;
+
+  readonly rules: RequestRules;
+  readonly admitCheck: AdmitCheck;
+  readonly publishCheck: PublishCheck;
+  readonly readResult: (requestId: string) => Promise<string | undefined>;
+  readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
+  readonly ids: Pick<RequestIds, 'readId'>;
+  /** The Redis channel on which this process is notified of its sync results. */
+  readonly replyChannel: string;
+  readonly syncDeadlineMs: number;
+  readonly retentionMs: Retention;
+  readonly chains: ChainFile['chains'];
+  /** Public keys of signed verdicts, if verdicts are signed here. */
+  readonly proofKeys: KeyRing | undefined;
+
+  readonly batchBodies: BatchBodies;
+  readonly publishBatch: PublishBatch;
+  readonly batches: Pick<Batches, 'readStatus' | 'readPart' | 'countFinished'>;
+  /** Waits for a batch to be completed: its status document, as text. */
+  readonly batchWaiters: Pick<Waiters, 'wait' | 'hasRoom'>;
+  readonly streamResults: StreamResults;
+
+  /** Reads without the cache, so that a client finds its own writes. */
+  readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
+  readonly ruleSetCache: Pick<RuleSetCache, 'forget'>;
+  readonly ruleSetWrites: RuleSetWrites;
+
+  readonly watches: Pick<Watches, 'read' | 'list'>;
+  readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
+  readonly watchWrites: WatchWrites;
+  readonly changeMembers: ChangeMembers;
+
+  /** Without a trailing slash; empty for relative addresses. */
+  readonly publicBaseUrl: string;
+  /** Requests answered at once, waiting ones included; more are refused before any work. */
+  readonly inFlightMax: number;
+  /** Request bodies being read at once, of all client apps. */
+  readonly bodyReadsMax: number;
+  /** From the beginning of a body's reading to its end. */
+  readonly bodyTimeoutMs: number;
+  /** Addresses of proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: readonly string[];
+  readonly isStopping: () => boolean;
+  readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
+  readonly log: Logger;
+};
+
+/** The bounds on each client app, which `makeApp` adds. */
+export type Bounds = {
+  /** Reads a client app's body, within the bounds of that app; a refusal by these costs rate. */
+  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
+  /** Counts memory that a request holds until it is published. @throws Problem `overloaded` */
+  readonly holdMemory: (response: Response, bytes: number) => void;
+  readonly freeMemory: (response: Response) => void;
+  /** Opens a client app's body; the request leaves the requests in flight until `resumeRequest`. */
+  readonly openBatchBody: (request: Request, response: Response, app: AppAccess) => BatchBody;
+  /** Waits while another body of the app is being read; then the request leaves the requests in flight, too. */
+  readonly openMembersBody: (request: Request, response: Response, app: AppAccess) => Promise<BatchBody>;
+  /** Counts a request in flight again, once its body was read. */
+  readonly resumeRequest: (response: Response, app: AppAccess) => void;
+  /** A list may read 200 rule sets of up to 250 KB, so only a few are made at a time; client apps take turns. */
+  readonly documentLists: FairTaskQueue;
+};
+
+/** The object that every handler gets. */
+export type Dependencies = Services & Bounds;

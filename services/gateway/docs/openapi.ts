@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject } from 'zod-openapi';
+import { RuleFault } from '#shared/contracts/checks/result.ts';
+import { QuotaAlert } from '#shared/contracts/usage/quota-alert.ts';
+import { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
+import { describeOperations, FaultBody } from '#shared/http/openapi.ts';
+import type { Examples } from '#shared/http/operation.ts';
+import { BatchCompleted } from '../batches/operations.ts';
+import { FOLDING_RULE, RequestId, Result } from '../checks/answers.ts';
+import { codesOf, type Operation, problemHeadersOf } from '../edge/operation.ts';
+import { OPERATIONS } from '../operations.ts';
+import { RolesChanged, WatchHeld } from '../watches/answers.ts';
+import { BATCH_STATUS_EXAMPLE, QUOTA_ALERT_EXAMPLE, RESULT_EXAMPLE, TEST_EVENT_EXAMPLE } from './examples.ts';
+
+export const OPENAPI_PATH = '/openapi.json';
+
+/** The members that a problem has beside those of RFC 9457, by status. */
+const PROBLEM_MEMBERS: Readonly<Record<number, z.ZodRawShape>> = {
+  410: { requestId: RequestId },
+  422: { errors: z.array(FaultBody) },
+  429: {
+    'violated-policies': z
+      .array(z.enum(['per-second', 'per-second-poll', 'per-month', 'bytes-per-day', 'writes-per-day']))
+      .meta({ description: '`per-second` also if an address has sent too many failed keys.' }),
+  },
+  503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },
+  504: { requestId: RequestId },
+};
+
+const TEXT = z.string();
+const SIGNATURE_HEADERS = z.object({
+  'webhook-id': TEXT.meta({ description: 'The same on every attempt.' }),
+  'webhook-timestamp': TEXT.meta({ description: 'Unix seconds of the attempt.' }),
+  'webhook-signature': TEXT.meta({ description: 'Space-separated, the newest secret first.' }),
+  'X-Service-Signature': TEXT.meta({ description: 'As `webhook-signature`.' }),
+});
+
+type Webhook = {
+  readonly summary: string;
+  readonly description: string;
+  readonly schema: z.ZodType;
+  readonly examples?: Examples;
+};
+
+const OF_WATCHES = 'Signed by Standard Webhooks, with the same attempts as every webhook.';
+
+/** The messages to receivers, by operation id. */
+const WEBHOOKS: Readonly<Record<string, Webhook>> = {
+  checkCompleted: {
+    summary: 'A check with a `callbackUrl` is completed',
+    description: `Signed by Standard Webhooks; the body is the same on every attempt. ${FOLDING_RULE}`,
+    schema: Result,
+    examples: { holder: { value: RESULT_EXAMPLE } },
+  },
+  batchCompleted: {
+    summary: 'A batch with a `callbackUrl` is completed',
+    description: 'Sent once, when the last entry is finished. Signed by Standard Webhooks.',
+    schema: BatchCompleted,
+    examples: { members: { value: { type: 'batch.completed', ...BATCH_STATUS_EXAMPLE } } },
+  },
+  quotaThreshold: {
+    summary: "80 % or 100 % of an app's monthly quota is used",
+    description: 'Sent once per month and threshold to the alert URL of the app, within two minutes.',
+    schema: QuotaAlert.meta({ id: 'QuotaAlert' }),
+    examples: { nearly: { value: QUOTA_ALERT_EXAMPLE } },
+  },
+  rolesChanged: { summary: "A member's roles changed", description: OF_WATCHES, schema: RolesChanged },
+  watchHeld: {
+    summary: 'Revocations of a watch are held back',
+    description: OF_WATCHES,
+    schema: WatchHeld,
+  },
+  testEvent: {
+    summary: 'A test event is requested in the portal',
+    description:
+      'Signed by Standard Webhooks, with the same attempts as every webhook. Its lists are empty: change nothing.',
+    schema: TestEvent.meta({ id: 'TestEvent' }),
+    examples: { test: { value: TEST_EVENT_EXAMPLE } },
+  },
+};
+
+/** The receiver checks the signature, and its answer decides on further attempts. */
+const describeWebhook = (
+  operationId: string,
+  { summary, description, schema, examples }: Webhook,
+): ZodOpenApiOperationObject => ({
+  operationId,
+  summary,
+  description,
+  security: [],
+  requestParams: { header: SIGNATURE_HEADERS },
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema, ...(examples && { examples }) } },
+  },
+  responses: {
+    '2XX': { description: 'Delivered. Answer within 15 seconds; process the message afterwards.' },
+    410: { description: 'No further attempt.' },
+    default: { description: 'Another attempt follows.' },
+  },
+});
+
+/**
+ * The OpenAPI 3.1 document, made of the schemas that validate requests and answers.
+ *
+ * @param publicBaseUrl where the gateway is reached, without a slash at its end; empty for this very host.
+ * @example
+ * JSON.stringify(makeOpenApi('https://api.example.com'));
+ */
+export const makeOpenApi = (publicBaseUrl: string) =>
+  describeOperations<Operation>(
+    OPERATIONS,
+    {
+      codesOf,
+      securityOf: ({ access }) => (access === 'public' ? [] : undefined),
+      pathParam: TEXT,
+      problemMembersOf: (status) => PROBLEM_MEMBERS[status] ?? {},
+      problemHeadersOf,
+    },
+    {
+      info: {
+        title: 'Rolecall',
+        version: '1.0.0',
+        description: 'Given a wallet and a list of token rules, which roles does it have?',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: publicBaseUrl === '' ? '/' : publicBaseUrl }],
+      security: [{ apiKey: [] }],
+      components: {
+        securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+        schemas: { RequestId },
+      },
+      webhooks: Object.fromEntries(
+        Object.entries(WEBHOOKS).map(([id, webhook]) => [id, { post: describeWebhook(id, webhook) }]),
+      ),
+    },
+  );

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import type { ZodOpenApiHeadersObject } from 'zod-openapi';
+import type { Answer, BaseOperation, Examples } from '#shared/http/operation.ts';
+import type { ProblemCode } from '#shared/http/problem.ts';
+import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './parse-page.ts';
+import { WAIT_SECONDS_MAX } from './parse-prefer.ts';
+
+/** The callers that may use an operation: all, or those with the key of a client app whose scope is approved. */
+type Access = 'public' | 'client-app';
+
+/** One operation of the gateway's API. */
+export type Operation = BaseOperation<Access>;
+
+const OF_CLIENT_APPS = [
+  'malformed-request',
+  'api-key-missing',
+  'api-key-invalid',
+  'scope-not-approved',
+  'client-app-suspended',
+  'request-timeout',
+  'rate-limited',
+  'headers-too-large',
+  'internal',
+  'dependency-unavailable',
+  'overloaded',
+] as const satisfies readonly ProblemCode[];
+
+/** Every problem that an operation may answer with; the tests reach each of them. */
+export const codesOf = ({ access, path, query, body, codes }: Operation): ProblemCode[] => [
+  ...(access === 'public' ? [] : OF_CLIENT_APPS),
+  ...(path.includes(':') ? (['route-not-found'] as const) : []),
+  ...(query || body ? (['validation-failed'] as const) : []),
+  ...(body ? (['malformed-json', 'body-too-large', 'media-type-unsupported'] as const) : []),
+  ...codes,
+];
+
+/** The codes of rules, wherever they are sent. */
+export const RULE_CODES = [
+  'rule-type-unsupported',
+  'function-unsupported',
+  'chain-unsupported',
+  'min-token-zero',
+  'too-many-reads',
+] as const satisfies readonly ProblemCode[];
+
+/** The codes of a check, alone or as the head of a batch. */
+export const CHECK_CODES = [
+  ...RULE_CODES,
+  'account-format-unsupported',
+  'rule-set-unknown',
+  'proof-unavailable',
+  'callback-url-refused',
+  'idempotency-key-in-use',
+  'idempotency-key-reused',
+  'monthly-quota-exceeded',
+] as const satisfies readonly ProblemCode[];
+
+/** A header of a response. */
+export const header = (
+  description: string,
+  {
+    required = true,
+    ...schema
+  }: { required?: boolean; pattern?: string; format?: string; const?: string } = {},
+) => ({ description, required, schema: { type: 'string', ...schema } as const });
+
+const DIGITS = { pattern: '^[0-9]+$' };
+const VERSION = { 'Rolecall-Version': header('Version of this contract.', { const: '1' }) };
+const LIMITS = {
+  'RateLimit-Policy': header('The limits of the app: draft-ietf-httpapi-ratelimit-headers-10.'),
+  RateLimit: header('What is left of them after this request.'),
+  'X-RateLimit-Limit': header('Requests per second.', DIGITS),
+  'X-RateLimit-Remaining': header('Left in this second.', DIGITS),
+  'X-RateLimit-Reset': header('When the second is free again.', { format: 'date-time' }),
+  'Rolecall-Accepted-At': header("When the limiter let the request in: ms of the limiter's clock.", DIGITS),
+};
+export const RETRY_AFTER = { 'Retry-After': header('Seconds to wait.', DIGITS) };
+const OPTIONAL_LIMITS = Object.fromEntries(
+  Object.entries(LIMITS).map(([name, value]) => [name, { ...value, required: false }]),
+);
+
+/** Statuses of answers before the limits were checked. */
+const BEFORE_LIMITS = new Set([400, 401, 404, 408, 431, 500]);
+
+/** The headers of a problem. */
+export function problemHeadersOf(status: number): ZodOpenApiHeadersObject {
+  if (status === 401) return { ...VERSION, 'WWW-Authenticate': header('`ApiKey realm="rolecall"`.') };
+  if (status === 409)
+    return { ...SUCCESS_HEADERS, 'Retry-After': { ...RETRY_AFTER['Retry-After'], required: false } };
+  if (status === 429 || status === 503) return { ...VERSION, ...OPTIONAL_LIMITS, ...RETRY_AFTER };
+  return { ...VERSION, ...(BEFORE_LIMITS.has(status) ? OPTIONAL_LIMITS : LIMITS) };
+}
+
+/** The headers of every answer that is not a problem. */
+export const SUCCESS_HEADERS = { ...VERSION, ...LIMITS };
+
+/** An answer in JSON. */
+export const json = (
+  description: string,
+  schema: z.ZodType,
+  { headers = {}, examples }: { headers?: ZodOpenApiHeadersObject; examples?: Examples } = {},
+): Answer => ({
+  description,
+  schema,
+  headers: { ...SUCCESS_HEADERS, ...headers },
+  ...(examples && { examples }),
+});
+
+/** An answer without a body. */
+export const nothing = (description: string): Answer => ({ description, headers: SUCCESS_HEADERS });
+
+export const PREFER = {
+  Prefer: z
+    .string()
+    .optional()
+    .meta({
+      description: `\`wait=N\` waits for the result, at most ${WAIT_SECONDS_MAX} s.`,
+      example: 'wait=20',
+    }),
+};
+export const PREFERENCE_APPLIED = {
+  'Preference-Applied': header('The wait that was granted.', { required: false }),
+};
+export const IDEMPOTENCY_KEY = {
+  'Idempotency-Key': z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Kept for 24 h: the same key and body give the same check, unless the first was a sync check without a usable result. ' +
+        '1 to 255 visible ASCII characters.',
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[\\u0021-\\u007e]+$',
+      example: '5b2c1d0e-order-1',
+    }),
+};
+export const REPLAYED = {
+  'Idempotency-Replayed': header(
+    '`true` if this answer is for the check of an earlier request with the same key.',
+    { required: false },
+  ),
+};
+
+export const ETAG = { ETag: header('The version in quotes, for `If-Match`.', { pattern: '^"[0-9]+"$' }) };
+export const PRECONDITIONS = {
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({ description: 'Write only over this version, else 412.', example: '"3"' }),
+  'If-None-Match': z
+    .string()
+    .optional()
+    .meta({ description: '`*` writes only if there is none, else 412.', example: '*' }),
+};
+
+/** The query of a list. An empty value counts as absent. */
+export const pageOf = (after: z.ZodType) =>
+  z.object({
+    limit: z
+      .union([z.number().int().min(1).max(PAGE_COUNT_MAX), z.literal('')])
+      .default(PAGE_COUNT_DEFAULT)
+      .meta({ description: 'How many entries at most; an empty value counts as absent.' }),
+    after: z
+      .union([after, z.literal('')])
+      .optional()
+      .meta({ description: 'The `next` of the page before; an empty value counts as absent.' }),
+  });
