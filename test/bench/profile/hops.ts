@@ -5,7 +5,7 @@ import { startBenchSystem } from '../system/bench-system.ts';
 import { makeWorkload } from '../system/workload.ts';
 import type { Table } from '../table.ts';
 
-const ROOT_SPAN = 'POST check-roles';
+const ROOT_SPAN = 'POST checkRoles';
 const WARM_UP_COUNT = 150;
 const COUNT = 300;
 const EXPORT_INTERVAL_MS = 100;
