@@ -10,6 +10,7 @@ const ACCOUNT: Account = {
   version: 1,
   email: 'a@example.com',
   tier: 'free',
+  verified: true,
   createdAt: new Date(0).toISOString(),
 };
 const WATCHES = '/api/apps/app_1/watches';

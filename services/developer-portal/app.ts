@@ -227,6 +227,7 @@ const NO_ACCOUNT: Account = Object.freeze({
   version: 1,
   email: '',
   tier: 'free',
+  verified: false,
   createdAt: new Date(0).toISOString(),
 });
 

@@ -9,6 +9,7 @@ test('the metrics that dashboards use exist with their documented names and labe
       requestId: 'r',
       clientId: 'c',
       accountId: 'acc_1',
+      keyId: 'key_1',
       account: '0x',
       rules: [
         { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' },

@@ -52,7 +52,7 @@ describe('a check', () => {
     expect(response.status).toBe(200);
     const { requestId, delivery, deadlineAt } = gateway.published[0] ?? {};
     expect(await response.text()).toBe(aResult(requestId ?? ''));
-    expect(delivery).toEqual({ mode: 'sync', replyChannel: 'reply:test' });
+    expect(delivery).toEqual({ mode: 'sync', replyChannel: 'results:test' });
     expect(Date.parse(deadlineAt ?? '')).toBeLessThanOrEqual(NOW_MS + 600_000);
     expect(Date.parse(deadlineAt ?? '')).toBeGreaterThan(NOW_MS);
   });

@@ -21,8 +21,6 @@ export const RECORD_OVERHEAD_BYTES = 512;
 
 /** A topic and the one message schema that travels on it. */
 export type Topic<M> = TopicSpec & {
-  /** Value of the `rolecall-schema` header. Consumers accept this version and the one before. */
-  readonly schemaVersion: number;
   readonly schema: z.ZodType<M>;
   /** Most bytes of a message as it is published, at most `messageBytesMax`. */
   readonly publishedBytesMax: number;
@@ -44,8 +42,6 @@ export type Urgent<M> = {
 
 type TopicOptions<M> = {
   readonly name: string;
-  /** Default 1. */
-  readonly schemaVersion?: number;
   readonly schema: z.ZodType<M>;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
@@ -60,7 +56,7 @@ type TopicOptions<M> = {
 };
 
 /**
- * Declares a topic. A breaking change of its schema makes a new topic; an additive one raises `schemaVersion`.
+ * Declares a topic. A breaking change of its schema makes a new topic.
  *
  * @example
  * const checkCompleted = defineTopic({ name: 'check.completed.v1', schema: CheckCompleted,
@@ -75,7 +71,6 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     ...(options.urgent ? { urgent: options.urgent } : {}),
     ...(options.partitionOf ? { partitionOf: options.partitionOf } : {}),
     ...(options.isOfSystem ? { isOfSystem: true } : {}),
-    schemaVersion: options.schemaVersion ?? 1,
     partitionCount: options.partitionCount,
     cleanup: options.cleanup ?? 'delete',
     ...(options.retentionDays === undefined ? {} : { retentionMs: options.retentionDays * DAY_MS }),

@@ -20,7 +20,6 @@ import { verifyTopics } from './verify-topics.ts';
 const PUBLISH_TIMEOUT_MS = 60_000;
 /** A broker that is away does not answer a disconnect. */
 const DISCONNECT_MS_MAX = 2_000;
-const SCHEMA_HEADER = 'rolecall-schema';
 
 export type PublishOptions = {
   /** The trace that the message belongs to; it travels as a header. */
@@ -157,11 +156,10 @@ function makePublish(batching: BatchingProducer, countBytes: CountBytes): KafkaC
     const range = topic.partitionOf
       ? { first: topic.partitionOf(parsed.data), count: 1 }
       : rangeOf(topic, isUrgent);
-    const version = { [SCHEMA_HEADER]: String(topic.schemaVersion) };
     const record = (traceparent?: string): FairMessage => ({
       key,
       value,
-      headers: traceparent === undefined ? version : { traceparent, ...version },
+      ...(traceparent === undefined ? {} : { headers: { traceparent } }),
       ...(fairness ? { fairness } : {}),
       ...(range ? { range } : {}),
     });

@@ -8,7 +8,6 @@ import { applyTopics } from './topics-admin.ts';
 
 const TOPIC = defineTopic({
   name: 'new.v1',
-  schemaVersion: 1,
   schema: z.object({}),
   keyOf: () => 'key',
   partitionCount: 3,

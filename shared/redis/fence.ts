@@ -3,9 +3,9 @@ import { Command, type Redis } from 'ioredis';
 /** A new version raises the number in these names if it changes the format of the views, so that they are rebuilt. */
 export const VIEW_KEYS = {
   /** Present while the views are complete. */
-  marker: 'view:generation:4',
+  marker: 'view:generation:1',
   /** The marker after a restart or failover of Redis, which may have lost its last writes. */
-  outdated: 'view:outdated:4',
+  outdated: 'view:outdated:1',
   /** The server's run id when the marker was last checked. */
   run: 'view:run',
   /** Held by the one process that rebuilds. */

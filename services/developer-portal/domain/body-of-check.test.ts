@@ -7,6 +7,7 @@ const CHECK: CheckRequested = {
   requestId: 'r1',
   clientId: 'app_1',
   accountId: 'acc_1',
+  keyId: 'key_1',
   account: ADDRESS,
   rules: [{ type: 'NATIVE', chainId: 1, minToken: '1', roleId: 'a' }],
   onUndetermined: 'omit',
@@ -63,7 +64,9 @@ test('a webhook is delivered when its successful attempt ended, whatever came af
     denied: 0,
     undetermined: 0,
     codes: [],
+    keyId: 'key_1',
     roleTags: [],
+    request: { partition: 0, offset: 0 },
   } as const;
   const attempt = (at: string, name: string) => ({ at, durationMs: 30, class: name });
   const attempts = [

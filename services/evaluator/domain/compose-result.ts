@@ -29,6 +29,9 @@ export type FailedCheck = Pick<
   | 'ruleSet'
 > & { readonly rules: readonly NamedRule[] };
 
+/** The completed check, but for what the record of its request tells. */
+export type ComposedCheck = Omit<CheckCompleted, 'startedAt' | 'request'>;
+
 /** A rule by its role, and by the chain and the contract of the simple rule that its error names. */
 export type NamedRule = {
   readonly roleId: string;
@@ -68,7 +71,7 @@ export function composeResult(
   check: CheckRequested,
   { verdicts, blocks, evaluatedAt, details }: Evaluation,
   prove: (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined,
-): CheckCompleted {
+): ComposedCheck {
   const result: CheckResult = {
     requestId: check.requestId,
     ...outcomeOf(check, verdicts),
@@ -131,7 +134,7 @@ export const composeFailure = (
   check: FailedCheck,
   evaluatedAt: string,
   details?: readonly RuleDetail[],
-): CheckCompleted =>
+): ComposedCheck =>
   complete(check, {
     requestId: check.requestId,
     ...failureOf(check.rules),
@@ -150,12 +153,12 @@ export const failureOf = (rules: readonly NamedRule[]): Outcome => ({
 function complete(
   check: Omit<FailedCheck, 'rules'> & { readonly rules: readonly unknown[] },
   result: CheckResult,
-): CheckCompleted {
+): ComposedCheck {
   return {
     requestId: check.requestId,
     clientId: check.clientId,
     accountId: check.accountId,
-    ...(check.keyId === undefined ? {} : { keyId: check.keyId }),
+    keyId: check.keyId,
     delivery: check.delivery,
     acceptedAt: check.acceptedAt,
     retainUntil: check.retainUntil,

@@ -14,6 +14,7 @@ const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
   requestId: 'req_1',
   clientId: 'app_1',
   accountId: 'acc_1',
+  keyId: 'key_1',
   account: `0x${'aa'.repeat(20)}`,
   rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' }],
   onUndetermined: 'omit',

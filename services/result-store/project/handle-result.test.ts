@@ -6,6 +6,8 @@ const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
   requestId: 'r1',
   clientId: 'app_1',
   accountId: 'acc_1',
+  keyId: 'key_1',
+  request: { partition: 0, offset: 0 },
   delivery: { mode: 'sync', replyChannel: 'results:g1' },
   acceptedAt: '2026-11-21T10:00:00.000Z',
   retainUntil: '2026-11-21T11:00:00.000Z',

@@ -10,8 +10,6 @@ import { PROCESS_AGAIN_MS, type WatchStatus } from './process-watch.ts';
 const RETRY_MS = 2_000;
 /** Watches of a partition that are processed in one round. */
 const WATCHES_MAX = 1_000;
-/** Watches without a due time are searched this often. */
-const FILL_MS = 60_000;
 
 type Dependencies = {
   readonly watches: Pick<Watches, 'claimDue' | 'setAllDue' | 'setDue'>;
@@ -27,23 +25,20 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-type Partition = { readonly filledAtMs: number; readonly statuses: Map<string, WatchStatus> };
-
 /**
  * Processes the due watches of the own partitions, in rounds. A watch is due when it or its rule set has changed, when a
  * sweep of it begins or has ended, and every 30 s.
  */
 export function makeProcessWatches(deps: Dependencies) {
-  const own = new Map<number, Partition>();
+  /** By partition, the statuses of its watches. */
+  const own = new Map<number, Map<string, WatchStatus>>();
   let areAllDue = false;
 
-  const processPartition = async (partition: number, which: 'all' | 'without'): Promise<void> => {
+  const processPartition = async (partition: number, isAllDue: boolean): Promise<void> => {
     const nowMs = deps.now();
-    const { filledAtMs, statuses } = own.get(partition) ?? { filledAtMs: -Infinity, statuses: new Map() };
-    if (which === 'all' || nowMs - filledAtMs > FILL_MS) {
-      await deps.watches.setAllDue(partition, nowMs, which);
-      own.set(partition, { filledAtMs: nowMs, statuses });
-    }
+    const statuses = own.get(partition) ?? new Map<string, WatchStatus>();
+    own.set(partition, statuses);
+    if (isAllDue) await deps.watches.setAllDue(partition, nowMs);
     const due = await deps.watches.claimDue(partition, nowMs, nowMs + PROCESS_AGAIN_MS, WATCHES_MAX);
     for (const watch of due)
       try {
@@ -62,7 +57,7 @@ export function makeProcessWatches(deps: Dependencies) {
     const [dueAt, sweptAt] = await Promise.all([deps.oldestDueAt(), deps.sweeps.oldestAt()]);
     // The members of a running sweep were due when it began.
     let oldest = Math.min(dueAt ?? Infinity, sweptAt ?? Infinity);
-    for (const { statuses } of own.values())
+    for (const statuses of own.values())
       for (const { members, isHeld, dueSinceMs = Infinity } of statuses.values()) {
         totals.members += members;
         totals.held += Number(isHeld);
@@ -79,9 +74,10 @@ export function makeProcessWatches(deps: Dependencies) {
     },
     async processWatches(): Promise<void> {
       for (const partition of own.keys()) if (!deps.isOwned(partition)) own.delete(partition);
-      const which = areAllDue ? 'all' : 'without';
+      const isAllDue = areAllDue;
       areAllDue = false;
-      for (const partition of deps.partitions.filter(deps.isOwned)) await processPartition(partition, which);
+      for (const partition of deps.partitions.filter(deps.isOwned))
+        await processPartition(partition, isAllDue);
       await showMetrics();
     },
   };

@@ -47,11 +47,8 @@ export const Account = z.object({
   passwordHash: z.string().optional(),
   /** Absent if the password alone signs in. */
   twoFactor: TwoFactor.optional(),
-  /**
-   * Whether an operator made the account or vouched for it. Signing up proves nothing about an address. Documents
-   * from before this member lack it; see `isVerified`.
-   */
-  verified: z.boolean().optional(),
+  /** Whether an operator made the account or vouched for it. Signing up proves nothing about an address. */
+  verified: z.boolean(),
   /** May approve scopes, set tiers and suspend apps in the portal. */
   operator: z.boolean().optional(),
   createdAt: z.iso.datetime(),
@@ -69,7 +66,7 @@ export const ApiKeyRecord = z.object({
   /** For display: the key's first characters and its last four. */
   prefix: z.string(),
   lastFour: z.string(),
-  marketplace: z.boolean().default(false),
+  marketplace: z.boolean(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
@@ -127,8 +124,8 @@ export const Invitation = z.object({
   role: MemberRole,
   /** The only account that may accept it; absent if the link is enough. */
   email: z.string().optional(),
-  /** The account that made it; absent on one of an earlier version. */
-  invitedBy: z.string().optional(),
+  /** The account that made it. */
+  invitedBy: z.string(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),
 });

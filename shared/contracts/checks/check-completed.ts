@@ -11,20 +11,18 @@ export const CheckCompleted = z.object({
   clientId: z.string(),
   /** The account that owns the client app: what is shared, is shared by account first. */
   accountId: z.string(),
-  /** The API key of the request; absent in records of older versions. */
-  keyId: z.string().optional(),
+  /** The API key of the request. */
+  keyId: z.string(),
   delivery: Delivery,
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
   /** Whether the check is charged: `false` refunds it to `chargedMonth`, as `isRefunded` of its result says. */
   decided: z.boolean(),
   chargedMonth: z.string().optional(),
-  /** When the evaluation began, Redis's clock; absent in records of older versions. */
+  /** When the evaluation began, Redis's clock; absent for a check that was given up. */
   startedAt: z.iso.datetime().optional(),
-  /** The position of the request in the topic of its lane; absent in records of older versions. */
-  request: z
-    .object({ partition: z.number().int().nonnegative(), offset: z.number().int().nonnegative() })
-    .optional(),
+  /** The position of the request in the topic of its lane. */
+  request: z.object({ partition: z.number().int().nonnegative(), offset: z.number().int().nonnegative() }),
   /** A `CheckResult` as JSON text: these very characters are stored, polled and delivered. */
   resultJson: z.string(),
 });

@@ -23,13 +23,13 @@ export type LoggedCheck = {
   readonly undetermined: number;
   /** The codes of its errors, each once. */
   readonly codes: readonly UndeterminedCode[];
-  /** The API key of the request; absent for a check of an older version. */
-  readonly keyId?: string;
+  /** The API key of the request. */
+  readonly keyId: string;
   /** `roleTagOf` of its roles, at most `LOGGED_ROLES_MAX`. */
   readonly roleTags: readonly string[];
-  /** The position of the request in the topic of its lane; absent for a check of an older version. */
-  readonly request?: { readonly partition: number; readonly offset: number };
-  /** From acceptance to the beginning of the evaluation; absent for a check that was given up, or of an older version. */
+  /** The position of the request in the topic of its lane. */
+  readonly request: { readonly partition: number; readonly offset: number };
+  /** From acceptance to the beginning of the evaluation; absent for a check that was given up. */
   readonly waitedMs?: number;
   /** From acceptance to the stored result; absent if the log was rebuilt. */
   readonly storedMs?: number;
@@ -44,7 +44,8 @@ export const roleTagOf = (roleId: string): string =>
  *
  * @example
  * lineOfCheck({ requestId: 'r', mode: 'sync', status: 'completed', acceptedAtMs: 1, durationMs: 2, granted: 1, denied: 0,
- *   undetermined: 0, codes: [], keyId: 'key_1', roleTags: [], waitedMs: 1 }); // 'r sync completed 1 2 1 0 0  key_1   1 '
+ *   undetermined: 0, codes: [], keyId: 'key_1', roleTags: [], request: { partition: 3, offset: 17 }, waitedMs: 1 });
+ * // 'r sync completed 1 2 1 0 0  key_1  3/17 1 '
  */
 export const lineOfCheck = (check: LoggedCheck): string =>
   [
@@ -57,9 +58,9 @@ export const lineOfCheck = (check: LoggedCheck): string =>
     check.denied,
     check.undetermined,
     check.codes.join(','),
-    check.keyId ?? '',
+    check.keyId,
     check.roleTags.join(','),
-    check.request ? `${check.request.partition}/${check.request.offset}` : '',
+    `${check.request.partition}/${check.request.offset}`,
     check.waitedMs ?? '',
     check.storedMs ?? '',
   ].join(' ');
@@ -77,18 +78,14 @@ const Line = z.tuple([
   z.string(),
   z.string(),
   z.string(),
-  z.string().regex(/^([0-9]{1,5}\/[0-9]{1,16})?$/),
+  z.string().regex(/^[0-9]{1,5}\/[0-9]{1,16}$/),
   z.string().regex(/^[0-9]{0,15}$/),
   z.string().regex(/^[0-9]{0,15}$/),
 ]);
-/** Fields of each version: without keys and roles, without the request and the times of the steps, and today's. */
-const FIELD_COUNTS = [9, 11, 14];
 
-/** `undefined` for a line of another version. */
+/** `undefined` for a line that is none. */
 export function parseCheckLine(line: string): LoggedCheck | undefined {
-  const fields = line.split(' ');
-  if (!FIELD_COUNTS.includes(fields.length)) return undefined;
-  const parsed = Line.safeParse([...fields, '', '', '', '', ''].slice(0, FIELD_COUNTS.at(-1)));
+  const parsed = Line.safeParse(line.split(' '));
   if (!parsed.success) return undefined;
   const [requestId, mode, status, acceptedAtMs, durationMs, ...outcome] = parsed.data;
   const [granted, denied, undetermined, codes, keyId, roleTags, position, waitedMs, storedMs] = outcome;
@@ -103,9 +100,9 @@ export function parseCheckLine(line: string): LoggedCheck | undefined {
     denied,
     undetermined,
     codes: codes.split(',').flatMap((code) => UndeterminedCode.safeParse(code).data ?? []),
-    ...(keyId !== '' && { keyId }),
+    keyId,
     roleTags: roleTags.split(',').filter((tag) => tag !== ''),
-    ...(position !== '' && { request: { partition, offset } }),
+    request: { partition, offset },
     ...(waitedMs !== '' && { waitedMs: Number(waitedMs) }),
     ...(storedMs !== '' && { storedMs: Number(storedMs) }),
   };

@@ -30,8 +30,8 @@ export const CheckRequested = z.object({
   clientId: z.string(),
   /** The account that owns the client app: what is shared, is shared by account first. */
   accountId: z.string(),
-  /** The API key of the request; absent in records of older gateways. */
-  keyId: z.string().optional(),
+  /** The API key of the request. */
+  keyId: z.string(),
   ...Wallets.shape,
   rules: z.array(Rule).min(1).max(1000),
   /** Where the rules came from, if not from the request itself. */

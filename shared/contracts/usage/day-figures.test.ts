@@ -20,8 +20,8 @@ test('a check counts on the day of its acceptance, by mode, status and duration'
         { id: '"granted":true', granted: false },
       ],
       errors: [
-        { code: 'internal', roleId: 'a' },
-        { code: 'internal', roleId: 'c' },
+        { code: 'internal', roleId: 'a', retryable: true },
+        { code: 'internal', roleId: 'c', retryable: true },
       ],
       evaluatedAt: '2026-11-22T00:00:00.000Z',
     }),
@@ -80,7 +80,7 @@ test('a check of many roles is logged with a bounded number of them, each once',
   expect(tags).toEqual(Array.from({ length: LOGGED_ROLES_MAX }, (_, i) => roleTagOf(`role-${i}`)));
 });
 
-test('a result of another version changes no counter', () => {
+test('a result that is none changes no counter', () => {
   expect(countCheck(aMessage({ n: 1 }))).toBeUndefined();
 });
 

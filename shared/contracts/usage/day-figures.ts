@@ -43,7 +43,7 @@ export const BUCKET_ENDS_MS = [
 const CountedResult = z.object({
   status: z.enum(STATUSES),
   roles: z.array(z.object({ id: z.string(), granted: z.boolean() })),
-  errors: z.array(z.object({ code: z.string(), roleId: z.string(), retryable: z.boolean() }).partial()),
+  errors: z.array(z.object({ code: UndeterminedCode, roleId: z.string(), retryable: z.boolean() })),
   evaluatedAt: z.iso.datetime(),
 });
 
@@ -55,7 +55,7 @@ export type CountedCheck = {
 };
 
 /**
- * The counts that a completed check adds to its day; nothing if its result has another version.
+ * The counts that a completed check adds to its day; nothing if its result is none.
  *
  * @example
  * countCheck(message)?.figures; // { 'sync.completed.7': 1, granted: 2 }
@@ -81,7 +81,7 @@ export function countCheck(
       ...(granted > 0 && { granted }),
       ...(denied > 0 && { denied }),
       ...(errors.length > 0 && { undetermined: errors.length, ...causesOf(errors) }),
-      ...(message.keyId !== undefined && { [`${KEY_FIGURE}${message.keyId}`]: 1 }),
+      [`${KEY_FIGURE}${message.keyId}`]: 1,
     },
     logged: {
       requestId: message.requestId,
@@ -92,10 +92,10 @@ export function countCheck(
       granted,
       denied,
       undetermined: errors.length,
-      codes: [...new Set(errors.flatMap(({ code }) => UndeterminedCode.safeParse(code).data ?? []))],
-      ...(message.keyId !== undefined && { keyId: message.keyId }),
-      roleTags: roleTagsOf([...roles.map(({ id }) => id), ...errors.flatMap(({ roleId }) => roleId ?? [])]),
-      ...(message.request && { request: message.request }),
+      codes: [...new Set(errors.map(({ code }) => code))],
+      keyId: message.keyId,
+      roleTags: roleTagsOf([...roles.map(({ id }) => id), ...errors.map(({ roleId }) => roleId)]),
+      request: message.request,
       ...(message.startedAt !== undefined && {
         waitedMs: Math.max(0, Date.parse(message.startedAt) - acceptedAtMs),
       }),
@@ -107,11 +107,9 @@ export function countCheck(
  * Counts unread rules by cause. An error that another try will not change is the client's: its contract or its block. So
  * is a minimum block that the chain has not reached.
  */
-function causesOf(
-  errors: readonly { readonly code?: string | undefined; readonly retryable?: boolean | undefined }[],
-) {
+function causesOf(errors: readonly { readonly code: string; readonly retryable: boolean }[]) {
   const byClient = errors.filter(
-    ({ code, retryable }) => retryable === false || code === 'min-block-not-reached',
+    ({ code, retryable }) => !retryable || code === 'min-block-not-reached',
   ).length;
   const byService = errors.length - byClient;
   return {

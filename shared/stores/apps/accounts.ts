@@ -7,7 +7,7 @@ import { keysOf, makeVersionedDocuments, type VersionedDocuments } from '../docu
 
 /** Announces a changed account; the message is its id. */
 export const ACCOUNT_CHANGED = 'account:changed';
-export const ACCOUNTS_KEY = 'accounts:3';
+export const ACCOUNTS_KEY = 'accounts';
 /** By its id, the limits that an account gives its apps (`AppLimits`). */
 export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
 

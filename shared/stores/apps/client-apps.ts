@@ -21,7 +21,7 @@ import { keyUseKey } from './key-use.ts';
 
 /** Announces a changed client app; the message is its id. */
 export const CLIENT_APP_CHANGED = 'client-app:changed';
-const CLIENT_APPS_KEY = 'client-apps:3';
+const CLIENT_APPS_KEY = 'client-apps';
 /** By its id, the access of each app (`AppAccess`). */
 export const APP_SUMMARIES_KEY = keysOf(CLIENT_APPS_KEY).summaries;
 /** Deleted apps by when the last of their secrets ends. */

@@ -277,7 +277,5 @@ function parseStatus(requestId: string, flat: readonly string[]): StoredBatchSta
       undetermined: countOf(`undetermined:${id}`),
     }),
   );
-  const { requestId: _, status, entries, done, ...rest } = summary;
-  // In the order of the members that webhooks were signed with before.
-  return { requestId, status, entries, done, roles, ...rest };
+  return { ...summary, roles };
 }

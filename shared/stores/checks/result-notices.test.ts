@@ -1,10 +1,6 @@
-import { parseNotice, replyChannelOf } from './result-notices.ts';
+import { parseNotice } from './result-notices.ts';
 
 test('a notice is an id, or an id with its result', () => {
   expect(parseNotice('r1')).toEqual({ requestId: 'r1' });
   expect(parseNotice('r1 {"roles":["a b"]}')).toEqual({ requestId: 'r1', resultJson: '{"roles":["a b"]}' });
-});
-
-test('a channel of this version differs from those of the version that gets ids alone', () => {
-  expect(replyChannelOf('p')).toBe('results:p');
 });

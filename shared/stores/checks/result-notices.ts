@@ -1,17 +1,14 @@
-/** Channels with this prefix get results; those of gateways of earlier versions (`reply:`) get ids alone. */
-const WITH_RESULTS = 'results:';
 /** The gateway reads larger results itself: Redis buffers every message that a subscriber has not read yet. */
 const RESULT_BYTES_MAX = 16_384;
 const SEPARATOR = ' ';
 
 /** The channel on which a gateway process is notified of the results that it waits for. */
-export const replyChannelOf = (processId: string): string => `${WITH_RESULTS}${processId}`;
+export const replyChannelOf = (processId: string): string => `results:${processId}`;
 
 /** Notifies a channel that a result is stored, with the result if it is small, so that the gateway need not read it. */
 export const LUA_NOTIFY = `
 local function notify(channel, requestId, resultJson)
-  local isWhole = string.sub(channel, 1, ${WITH_RESULTS.length}) == '${WITH_RESULTS}' and #resultJson <= ${RESULT_BYTES_MAX}
-  redis.call('PUBLISH', channel, isWhole and requestId .. '${SEPARATOR}' .. resultJson or requestId)
+  redis.call('PUBLISH', channel, #resultJson <= ${RESULT_BYTES_MAX} and requestId .. '${SEPARATOR}' .. resultJson or requestId)
 end
 `;
 

@@ -9,6 +9,8 @@ const aResult = (requestId: string, date: string): CheckCompleted => ({
   requestId,
   clientId: 'app_1',
   accountId: 'acc_1',
+  keyId: 'key_1',
+  request: { partition: 0, offset: 0 },
   delivery: { mode: 'poll' },
   acceptedAt: `${date}T10:00:00.000Z`,
   retainUntil: `${date}T11:00:00.000Z`,
@@ -37,7 +39,7 @@ test('a check whose result is published twice counts once on its day', () => {
   count.addResult(aResult('a', '2026-11-21'));
   count.addResult(aResult('a', '2026-11-21'));
   count.addResult(aResult('b', '2026-11-20'));
-  const figures = { 'poll.completed.0': 1, granted: 1 };
+  const figures = { 'poll.completed.0': 1, granted: 1, 'key.key_1': 1 };
   expect(count.days()).toEqual([
     { clientId: 'app_1', date: '2026-11-21', figures },
     { clientId: 'app_1', date: '2026-11-20', figures },
@@ -82,7 +84,7 @@ test('bytes are those that were published last, also of a day whose checks are c
   count.addTotal(aTotal('2026-11-21T09', 0, 30, { bytes: 4_000, 'poll.completed.0': 2 }));
   count.addTotal(aTotal('2026-11-21T10', 0, 10, { bytes: 7_000 }));
   count.addResult(aResult('a', '2026-11-21'));
-  const figures = { 'poll.completed.0': 1, granted: 1, bytes: 7_000 };
+  const figures = { 'poll.completed.0': 1, granted: 1, 'key.key_1': 1, bytes: 7_000 };
   expect(count.days()).toEqual([{ clientId: 'app_1', date: '2026-11-21', figures }]);
 });
 

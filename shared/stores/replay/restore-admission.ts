@@ -33,8 +33,7 @@ return 1
 
 /**
  * KEYS: marker, the month's counter, its refunds. ARGV: access, counter, when both end, refunds. A counter is never lowered:
- * in a rolling upgrade gateways of the older version charge while the views are rebuilt, and their charges are later than
- * those that were read from the topics.
+ * it is higher where checks were charged whose records are not in the topics yet.
  */
 const RESTORE_COUNTER = `${REQUIRE_VIEW}
 local charged = math.max(tonumber(ARGV[2]), tonumber(redis.call('GET', KEYS[2]) or '0'))

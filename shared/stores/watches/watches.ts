@@ -11,7 +11,7 @@ import { ruleSetUsersKey } from '../rules/rule-set-users.ts';
 
 /** Announces a changed watch; the message is `<client id>/<watch id>`. */
 const WATCH_CHANGED = 'watch:changed';
-const WATCHES_KEY = 'watches:1';
+const WATCHES_KEY = 'watches';
 /** Tombstones by when they may be dropped. */
 const ENDED_KEY = `${WATCHES_KEY}:ended`;
 /** How long a tombstone is kept; its members are removed meanwhile. */
@@ -23,10 +23,7 @@ export const watchSlotsKey = (clientId: string): string => `places:watches:${cli
 /** The watches whose sweeps the owner of a partition starts and ends. */
 const ofPartitionKey = (partition: number): string => `watches:in:${partition}`;
 
-/**
- * The watches of a partition by due time. Every change of a document makes its watch due; those that an
- * earlier version stored come in by `FILL`.
- */
+/** The watches of a partition by due time. Every change of a document makes its watch due. */
 const dueKey = (partition: number): string => `watches:due:${partition}`;
 /** The due time of a watch: the sorted set and its member there. */
 export const dueTimeOf = (uid: string): { readonly key: string; readonly member: string } => ({
@@ -47,9 +44,9 @@ end
 return found
 `;
 
-/** KEYS: marker, watches of the partition, due times. ARGV: access, due time, `NX` or `LT`. */
-const FILL = `${REQUIRE_VIEW}
-for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do redis.call('ZADD', KEYS[3], ARGV[3], ARGV[2], id) end
+/** KEYS: marker, watches of the partition, due times. ARGV: access, due time. */
+const SET_ALL_DUE = `${REQUIRE_VIEW}
+for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do redis.call('ZADD', KEYS[3], 'LT', ARGV[2], id) end
 return 1
 `;
 
@@ -89,8 +86,8 @@ export type Watches = {
   readonly postpone: (uid: string, atMs: number) => Promise<void>;
   /** The same as `setDue` for every watch of an app with this rule set. */
   readonly setUsersDue: (clientId: string, ruleSet: string, atMs: number) => Promise<void>;
-  /** The same for every watch of a partition, or for those only that have no due time. */
-  readonly setAllDue: (partition: number, atMs: number, which: 'all' | 'without') => Promise<void>;
+  /** The same for every watch of a partition. */
+  readonly setAllDue: (partition: number, atMs: number) => Promise<void>;
   /** Takes tombstones out of the view whose time has come; how many they were. */
   readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
 };
@@ -102,7 +99,7 @@ export type Watches = {
 export function makeWatches(redis: Redis): Watches {
   const list = makeScript<string[]>(redis, LIST);
   const claim = makeScript<string[]>(redis, CLAIM);
-  const fill = makeScript<number>(redis, FILL);
+  const setAllDue = makeScript<number>(redis, SET_ALL_DUE);
   const { read, lease, project, removeEnded, listSet } = makeVersionedDocuments(redis, {
     key: WATCHES_KEY,
     parse: (json) => Watch.parse(json),
@@ -141,9 +138,9 @@ export function makeWatches(redis: Redis): Watches {
       const ids = await inStore(() => redis.zrange(ruleSetUsersKey(clientId, ruleSet), '0', '-1'));
       await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
     },
-    async setAllDue(partition, atMs, which) {
+    async setAllDue(partition, atMs) {
       const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
-      await fill(keys, [ORDINARY_ACCESS, atMs, which === 'all' ? 'LT' : 'NX']);
+      await setAllDue(keys, [ORDINARY_ACCESS, atMs]);
     },
     async dropEnded(nowMs, countMax) {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));

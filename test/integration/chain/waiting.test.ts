@@ -25,6 +25,7 @@ const aCheck = (name: string, over: Partial<CheckRequested>): CheckRequested => 
   requestId: `${name}.${run}`.slice(0, 64),
   clientId: 'app_good',
   accountId: 'acc_good',
+  keyId: 'key_1',
   account: demoTokens.holder,
   rules: [aRule()],
   onUndetermined: 'omit',

@@ -32,6 +32,8 @@ const aResult = (name: string, over: Partial<CheckCompleted> = {}): CheckComplet
   requestId: `${name}.${run}`.slice(0, 64),
   clientId: 'app_kafka',
   accountId: 'acc_kafka',
+  keyId: 'key_1',
+  request: { partition: 0, offset: 0 },
   delivery: { mode: 'poll' },
   acceptedAt: '2026-11-21T10:00:00.000Z',
   retainUntil: '2026-11-21T11:00:00.000Z',

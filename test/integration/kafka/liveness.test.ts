@@ -35,6 +35,8 @@ async function consume(requestId: string, handle: (signal: AbortSignal) => Promi
     requestId,
     clientId: 'app_liveness',
     accountId: 'acc_liveness',
+    keyId: 'key_1',
+    request: { partition: 0, offset: 0 },
     delivery: { mode: 'poll' },
     acceptedAt: '2026-11-21T10:00:00.000Z',
     retainUntil: '2026-11-21T11:00:00.000Z',

@@ -70,6 +70,8 @@ const aMessage = (requestId: string): CheckCompleted => ({
   requestId,
   clientId: 'app_1',
   accountId: 'acc_1',
+  keyId: 'key_1',
+  request: { partition: 0, offset: 0 },
   delivery: { mode: 'poll' },
   acceptedAt: new Date().toISOString(),
   retainUntil: new Date(Date.now() + 3_600_000).toISOString(),

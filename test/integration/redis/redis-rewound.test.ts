@@ -78,6 +78,7 @@ async function accept(clientId: string): Promise<string> {
     requestId,
     clientId,
     accountId: `acc_of_${clientId}`,
+    keyId: 'key_1',
     account: `0x${'1'.repeat(40)}`,
     rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
     onUndetermined: 'omit',

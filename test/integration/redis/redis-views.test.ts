@@ -35,6 +35,7 @@ const aCheck = (requestId: string, clientId: string): CheckRequested => ({
   requestId,
   clientId,
   accountId: `acc_of_${clientId}`,
+  keyId: 'key_1',
   account: `0x${'1'.repeat(40)}`,
   rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
   onUndetermined: 'omit',
@@ -522,18 +523,18 @@ test('a requested result is announced when it is first saved, and only then', as
   const results = makeResults(stores.redis);
   const subscriber = await stores.connection.subscriber();
   const heard: string[] = [];
-  await subscribe(subscriber, 'reply:test', {
+  await subscribe(subscriber, 'results:test', {
     onMessage: (id) => void heard.push(id),
     onGap: () => undefined,
   });
   const wanted = aResult();
-  await results.requestNotice('reply:test', wanted.requestId, 60_000);
+  await results.requestNotice('results:test', wanted.requestId, 60_000);
   await results.saveIfAbsent(savingOf(aResult()));
   await results.saveIfAbsent(savingOf(wanted));
   await results.saveIfAbsent(savingOf(wanted));
-  await stores.redis.publish('reply:test', 'the last');
+  await stores.redis.publish('results:test', 'the last');
   await waitUntil('the last notice', () => heard.includes('the last'));
-  expect(heard).toEqual([wanted.requestId, 'the last']);
+  expect(heard).toEqual([`${wanted.requestId} ${wanted.resultJson}`, 'the last']);
 });
 
 test('every save of a result notifies the waiting gateway, with the stored bytes if they are few', async () => {

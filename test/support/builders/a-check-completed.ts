@@ -8,6 +8,8 @@ export const aCheckCompleted = (clientId: string, over: Partial<CheckCompleted> 
   requestId: randomUUID(),
   clientId,
   accountId: `acc_of_${clientId}`,
+  keyId: 'key_1',
+  request: { partition: 0, offset: 0 },
   delivery: { mode: 'poll' },
   acceptedAt: new Date().toISOString(),
   retainUntil: new Date(Date.now() + RETENTION_MS).toISOString(),

@@ -204,7 +204,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     chains: [aChain()],
     retentionMs,
     syncDeadlineMs,
-    replyChannel: 'reply:test',
+    replyChannel: 'results:test',
     publicBaseUrl: '',
     proofKeys: options.proofKeys,
     inFlightMax: options.inFlightMax ?? 100,

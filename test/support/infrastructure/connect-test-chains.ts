@@ -136,6 +136,7 @@ export function connectTestChains(
           requestId: 'req_1',
           clientId: 'app_1',
           accountId: 'acc_1',
+          keyId: 'key_1',
           onUndetermined: 'omit',
           consistency: { blockTag: 'latest', minBlock: {} },
           delivery: { mode: 'poll' },

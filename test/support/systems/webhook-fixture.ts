@@ -97,6 +97,8 @@ function aWebhookCheck(clientId: string, callbackUrl: string): CheckCompleted {
     requestId,
     clientId,
     accountId: 'acc_1',
+    keyId: 'key_1',
+    request: { partition: 0, offset: 0 },
     delivery: { mode: 'webhook', callbackUrl },
     acceptedAt: new Date().toISOString(),
     retainUntil: new Date(Date.now() + 3_600_000).toISOString(),

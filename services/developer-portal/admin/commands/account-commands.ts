@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { makePasswords } from '../../features/accounts/passwords.ts';
-import { isVerified, requireVerified } from '../../features/accounts/verify-account.ts';
+import { requireVerified } from '../../features/accounts/verify-account.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { ACTOR, requireAccount, requireVerifiedAccount, type Vouch } from './app-commands.ts';
 
@@ -19,7 +19,7 @@ export async function listAccounts({ accounts, clientApps }: OpenSystem, query =
       email: account.email,
       tier: account.tier,
       operator: account.operator ?? false,
-      verified: isVerified(account),
+      verified: account.verified,
       twoFactor: account.twoFactor !== undefined,
       limits: limitsOf(account),
       apps: await clientApps.countOwned(account.accountId),

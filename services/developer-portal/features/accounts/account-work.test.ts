@@ -3,7 +3,7 @@ import { makeAccountWork } from './account-work.ts';
 
 const NOW = '2026-11-25T10:00:00.000Z';
 const account: Account = {
-  ...{ accountId: 'acc_1', email: 'a@example.com', version: 1, tier: 'free', createdAt: NOW },
+  ...{ accountId: 'acc_1', email: 'a@example.com', version: 1, tier: 'free', verified: true, createdAt: NOW },
   ...{ passwordHash: 'proved', twoFactor: { encrypted: 'sealed', enabledAt: NOW, recoveryCodes: ['hash'] } },
 };
 

@@ -6,7 +6,7 @@ import type { ClientAppWork } from '../apps/client-apps.ts';
 import { accountIdOf } from '../apps/credentials.ts';
 import type { AuditedWrites } from '../audited-writes.ts';
 import { removeMember } from '../team/change-members.ts';
-import { isVerified, requireVerified } from './verify-account.ts';
+import { requireVerified } from './verify-account.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail' | 'read'>;
@@ -38,7 +38,11 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     });
 
   /** Returns the account of an e-mail address; creates it if there is none. */
-  const ensure = async (actor: string, email: string, fields: Partial<Account>): Promise<Account> => {
+  const ensure = async (
+    actor: string,
+    email: string,
+    fields: Partial<Account> & Pick<Account, 'verified'>,
+  ): Promise<Account> => {
     const known = await accounts.findByEmail(email);
     if (known) return known;
     const accountId = accountIdOf(email);
@@ -76,7 +80,7 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     verify: (actor: string, accountId: string, vouch: boolean) =>
       changeAccount(actor, accountId, 'account-verified', (current) => {
         requireVerified(current, vouch);
-        return isVerified(current) ? undefined : { ...current, verified: true };
+        return current.verified ? undefined : { ...current, verified: true };
       }),
     /** Gives an account operator rights and a new password, which ends its sessions. */
     grantOperator: (actor: string, accountId: string, passwordHash: string, vouch: boolean) =>

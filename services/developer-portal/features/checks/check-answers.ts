@@ -19,8 +19,8 @@ const LoggedCheckFacts = {
   undetermined: count,
   /** The codes in `errors`, each once. */
   codes: z.array(UndeterminedCode),
-  /** The API key of the request; absent for a check of an older version. */
-  keyId: z.string().optional(),
+  /** The API key of the request. */
+  keyId: z.string(),
 };
 export const CheckPage = z
   .object({

@@ -18,6 +18,7 @@ const aCheck = (requestId: string, over: Partial<LoggedCheck> = {}): LoggedCheck
   codes: [],
   keyId: 'key_1',
   roleTags: [roleTagOf('holder')],
+  request: { partition: 0, offset: 0 },
   ...over,
 });
 

@@ -5,7 +5,7 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { makeRecordReads, READ_TIMEOUT_MS, type RecordReads } from './record-reads.ts';
 
 /**
- * Reads the request of a logged check; undefined if Kafka no longer has it, or if its position is not known.
+ * Reads the request of a logged check; undefined if Kafka no longer has it.
  *
  * @param owner the queue that the read waits in; by default the client app's
  */
@@ -25,7 +25,6 @@ export function makeReadSentCheck(
   reads: RecordReads = makeRecordReads(),
 ): ReadSentCheck {
   return async function readSentCheck(clientId, { requestId, mode, request }, owner = clientId) {
-    if (request === undefined) return undefined;
     const topic = LANES[mode === 'sync' ? 'interactive' : 'bulk'];
     const record = await reads.run(owner, () =>
       readRecord({

@@ -152,14 +152,13 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { requestId, clientId, resendCount } = await ownDelivery(call);
       await idempotency.run(
         requestOf('resendDelivery', call, [clientId, requestId]),
-        // The stored plan keeps the name `chain`: a portal of the previous version may repeat the request.
-        () => ({ chain: resendCount + 1, at: nowIso() }),
-        async ({ chain, at }) => {
+        () => ({ resendCount: resendCount + 1, at: nowIso() }),
+        async (planned) => {
           await resends.resend(requestId, {
-            resendCount: chain,
+            resendCount: planned.resendCount,
             requireRoom: () => deps.requireRoom(clientId),
           });
-          await record(call, clientId, 'webhook-resent', requestId, at);
+          await record(call, clientId, 'webhook-resent', requestId, planned.at);
         },
       );
       return { requestId };

@@ -11,7 +11,6 @@ import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { WatchWrites } from '#shared/stores/watches/write-watches.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 import type { Handlers } from '../../http/call.ts';
-import { isVerified } from '../accounts/verify-account.ts';
 import type { ClientAppWork } from '../apps/client-apps.ts';
 import { accountIdOf } from '../apps/credentials.ts';
 import { presentAccount, presentKey, presentOperatorApp } from '../present.ts';
@@ -97,7 +96,7 @@ export function makeOperatorViewHandlers(deps: Dependencies): Handlers<Ids> {
       }));
       return {
         ...presentAccount(account),
-        verified: isVerified(account),
+        verified: account.verified,
         createdAt: account.createdAt,
         sessions: sessions.length,
         apps: owned.length,

@@ -13,7 +13,6 @@ import { isAllowed } from '../../domain/permissions.ts';
 
 /** Whether the account that made an invitation may still invite: its links must not outlive its rights. */
 const mayInvite = ({ accountId, members = [] }: ClientApp, { invitedBy }: Invitation): boolean =>
-  invitedBy === undefined ||
   invitedBy === accountId ||
   members.some((member) => member.accountId === invitedBy && isAllowed(member.role, 'manage'));
 

@@ -8,8 +8,7 @@ import { type MemberName, nameOf } from './watch-member-text.ts';
  * (`wallets:<last 3 digits>`), as `<number of the watch>/<member id>`, without the id where it is the wallet. The hash is
  * small enough to be kept packed: 60 bytes a wallet. All other members are in a sorted set of the wallet
  * (`wallet-members:<wallet>`, as `<uid>/<member id>`). Its order is that of the names, so the members of a watch are side by
- * side, and those beyond a bound are skipped without being read. Versions before 2026-11-24 kept them in a set
- * (`members-of:<wallet>`), which is still read.
+ * side, and those beyond a bound are skipped without being read.
  */
 
 /** A longer value makes Redis unpack a hash: `hash-max-listpack-value`. */
@@ -24,7 +23,6 @@ const [UIDS_KEY, NUMBERS_KEY] = ['wm-uids', 'wm-numbers'];
 const bucketOf = (wallet: string): string => `wallets:${wallet.slice(-3)}`;
 const fieldOf = (wallet: string): string => wallet.slice(2);
 const sortedSetOf = (wallet: string): string => `wallet-members:${wallet}`;
-const formerSetOf = (wallet: string): string => `members-of:${wallet}`;
 
 /** Functions of a script that writes members: `addToWallet` and `removeFromWallet`. Both may be repeated. */
 export const LUA_WALLETS = `
@@ -50,20 +48,18 @@ local function removeFromWallet(wallet, name, id)
   local bucket, field = 'wallets:' .. string.sub(wallet, -3), string.sub(wallet, 3)
   if redis.call('HGET', bucket, field) == shortName(wallet, name, id) then redis.call('HDEL', bucket, field) end
   redis.call('ZREM', 'wallet-members:' .. wallet, name)
-  redis.call('SREM', 'members-of:' .. wallet, name)
 end
 `;
 
 /**
- * KEYS: marker, hash of the wallet, its sorted set, its former set. ARGV: access, field of the wallet, the wallet, where the page
+ * KEYS: marker, hash of the wallet, its sorted set. ARGV: access, field of the wallet, the wallet, where the page
  * begins ('-' for the first), names of a watch at most. Returns where the next page begins ('' for none) and the names. The
- * first page also has those of the hash and of the former set.
+ * first page also has that of the hash.
  */
 const OF_WALLET = `${REQUIRE_VIEW}
 local from, ofWatchMax = ARGV[4], tonumber(ARGV[5])
 local names = {}
 if from == '-' then
-  names = redis.call('SMEMBERS', KEYS[4])
   local short = redis.call('HGET', KEYS[2], ARGV[2])
   if short then
     local number, id = string.match(short, '^(%d+)/(.*)$')
@@ -87,7 +83,7 @@ return { from, names }
 
 /** The members of wallets, in lower case. Written with the members themselves. */
 type WalletIndex = {
-  /** In pages of some thousand; of each watch so many at most, those of its former set apart. */
+  /** In pages of some thousand; of each watch so many at most. */
   readonly membersOf: (wallet: string, ofWatchMax: number) => AsyncIterable<MemberName[]>;
   /** Which of these wallets belong to a member of any watch. */
   readonly watchedAmong: (wallets: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -99,7 +95,7 @@ export function makeWalletIndex(redis: Redis): WalletIndex {
   const ofWallet = makeScript<[string, string[]]>(redis, OF_WALLET);
   return {
     async *membersOf(wallet, ofWatchMax) {
-      const keys = [GENERATION_KEY, bucketOf(wallet), sortedSetOf(wallet), formerSetOf(wallet)];
+      const keys = [GENERATION_KEY, bucketOf(wallet), sortedSetOf(wallet)];
       for (let from = '-'; from !== ''; ) {
         const [next, names] = await ofWallet(keys, [
           ORDINARY_ACCESS,
@@ -121,7 +117,7 @@ export function makeWalletIndex(redis: Redis): WalletIndex {
             part.map(async (wallet) => {
               const counts = await Promise.all([
                 redis.hexists(bucketOf(wallet), fieldOf(wallet)),
-                redis.exists(sortedSetOf(wallet), formerSetOf(wallet)),
+                redis.exists(sortedSetOf(wallet)),
               ]);
               return counts.some((count) => count > 0);
             }),

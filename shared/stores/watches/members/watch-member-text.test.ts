@@ -73,16 +73,6 @@ test('a member is read from the view as it was written', () => {
   );
 });
 
-test('a member that an earlier version stored as a JSON object is read', () => {
-  const one = aMember({
-    ref: 'alice',
-    memberId: 'alice',
-    roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
-  });
-  const { clientId: _, watchId: __, watchCreatedAt: ___, memberId: ____, version, ...stored } = one;
-  expect(read(one, `${version} ${JSON.stringify(stored)}`)).toEqual(one);
-});
-
 test('a member of three roles, with its ref, takes at most 200 bytes', () => {
   const roles = ['gold', 'silver', 'bronze'].map((id) => ({ id, granted: false, since: atSecond(2) }));
   const one = aMember({

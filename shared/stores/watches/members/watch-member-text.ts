@@ -25,8 +25,8 @@ type Rare = Partial<
   /** As the document has it, where it is not derived from the member id. */
   readonly ref?: string | null;
   readonly errors?: RuleFault[];
-  /** Since when roles are held back, in the order of these roles; null if it is not known, as for an older version. */
-  readonly heldAt?: (string | null)[];
+  /** Since when roles are held back, in the order of these roles. */
+  readonly heldAt?: string[];
 };
 
 /** Times in ms: `addedAt` since 1970, all others since `addedAt`. */
@@ -49,7 +49,7 @@ type Packed = [
 
 /**
  * A member as the view stores it: without the ids, which its key holds, without the names of the usual fields, and
- * without values that follow from other values. Earlier versions stored a JSON object.
+ * without values that follow from other values.
  */
 export function textOf(member: WatchMember): string {
   const { memberId, version, account, addedAt, walletsAt, sequence, checkedAt, rules } = member;
@@ -78,10 +78,7 @@ export function parseStored(uid: string, memberId: string, text: string): WatchM
   const space = text.indexOf(' ');
   const version = Number(text.slice(0, space));
   // Written by this file alone, from a message that was parsed.
-  const stored = JSON.parse(text.slice(space + 1)) as Packed | Omit<WatchMember, 'memberId'>;
-  return Array.isArray(stored)
-    ? unpack(uid, memberId, version, stored)
-    : { ...stored, ...idsOf(uid), memberId, version };
+  return unpack(uid, memberId, version, JSON.parse(text.slice(space + 1)) as Packed);
 }
 
 /** A document while it is put together. */

@@ -57,6 +57,7 @@ async function writeBacklog({ system, app }: Scene): Promise<void> {
           checkRequestedBulk,
           {
             ...{ requestId: `backlog-${first + i}`, ...owner, account: address, acceptedAt, retainUntil },
+            keyId: 'key_backlog',
             rules: [rule],
             onUndetermined: 'omit',
             consistency: { blockTag: 'latest', minBlock: {} },

@@ -58,6 +58,8 @@ async function seedResults(system: ChaosSystem): Promise<void> {
             requestId,
             clientId: 'app_seeded',
             accountId: 'acc_seeded',
+            keyId: 'key_seeded',
+            request: { partition: 0, offset: 0 },
             delivery: { mode: 'poll' },
             acceptedAt: at,
             retainUntil,

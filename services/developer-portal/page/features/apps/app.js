@@ -43,11 +43,10 @@ const SECTIONS = [
   ['settings', 'Settings', Settings],
 ];
 
-/** An older server names no operations: then it alone refuses. */
 const mayIn =
   ({ operations }) =>
   (operation) =>
-    operations?.includes(operation) ?? true;
+    operations.includes(operation);
 const isShown = ([, , , , needed], may) => needed === undefined || may(needed);
 
 /** One client app: its head, its menu and the selected page. */
