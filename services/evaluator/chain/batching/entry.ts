@@ -15,12 +15,12 @@ import type { Suspicion } from '../reader/readings.ts';
  */
 export type ReadWay = 'shared' | 'costly' | 'caller' | 'isolated';
 
+export type App = { readonly accountId: string; readonly clientId: string };
+
 /** One read of one block: waiting, in flight or answered, and shared by all checks that requested it. */
-export type Entry = {
+export type Entry = App & {
   readonly read: Read;
   readonly lane: ReadLane;
-  readonly accountId: string;
-  readonly clientId: string;
   /** Of the check that requested it first. */
   readonly traceparent: string | undefined;
   observation: Observation | undefined;
@@ -49,27 +49,28 @@ export type Batch = {
   readonly isPast: boolean;
   readonly way: ReadWay;
   /** The client app that called for it; absent for calls that many share. */
-  readonly clientId: string | undefined;
+  readonly app: App | undefined;
   /** Aborted when no check waits for any of its entries any more. */
   readonly controller: AbortController;
   wantedCount: number;
 };
 
-export const newBatch = (block: Block, isPast: boolean, way: ReadWay, clientId?: string): Batch => ({
+export const newBatch = (block: Block, isPast: boolean, way: ReadWay, app?: App): Batch => ({
   block,
   isPast,
   entries: [],
   way,
-  clientId,
+  app,
   controller: new AbortController(),
   wantedCount: 0,
 });
 
+/** Who asks, and how many more reads its check may have repeated in isolation. */
+export type Asker = App & { readonly isolatedReads: IsolatedReadBudget };
+
 /** A check's wait for its reads of one chain. */
-export type Ticket = {
+export type Ticket = Asker & {
   openCount: number;
-  readonly clientId: string;
-  readonly isolatedReads: IsolatedReadBudget;
   readonly done: () => void;
 };
 

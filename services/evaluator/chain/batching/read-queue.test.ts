@@ -51,7 +51,9 @@ function makeQueue({
     reads: Read[],
     over: {
       lane?: ReadLane;
+      accountId?: string;
       clientId?: string;
+      isolatedReads?: IsolatedReadBudget;
       signal?: AbortSignal;
       isPast?: boolean;
     } = {},
@@ -217,6 +219,40 @@ test('a quarantined read is isolated from the start, and other reads of its cont
   await nextTurn();
   expect([idsOf(0), idsOf(1)]).toEqual([[1], [2]]);
   expect(calls.map(({ batch }) => batch.way)).toEqual(['shared', 'isolated']);
+});
+
+test('a quarantined read takes a place of its check and a slot, and without them it is not made', async () => {
+  const slots = ['app_1'];
+  const { read, calls, answer } = makeQueue({
+    quarantined: '0xbad/2',
+    takeIsolatedReadSlot: () => (slots.pop() === undefined ? undefined : 0),
+  });
+  const isolatedReads = new IsolatedReadBudget('bulk');
+  const [one, other] = [1, 2].map((number) => read(aBlock(number), [aRead(2, '0xbad')], { isolatedReads }));
+  expect(await other).toEqual([[failed('not-read-alone')]]);
+  await nextTurn();
+  answer(0);
+  expect(await one).toEqual([[{ ok: true, value: 2n }]]);
+  for (let place = 1; place < 8; place++) isolatedReads.spend(aRead(place));
+  slots.push('app_1');
+  expect(await read(aBlock(3), [aRead(2, '0xbad')], { isolatedReads })).toEqual([[failed('not-read-alone')]]);
+  expect([calls.length, slots]).toEqual([1, ['app_1']]);
+});
+
+test('calls for reads that are sent apart go out in turns of accounts, however many apps one has', async () => {
+  const { read, calls, answer } = makeQueue({ takeCostlyCallSlot: () => 0 });
+  const apps = Array.from({ length: 6 }, (_, app) => `app_${app}`);
+  for (const clientId of apps) {
+    void read(aBlock(1), [aRead(1, clientId), aRead(2, clientId)], { clientId });
+  }
+  void read(aBlock(1), [aRead(3, '0xbb')], { accountId: 'acc_2', clientId: 'app_other' });
+  await nextTurn();
+  suspectAll(calls[0]);
+  for (const call of [1, 2]) {
+    answer(call);
+    await nextTurn();
+  }
+  expect(calls.slice(1, 4).map(({ batch }) => batch.app?.accountId)).toEqual(['acc_1', 'acc_2', 'acc_1']);
 });
 
 test('a bug in a call ends its reads as internal and frees its slot', async () => {

@@ -1,16 +1,19 @@
+import { FairQueue } from '#shared/fair-queue.ts';
 import { failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import { BlockReads, type Group } from './block-reads.ts';
+import { BlockReads } from './block-reads.ts';
 import {
+  type App,
+  type Asker,
   type Batch,
   type Entry,
-  type IsolatedReadBudget,
   isAhead,
   isShared,
   join,
   leave,
   NOBODY,
   newBatch,
+  type ReadWay,
   type Ticket,
 } from './entry.ts';
 
@@ -20,9 +23,9 @@ const CALLS_MAX = 4;
 const URGENT_CALLS_MAX = 1;
 /** Calls of batches while a single check has one, so that both sides of the connection have time for it; else all of them. */
 const BATCH_CALLS_BESIDE_CHECKS_MAX = 1;
-/** Extra calls for isolated reads, and the reads of one such call. */
-const ISOLATED_CALLS_MAX = 2;
-const ISOLATED_READS_MAX = 4;
+/** Extra calls for reads that are sent apart, and the reads of one such call. */
+const APART_CALLS_MAX = 2;
+const READS_APART_MAX = { costly: 40, caller: 40, isolated: 4 } as const;
 /** How many seconds of its client app's slots a read waits for a call with more gas. */
 const COSTLY_WINDOWS_MAX = 4;
 /** Calls in flight for blocks that checks named by number: many of these must not delay the reads at the head. */
@@ -31,6 +34,14 @@ const PAST_CALLS_MAX = 2;
 const BLOCKS_MAX = 4;
 /** Answers cached per block; further answers are delivered and not cached. */
 const ANSWERS_PER_BLOCK_MAX = 20_000;
+
+/** Reads of one client app that share a call of their own: of one contract, or isolated ones. */
+type Group = {
+  readonly way: keyof typeof READS_APART_MAX;
+  readonly app: App;
+  readonly ofBlock: BlockReads;
+  readonly entries: Entry[];
+};
 
 /** Answers the entries of a batch by setting their observations; entries that it leaves open are queued again. */
 export type PerformBatch = (batch: Batch) => Promise<void>;
@@ -54,10 +65,9 @@ type ReadQueueOptions = {
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
 };
 
-type ReadContext = Pick<Entry, 'lane' | 'accountId' | 'clientId'> & {
+type ReadContext = Asker & {
+  readonly lane: Entry['lane'];
   readonly traceparent?: string;
-  /** Shared by all chains of the check. */
-  readonly isolatedReads: IsolatedReadBudget;
   /** Whether the check named the block: such blocks have a share of their own of calls and of the cache. */
   readonly isPast?: boolean;
   readonly signal: AbortSignal;
@@ -82,15 +92,20 @@ type ReadContext = Pick<Entry, 'lane' | 'accountId' | 'clientId'> & {
  * | --- | --- | --- | --- |
  * | costly | up to 40 reads of its contract, more gas each | used-up gas, if others of the contract used it up too | a slot of the client app per call |
  * | caller | up to 40 reads of its contract, and a plain call | a revert that would decide a rule | a place of one check and a slot per call |
- * | isolated | at most 3 others, the most gas | anything else, or used-up gas once more | a place of its check and a slot |
+ * | isolated | at most 3 others of its client app, the most gas | anything else, or used-up gas once more | a place of its check and a slot |
  *
- * The slots of a client app bound how many of these start in a second. Quarantined reads are isolated from the start.
+ * The slots of a client app bound how many of these start in a second, and accounts take turns, then their apps.
+ * Quarantined reads are isolated from the start, with the same bounds.
  */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
   /** By block hash, so that a reorg cannot mix two blocks; the least recently requested first. */
   readonly #blocks = new Map<string, BlockReads>();
-  readonly #callCounts: Record<CallKind | 'past', number> = { shared: 0, batch: 0, isolated: 0, past: 0 };
+  readonly #callCounts: Record<CallKind | 'past', number> = { shared: 0, batch: 0, apart: 0, past: 0 };
+  /** Groups that further reads may join, by block, way, client app and contract. */
+  readonly #openGroups = new Map<string, Group>();
+  /** Groups whose call may go out. */
+  readonly #readyGroups = new FairQueue<Group>();
   #isPumpDue = false;
 
   constructor(options: ReadQueueOptions) {
@@ -131,28 +146,36 @@ export class ReadQueue {
       observation: undefined,
       suspected: undefined,
       suspicion: undefined,
-      way: this.#options.isQuarantined(read) ? 'isolated' : 'shared',
+      way: 'shared',
       isProved: false,
       hasState: false,
       lastFailure: undefined,
       wantedBy: NOBODY,
       batch: undefined,
     };
+    if (this.#options.isQuarantined(read)) {
+      if (!this.#isolate(entry, ofBlock, [context])) {
+        entry.observation = [failed('not-read-alone')];
+        return entry;
+      }
+    } else if (
+      !this.#options.isCostly(clientId, read.contract) ||
+      // Without a slot at once it is tried with other reads first: it may be one that costs little.
+      !this.#joinCostly(entry, ofBlock, context, 0)
+    )
+      ofBlock.queue(entry);
     ofBlock.add(entry);
-    // Without a slot at once it is tried with other reads first: it may be one that costs little.
-    const isGrouped =
-      entry.way === 'shared' &&
-      this.#options.isCostly(clientId, read.contract) &&
-      this.#joinCostly(entry, ofBlock, clientId, 0);
-    if (!isGrouped) ofBlock.queue(entry);
     return entry;
   }
 
-  async #wait(entries: readonly Entry[], { signal, clientId, isolatedReads }: ReadContext): Promise<void> {
+  async #wait(
+    entries: readonly Entry[],
+    { signal, accountId, clientId, isolatedReads }: ReadContext,
+  ): Promise<void> {
     const open = entries.filter((entry) => entry.observation === undefined);
     if (open.length === 0 || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const ticket: Ticket = { openCount: open.length, clientId, isolatedReads, done: resolve };
+    const ticket: Ticket = { openCount: open.length, accountId, clientId, isolatedReads, done: resolve };
     join(open, ticket);
     signal.addEventListener('abort', ticket.done, { once: true });
     this.#schedulePump();
@@ -191,7 +214,7 @@ export class ReadQueue {
   #pump(): void {
     while (this.#callCounts.shared < this.#sharedCallsMax && this.#start('shared'));
     while (this.#mayCallForBatches && this.#start('batch'));
-    while (this.#callCounts.isolated < ISOLATED_CALLS_MAX && this.#start('isolated'));
+    while (this.#callCounts.apart < APART_CALLS_MAX && this.#start('apart'));
   }
 
   get #mayCallForBatches(): boolean {
@@ -212,29 +235,47 @@ export class ReadQueue {
   }
 
   #nextBatch(kind: CallKind): { batch: Batch; ofBlock: BlockReads } | undefined {
-    // Heads first; among each, the block that was requested least recently.
-    const all = [...this.#blocks.values()];
-    const past = this.#callCounts.past < PAST_CALLS_MAX ? all.filter((block) => block.isPast) : [];
-    const blocks = [...all.filter((block) => !block.isPast), ...past];
+    const mayCallForPast = this.#callCounts.past < PAST_CALLS_MAX;
     for (;;) {
-      const ofBlock =
-        blocks.find((block) => kind === 'shared' && block.waiting.interactive.size > 0) ??
-        blocks.find((block) => waitingOf(block, kind) > 0);
-      if (ofBlock === undefined) return undefined;
-      const group = kind === 'isolated' ? ofBlock.readyGroups[0] : undefined;
-      const way = group?.way ?? (kind === 'isolated' ? kind : 'shared');
-      const batch = newBatch(ofBlock.block, ofBlock.isPast, way, group?.clientId);
-      batch.entries = group ? ofBlock.takeGroup(batch, group) : this.#take(ofBlock, batch, kind);
+      const next =
+        kind === 'apart' ? this.#nextGroup(mayCallForPast) : this.#nextShared(kind, mayCallForPast);
+      if (next === undefined) return undefined;
+      const { batch } = next;
       batch.wantedCount = batch.entries.length;
       // All waiting entries may have been dropped, because no check waits for them any more.
-      if (batch.entries.length > 0) return { batch, ofBlock };
+      if (batch.entries.length > 0) return next;
     }
   }
 
-  #take(ofBlock: BlockReads, batch: Batch, kind: CallKind): Entry[] {
-    if (kind === 'isolated') return ofBlock.takeIsolated(batch, ISOLATED_READS_MAX);
+  /** Heads first; among each, the block that was requested least recently. */
+  #nextShared(kind: 'shared' | 'batch', mayCallForPast: boolean) {
+    const all = [...this.#blocks.values()];
+    const past = mayCallForPast ? all.filter((block) => block.isPast) : [];
+    const blocks = [...all.filter((block) => !block.isPast), ...past];
+    const waitingOf = ({ sharedCount, waiting }: BlockReads) =>
+      kind === 'shared' ? sharedCount : waiting.batch.size;
+    const ofBlock =
+      blocks.find(({ waiting }) => kind === 'shared' && waiting.interactive.size > 0) ??
+      blocks.find((block) => waitingOf(block) > 0);
+    if (ofBlock === undefined) return undefined;
+    const batch = newBatch(ofBlock.block, ofBlock.isPast, 'shared');
     const max = this.#options.batchMax();
-    return kind === 'shared' ? ofBlock.takeShared(batch, max) : ofBlock.takeOfBatches(batch, max);
+    batch.entries = kind === 'shared' ? ofBlock.takeShared(batch, max) : ofBlock.takeOfBatches(batch, max);
+    return { batch, ofBlock };
+  }
+
+  /** Heads first; among each, accounts take turns, and within an account its apps. */
+  #nextGroup(mayCallForPast: boolean) {
+    const group =
+      this.#readyGroups.take(({ ofBlock }) => !ofBlock.isPast) ??
+      (mayCallForPast ? this.#readyGroups.take() : undefined);
+    if (group === undefined) return undefined;
+    const { ofBlock, way, app, entries } = group;
+    for (const [key, open] of this.#openGroups) if (open === group) this.#openGroups.delete(key);
+    ofBlock.apartCount -= entries.length;
+    const batch = newBatch(ofBlock.block, ofBlock.isPast, way, app);
+    batch.entries = entries.filter(ofBlock.makeFilter(batch));
+    return { batch, ofBlock };
   }
 
   async #run(batch: Batch, ofBlock: BlockReads, slot: CallKind): Promise<void> {
@@ -259,24 +300,22 @@ export class ReadQueue {
     this.#pump();
   }
 
-  /** Remembers, for the client apps that want them, the contracts whose reads were answered with more gas. */
-  #noteCostly({ way, clientId, entries }: Batch): void {
-    if (way !== 'costly' && way !== 'isolated') return;
-    for (const { read, observation, wantedBy } of entries) {
-      const client = clientId ?? wantedBy[0]?.clientId;
-      const isAnswered = observation?.some(({ ok }) => ok) ?? false;
-      if (client !== undefined && isAnswered) this.#options.onCostly(client, read.contract);
-    }
+  /** Remembers, for the client app that called for them, the contracts whose reads were answered with more gas. */
+  #noteCostly({ way, app, entries }: Batch): void {
+    if (app === undefined || way === 'caller') return;
+    for (const { read, observation } of entries)
+      if (observation?.some(({ ok }) => ok)) this.#options.onCostly(app.clientId, read.contract);
   }
 
   /** @param isOneOfMany whether other reads of its contract used up their gas in the same call */
   #settle(entry: Entry, ofBlock: BlockReads, isOneOfMany: boolean): void {
+    const app = entry.batch?.app;
     entry.batch = undefined;
     if (entry.observation === undefined && entry.wantedBy.length === 0) {
       ofBlock.delete(entry);
       return;
     }
-    if (entry.observation === undefined && this.#sendAgain(entry, ofBlock, isOneOfMany)) return;
+    if (entry.observation === undefined && this.#sendAgain(entry, { ofBlock, app }, isOneOfMany)) return;
     const isFirstOutcome = entry.observation === undefined;
     entry.observation ??= entry.suspected ?? [failed('not-read-alone')];
     const isKept =
@@ -293,63 +332,86 @@ export class ReadQueue {
   }
 
   /** Returns whether the read is sent again: it was not tried, or its outcome is not final and there is room for it. */
-  #sendAgain(entry: Entry, ofBlock: BlockReads, isOneOfMany: boolean): boolean {
-    const { suspicion, way } = entry;
-    if (suspicion === undefined && (way === 'shared' || way === 'isolated')) {
+  #sendAgain(
+    entry: Entry,
+    { ofBlock, app }: { ofBlock: BlockReads; app: App | undefined },
+    isOneOfMany: boolean,
+  ): boolean {
+    const { suspicion, way, wantedBy } = entry;
+    if (suspicion === undefined && way === 'shared') {
       ofBlock.queue(entry);
+      return true;
+    }
+    if (suspicion === undefined && way === 'isolated') {
+      this.#join(entry, ofBlock, 'isolated', app ?? entry);
       return true;
     }
     const isToJoin =
       suspicion === undefined ? way === 'costly' : way === 'shared' && suspicion === 'gas' && isOneOfMany;
     if (isToJoin)
-      for (const { clientId } of entry.wantedBy)
-        if (this.#joinCostly(entry, ofBlock, clientId, COSTLY_WINDOWS_MAX)) return true;
+      for (const ticket of wantedBy)
+        if (this.#joinCostly(entry, ofBlock, ticket, COSTLY_WINDOWS_MAX)) return true;
     if (way === 'isolated') return false;
     const isOfCaller = suspicion === 'caller' || (suspicion === undefined && way === 'caller');
-    return isOfCaller ? this.#joinCaller(entry, ofBlock) : this.#isolate(entry, ofBlock);
+    return isOfCaller ? this.#joinCaller(entry, ofBlock) : this.#isolate(entry, ofBlock, wantedBy);
   }
 
-  #joinCostly(entry: Entry, ofBlock: BlockReads, clientId: string, windowsMax: number): boolean {
-    const isOpen = ofBlock.hasOpenGroup(entry.read, 'costly', clientId);
-    const waitMs = isOpen ? 0 : this.#options.takeCostlyCallSlot(clientId, windowsMax);
+  #joinCostly(entry: Entry, ofBlock: BlockReads, app: App, windowsMax: number): boolean {
+    const isOpen = this.#openGroups.has(keyOf(entry.read, ofBlock, 'costly', app));
+    const waitMs = isOpen ? 0 : this.#options.takeCostlyCallSlot(app.clientId, windowsMax);
     if (waitMs === undefined) return false;
-    this.#scheduleGroup(ofBlock, ofBlock.joinGroup(entry, 'costly', clientId), waitMs);
+    this.#join(entry, ofBlock, 'costly', app, waitMs);
     return true;
   }
 
   #joinCaller(entry: Entry, ofBlock: BlockReads): boolean {
-    const open = entry.wantedBy.find(({ clientId }) => ofBlock.hasOpenGroup(entry.read, 'caller', clientId));
-    const place = open ? { clientId: open.clientId, waitMs: 0 } : this.#takePlace(entry);
+    const { read, wantedBy } = entry;
+    const open = wantedBy.find((app) => this.#openGroups.has(keyOf(read, ofBlock, 'caller', app)));
+    const place = open ? { app: open, waitMs: 0 } : this.#takePlace(read, wantedBy);
     if (place === undefined) return false;
-    this.#scheduleGroup(ofBlock, ofBlock.joinGroup(entry, 'caller', place.clientId), place.waitMs);
+    this.#join(entry, ofBlock, 'caller', place.app, place.waitMs);
     return true;
   }
 
-  #scheduleGroup(ofBlock: BlockReads, group: Group | undefined, waitMs: number): void {
-    if (group !== undefined) this.#later(waitMs, () => ofBlock.readyGroups.push(group));
-  }
-
-  #isolate(entry: Entry, ofBlock: BlockReads): boolean {
-    const place = this.#takePlace(entry);
+  #isolate(entry: Entry, ofBlock: BlockReads, askers: readonly Asker[]): boolean {
+    const place = this.#takePlace(entry.read, askers);
     if (place === undefined) return false;
+    const { app, waitMs } = place;
     entry.way = 'isolated';
-    ofBlock.pausedCount += 1;
-    this.#later(place.waitMs, () => {
-      ofBlock.pausedCount -= 1;
-      ofBlock.queue(entry);
+    ofBlock.apartCount += 1;
+    this.#later(waitMs, () => {
+      ofBlock.apartCount -= 1;
+      this.#join(entry, ofBlock, 'isolated', app);
     });
     return true;
   }
 
-  /** Takes the place and the slot of the first client app that requested the read and still has both. */
-  #takePlace({ read, wantedBy }: Entry): { readonly clientId: string; readonly waitMs: number } | undefined {
-    for (const { clientId, isolatedReads } of wantedBy) {
-      const waitMs = isolatedReads.hasRoomFor(read)
-        ? this.#options.takeIsolatedReadSlot(clientId)
+  /** Puts the read into the open group of its kind, or opens one, whose call may go out after `waitMs`. */
+  #join(entry: Entry, ofBlock: BlockReads, way: Group['way'], of: App, waitMs = 0): void {
+    const app = { accountId: of.accountId, clientId: of.clientId };
+    const key = keyOf(entry.read, ofBlock, way, app);
+    const open = this.#openGroups.get(key);
+    const group = open ?? { way, app, ofBlock, entries: [] };
+    entry.way = way;
+    group.entries.push(entry);
+    ofBlock.apartCount += 1;
+    if (group.entries.length >= READS_APART_MAX[way]) this.#openGroups.delete(key);
+    else this.#openGroups.set(key, group);
+    if (open === undefined) this.#later(waitMs, () => this.#readyGroups.push(app, group));
+  }
+
+  /** Takes the place and the slot of the first client app that asks for the read and still has both. */
+  #takePlace(
+    read: Read,
+    askers: readonly Asker[],
+  ): { readonly app: App; readonly waitMs: number } | undefined {
+    for (const app of askers) {
+      const waitMs = app.isolatedReads.hasRoomFor(read)
+        ? this.#options.takeIsolatedReadSlot(app.clientId)
         : undefined;
       if (waitMs === undefined) continue;
-      isolatedReads.spend(read);
-      return { clientId, waitMs };
+      app.isolatedReads.spend(read);
+      return { app, waitMs };
     }
     return undefined;
   }
@@ -375,12 +437,9 @@ function countExhausted(entries: readonly Entry[]): ReadonlyMap<string, number> 
   return counts;
 }
 
-/** Reads of single checks, reads of batches, and isolated reads never share a call. */
-type CallKind = 'shared' | 'batch' | 'isolated';
+/** Reads of single checks, reads of batches, and reads that are sent apart never share a call. */
+type CallKind = 'shared' | 'batch' | 'apart';
 
-const waitingOf = (block: BlockReads, kind: CallKind): number =>
-  kind === 'shared'
-    ? block.sharedCount
-    : kind === 'isolated'
-      ? block.isolatedCount
-      : block.waiting.batch.size;
+/** The reads of one contract share a call; isolated ones share it whatever their contract. */
+const keyOf = ({ contract }: Read, { block }: BlockReads, way: ReadWay, { clientId }: App): string =>
+  `${block.hash}/${way}/${clientId}/${way === 'isolated' ? '' : contract}`;

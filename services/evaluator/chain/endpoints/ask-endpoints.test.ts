@@ -2,16 +2,26 @@ import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { askEndpoints, type Question } from './ask-endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
 
+const POOL: Question<string>['pool'] = {
+  hedgeAfterMs: () => undefined,
+  readyInMs: () => undefined,
+  spendHedge: () => undefined,
+  whyNoCandidate: () => 'breaker-open',
+};
+
 /** An endpoint by its name alone: each question decides on the answer. */
 const named = (...names: string[]) => names.map((name) => ({ name }) as unknown as Endpoint);
 
 type Answer = string | FailureKind | Promise<string>;
 
+type Over = Partial<Omit<Question<string>, 'pool'>> & { readonly pool?: Partial<Question<string>['pool']> };
+
 /** Asks endpoints with these answers, one list per endpoint, one answer per call. `!kind` is a failure; the last answer is repeated. */
-async function ask(answersOf: Record<string, Answer[]>, over: Partial<Question<string>> = {}) {
+async function ask(answersOf: Record<string, Answer[]>, { pool = {}, ...over }: Over = {}) {
   const endpoints = named(...Object.keys(answersOf));
   const asked: string[] = [];
   const { answers, failure } = await askEndpoints<string>({
+    pool: { ...POOL, ...pool },
     candidates: () => endpoints,
     quorum: 1,
     isSettled: () => true,
@@ -53,7 +63,7 @@ test('a call that is no longer needed is abandoned', async () => {
     signals.push(signal);
     return name === 'a' ? new Promise<string>(() => undefined) : Promise.resolve(name);
   };
-  expect(await ask({ a: [], b: [] }, { ask: answer, hedgeAfterMs: () => 1 })).toMatchObject({
+  expect(await ask({ a: [], b: [] }, { ask: answer, pool: { hedgeAfterMs: () => 1 } })).toMatchObject({
     answers: ['b'],
   });
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
@@ -85,7 +95,7 @@ test('each insufficient answer leads to one more endpoint, and none is asked twi
 test('a slow call is hedged with another endpoint, and the first answer counts', async () => {
   let hedgeCount = 0;
   const never = new Promise<string>(() => undefined);
-  const question = { hedgeAfterMs: () => 1, onHedge: () => void hedgeCount++ };
+  const question = { pool: { hedgeAfterMs: () => 1, spendHedge: () => void hedgeCount++ } };
   expect(await ask({ a: [never], b: ['2'] }, question)).toMatchObject({ answers: ['2'], asked: ['a', 'b'] });
   expect(hedgeCount).toBe(1);
 });
@@ -103,12 +113,37 @@ test('the request waits for a rate-limited endpoint', async () => {
   const [endpoint] = named('a');
   const question = {
     candidates: () => (isBusy || endpoint === undefined ? [] : [endpoint]),
-    readyInMs: () => {
-      isBusy = false;
-      return 1;
+    pool: {
+      readyInMs: () => {
+        isBusy = false;
+        return 1;
+      },
     },
   };
   expect(await ask({ a: ['1'] }, question)).toMatchObject({ answers: ['1'] });
+});
+
+test('the request waits on as often as other questions make the endpoint rate-limited again', async () => {
+  const [endpoint] = named('a');
+  let busyCount = 8;
+  const question = {
+    candidates: () => (busyCount > 0 || endpoint === undefined ? [] : [endpoint]),
+    pool: { readyInMs: () => (busyCount-- > 0 ? 1 : undefined) },
+  };
+  expect(await ask({ a: ['1'] }, question)).toMatchObject({ answers: ['1'] });
+});
+
+test('a question that the only endpoint refuses for its rate is asked again when the endpoint allows it', async () => {
+  const refused = () => new RpcFailure('rate-limited', { retryAfterMs: 1 });
+  let count = 0;
+  const refuseFirst = (times: number) => async () => {
+    if (count++ < times) throw refused();
+    return '1';
+  };
+  expect(await ask({ a: [] }, { ask: refuseFirst(3) })).toMatchObject({ answers: ['1'] });
+  count = 0;
+  expect(await ask({ a: [] }, { ask: refuseFirst(100) })).toMatchObject({ failure: 'rate-limited' });
+  expect(count).toBeLessThan(10);
 });
 
 test('the request waits for a rate-limited endpoint if the answers of the others do not suffice', async () => {
@@ -119,9 +154,11 @@ test('the request waits for a rate-limited endpoint if the answers of the others
     quorum: 2,
     isSettled,
     candidates: () => endpoints.filter(({ name }) => name !== 'c' || !isBusy),
-    readyInMs: (answered: ReadonlySet<Endpoint>) => {
-      isBusy = false;
-      return endpoints.every((endpoint) => answered.has(endpoint)) ? undefined : 1;
+    pool: {
+      readyInMs: (answered: ReadonlySet<Endpoint>) => {
+        isBusy = false;
+        return endpoints.every((endpoint) => answered.has(endpoint)) ? undefined : 1;
+      },
     },
     ask: async ({ name }: Endpoint) => (name === 'a' ? 'a lie' : 'the truth'),
   };
@@ -133,9 +170,11 @@ test('the request waits for a rate-limited endpoint if another one keeps failing
   let isBusy = true;
   const question = {
     candidates: () => endpoints.filter(({ name }) => name !== 'b' || !isBusy),
-    readyInMs: () => {
-      isBusy = false;
-      return 1;
+    pool: {
+      readyInMs: () => {
+        isBusy = false;
+        return 1;
+      },
     },
   };
   expect(await ask({ a: ['!block-unavailable'], b: ['2'] }, question)).toMatchObject({ answers: ['2'] });

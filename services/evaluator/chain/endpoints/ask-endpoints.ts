@@ -1,37 +1,37 @@
 import { pause } from '#shared/wait-for.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { EndpointPool } from './endpoint-pool.ts';
 
 /** How many times the whole list of endpoints is tried. */
 const ROUNDS_MAX = 3;
 const ROUND_PAUSE_MS = 100;
 /** Longest pause while a block is not there yet: the pauses double up to it. */
 const BLOCK_PAUSE_MS_MAX = 1_600;
-/** How many times, and how long at a time, to wait for a rate-limited endpoint. */
-const WAITS_MAX = 3;
+/** The first pause after the answer from another block: the next request may reach another node. */
+const MISMATCH_PAUSE_MS = 25;
+/** How long at a time and altogether to wait for a rate-limited endpoint, and how many times it may refuse the question. */
 const WAIT_MS_MAX = 2_000;
+const WAITED_MS_MAX = 10_000;
+const REFUSALS_MAX = 3;
 
 export type Question<T> = {
+  readonly pool: Pick<EndpointPool, 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNoCandidate'>;
   /** The endpoints that may be asked now, best first. */
   readonly candidates: () => readonly Endpoint[];
+  /** Whether another endpoint is asked as well when one is slow; default: yes. */
+  readonly isHedged?: boolean;
   /** How many answers are requested at first. */
   readonly quorum: number;
   /** Whether the answers so far are sufficient; if not, one more endpoint is asked, as long as there is one. */
   readonly isSettled: (answers: readonly T[]) => boolean;
   readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
-  /** After how many ms without an answer another endpoint is asked as well; `undefined`: never. */
-  readonly hedgeAfterMs?: (endpoint: Endpoint) => number | undefined;
-  /** After how many ms a rate-limited endpoint that has not answered may be asked; `undefined`: there is none. */
-  readonly readyInMs?: (answered: ReadonlySet<Endpoint>) => number | undefined;
-  /** Why no endpoint can be asked; default: every breaker is open. */
-  readonly whyNoCandidate?: () => FailureKind;
   /**
    * For how long the endpoints may still get a block that one of them does not have (`block-unavailable`, or
    * `block-mismatch` where a node behind its URL answered from another one), in ms; 0: the number of rounds decides.
    * Absent: the caller waits for the block itself, so a round of `block-unavailable` alone is the last one.
    */
   readonly patienceMs?: (round: number) => Promise<number>;
-  readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
   readonly signal: AbortSignal;
 };
@@ -73,6 +73,8 @@ class Asking<T> {
   #failure: RpcFailure | undefined;
   /** The kinds of failures of this round. */
   #kinds = new Set<FailureKind>();
+  /** When an endpoint that refused this round's question for its rate may be asked again; 0: none did. */
+  #retryAfterMs = 0;
 
   constructor(question: Question<T>) {
     this.#question = question;
@@ -88,31 +90,44 @@ class Asking<T> {
   }
 
   async run(): Promise<Answers<T>> {
-    for (let round = 1, waits = 0; !this.#isOver(); ) {
+    for (let round = 1, waitedMs = 0, refusals = 0; !this.#isOver(); ) {
       while (this.#inFlight.size + this.#answers.length < this.#wanted && this.#launchNext());
       if (this.#inFlight.size > 0) {
         this.#take(await this.#nextEvent());
         continue;
       }
+      const { patienceMs, pool, signal } = this.#question;
       const isMissing = this.#kinds.has('block-unavailable');
-      const lacksBlock = isMissing || this.#kinds.has('block-mismatch');
-      const { patienceMs } = this.#question;
+      const isMismatch = this.#kinds.has('block-mismatch');
       // The caller waits for the block.
       const isLast = patienceMs === undefined && isMissing && this.#kinds.size === 1;
       const isHopeless = !this.#hasUnansweredCandidate || isLast || round >= ROUNDS_MAX;
-      const readyInMs = isHopeless ? this.#question.readyInMs?.(this.#answered) : undefined;
-      if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {
-        await pause(readyInMs, this.#question.signal);
-        waits += 1;
+      const readyInMs = Math.max(
+        this.#retryAfterMs,
+        (isHopeless ? pool.readyInMs(this.#answered) : undefined) ?? 0,
+      );
+      if (
+        readyInMs > 0 &&
+        readyInMs <= WAIT_MS_MAX &&
+        waitedMs < WAITED_MS_MAX &&
+        refusals < REFUSALS_MAX
+      ) {
+        await pause(readyInMs, signal);
+        waitedMs += readyInMs;
+        // That other questions were refused says nothing about this one.
+        if (this.#retryAfterMs > 0) refusals += 1;
       } else {
         if (!this.#hasFailed || isLast) break;
-        const leftMs = lacksBlock && patienceMs !== undefined ? await patienceMs(round) : 0;
+        const isWaitedFor = (isMissing || isMismatch) && patienceMs !== undefined;
+        const leftMs = isWaitedFor ? await patienceMs(round) : 0;
         if (leftMs <= 0 && round >= ROUNDS_MAX) break;
-        const blockPauseMs = Math.min(leftMs, BLOCK_PAUSE_MS_MAX, ROUND_PAUSE_MS * 2 ** (round - 1));
-        await pause(leftMs > 0 ? blockPauseMs : ROUND_PAUSE_MS * round, this.#question.signal);
+        const firstMs = isMissing ? ROUND_PAUSE_MS : MISMATCH_PAUSE_MS;
+        const blockPauseMs = Math.min(leftMs, BLOCK_PAUSE_MS_MAX, firstMs * 2 ** (round - 1));
+        await pause(leftMs > 0 ? blockPauseMs : ROUND_PAUSE_MS * round, signal);
         round += 1;
-        this.#kinds = new Set();
       }
+      this.#kinds = new Set();
+      this.#retryAfterMs = 0;
       this.#tried = new Set();
     }
     const isEnough = this.#answers.length >= this.#question.quorum;
@@ -142,7 +157,7 @@ class Asking<T> {
 
   #whyNoCandidate(): RpcFailure {
     if (this.#question.signal.aborted) return new RpcFailure('abandoned');
-    return new RpcFailure(this.#question.whyNoCandidate?.() ?? 'breaker-open');
+    return new RpcFailure(this.#question.pool.whyNoCandidate());
   }
 
   #launchNext(): boolean {
@@ -165,15 +180,16 @@ class Asking<T> {
 
   /** Waits for the next answer or failure; if the oldest call is slow, hedges it with a call to another endpoint. */
   async #nextEvent(): Promise<Event<T>> {
+    const { pool, isHedged = true } = this.#question;
     const [slowest] = this.#inFlight.keys();
-    const hedgeMs = slowest && this.#question.hedgeAfterMs?.(slowest);
+    const hedgeMs = slowest && isHedged ? pool.hedgeAfterMs(slowest) : undefined;
     if (hedgeMs === undefined) return Promise.race(this.#inFlight.values());
     const timer = new AbortController();
     const overtime = pause(hedgeMs, timer.signal);
     const event = await Promise.race([...this.#inFlight.values(), overtime]);
     timer.abort();
     if (event !== undefined) return event;
-    if (this.#launchNext()) this.#question.onHedge?.();
+    if (this.#launchNext()) pool.spendHedge();
     return Promise.race(this.#inFlight.values());
   }
 
@@ -187,6 +203,7 @@ class Asking<T> {
     if (event.failure.kind === 'abandoned') return;
     this.#failure = event.failure;
     this.#kinds.add(event.failure.kind);
+    if (event.failure.kind === 'rate-limited') this.#retryAfterMs = event.failure.retryAfterMs ?? 0;
     this.#question.onFailure?.(event.failure);
   }
 }

@@ -104,14 +104,11 @@ export class EndpointPool implements AsyncDisposable {
   /**
    * Returns the endpoints that may be asked now, best first: endpoints that have the block (or are not far behind) come
    * before the others; among equals, fast, idle and healthy endpoints come first.
+   *
+   * @param isAside for calls that no check waits for: they cause no background calls of their own
    */
-  candidates(block?: Block): Endpoint[] {
-    this.#demandMs = this.#options.monotonicMs();
-    return this.candidatesAside(block);
-  }
-
-  /** The same for calls that no check waits for: they cause no background calls of their own. */
-  candidatesAside(block?: Block): Endpoint[] {
+  candidates(block?: Block, { isAside = false } = {}): Endpoint[] {
+    if (!isAside) this.#demandMs = this.#options.monotonicMs();
     const wantedNumber = block?.number ?? this.#newestNumber - this.#options.blockTime.blocksIn(LAG_MS_MAX);
     const isBehind = (endpoint: Endpoint) => endpoint.headNumber >= 0 && endpoint.headNumber < wantedNumber;
     const ageMs = block === undefined ? Number.POSITIVE_INFINITY : this.ageMs(block);
