@@ -89,39 +89,15 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     monotonicMs,
   });
   scope.use(pool);
-  const onHead = ({ timestamp }: { timestamp: number }) =>
-    observer.onHead(chainId, redisNowMs() - timestamp * 1_000);
-  const makeHeads = (candidates: EndpointPool['candidates']): Heads => {
-    const own = new Heads({
-      pool: {
-        candidates,
-        capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
-        hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-        readyInMs: (answered) => pool.readyInMs(answered),
-        spendHedge: () => pool.spendHedge(),
-        whyNoCandidate: () => pool.whyNoCandidate(),
-        noteHead: (endpoint, block) => pool.noteHead(endpoint, block),
-      },
-      quorum,
-      blockTime,
-      maxHeadAgeMs,
-      redisNowMs,
-      monotonicMs,
-      onHead,
-      waitingChecks: new WaitingChecks(options.waitingMax),
-    });
-    scope.defer(() => own.close());
-    return own;
-  };
-  const heads = makeHeads((block) => pool.candidates(block));
-  // The reader of logs has no check that waits: it must not cause the background calls that checks do.
-  const headsAside = makeHeads((block) => pool.candidatesAside(block));
-  const pastBlocks = new PastBlocks({
-    pool,
-    quorum,
-    blockTime,
+  const heads = new Heads({
+    ...{ pool, quorum, blockTime, maxHeadAgeMs, redisNowMs, monotonicMs },
+    onHead: ({ timestamp }) => observer.onHead(chainId, redisNowMs() - timestamp * 1_000),
     waitingChecks: new WaitingChecks(options.waitingMax),
-    monotonicMs,
+  });
+  scope.defer(() => heads.close());
+  const pastBlocks = new PastBlocks({
+    ...{ pool, quorum, blockTime, monotonicMs },
+    waitingChecks: new WaitingChecks(options.waitingMax),
     headNumber: (signal) => heads.newestNumber(signal),
   });
   scope.defer(() => pastBlocks.close());
@@ -131,16 +107,10 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const costlyContracts = new CostlyContracts(monotonicMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
   const performBatch = makeBatchReader({
-    candidates: (block) => pool.candidates(block),
+    pool,
     quorum,
     agreeOn: options.agreeOn,
-    hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-    readyInMs: (answered) => pool.readyInMs(answered),
-    whyNoCandidate: () => pool.whyNoCandidate(),
-    onHedge: () => pool.spendHedge(),
     onBatch: (readCount) => observer.onBatch(chainId, readCount),
-    ageMs: (block) => pool.ageMs(block),
-    isBuried: (block) => pool.isBuried(block),
     async isReplaced({ number, hash }, signal) {
       const [endpoint] = pool.candidates();
       if (endpoint === undefined) return false;
@@ -190,14 +160,9 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     read: traceReads(chainId, read),
     blockTime,
     readHead: (tag, signal) =>
-      headsAside.read({
-        tag,
-        minBlock: 0,
-        startedMs: monotonicMs(),
-        accountId: '',
-        clientId: '',
-        onWait: () => undefined,
-        signal,
+      heads.read({
+        ...{ tag, minBlock: 0, startedMs: monotonicMs(), isAside: true, signal },
+        ...{ accountId: '', clientId: '', onWait: () => undefined },
       }),
     logs: new LogReader({ pool, quorum, blockTime, monotonicMs }),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),

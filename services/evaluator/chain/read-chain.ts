@@ -167,17 +167,13 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     }
     const evicted = Promise.withResolvers<ChainObservations>();
     const { accountId, clientId, onWait } = context;
-    const owner = { accountId, clientId };
-    const waiter = { owner, onWait, evict: () => evicted.resolve(allFailed(failed('rpc-timeout'))) };
-    waitingChecks.add(waiter);
-    try {
-      return await Promise.race([readAtSomeBlock(reads, context), evicted.promise]);
-    } catch (error) {
-      return allFailed(toRpcFailure(error).reading);
-    } finally {
-      waitingChecks.remove(waiter);
-      options.onRead(options.monotonicMs() - startedMs);
-    }
+    const evict = () => evicted.resolve(allFailed(failed('rpc-timeout')));
+    return waitingChecks
+      .during({ owner: { accountId, clientId }, onWait, evict }, () =>
+        Promise.race([readAtSomeBlock(reads, context), evicted.promise]),
+      )
+      .catch((error) => allFailed(toRpcFailure(error).reading))
+      .finally(() => options.onRead(options.monotonicMs() - startedMs));
   };
 }
 

@@ -1,3 +1,4 @@
+import { poolOf } from '../../../../test/support/builders/pool-of.ts';
 import { agreeOn } from '../../domain/agree.ts';
 import { failed, type Reading } from '../../domain/read.ts';
 import { CallLag, NOT_YET_MS } from '../endpoints/call-lag.ts';
@@ -21,14 +22,9 @@ const STATELESS: Reading = { ok: true, value: 6n };
 async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quorum: number) {
   const endpoints = answers.map((_, index) => ({ name: String(index), lag: new CallLag() }) as Endpoint);
   const perform = makeBatchReader({
-    ...{ candidates: () => endpoints, quorum, agreeOn },
-    hedgeAfterMs: () => undefined,
-    readyInMs: () => undefined,
-    whyNoCandidate: () => 'breaker-open',
-    onHedge: () => undefined,
+    ...{ quorum, agreeOn },
+    pool: { ...poolOf(endpoints), ageMs: () => NOT_YET_MS, isBuried: () => false },
     onBatch: () => undefined,
-    ageMs: () => NOT_YET_MS,
-    isBuried: () => false,
     isReplaced: async () => false,
     readFrom: async ({ name }) => {
       const says = answers[Number(name)] ?? [];
@@ -94,13 +90,9 @@ async function readNew(
   const asked: { isNew: boolean; isPast: boolean }[] = [];
   const looks: number[] = [];
   const perform = makeBatchReader({
-    ...{ candidates: () => [endpoint], quorum: 1, agreeOn, ageMs },
-    hedgeAfterMs: () => undefined,
-    readyInMs: () => undefined,
-    whyNoCandidate: () => 'breaker-open',
-    onHedge: () => undefined,
+    ...{ quorum: 1, agreeOn },
+    pool: { ...poolOf([endpoint]), ageMs, isBuried: () => isBuried },
     onBatch: () => undefined,
-    isBuried: () => isBuried,
     isReplaced: async () => {
       looks.push(ageMs());
       return isReplaced;

@@ -1,12 +1,13 @@
 import { pause } from '#shared/wait-for.ts';
 import { failed, type Observation, type Read, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import type { BatchAnswer, ReadFromEndpoint } from '../reader/read-from-endpoint.ts';
 import { isSuspect, type Suspicion } from '../reader/readings.ts';
-import { type FailureKind, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Batch, Entry } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
 
@@ -14,22 +15,13 @@ import type { PerformBatch } from './read-queue.ts';
 const REPLACED_ROUND = 2;
 
 type BatchReaderOptions = {
-  /** Usable endpoints for a block, best first. */
-  readonly candidates: (block: Block) => readonly Endpoint[];
+  readonly pool: Question<BatchAnswer>['pool'] & Pick<EndpointPool, 'candidates' | 'ageMs' | 'isBuried'>;
   readonly quorum: number;
   /** Reduces the answers of several endpoints to one read to one reading. */
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
-  /** How long ago this process first saw a block, in ms. */
-  readonly ageMs: (block: Block) => number;
-  /** Whether later blocks show that a block is old: one that a check has named may be seen for the first time. */
-  readonly isBuried: (block: Block) => boolean;
   /** Whether the chain has another block in the place of this one, as far as one endpoint knows. */
   readonly isReplaced: (block: Block, signal: AbortSignal) => Promise<boolean>;
-  readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
-  readonly readyInMs: (answered: ReadonlySet<Endpoint>) => number | undefined;
-  readonly whyNoCandidate: () => FailureKind;
-  readonly onHedge: () => void;
   readonly onBatch: (readCount: number) => void;
 };
 
@@ -38,6 +30,7 @@ type BatchReaderOptions = {
  * fails or is slow, and one more while the answers disagree.
  */
 export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
+  const { pool } = options;
   const isSettled = (answers: readonly BatchAnswer[]): boolean => {
     const [first] = answers;
     if (first === undefined || options.quorum === 1) return first !== undefined;
@@ -50,7 +43,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
 
   /** For how long an endpoint may still get the block, in ms; 0 or less: it must have it. */
   const newForMs = ({ block, isPast }: Batch): number =>
-    isPast && options.isBuried(block) ? 0 : NOT_YET_MS - options.ageMs(block);
+    isPast && pool.isBuried(block) ? 0 : NOT_YET_MS - pool.ageMs(block);
 
   /** Asks an endpoint as soon as it can have the block, and learns how long that takes. */
   async function ask(
@@ -60,9 +53,9 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     signal: AbortSignal,
   ) {
     const { block, isPast } = batch;
-    const earlyMs = endpoint.lag.ms - options.ageMs(block);
+    const earlyMs = endpoint.lag.ms - pool.ageMs(block);
     if (earlyMs > 0 && newForMs(batch) > 0) await pause(earlyMs, signal);
-    const ageMs = options.ageMs(block);
+    const ageMs = pool.ageMs(block);
     const isNew = newForMs(batch) > 0;
     try {
       const answer = await options.readFrom(
@@ -86,23 +79,24 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     const { signal } = batch.controller;
     options.onBatch(reads.length);
     let isRepeated = false;
+    let isOfAnotherBlock = false;
+    const startMs = pool.ageMs(block);
     const patienceMs = async (round: number): Promise<number> => {
-      const leftMs = newForMs(batch);
+      // However old the block: another node behind the URL may answer from it.
+      const leftMs = isOfAnotherBlock ? NOT_YET_MS - (pool.ageMs(block) - startMs) : newForMs(batch);
       const isGone = leftMs > 0 && round === REPLACED_ROUND && (await options.isReplaced(block, signal));
       return isGone ? 0 : leftMs;
     };
     const { answers, failure } = await askEndpoints<BatchAnswer>({
-      candidates: () => options.candidates(block),
+      pool,
+      candidates: () => pool.candidates(block),
       quorum: options.quorum,
       isSettled,
       ask: (endpoint, ownSignal) => ask(endpoint, batch, { reads, isRepeated }, ownSignal),
       patienceMs,
-      hedgeAfterMs: options.hedgeAfterMs,
-      readyInMs: options.readyInMs,
-      whyNoCandidate: options.whyNoCandidate,
-      onHedge: options.onHedge,
-      onFailure: ({ reading }) => {
+      onFailure: ({ kind, reading }) => {
         isRepeated = true;
+        isOfAnotherBlock = kind === 'block-mismatch';
         for (const entry of batch.entries) entry.lastFailure = reading;
       },
       signal,

@@ -1,12 +1,58 @@
+import { LRUCache } from 'lru-cache';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
 
+/** Fetches that are shared; the least recently used is forgotten first. */
+const FETCHES_MAX = 100;
+
 /** A block on its way, which several checks may wait for. */
-export type BlockFetch<B extends Block = Block> = {
+type BlockFetch<B extends Block> = {
+  readonly startedMs: number;
   readonly block: Promise<B>;
+  arrived: B | undefined;
   /** Why its last attempt failed, for checks that must end before there is an answer. */
   lastFailure: RpcFailure | undefined;
 };
+
+/** Blocks that are fetched once for all checks that ask for them around the same time. */
+export class BlockFetches<B extends Block = Block> {
+  readonly #fetches = new LRUCache<string, BlockFetch<B>>({ max: FETCHES_MAX });
+  readonly #monotonicMs: () => number;
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /**
+   * Returns the last fetch if it began late enough, else starts one. The checks that wait now share a failure; it is not
+   * kept.
+   */
+  get(
+    key: string,
+    notBeforeMs: number,
+    fetch: (onFailure: (failure: RpcFailure) => void) => Promise<B>,
+  ): BlockFetch<B> {
+    const known = this.#fetches.get(key);
+    if (known !== undefined && known.startedMs >= notBeforeMs) return known;
+    const block = fetch((failure) => {
+      fetched.lastFailure = failure;
+    });
+    const fetched: BlockFetch<B> = {
+      ...{ startedMs: this.#monotonicMs(), block },
+      ...{ arrived: undefined, lastFailure: undefined },
+    };
+    this.#fetches.set(key, fetched);
+    block.then(
+      (arrived) => {
+        fetched.arrived = arrived;
+      },
+      () => {
+        if (this.#fetches.get(key) === fetched) this.#fetches.delete(key);
+      },
+    );
+    return fetched;
+  }
+}
 
 /** Stops waiting when the check must end; the fetch continues for other checks. @throws RpcFailure */
 export async function awaitFetch<B extends Block>(fetched: BlockFetch<B>, signal: AbortSignal): Promise<B> {

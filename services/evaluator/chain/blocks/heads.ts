@@ -1,13 +1,13 @@
 import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import { pause, within } from '#shared/wait-for.ts';
 import type { WaitingChecks } from '../batching/waiting-checks.ts';
-import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, fetchBlock } from './block.ts';
-import { awaitFetch, type BlockFetch } from './block-fetch.ts';
+import { awaitFetch, BlockFetches } from './block-fetch.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;
@@ -20,16 +20,7 @@ const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
 
 export type HeadsOptions = {
-  readonly pool: Pick<
-    EndpointPool,
-    | 'candidates'
-    | 'capabilitiesOf'
-    | 'hedgeAfterMs'
-    | 'readyInMs'
-    | 'spendHedge'
-    | 'whyNoCandidate'
-    | 'noteHead'
-  >;
+  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'capabilitiesOf' | 'noteHead'>;
   readonly quorum: number;
   readonly blockTime: BlockTime;
   readonly maxHeadAgeMs: number | undefined;
@@ -51,6 +42,8 @@ export type HeadRequest = {
   readonly gone?: readonly Block[];
   readonly accountId: string;
   readonly clientId: string;
+  /** Whether no check waits for it: then it causes no background calls. */
+  readonly isAside?: boolean;
   /** Called when the check starts to wait for a block. */
   readonly onWait: () => void;
   readonly signal: AbortSignal;
@@ -62,18 +55,23 @@ type Head = Block & {
   readonly askedAtMs: number;
 };
 
-type Breadth = 'narrowly' | 'widely';
-type Fetched = BlockFetch<Head> & { readonly startedMs: number; arrived: Head | undefined };
+type Breadth = {
+  /** Whether all endpoints are asked, not only as many as the quorum requires. */
+  readonly isWide?: boolean;
+  readonly isAside?: boolean | undefined;
+};
+type Fetched = ReturnType<BlockFetches<Head>['get']>;
 
 /** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
 export class Heads {
   readonly #options: HeadsOptions;
-  readonly #fetched = new Map<string, Fetched>();
+  readonly #fetches: BlockFetches<Head>;
   /** A fetch outlives the checks that wait for it; only closing the chain cancels it. */
   readonly #controller = new AbortController();
 
   constructor(options: HeadsOptions) {
     this.#options = options;
+    this.#fetches = new BlockFetches(options.monotonicMs);
   }
 
   close(): void {
@@ -87,24 +85,18 @@ export class Heads {
    * @throws RpcFailure
    */
   async read(request: HeadRequest): Promise<Head> {
-    const { tag, minBlock, startedMs, gone, onWait, signal } = request;
+    const { tag, minBlock, startedMs, gone, isAside, onWait, signal } = request;
     const isGone = ({ arrived }: Fetched) => gone?.some(({ hash }) => hash === arrived?.hash) ?? false;
-    const last = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
-    const fetched = isGone(last) ? this.#fetch(tag, Number.POSITIVE_INFINITY) : last;
+    const last = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX, { isAside });
+    const fetched = isGone(last) ? this.#fetch(tag, Number.POSITIVE_INFINITY, { isAside }) : last;
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await awaitFetch(fetched, signal);
     if (block.number >= minBlock) return block;
     const { waitingChecks } = this.#options;
     const owner = { accountId: request.accountId, clientId: request.clientId };
     if (!waitingChecks.hasRoomFor(owner)) throw new RpcFailure('min-block-not-reached');
-    const waiter = { owner, onWait, evict: () => undefined };
-    waitingChecks.add(waiter);
     onWait();
-    try {
-      return await this.#awaitBlock(tag, minBlock, signal);
-    } finally {
-      waitingChecks.remove(waiter);
-    }
+    return waitingChecks.during({ owner, onWait }, () => this.#awaitBlock(tag, minBlock, signal));
   }
 
   /** The number of a newest block that is at most 500 ms old. @throws RpcFailure */
@@ -116,7 +108,9 @@ export class Heads {
   /** Polls all endpoints until one has the block: a single lagging node does not show the state of the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
     while (!signal.aborted) {
-      const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, 'widely');
+      const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, {
+        isWide: true,
+      });
       const block = await awaitFetch(fetched, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
@@ -133,44 +127,29 @@ export class Heads {
     return Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, this.#options.blockTime.ms / 2));
   }
 
-  /** Returns the last fetch if it is recent enough, else starts a new one: narrowly (the quorum) or widely (all). */
-  #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = 'narrowly'): Fetched {
-    const key = `${tag} ${breadth}`;
-    const known = this.#fetched.get(key);
-    if (known !== undefined && known.startedMs >= notBeforeMs) return known;
-    const block = this.#ask(tag, breadth, (failure) => {
-      fetched.lastFailure = failure;
-    });
-    const startedMs = this.#options.monotonicMs();
-    const fetched: Fetched = { startedMs, block, arrived: undefined, lastFailure: undefined };
-    this.#fetched.set(key, fetched);
-    block.then(
-      (arrived) => {
-        fetched.arrived = arrived;
-      },
-      // The checks that wait now share a failure; it is not cached.
-      () => {
-        if (this.#fetched.get(key) === fetched) this.#fetched.delete(key);
-      },
+  /** Returns the last fetch if it is recent enough, else starts a new one. */
+  #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = {}): Fetched {
+    return this.#fetches.get(`${tag} ${breadth.isWide}`, notBeforeMs, (onFailure) =>
+      this.#ask(tag, breadth, onFailure),
     );
-    return fetched;
   }
 
-  async #ask(tag: BlockTag, breadth: Breadth, onFailure: (failure: RpcFailure) => void): Promise<Head> {
+  async #ask(
+    tag: BlockTag,
+    { isWide = false, isAside = false }: Breadth,
+    onFailure: (failure: RpcFailure) => void,
+  ): Promise<Head> {
     const { quorum, pool, onHead } = this.#options;
-    const seen = breadth === 'widely' ? await this.#fetchFromAll(tag) : [];
+    const seen = isWide ? await this.#fetchFromAll(tag) : [];
     const { answers, failure } =
       seen.length >= quorum
         ? { answers: seen, failure: undefined }
         : await askEndpoints({
-            candidates: () => pool.candidates(),
+            pool,
+            candidates: () => pool.candidates(undefined, { isAside }),
             quorum,
             isSettled: () => true,
             ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
-            hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-            readyInMs: (answered) => pool.readyInMs(answered),
-            whyNoCandidate: () => pool.whyNoCandidate(),
-            onHedge: () => pool.spendHedge(),
             onFailure,
             signal: this.#controller.signal,
           });

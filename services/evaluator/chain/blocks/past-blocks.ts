@@ -1,15 +1,17 @@
-import { LRUCache } from 'lru-cache';
+import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { pause } from '#shared/wait-for.ts';
+import type { App } from '../batching/entry.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, findBlock } from './block.ts';
-import { awaitFetch, type BlockFetch } from './block-fetch.ts';
+import { awaitFetch, BlockFetches } from './block-fetch.ts';
 import { AHEAD_MS_MAX, type HeadsOptions } from './heads.ts';
 
 /** A block may have been fetched this long before a check asked for it: near the head it may still be replaced. */
 const AGE_MS_MAX = 500;
-/** Numbers whose blocks are shared by checks; the least recently used is evicted first. */
-const BLOCKS_MAX = 100;
+/** Look-ups at a time, and those that wait in turns of accounts; of more, the account with the most loses its newest. */
+const LOOK_UPS_MAX = 4;
+const WAITING_LOOK_UPS_MAX = 256;
 /** Nodes keep the states of this many newest blocks; a node without the state of an older block is not an archive. */
 const STATES_MIN = 128;
 /** Pause before a block near the head is looked up again: doubles up to the maximum. */
@@ -32,8 +34,7 @@ type PastBlockRequest = {
   readonly signal: AbortSignal;
 };
 
-type Options = Pick<HeadsOptions, 'quorum' | 'monotonicMs' | 'blockTime' | 'waitingChecks'> & {
-  readonly pool: Omit<HeadsOptions['pool'], 'noteHead'>;
+type Options = Pick<HeadsOptions, 'pool' | 'quorum' | 'monotonicMs' | 'blockTime' | 'waitingChecks'> & {
   /** The number of the newest block, as far as it is known. @throws RpcFailure */
   readonly headNumber: (signal: AbortSignal) => Promise<number>;
 };
@@ -43,14 +44,22 @@ type Options = Pick<HeadsOptions, 'quorum' | 'monotonicMs' | 'blockTime' | 'wait
  *
  * A block near the head, or its state, may be missing because the endpoints are behind: then the check waits for it until
  * its deadline, as it does for a `minBlock`. Only a block that is 128 or more below the head is missing for good.
+ *
+ * Accounts take turns in looking up blocks, and each looks up its own: who names many delays nobody else.
  */
 export class PastBlocks {
   readonly #options: Options;
-  readonly #fetched = new LRUCache<number, BlockFetch>({ max: BLOCKS_MAX, ttl: AGE_MS_MAX });
+  readonly #fetches: BlockFetches;
+  readonly #lookUps = new FairTaskQueue({
+    atOnceMax: LOOK_UPS_MAX,
+    waitingMax: WAITING_LOOK_UPS_MAX,
+    refusal: 'too many blocks are to be looked up',
+  });
   readonly #controller = new AbortController();
 
   constructor(options: Options) {
     this.#options = options;
+    this.#fetches = new BlockFetches(options.monotonicMs);
   }
 
   close(): void {
@@ -61,31 +70,34 @@ export class PastBlocks {
   async read({ number, gone, accountId, clientId, onWait, signal }: PastBlockRequest): Promise<Block> {
     const isStateMissing = gone.at(-1)?.isMissing ?? false;
     if (isStateMissing) await this.#requireNear(number, new RpcFailure('block-unavailable'), signal);
+    const owner = { accountId, clientId };
     if (gone.length === 0) {
-      const block = await this.#find(number, signal);
+      const block = await this.#find(number, owner, signal);
       if (block !== undefined) return block;
     }
     const { waitingChecks } = this.#options;
-    const owner = { accountId, clientId };
     if (!waitingChecks.hasRoomFor(owner)) throw new RpcFailure('block-unavailable');
-    const waiter = { owner, onWait, evict: () => undefined };
-    waitingChecks.add(waiter);
     onWait();
-    try {
+    return waitingChecks.during({ owner, onWait }, async () => {
       for (let pauseMs = RETRY_MS_MIN * 2 ** gone.length; !signal.aborted; pauseMs *= 2) {
         await pause(Math.min(pauseMs, RETRY_MS_MAX), signal);
-        const block = signal.aborted ? undefined : await this.#find(number, signal);
+        const block = signal.aborted ? undefined : await this.#find(number, owner, signal);
         if (block !== undefined) return block;
       }
       throw new RpcFailure('block-unavailable');
-    } finally {
-      waitingChecks.remove(waiter);
-    }
+    });
   }
 
   /** The block; `undefined` if the endpoints may still get it. @throws RpcFailure */
-  async #find(number: number, signal: AbortSignal): Promise<Block | undefined> {
-    const fetched = this.#fetched.get(number) ?? this.#fetch(number);
+  async #find(number: number, owner: App, signal: AbortSignal): Promise<Block | undefined> {
+    const notBeforeMs = this.#options.monotonicMs() - AGE_MS_MAX;
+    const fetched = this.#fetches.get(`${owner.accountId} ${number}`, notBeforeMs, (onFailure) =>
+      this.#lookUps
+        .run(owner, () => this.#ask(number, onFailure))
+        .catch((error: unknown) => {
+          throw error instanceof RpcFailure ? error : new RpcFailure('over-rate');
+        }),
+    );
     try {
       return await awaitFetch(fetched, signal);
     } catch (error) {
@@ -107,23 +119,13 @@ export class PastBlocks {
     throw failure.kind === 'block-mismatch' ? failure : new RpcFailure('state-unavailable');
   }
 
-  #fetch(number: number): BlockFetch {
-    const block = this.#ask(number, (failure) => {
-      fetched.lastFailure = failure;
-    });
-    const fetched: BlockFetch = { block, lastFailure: undefined };
-    this.#fetched.set(number, fetched);
-    // The checks that wait now share a failure; it is not cached.
-    block.catch(() => this.#fetched.delete(number));
-    return fetched;
-  }
-
   async #ask(number: number, onFailure: (failure: RpcFailure) => void): Promise<Block> {
     const { pool, quorum } = this.#options;
     const { signal } = this.#controller;
     const agreed = (blocks: readonly Block[]) =>
       blocks.find((block) => blocks.filter(({ hash }) => hash === block.hash).length >= quorum);
     const { answers, failure } = await askEndpoints({
+      pool,
       candidates: () => pool.candidates(),
       quorum,
       isSettled: (blocks: readonly Block[]) => agreed(blocks) !== undefined,
@@ -131,10 +133,6 @@ export class PastBlocks {
         await pool.capabilitiesOf(endpoint);
         return findBlock(endpoint, number, signal);
       },
-      hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-      readyInMs: (answered) => pool.readyInMs(answered),
-      whyNoCandidate: () => pool.whyNoCandidate(),
-      onHedge: () => pool.spendHedge(),
       onFailure,
       signal,
     });

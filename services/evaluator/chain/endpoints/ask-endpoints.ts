@@ -106,12 +106,7 @@ class Asking<T> {
         this.#retryAfterMs,
         (isHopeless ? pool.readyInMs(this.#answered) : undefined) ?? 0,
       );
-      if (
-        readyInMs > 0 &&
-        readyInMs <= WAIT_MS_MAX &&
-        waitedMs < WAITED_MS_MAX &&
-        refusals < REFUSALS_MAX
-      ) {
+      if (readyInMs > 0 && readyInMs <= WAIT_MS_MAX && waitedMs < WAITED_MS_MAX && refusals < REFUSALS_MAX) {
         await pause(readyInMs, signal);
         waitedMs += readyInMs;
         // That other questions were refused says nothing about this one.

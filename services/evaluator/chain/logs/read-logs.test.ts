@@ -1,3 +1,4 @@
+import { poolOf } from '../../../../test/support/builders/pool-of.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
 import { Endpoint } from '../endpoints/endpoint.ts';
@@ -84,13 +85,7 @@ function anEndpoint(name: string, node: Node) {
 
 function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): LogReader {
   return new LogReader({
-    pool: {
-      candidatesAside: () => endpoints.map(({ endpoint }) => endpoint),
-      capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm', fromBlock: 0 }),
-      readyInMs: () => undefined,
-      doubt: () => undefined,
-      whyNoCandidate: () => 'breaker-open',
-    },
+    pool: { ...poolOf(endpoints.map(({ endpoint }) => endpoint)), doubt: () => undefined },
     quorum,
     blockTime: new BlockTime(500),
     monotonicMs: () => 0,

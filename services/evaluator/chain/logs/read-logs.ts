@@ -1,6 +1,6 @@
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { type Block, fetchBlockAt, headerRequest, parseBlockAt } from '../blocks/block.ts';
-import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -49,10 +49,7 @@ export class TooManyLogs extends RpcFailure {
 }
 
 type LogReaderOptions = {
-  readonly pool: Pick<
-    EndpointPool,
-    'candidatesAside' | 'capabilitiesOf' | 'readyInMs' | 'doubt' | 'whyNoCandidate'
-  >;
+  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'capabilitiesOf' | 'doubt'>;
   readonly quorum: number;
   readonly blockTime: Pick<BlockTime, 'blocksIn'>;
   readonly monotonicMs: () => number;
@@ -143,7 +140,9 @@ export class LogReader {
     // By endpoint: it would find too much again, so it is not asked twice.
     const tooMuch = new Map<Endpoint, RpcFailure>();
     const { answers, failure } = await askEndpoints({
+      pool,
       candidates: () => this.#candidates(head),
+      isHedged: false,
       quorum,
       isSettled: () => true,
       ask: async (endpoint, ownSignal) => {
@@ -155,8 +154,6 @@ export class LogReader {
           throw error;
         });
       },
-      readyInMs: (answered) => pool.readyInMs(answered),
-      whyNoCandidate: () => pool.whyNoCandidate(),
       signal,
     });
     // A smaller read may be answered, even if another endpoint failed later for another reason.
@@ -170,7 +167,7 @@ export class LogReader {
     const now = this.#options.monotonicMs();
     const isResting = (endpoint: Endpoint) => (this.#restingUntilMs.get(endpoint) ?? 0) > now;
     return this.#options.pool
-      .candidatesAside(head)
+      .candidates(head, { isAside: true })
       .toSorted((a, b) => Number(isResting(a)) - Number(isResting(b)));
   }
 
