@@ -56,7 +56,13 @@ export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
  * @throws RpcFailure `block-unavailable` if the endpoint has no such block
  */
 export function findBlock(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
-  return askForClient(endpoint, headerRequest(number), signal, (answer) => parseBlockAt(number, answer));
+  return askForClient(
+    endpoint,
+    headerRequest(number),
+    signal,
+    (answer) => parseBlockAt(number, answer),
+    true,
+  );
 }
 
 /**
@@ -71,7 +77,7 @@ export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSigna
     if (!endpoint.mayHave(block)) throw new RpcFailure('head-in-future');
     return block;
   };
-  if (tag !== 'latest') return askForClient(endpoint, request, signal, parse);
+  if (tag !== 'latest') return askForClient(endpoint, request, signal, parse, false);
   return endpoint.use(signal, async (rpc) => parse(await rpc.call(request, signal)));
 }
 
@@ -93,6 +99,7 @@ function askForClient(
   request: RpcRequest,
   signal: AbortSignal,
   parse: (answer: unknown) => Block,
+  namesBlock: boolean,
 ): Promise<Block> {
   return endpoint.useForClient(
     signal,
@@ -106,5 +113,6 @@ function askForClient(
       return parse(answer);
     },
     'head',
+    namesBlock,
   );
 }

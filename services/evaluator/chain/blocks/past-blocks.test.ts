@@ -31,9 +31,11 @@ function makePastBlocks({
   refusal = undefined as RpcFailure | undefined,
 } = {}) {
   const state = { headers: errors.map(() => headers) };
+  const lookedUp: number[] = [];
   const endpoints = errors.map((error, index) => {
     const call: Rpc['call'] = async ({ params }) => {
       const [asked] = JSON.parse(params) as [string];
+      lookedUp.push(Number(asked));
       if (Number(asked) > (state.headers[index] ?? 0)) {
         if (refusal !== undefined) throw refusal;
         return null;
@@ -56,9 +58,13 @@ function makePastBlocks({
     },
   });
   const onWait = jest.fn();
-  const read = (number: number, gone: GoneBlock[] = [], signal = new AbortController().signal) =>
-    blocks.read({ number, gone, accountId: 'acc_1', clientId: 'app_1', onWait, signal });
-  return { state, endpoints, read, onWait, waitingChecks };
+  const read = (
+    number: number,
+    gone: GoneBlock[] = [],
+    signal = new AbortController().signal,
+    accountId = 'acc_1',
+  ) => blocks.read({ number, gone, accountId, clientId: 'app_1', onWait, signal });
+  return { lookedUp, state, endpoints, read, onWait, waitingChecks };
 }
 
 const reasonOf = async (reading: Promise<Block>) => {
@@ -157,4 +163,13 @@ it.each([
 it('reports a failure of the head in place of a block that no node has', async () => {
   const { read } = makePastBlocks({ headers: 10, head: new RpcFailure('timeout') });
   expect(await reasonOf(read(20))).toMatchObject({ code: 'block-unavailable', retryable: true });
+});
+
+it('looks blocks up in turns of the accounts that name them', async () => {
+  const { read, lookedUp } = makePastBlocks();
+  const many = Array.from({ length: 30 }, (_, index) => read(100 + index));
+  const other = read(7, [], undefined, 'acc_2');
+  await Promise.all([...many, other]);
+  expect(lookedUp.indexOf(7)).toBeLessThan(8);
+  expect(lookedUp).toHaveLength(31);
 });

@@ -269,3 +269,21 @@ test('reports the health of an endpoint once per change, and not more often than
   await pool[Symbol.asyncDispose]();
   jest.useRealTimers();
 });
+
+test('calls whose block a client has named take at most a quarter of the rate', async () => {
+  const { endpoints, pool } = makePool(1, { rateShare: () => 8 });
+  const [endpoint] = endpoints;
+  const end = new AbortController();
+  const named = [1, 2, 3].map(() =>
+    endpoint
+      ?.forClients(true)
+      .use(end.signal, async () => 'answered')
+      .catch(({ kind }) => kind),
+  );
+  expect(await Promise.all(named.slice(0, 2))).toEqual(['answered', 'answered']);
+  const heads = [1, 2, 3, 4, 5, 6].map(() => endpoint?.use(signal, async () => 'answered'));
+  expect(await Promise.all(heads)).toEqual(heads.map(() => 'answered'));
+  end.abort();
+  expect(await named[2]).toBe('abandoned');
+  await pool[Symbol.asyncDispose]();
+});

@@ -76,6 +76,8 @@ export type Callable = {
   readonly use: <T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>) => Promise<T>;
 };
 
+/** The part of the rate that calls may use whose block a client has named: such calls are no use to anybody else. */
+const NAMED_PART = 1 / 4;
 /** A call that would wait longer for the rate limit fails with `over-rate`. */
 const RATE_WAIT_MS_MAX = 10_000;
 
@@ -86,12 +88,11 @@ export class Endpoint {
   readonly latency = new LatencyWindow();
   /** How long after a head was seen calls at it are answered. */
   readonly lag = new CallLag();
-  /** Calls for balances that clients choose. */
-  readonly asClients: Callable;
   inFlightCount = 0;
   readonly #options: EndpointOptions;
   readonly #breaker: Breaker;
   readonly #bucket: RateBucket | undefined;
+  readonly #namedBucket: RateBucket | undefined;
   #busyUntilMs = 0;
   #quietSinceMs = 0;
   #capabilities: Capabilities | undefined;
@@ -104,10 +105,21 @@ export class Endpoint {
     this.name = options.name;
     this.#options = options;
     this.limit = new BatchLimit(options.maxCallsPerBatch);
-    const { limit } = this;
-    this.asClients = { limit, use: (signal, send) => this.useForClient(signal, send, 'call') };
     this.#breaker = new Breaker(options.monotonicMs);
-    this.#bucket = options.rateShare && new RateBucket(options.rateShare, options.monotonicMs);
+    const { rateShare, monotonicMs } = options;
+    if (rateShare === undefined) return;
+    this.#bucket = new RateBucket(rateShare, monotonicMs);
+    this.#namedBucket = new RateBucket(() => rateShare() * NAMED_PART, monotonicMs);
+  }
+
+  /**
+   * Calls for balances that clients choose.
+   *
+   * @param namesBlock whether they chose the block too
+   */
+  forClients(namesBlock: boolean): Callable {
+    const { limit } = this;
+    return { limit, use: (signal, send) => this.useForClient(signal, send, 'call', namesBlock) };
   }
 
   get breakerState(): BreakerState {
@@ -223,11 +235,17 @@ export class Endpoint {
    *
    * @throws RpcFailure
    */
-  async useForClient<T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>, kind: CallKind): Promise<T> {
-    return this.#admit(signal, send, kind, (failure) => {
+  async useForClient<T>(
+    signal: AbortSignal,
+    send: (rpc: Rpc) => Promise<T>,
+    kind: CallKind,
+    namesBlock = false,
+  ): Promise<T> {
+    const onFailure = (failure: RpcFailure) => {
       this.#breaker.fail(kind, 0);
       if (!NO_REASONS.has(failure.kind)) this.#options.onDoubt?.(this, kind);
-    });
+    };
+    return this.#admit(signal, send, kind, onFailure, namesBlock);
   }
 
   /** Makes one call that the breaker admits, when the rate limit permits it. @throws RpcFailure */
@@ -236,11 +254,12 @@ export class Endpoint {
     send: (rpc: Rpc) => Promise<T>,
     kind: CallKind,
     onFailure: (failure: RpcFailure) => void,
+    namesBlock = false,
   ): Promise<T> {
     this.#requireFree();
     if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
     try {
-      await this.#awaitRate(signal);
+      await this.#awaitRate(signal, namesBlock);
       return await this.#measure(send, kind);
     } catch (error) {
       const failure = toRpcFailure(error);
@@ -306,19 +325,16 @@ export class Endpoint {
     if (this.#options.monotonicMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
   }
 
-  async #awaitRate(signal: AbortSignal): Promise<void> {
+  async #awaitRate(signal: AbortSignal, namesBlock = false): Promise<void> {
     let waitedMs = 0;
-    for (let waitMs = this.#take(); waitMs > 0; waitMs = this.#take()) {
-      waitedMs += waitMs;
-      if (waitedMs > RATE_WAIT_MS_MAX) throw new RpcFailure('over-rate');
-      await sleep(waitMs, undefined, { signal }).catch(() => {
-        throw new RpcFailure('abandoned');
-      });
-    }
-  }
-
-  #take(): number {
-    return this.#bucket?.take() ?? 0;
+    for (const bucket of namesBlock ? [this.#namedBucket, this.#bucket] : [this.#bucket])
+      for (let waitMs = bucket?.take() ?? 0; waitMs > 0; waitMs = bucket?.take() ?? 0) {
+        waitedMs += waitMs;
+        if (waitedMs > RATE_WAIT_MS_MAX) throw new RpcFailure('over-rate');
+        await sleep(waitMs, undefined, { signal }).catch(() => {
+          throw new RpcFailure('abandoned');
+        });
+      }
   }
 
   #backOff({ kind, retryAfterMs = 0 }: RpcFailure): void {

@@ -20,11 +20,11 @@ test('code that was seen at a block proves nothing for an earlier one', async ()
       requests.map((request) => ({ ok: true, result: codeAt(request) })),
   } as unknown as Rpc;
   const use = async (_: AbortSignal, send: (rpc: Rpc) => Promise<unknown>) => send(rpc);
-  const endpoint = { name: '0', asClients: { use } } as unknown as Parameters<CodeProofs['findAbsent']>[0];
+  const callable = { use } as unknown as Parameters<CodeProofs['findAbsent']>[1];
   const proofs = new CodeProofs(() => 0);
   const isAbsentAt = async (number: number) => {
     const { signal } = new AbortController();
-    return (await proofs.findAbsent(endpoint, blockOf(number), [READ], 'number', signal)).has(CONTRACT);
+    return (await proofs.findAbsent('0', callable, blockOf(number), [READ], 'number', signal)).has(CONTRACT);
   };
   const absent: boolean[] = [];
   for (const number of [200, 250, 99, 150, 150, 200]) absent.push(await isAbsentAt(number));

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Read } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
-import type { Callable, Endpoint } from '../endpoints/endpoint.ts';
+import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 
@@ -37,13 +37,14 @@ export class CodeProofs {
    * @throws RpcFailure
    */
   async findAbsent(
-    endpoint: Pick<Endpoint, 'name' | 'asClients'>,
+    endpointName: string,
+    callable: Callable,
     block: Block,
     reads: readonly Read[],
     pin: 'hash' | 'number',
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
-    const keyOf = (contract: string) => `${endpoint.name}/${contract}`;
+    const keyOf = (contract: string) => `${endpointName}/${contract}`;
     const isProved = (contract: string) =>
       block.number >= (this.#seen.get(keyOf(contract)) ?? Number.POSITIVE_INFINITY);
     const asked = new Set<string>();
@@ -53,7 +54,7 @@ export class CodeProofs {
       method: 'eth_getCode',
       params: `["${contract}",${at}]`,
     }));
-    const codes = await callAll(endpoint.asClients, requests, signal);
+    const codes = await callAll(callable, requests, signal);
     const absent = new Set<string>();
     for (const [index, contract] of [...asked].entries()) {
       if (codes[index] === '0x') absent.add(contract);

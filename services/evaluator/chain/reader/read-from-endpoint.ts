@@ -63,7 +63,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
   return async function readFromEndpoint(endpoint, { block, reads, way, isNew, isRepeated, isPast }, signal) {
     const capabilities = await capabilitiesOf(endpoint);
     const { method, pin, source, hasHistory = false } = capabilities;
-    const callable = endpoint.asClients;
+    const callable = endpoint.forClients(isPast);
     const isIsolated = way === 'isolated';
     let hasState = true;
     const note = (answered: Answered): BatchReadings => {
@@ -72,7 +72,9 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
     };
     // The reader checks for code itself; the other methods cannot distinguish a precompile from a contract.
     const absent =
-      method === 'reader' ? undefined : await codeProofs.findAbsent(endpoint, block, reads, pin, signal);
+      method === 'reader'
+        ? undefined
+        : await codeProofs.findAbsent(endpoint.name, callable, block, reads, pin, signal);
     const readWith = (stipend: number, part: readonly Read[]): Promise<BatchReadings> =>
       readInParts({
         endpoint: callable,
