@@ -1,4 +1,4 @@
-import { FairQueue } from '#shared/fair-queue.ts';
+import { FairQueue } from '#shared/fairness/fair-queue.ts';
 import { failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockReads } from './block-reads.ts';

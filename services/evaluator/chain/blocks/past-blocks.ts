@@ -1,4 +1,4 @@
-import { FairTaskQueue } from '#shared/fair-task-queue.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { pause } from '#shared/wait-for.ts';
 import type { App } from '../batching/entry.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
