@@ -230,7 +230,8 @@ test('the Express example admits a holder, refuses a stranger, and answers 503 w
   expect(await statusOf(example.url, { 'x-demo-wallet': system.chain.holder })).toBe(200);
   expect(await statusOf(example.url, { 'x-demo-wallet': system.chain.stranger })).toBe(403);
   expect(await statusOf(example.url, {})).toBe(401);
-  using lost = await startExample('gate-express.mjs', { ROLECALL_URL: 'http://127.0.0.1:1' });
+  const nowhere = { ROLECALL_URL: 'http://127.0.0.1:1', TIMEOUT_MS: '2000' };
+  using lost = await startExample('gate-express.mjs', nowhere);
   expect(await statusOf(lost.url, { 'x-demo-wallet': system.chain.holder })).toBe(503);
   const wrongKey = `${system.ready.app.apiKey.slice(0, -1)}${system.ready.app.apiKey.endsWith('A') ? 'B' : 'A'}`;
   using refused = await startExample('gate-express.mjs', { ROLECALL_API_KEY: wrongKey });

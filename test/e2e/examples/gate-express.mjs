@@ -3,7 +3,12 @@
 import { Rolecall, requireRole } from '@rolecall/client';
 import express from 'express';
 
-const rolecall = new Rolecall({ baseUrl: process.env.ROLECALL_URL, apiKey: process.env.ROLECALL_API_KEY });
+const rolecall = new Rolecall({
+  baseUrl: process.env.ROLECALL_URL,
+  apiKey: process.env.ROLECALL_API_KEY,
+  // No visitor waits longer than this.
+  timeoutMs: Number(process.env.TIMEOUT_MS ?? 10_000),
+});
 const app = express();
 
 // Placeholder for your sign-in: the session must hold the wallet that the visitor has proved to own.

@@ -35,8 +35,6 @@ beforeAll(async () => {
 
 test.each([
   ['F0', 'without a fault'],
-  ['F2', 'while evaluators are killed'],
-  ['F4', "while the dispatcher is killed after a receiver's answer"],
   ['F7', 'while the broker is killed'],
   ['F10', 'while Redis is killed'],
   ['F15', 'while half of the receivers hang'],

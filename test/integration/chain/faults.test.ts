@@ -174,9 +174,14 @@ test('checks are answered at once while every breaker of a chain is open', async
 test('a client that floods a hanging chain keeps only its share of the waiting checks', async () => {
   const proxy = await aProxy('hang');
   await using chains = connectTestChains([{ urls: [rpcUrl] }, { chainId: 5, urls: [proxy.url] }], {
-    attemptTimeoutMs: 20_000,
-    evaluationMsMax: 15_000,
+    attemptTimeoutMs: 10_000,
+    evaluationMsMax: 6_000,
     waitingMax: 40,
+  });
+  // Only the flood counts here, not the first read of the other chain on a busy machine.
+  await waitUntil('a decision', async () => {
+    const { roles } = await chains.judge({ account, clientId: 'app_2', rules: [aRule()] });
+    return roles.length > 0;
   });
   const codes: string[] = [];
   const flood = Array.from({ length: 100 }, () =>
@@ -233,8 +238,8 @@ test('a client that floods a chain with checks of a future block keeps only its 
 test('a hanging chain affects only its own rules', async () => {
   const proxy = await aProxy('hang');
   await using chains = connectTestChains([{ urls: [rpcUrl] }, { chainId: 5, urls: [proxy.url] }], {
-    attemptTimeoutMs: 15_000,
-    evaluationMsMax: 10_000,
+    attemptTimeoutMs: 8_000,
+    evaluationMsMax: 4_000,
   });
   // Only the hanging chain counts here, not the first read of the other one on a busy machine.
   await waitUntil('a decision', async () => {

@@ -217,7 +217,7 @@ test.each([
     const [member, during] = [aWallet(), aWallet()];
     await watch([member, during]);
     const proxy = await aProxy();
-    const evaluator = anEvaluator([proxy.url], kind === 'hang' ? { attemptTimeoutMs: 3_000 } : {});
+    const evaluator = anEvaluator([proxy.url], kind === 'hang' ? { attemptTimeoutMs: 1_000 } : {});
     await waitUntil('following', areLive);
     await proxy.setFault({ kind, methods: ['eth_getLogs'] });
     await transfers.erc20(during);

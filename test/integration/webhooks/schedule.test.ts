@@ -16,7 +16,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 /** Longer than a busy machine holds up a process. */
 const SESSION_TIMEOUT_MS = 5_000;
-const SESSION_TIMEOUTS = 3;
+const SESSION_TIMEOUTS = 2;
 const HOUR_MS = 3_600_000;
 
 let fixture: WebhookFixture;
@@ -67,7 +67,7 @@ async function membershipOf(dispatcher: SpawnedProcess) {
   };
 }
 
-test('messages wait in a tier for many session timeouts without a rebalance, and go out when they are due', async () => {
+test('messages wait in a tier for longer than a session timeout without a rebalance, and go out when they are due', async () => {
   await using receiver = await receiveWebhooks({ secret: fixture.secret });
   await using dispatcher = fixture.startDispatcher({ KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS) });
   await untilReady(dispatcher);
@@ -75,7 +75,7 @@ test('messages wait in a tier for many session timeouts without a rebalance, and
   expect(before).toMatchObject({ state: 'Stable', joinCount: 1 });
 
   // The partition's head waits in memory and does not block the fetch loop, in which kafkajs sends its heartbeats. So
-  // the duration does not matter, and three session timeouts stand for ten minutes.
+  // the duration does not matter, and two session timeouts stand for ten minutes.
   const dueAtMs = Date.now() + SESSION_TIMEOUTS * SESSION_TIMEOUT_MS;
   const waiting = await Promise.all(
     Array.from({ length: 24 }, () => publishRetry('5m', receiver.url, { dueAt: iso(dueAtMs) })),
@@ -110,7 +110,7 @@ test('a delivery is exhausted 40 h after its first attempt, without another one,
 });
 
 test('a failing receiver gets ten attempts, then single probes ever further apart, then all waiting messages', async () => {
-  const scale = 0.05;
+  const scale = 0.02;
   const openMs = [30_000, 60_000, 120_000].map((ms) => ms * scale);
   await using receiver = await receiveWebhooks({ secret: fixture.secret });
   // Every attempt after the breaker was seen open, with none under way, is a probe. The third probe succeeds.
