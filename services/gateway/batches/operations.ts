@@ -98,7 +98,7 @@ export const BATCH_OPERATIONS = {
     summary: 'Check many wallets against one list of rules',
     description:
       'As `application/json` at most 2 MiB. As `application/x-ndjson` at most 16 MiB: the first line is the object ' +
-      'without `entries`, each further line is one entry of at most 8 KiB; blank lines are passed over. If one entry ' +
+      'without `entries`, each further line is one entry of at most 8 KiB; blank lines are skipped. If one entry ' +
       'is not valid, the whole batch is refused. A batch counts as one request toward the rate, before its body is read, and as one check per entry ' +
       'toward the quota.',
     headers: IDEMPOTENCY_KEY,

@@ -97,7 +97,7 @@ export const WATCH_OPERATIONS = {
     description:
       `At most ${MEMBER_CHANGES_MAX} entries: as \`application/json\` at most 2 MiB, as \`application/x-ndjson\` at most ` +
       '16 MiB, where each line is `{ "add": … }` or `{ "remove": … }` of at most 8 KiB; blank lines are ' +
-      'passed over. Adding a known `ref` with other wallets replaces its wallets. If one entry is not valid, nothing is changed.',
+      'skipped. Adding a known `ref` with other wallets replaces its wallets. If one entry is not valid, nothing is changed.',
     params,
     body: z.strictObject({
       add: z.array(BatchEntry).optional().meta({
