@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -120,4 +120,24 @@ test('the index of the decisions has every record, newest first', () => {
   const listed = [...read('services/adr/README.md').matchAll(/\]\((\d{4}-[^)]+)\)/g)].map(([, name]) => name);
   expect(listed).toEqual(records.sort().reverse());
   expect(records.length).toBeLessThanOrEqual(25);
+});
+
+/** READMEs that list the files of their folder. */
+const LISTS = globSync('{services,shared,test,deploy}/**/README.md', { cwd: ROOT }).filter((path) =>
+  read(path).includes('| file | what it is for |'),
+);
+
+test('some folders list their files', () => {
+  expect(LISTS.length).toBeGreaterThan(10);
+});
+
+test.each(LISTS)('%s lists every file of its folder, and no other', (path) => {
+  const rows = read(path).match(/^\| `.*$/gm) ?? [];
+  const named = rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+  );
+  const files = readdirSync(join(ROOT, dirname(path)), { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.test\.ts$|^README\.md$/.test(entry.name))
+    .map(({ name }) => name);
+  expect(named.sort()).toEqual(files.sort());
 });
