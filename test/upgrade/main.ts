@@ -53,7 +53,7 @@ async function upgrade(): Promise<number> {
   const { portBase } = earlier;
   const system = scope.use(await startSystem({ portBase, dataDir, env: ENVIRONMENT }));
   say('this version is ready on its data');
-  return examine(system, receivers, filled, backlog);
+  return await examine(system, receivers, filled, backlog);
 }
 
 /** Checks the release out into a temporary directory, and prepares it as its own `npm start` would. */
