@@ -1,7 +1,7 @@
 // A ledger that cannot fail proves nothing: each test feeds it one kind of broken history.
-import { aCheckResult } from '../../support/builders/a-check-result.ts';
-import type { SentRule } from '../../support/builders/demo-rules.ts';
-import { type Evidence, Ledger } from '../../support/judges/ledger.ts';
+import { aCheckResult } from '../builders/a-check-result.ts';
+import type { SentRule } from '../builders/demo-rules.ts';
+import { type Evidence, Ledger } from './ledger.ts';
 
 const rulesOf = (roleId: string): SentRule[] => [
   { type: 'NATIVE', chainId: 1, roleId },
