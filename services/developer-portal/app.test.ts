@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Draw } from '#shared/fairness/throttle.ts';
+import { partially } from '../../test/support/builders/partially.ts';
 import { serveOnLoopback } from '../../test/support/fakes/serve-on-loopback.ts';
 import { makeApp } from './app.ts';
 
@@ -21,32 +22,35 @@ function makePortal(
   origin: string | undefined = undefined,
 ) {
   const running = { now: 0, most: 0 };
-  const app = makeApp({
-    handlers: {
-      async listWatches() {
-        running.now += 1;
-        running.most = Math.max(running.most, running.now);
-        await delay(20);
-        running.now -= 1;
-        return { watches: [] };
+  const app = makeApp(
+    partially<Parameters<typeof makeApp>[0]>({
+      handlers: {
+        async listWatches() {
+          running.now += 1;
+          running.most = Math.max(running.most, running.now);
+          await delay(20);
+          running.now -= 1;
+          return { watches: [] };
+        },
+        signIn: async (call: { setSessionToken: (token: string) => void }) => call.setSessionToken('token'),
+      } as never,
+      sessions: { find: async () => ACCOUNT },
+      apps: { read: async () => ({ clientId: 'app_1', accountId: ACCOUNT.accountId }) as ClientApp },
+      throttle: { take },
+      config: {
+        origin,
+        gateway: { publicUrl: 'http://127.0.0.1:1' },
+        session: { lifeMsMax: 1_000 },
+        http: { trustedProxies: [], inFlightMax: 512 },
       },
-      signIn: async (call: { setSessionToken: (token: string) => void }) => call.setSessionToken('token'),
-    } as never,
-    sessions: { find: async () => ACCOUNT } as never,
-    requirePermission: async () => ACCOUNT,
-    throttle: { take },
-    origin,
-    gatewayPublicUrl: 'http://127.0.0.1:1',
-    sessionMsMax: 1_000,
-    trustedProxies: [],
-    inFlightMax: 512,
-    metrics: {
-      requestSeconds: { startTimer: () => () => 0 },
-      inFlight: { set: () => undefined },
-      forwardedForIgnored: { inc: () => undefined },
-    } as never,
-    log: { error: () => undefined, warn: () => undefined, info: () => undefined } as never,
-  });
+      metrics: {
+        requestSeconds: { startTimer: () => () => 0 },
+        inFlight: { set: () => undefined },
+        forwardedForIgnored: { inc: () => undefined },
+      } as never,
+      log: { error: () => undefined, warn: () => undefined, info: () => undefined } as never,
+    }),
+  );
   return { app, running };
 }
 

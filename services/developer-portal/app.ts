@@ -3,7 +3,6 @@ import type { Express } from 'express';
 import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import type { Throttle } from '#shared/fairness/throttle.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
@@ -11,10 +10,10 @@ import { routesOf } from '#shared/http/operation.ts';
 import { overloaded, Problem } from '#shared/http/problem.ts';
 import { type Handle, type Param, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import type { Dependencies as PortalDependencies } from './dependencies.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
-import type { RequirePermission } from './features/apps/app-access.ts';
-import type { Sessions } from './features/sessions/sessions.ts';
+import { requirePermission } from './features/apps/app-access.ts';
 import { accountDraws } from './http/account-budget.ts';
 import {
   COMMON_HEADERS,
@@ -41,21 +40,8 @@ import { makeOpenApi } from './openapi.ts';
 import type { Download, Operation } from './operation.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
 
-type Dependencies = {
+type Dependencies = Pick<PortalDependencies, 'sessions' | 'apps' | 'accounts' | 'throttle' | 'config'> & {
   readonly handlers: Handlers<OperationId>;
-  readonly sessions: Sessions;
-  readonly requirePermission: RequirePermission;
-  readonly throttle: Pick<Throttle, 'take'>;
-  /** The portal's own origin, where it is configured: `https://portal.example.com`. */
-  readonly origin: string | undefined;
-  /** Where developers reach the gateway, which serves its own documentation. */
-  readonly gatewayPublicUrl: string;
-  /** How long a browser keeps the session's cookie. */
-  readonly sessionMsMax: number;
-  /** `X-Forwarded-*` is trusted only from these addresses. */
-  readonly trustedProxies: readonly string[];
-  /** Maximum of requests in flight; more are refused before any work. A request counts once its body has arrived. */
-  readonly inFlightMax: number;
   readonly metrics: Pick<PortalMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
   readonly log: Logger;
 };
@@ -71,7 +57,7 @@ type Dependencies = {
 export function makeApp(deps: Dependencies): RequestListener {
   const { metrics } = deps;
   const inFlight = new InFlight({
-    countMax: deps.inFlightMax,
+    countMax: deps.config.http.inFlightMax,
     observe: (count) => metrics.inFlight.set(count),
   });
   const bounds: Bounds = {
@@ -98,14 +84,14 @@ export function makeApp(deps: Dependencies): RequestListener {
     },
     sendProblem,
     mountOthers: (app) => mountPage(app, deps, bounds),
-    trustedProxies: deps.trustedProxies,
+    trustedProxies: deps.config.http.trustedProxies,
     forwardedForIgnored: metrics.forwardedForIgnored,
     log: deps.log,
   });
 }
 
 /** The OpenAPI document, the way to the gateway's documentation, and the page wherever the API is not. */
-function mountPage(app: Express, { gatewayPublicUrl }: Dependencies, { enterInFlight }: Bounds): void {
+function mountPage(app: Express, { config }: Dependencies, { enterInFlight }: Bounds): void {
   const enter = (request: Request, response: Response, next: () => void) => {
     enterInFlight(request, response);
     next();
@@ -117,7 +103,7 @@ function mountPage(app: Express, { gatewayPublicUrl }: Dependencies, { enterInFl
   });
   app.use(enter);
   for (const path of ['/docs', '/openapi.json'])
-    app.get(path, (_request, response) => response.redirect(307, gatewayPublicUrl + path));
+    app.get(path, (_request, response) => response.redirect(307, config.gateway.publicUrl + path));
   servePage(app);
 }
 
@@ -191,8 +177,8 @@ async function authorize(
   { request, response, ...exchange }: { request: Request; response: Response; param: Param },
 ): Promise<Call<OperationId>> {
   const { access, method, body, query, isIdempotent, needs } = operation;
-  if (method !== 'get') requireOwnOrigin(request, deps.origin);
-  const token = tokenOf(request, deps.origin);
+  if (method !== 'get') requireOwnOrigin(request, deps.config.origin);
+  const token = tokenOf(request, deps.config.origin);
   const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps.sessions, token, access);
   const draws = accountDraws(operation, account);
   if (draws.length > 0) await deps.throttle.take(draws);
@@ -202,13 +188,14 @@ async function authorize(
     return value;
   };
   const permission = permissionOf(operation);
-  const owner =
+  const { app, owner } =
     permission === undefined
-      ? account
-      : await deps.requirePermission(account, param('clientId'), permission, needs);
+      ? { app: undefined, owner: account }
+      : await requirePermission(deps, account, param('clientId'), permission, needs);
   const idempotencyKey = isIdempotent ? requireIdempotencyKey(request) : '';
   return {
     account,
+    app: app as never,
     owner,
     token,
     idempotencyKey,
@@ -231,18 +218,14 @@ const NO_ACCOUNT: Account = Object.freeze({
   createdAt: new Date(0).toISOString(),
 });
 
-function setCookie(
-  { origin, sessionMsMax }: Dependencies,
-  response: Response,
-  token: string | undefined,
-): void {
-  const { name, secure } = sessionCookieOf(response.req, origin);
+function setCookie({ config }: Dependencies, response: Response, token: string | undefined): void {
+  const { name, secure } = sessionCookieOf(response.req, config.origin);
   response.cookie(name, token ?? '', {
     httpOnly: true,
     sameSite: 'strict',
     path: '/',
     secure,
-    maxAge: token === undefined ? 0 : sessionMsMax,
+    maxAge: token === undefined ? 0 : config.session.lifeMsMax,
     encode: (value) => value,
   });
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   boolean,
-  type CommonConfig,
   cidrList,
   commonConfig,
   commonEnvironment,
@@ -18,7 +17,6 @@ import {
   withoutEndSlash,
 } from '#shared/config.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
-import type { CallbackPolicy } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
@@ -56,9 +54,8 @@ const Demo = z.object({
   erc721: z.string(),
   erc1155: z.string(),
 });
-export type Demo = z.infer<typeof Demo>;
 
-function parseDemo(text: string): Demo {
+function parseDemo(text: string): z.infer<typeof Demo> {
   try {
     return Demo.parse(JSON.parse(text));
   } catch {
@@ -94,31 +91,10 @@ const PortalEnvironment = z.object({
 
 const MailEnvironment = PortalEnvironment.pick({ SMTP_URL: true, MAIL_FROM: true, PORTAL_ORIGIN: true });
 
-type PortalConfig = CommonConfig & {
-  readonly http: {
-    readonly host: string;
-    readonly port: number;
-    readonly connectionsMax: number;
-    readonly inFlightMax: number;
-    readonly trustedProxies: readonly string[];
-  };
-  /** Where this process reaches the gateway, and where developers do. */
-  readonly gateway: { readonly url: string; readonly publicUrl: string };
-  /** The chain file, whose chains the try form lists; if absent, the form accepts any chain id. */
-  readonly chainsFile: string | undefined;
-  readonly demo: Demo | undefined;
-  /** The portal's own origin; if absent, `Origin` must match the request's `Host`. */
-  readonly origin: string | undefined;
-  readonly session: { readonly idleMs: number; readonly lifeMsMax: number };
-  /** The logarithm of scrypt's cost N of new passwords. */
-  readonly passwordCost: number;
-  /** Maximum of sign-ups per hour from one address. */
-  readonly signUpsPerHour: number;
-  readonly callback: CallbackPolicy;
-};
+export type PortalConfig = ReturnType<typeof loadConfig>;
 
 /** @throws ServiceError `config-invalid` */
-export function loadConfig(env: Environment): PortalConfig {
+export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(PortalEnvironment, env);
   loadMailSettings(env);
   return {
@@ -130,18 +106,23 @@ export function loadConfig(env: Environment): PortalConfig {
       inFlightMax: parsed.PORTAL_IN_FLIGHT_MAX,
       trustedProxies: parsed.TRUSTED_PROXIES,
     },
+    /** Where this process reaches the gateway, and where developers do. */
     gateway: {
       url: parsed.GATEWAY_URL,
       publicUrl: withoutEndSlash(parsed.PUBLIC_BASE_URL) || parsed.GATEWAY_URL,
     },
+    /** The chain file, whose chains the try form lists; if absent, the form accepts any chain id. */
     chainsFile: parsed.CHAINS_FILE,
     demo: parsed.PORTAL_DEMO,
+    /** The portal's own origin; if absent, `Origin` must match the request's `Host`. */
     origin: parsed.PORTAL_ORIGIN,
     session: {
       idleMs: hoursToMs(parsed.PORTAL_SESSION_IDLE_HOURS),
       lifeMsMax: hoursToMs(parsed.PORTAL_SESSION_HOURS),
     },
+    /** The logarithm of scrypt's cost N of new passwords. */
     passwordCost: parsed.PORTAL_PASSWORD_COST,
+    /** Maximum of sign-ups per hour from one address. */
     signUpsPerHour: parsed.PORTAL_SIGN_UPS_PER_HOUR,
     callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
   };

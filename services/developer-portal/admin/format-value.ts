@@ -2,8 +2,7 @@ import Table from 'cli-table3';
 
 type Row = Readonly<Record<string, unknown>>;
 
-const INDENT = '  ';
-/** A longer value has a separate section. */
+/** A longer value has a section of its own. */
 const INLINE_CHARS_MAX = 80;
 /** Control characters of the terminal: clients' names must not move the operator's cursor. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
@@ -19,42 +18,31 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
  */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') return value.split('\n').map(printable).join('\n');
-  if (isRowList(value)) return value.length === 0 ? 'none' : formatRows(value);
-  if (isRow(value)) return formatRow(value);
-  return cellOf(value);
+  if (isRowList(value)) {
+    const names = [...new Set(value.flatMap((row) => Object.keys(row)))];
+    return drawTable([names, ...value.map((row) => names.map((name) => cellOf(row[name])))]);
+  }
+  if (!isRow(value)) return cellOf(value);
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+  const sections = entries.filter(
+    ([, one]) => isRowList(one) || (isRow(one) && cellOf(one).length > INLINE_CHARS_MAX),
+  );
+  const lines = entries.filter((entry) => !sections.includes(entry));
+  return [
+    ...(lines.length > 0 ? [drawTable(lines.map(([name, one]) => [name, cellOf(one)]))] : []),
+    ...sections.map(([name, one]) => `${name}:\n${formatValue(one).replace(/^/gm, '  ')}`),
+  ].join('\n');
 }
 
 const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isRowList = (value: unknown): value is readonly Row[] => Array.isArray(value) && value.every(isRow);
-
-/** Lines of name and value, then a section for each value that does not fit on a line. */
-function formatRow(row: Row): string {
-  const entries = Object.entries(row).filter(([, value]) => value !== undefined);
-  const lines = entries.filter(([, value]) => isInline(value));
-  const sections = entries.filter(([, value]) => !isInline(value));
-  return [
-    ...(lines.length > 0 ? [drawTable(lines.map(([name, value]) => [name, cellOf(value)]))] : []),
-    ...sections.map(([name, value]) => `${name}:\n${indent(formatValue(value))}`),
-  ].join('\n');
-}
-
-function formatRows(rows: readonly Row[]): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  return drawTable([names, ...rows.map((row) => names.map((name) => cellOf(row[name])))]);
-}
-
-/** A list of objects is a table, unless it is empty. */
-function isInline(value: unknown): boolean {
-  if (isRowList(value)) return value.length === 0;
-  return !isRow(value) || cellOf(value).length <= INLINE_CHARS_MAX;
-}
+const isRowList = (value: unknown): value is readonly Row[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isRow);
 
 function cellOf(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
-  if (value === true) return 'yes';
-  if (value === false) return 'no';
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(cellOf).join(', ');
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(cellOf).join(', ') || 'none';
   if (isRow(value))
     return Object.entries(value)
       .map(([name, one]) => `${printable(name)} ${cellOf(one)}`)
@@ -64,8 +52,6 @@ function cellOf(value: unknown): string {
 
 const printable = (text: string): string =>
   text.replace(CONTROL, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-
-const indent = (text: string): string => text.replace(/^/gm, INDENT);
 
 /** Columns two spaces apart, without lines or colours, so that other tools can cut them. */
 function drawTable(rows: readonly (readonly string[])[]): string {
@@ -77,20 +63,6 @@ function drawTable(rows: readonly (readonly string[])[]): string {
   return table.toString().replace(/ +$/gm, '');
 }
 
-const NO_LINES = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-};
+const LINES =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
+const NO_LINES = { ...Object.fromEntries(LINES.split(' ').map((name) => [name, ''])), middle: '  ' };

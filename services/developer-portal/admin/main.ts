@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import { CommanderError } from 'commander';
 import { describeError } from '#shared/errors.ts';
+import type { Run } from './command-line.ts';
 import { formatValue } from './format-value.ts';
 import { loadLocalSystem } from './local-system.ts';
 import { openSystem } from './open-system.ts';
-import { makeProgram, type Run } from './program.ts';
+import { makeProgram } from './program.ts';
 
 /** Of every failure; the error's code tells a wrong command line (`usage-invalid`) from the others. */
 const EXIT_FAILED = 1;

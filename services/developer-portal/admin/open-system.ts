@@ -12,12 +12,11 @@ import { connectKafka } from '#shared/kafka/connect.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
-import { makeKeyUse } from '#shared/stores/apps/key-use.ts';
-import { openViews } from '#shared/stores/replay/open-views.ts';
+import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { loadChains } from '../config.ts';
-import { makeWork } from '../features/make-work.ts';
+import { makeWork } from '../features/work.ts';
 import { makeAwaitResend } from './await-resend.ts';
 
 /** A command fails fast if the system is not running. */
@@ -47,30 +46,28 @@ export async function openSystem(env: Environment) {
   const { redis } = opened.use(await connectRedis({ ...config, ...config.redis }, context));
   const clock = opened.use(await startClock(redis));
   const kafka = opened.use(await connectKafka(config, 'admin', context, { mustHaveTopics: false }));
-  const store = openViews(redis);
+  // The keys are parsed on first use: most commands need none.
   const box = () => makeSecretBox(secretKeysOf(env));
+  const work = makeWork(
+    {
+      redis,
+      publish: kafka.publish,
+      box: {
+        seal: (...plain) => box().seal(...plain),
+        open: (...sealed) => box().open(...sealed),
+        reseal: (...sealed) => box().reseal(...sealed),
+      },
+      now: clock.now,
+    },
+    // A command returns only once its resends are in effect; the portal answers once they are published.
+    makeAwaitResend(makeDeliveries(redis)),
+  );
   const scope = opened.move();
   return {
-    redis,
+    ...work,
     clock,
     kafka,
     log,
-    ...store,
-    ...makeWork({
-      redis,
-      store,
-      publish: kafka.publish,
-      // The keys are parsed on first use: most commands need none.
-      box: {
-        seal: (plain, associated) => box().seal(plain, associated),
-        open: (sealed, associated) => box().open(sealed, associated),
-        reseal: (sealed, associated) => box().reseal(sealed, associated),
-      },
-      // A command returns only once its resends are in effect; the portal answers once they are published.
-      afterResend: makeAwaitResend(store.deliveries),
-      now: clock.now,
-    }),
-    keyUse: makeKeyUse(redis),
     /** The portal's address in the browser; empty if it is not configured. */
     portalOrigin: withoutEndSlash(env['PORTAL_ORIGIN'] ?? ''),
     /** The configured chains, where CHAINS_FILE names them. */

@@ -10,7 +10,7 @@ let limitsSet: unknown;
 const LISTED_IDS = Array.from({ length: 10_063 }, (_, index) => `request_${index}`);
 const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
 const opened = {
-  accounts: { findByEmail: async () => account },
+  accounts: { findByEmail: async () => account, read: async () => undefined },
   accountWork: {
     verify: async () => account,
     setTier: async (_actor: string, _id: string, tier: string, limits: unknown) => {
@@ -18,7 +18,10 @@ const opened = {
       return { ...account, tier };
     },
   },
-  clientApps: { read: async (id: string) => (id === 'app_1' ? ({} as ClientApp) : undefined) },
+  clientApps: {
+    countOwned: async () => 1,
+    read: async (id: string) => (id === 'app_1' ? ({} as ClientApp) : undefined),
+  },
   deliveries: {
     page: async (_: string, { before, countMax }: { before?: string; countMax: number }) => {
       const from = before === undefined ? 0 : LISTED_IDS.indexOf(before) + 1;

@@ -5,14 +5,17 @@ import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 import { isLive, isUsable } from '../domain/change-app.ts';
 import { roleOf } from '../domain/permissions.ts';
-import type * as answers from '../http/api-answers.ts';
+import type { AuditEntry, DeliveryAnswer, KeyAnswer, ScopeAnswer } from '../http/api.ts';
+import type { AccountAnswer } from './accounts/account-operations.ts';
+import type { AppAnswer, AppSummary } from './apps/app-operations.ts';
 import { accountIdOf } from './apps/credentials.ts';
-import type { OperatorApp } from './operator/operator-answers.ts';
+import type { DeliverySummary } from './deliveries/delivery-operations.ts';
+import type { OperatorApp } from './operator/operator-operations.ts';
 import { allowedOperations } from './team/allowed-operations.ts';
 
 /** Documents as the API returns them: without hashes, secrets and data of other accounts. */
 
-export const presentAccount = (account: Account): z.input<typeof answers.AccountAnswer> => ({
+export const presentAccount = (account: Account): z.input<typeof AccountAnswer> => ({
   accountId: account.accountId,
   email: account.email,
   tier: account.tier,
@@ -26,27 +29,27 @@ export const presentAccount = (account: Account): z.input<typeof answers.Account
   }),
 });
 
-const presentScope = ({
-  scope: state,
-  scopePurpose: purpose,
-  scopeReason: reason,
-}: ClientApp): z.input<typeof answers.ScopeAnswer> => ({
-  state,
-  ...(purpose !== undefined && { purpose }),
-  ...(reason !== undefined && { reason }),
+const presentScope = (app: ClientApp): z.input<typeof ScopeAnswer> => ({
+  state: app.scope,
+  purpose: app.scopePurpose,
+  reason: app.scopeReason,
 });
 
-export const presentAppSummary = (
-  app: ClientApp,
-  reader: Account,
-  nowMs: number,
-): z.input<typeof answers.AppSummary> => ({
+const presentFacts = (app: ClientApp, reader: Account) => ({
   clientId: app.clientId,
   name: app.name,
   role: roleOf(app, reader) ?? 'viewer',
   createdAt: app.createdAt,
   suspended: app.suspended,
   scope: presentScope(app),
+});
+
+export const presentAppSummary = (
+  app: ClientApp,
+  reader: Account,
+  nowMs: number,
+): z.input<typeof AppSummary> => ({
+  ...presentFacts(app, reader),
   keyCount: app.keys.filter((key) => isUsable(key, nowMs)).length,
 });
 
@@ -55,55 +58,59 @@ export function presentApp(
   { account: reader, owner }: { readonly account: Account; readonly owner: Account },
   usedAt: Readonly<Record<string, string>>,
   nowMs: number,
-): z.input<typeof answers.AppAnswer> {
-  const role = roleOf(app, reader) ?? 'viewer';
+): z.input<typeof AppAnswer> {
+  const facts = presentFacts(app, reader);
   return {
-    clientId: app.clientId,
-    name: app.name,
-    role,
-    operations: allowedOperations(role),
-    createdAt: app.createdAt,
-    suspended: app.suspended,
-    scope: presentScope(app),
+    ...facts,
+    operations: allowedOperations(facts.role),
     keys: app.keys.map((key) => presentKey(key, usedAt[key.keyId])),
     secrets: app.webhookSecrets
       .filter((secret) => isLive(secret, nowMs))
-      .map(({ createdAt, expiresAt }) => ({ createdAt, ...(expiresAt !== undefined && { expiresAt }) })),
+      .map(({ createdAt, expiresAt }) => ({ createdAt, expiresAt })),
     limits: limitsOf(owner),
-    ...(app.alertUrl !== undefined && { alertUrl: app.alertUrl }),
+    alertUrl: app.alertUrl,
   };
 }
 
 export const presentKey = (
   { hash: _, replacedBy: __, ...shown }: ApiKeyRecord,
   lastUsedAt: string | undefined,
-): z.input<typeof answers.KeyAnswer> => ({ ...shown, ...(lastUsedAt !== undefined && { lastUsedAt }) });
+): z.input<typeof KeyAnswer> => ({ ...shown, lastUsedAt });
 
 const presentAttempt = ({ at, status, durationMs, class: outcome }: AttemptView) => ({
   at,
-  ...(status !== undefined && { status }),
+  status,
   durationMs,
   class: outcome,
 });
 
-export function presentDeliverySummary(view: DeliveryView): z.input<typeof answers.DeliverySummary> {
-  const last = view.attempts.at(-1);
-  return {
-    requestId: view.requestId,
-    state: view.state,
-    callbackUrl: view.callbackUrl,
-    ...(view.acceptedAt !== undefined && { acceptedAt: view.acceptedAt }),
-    attempts: view.attempts.length,
-    ...(last && { lastAttempt: presentAttempt(last) }),
-  };
-}
+export const presentDeliverySummary = ({
+  requestId,
+  state,
+  callbackUrl,
+  acceptedAt,
+  attempts,
+}: DeliveryView): z.input<typeof DeliverySummary> => ({
+  requestId,
+  state,
+  callbackUrl,
+  acceptedAt,
+  attempts: attempts.length,
+  lastAttempt: attempts.map(presentAttempt).at(-1),
+});
 
-export const presentDelivery = (view: DeliveryView): z.input<typeof answers.DeliveryAnswer> => ({
-  requestId: view.requestId,
-  state: view.state,
-  callbackUrl: view.callbackUrl,
-  ...(view.nextAttemptAt !== undefined && { nextAttemptAt: view.nextAttemptAt }),
-  attempts: view.attempts.map((attempt) => ({ attempt: attempt.attempt, ...presentAttempt(attempt) })),
+export const presentDelivery = ({
+  requestId,
+  state,
+  callbackUrl,
+  nextAttemptAt,
+  attempts,
+}: DeliveryView): z.input<typeof DeliveryAnswer> => ({
+  requestId,
+  state,
+  callbackUrl,
+  nextAttemptAt,
+  attempts: attempts.map((one) => ({ attempt: one.attempt, ...presentAttempt(one) })),
 });
 
 /** The ids of the accounts that an app belongs to, or belonged to. */
@@ -115,7 +122,7 @@ export const presentAudit = (
   { at, actor, action, subject }: Audit,
   reader: Account,
   team: ReadonlySet<string>,
-): z.input<typeof answers.AuditEntry> => ({
+): z.input<typeof AuditEntry> => ({
   at,
   actor: actor.includes('@') && actor !== reader.email && !team.has(accountIdOf(actor)) ? 'operator' : actor,
   action,

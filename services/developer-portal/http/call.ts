@@ -1,5 +1,5 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
-import type { AnswerOf, BodyOf, OperationId, QueryOf, UploadOf } from '../operations.ts';
+import type { AnswerOf, AppOf, BodyOf, OperationId, QueryOf, UploadOf } from '../operations.ts';
 
 /** An authorized request: its body and query are valid, its session was found. */
 export type Call<Id extends OperationId> = {
@@ -10,6 +10,8 @@ export type Call<Id extends OperationId> = {
   readonly param: (name: string) => string;
   /** The signed-in account; an empty account for public operations. */
   readonly account: Account;
+  /** The app that the operation is about, if it is about one. */
+  readonly app: AppOf<Id>;
   /** The account that owns the app of the operation: its limits count. The signed-in account where there is no app. */
   readonly owner: Account;
   /** The `Idempotency-Key` header; empty if the operation is not idempotent. */

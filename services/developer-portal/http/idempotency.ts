@@ -18,21 +18,6 @@ export type IdempotentRequest = {
   readonly content: unknown;
 };
 
-export type Idempotency = {
-  /**
-   * Returns the plan of a request: the first request stores the plan of `make`, each repetition reads it back.
-   *
-   * @throws Problem `idempotency-key-reused` if the key was used for another request
-   */
-  readonly plan: <T>(request: IdempotentRequest, make: () => T) => Promise<T>;
-  /** Plans, then executes the plan. A refused execution deletes the plan, so a repetition makes a new one. */
-  readonly run: <T>(
-    request: IdempotentRequest,
-    make: () => T,
-    execute: (plan: T) => Promise<unknown>,
-  ) => Promise<T>;
-};
-
 /**
  * Idempotency by `Idempotency-Key`. The ids and credentials that a request creates are generated before anything else
  * is written and stored, encrypted, for ten minutes. A repeated request (a double submit, a lost response) reads the
@@ -41,8 +26,13 @@ export type Idempotency = {
  * @example
  * const { keyId, apiKey } = await idempotency.plan(request, newKey);
  */
-export function makeIdempotency(redis: Redis, box: SecretBox): Idempotency {
-  const idempotency: Idempotency = {
+export function makeIdempotency(redis: Redis, box: SecretBox) {
+  const idempotency = {
+    /**
+     * Returns the plan of a request: the first request stores the plan of `make`, each repetition reads it back.
+     *
+     * @throws Problem `idempotency-key-reused` if the key was used for another request
+     */
     async plan<T>(request: IdempotentRequest, make: () => T): Promise<T> {
       const name = nameOf(request);
       const contentHash = digest(request.content);
@@ -65,7 +55,12 @@ export function makeIdempotency(redis: Redis, box: SecretBox): Idempotency {
         );
       return JSON.parse(box.open(planned, name)) as T;
     },
-    async run(request, make, execute) {
+    /** Plans, then executes the plan. A refused execution deletes the plan, so a repetition makes a new one. */
+    async run<T>(
+      request: IdempotentRequest,
+      make: () => T,
+      execute: (plan: T) => Promise<unknown>,
+    ): Promise<T> {
       const planned = await idempotency.plan(request, make);
       try {
         await execute(planned);

@@ -15,33 +15,30 @@ const UPLOAD_TIMEOUT_MS = 120_000;
 const DOWNLOADS_MAX = 16;
 const DOWNLOAD_TIMES = { stallMsMax: 30_000, streamMsMax: 300_000 };
 
-/** Bodies and files that pass through the portal piece by piece: memory does not grow with their size. */
-export type Transfers = {
-  /**
-   * Hands a body to `take` as it arrives.
-   *
-   * @throws Problem `media-type-unsupported`, `overloaded`, `request-timeout`
-   */
-  readonly receive: <T>(
-    owner: string,
-    request: Request,
-    mediaType: string,
-    take: (upload: Upload) => Promise<T>,
-  ) => Promise<T>;
-  /** Sends a file. @throws Problem `overloaded` */
-  readonly send: (owner: string, response: Response, download: Download) => Promise<void>;
-};
+export type Transfers = ReturnType<typeof makeTransfers>;
 
 /**
+ * Bodies and files that pass through the portal piece by piece: memory does not grow with their size.
+ *
  * @example
  * const transfers = makeTransfers();
  * await transfers.send(account.accountId, response, await handle(call));
  */
-export function makeTransfers(): Transfers {
+export function makeTransfers() {
   const uploads = new FairShares(UPLOADS_MAX);
   const downloads = new FairShares(DOWNLOADS_MAX);
   return {
-    async receive(owner, request, mediaType, take) {
+    /**
+     * Hands a body to `take` as it arrives.
+     *
+     * @throws Problem `media-type-unsupported`, `overloaded`, `request-timeout`
+     */
+    async receive<T>(
+      owner: string,
+      request: Request,
+      mediaType: string,
+      take: (upload: Upload) => Promise<T>,
+    ): Promise<T> {
       if (request.headers['content-type'] !== mediaType) {
         dropRest(request);
         throw new Problem('media-type-unsupported', `Send ${mediaType}.`);
@@ -61,7 +58,8 @@ export function makeTransfers(): Transfers {
         dropRest(request);
       }
     },
-    async send(owner, response, { mediaType, fileName, pieces }) {
+    /** Sends a file. @throws Problem `overloaded` */
+    async send(owner: string, response: Response, { mediaType, fileName, pieces }: Download): Promise<void> {
       if (!downloads.take(owner)) throw busy('Too many files are being downloaded; try again in a moment.');
       try {
         response.writeHead(200, {

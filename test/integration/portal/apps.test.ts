@@ -5,7 +5,7 @@ import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { newKey } from '../../../services/developer-portal/features/apps/credentials.ts';
-import { makeWork } from '../../../services/developer-portal/features/make-work.ts';
+import { makeWork } from '../../../services/developer-portal/features/work.ts';
 import { testConfig } from '../../support/infrastructure/connections.ts';
 import { dumpRedis } from '../../support/infrastructure/dump-redis.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
@@ -49,7 +49,6 @@ afterAll(() => stack.disposeAsync());
 const operate = (box = makeSecretBox(parseKeyRing(SECRET_KEYS))) =>
   makeWork({
     redis: stores.redis,
-    store: openViews(stores.redis),
     publish: stores.kafka.publish,
     box,
     now: Date.now,

@@ -1,22 +1,26 @@
-import type { Account, ClientApp, Tier } from '#shared/contracts/apps/client-app.ts';
-import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
+import { type Command, Option } from 'commander';
+import { type Account, type ClientApp, Tier } from '#shared/contracts/apps/client-app.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { isUsable } from '../../domain/change-app.ts';
 import {
   type Credentials,
   newCredentials,
   newKey,
   newWebhookSecret,
 } from '../../features/apps/credentials.ts';
+import { listScopeRequests, showOperatorApp } from '../../features/operator/operate.ts';
+import { presentKey } from '../../features/present.ts';
+import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../../http/api.ts';
+import {
+  ACTOR,
+  duration,
+  emailAddress,
+  type Run,
+  textUpTo,
+  type Vouch,
+  vouchOption,
+} from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
-
-/** Commands about client apps, their keys, secrets and scopes; each value is the output of `--json`. */
-
-/** The actor of this command's entries in the audit log. */
-export const ACTOR = 'operator';
-
-/** Whether the operator confirms that the owner of the account is known. */
-export type Vouch = { readonly vouch: boolean };
 
 type CreateApp = Vouch & {
   readonly email: string;
@@ -38,79 +42,16 @@ export async function createApp({ apps, accountWork }: OpenSystem, request: Crea
   const made = { verified: true, ...(tier && { tier }), ...(limits && { limits }) };
   const { accountId } = await accountWork.ensure(ACTOR, email, made);
   let owner = await accountWork.verify(ACTOR, accountId, vouch);
-  const isOtherTier = tier !== undefined && tier !== owner.tier;
-  const areOtherLimits = limits !== undefined && JSON.stringify(limits) !== JSON.stringify(owner.limits);
-  if (isOtherTier || areOtherLimits)
-    owner = await accountWork.setTier(ACTOR, owner.accountId, tier ?? owner.tier, limits);
+  if ((tier !== undefined && tier !== owner.tier) || limits !== undefined)
+    owner = await accountWork.setTier(ACTOR, accountId, tier ?? owner.tier, limits);
   const credentials = request.credentials ?? newCredentials();
-  await apps.create(ACTOR, {
-    owner,
-    name,
-    scope: approve ? 'approved' : 'requested',
-    credentials,
-    keyId: newKey().keyId,
-  });
+  const scope = approve ? 'approved' : 'requested';
+  await apps.create(ACTOR, { owner, name, scope, credentials, keyId: newKey().keyId });
   return credentials;
 }
 
-export async function listApps(system: OpenSystem) {
-  const found = await system.clientApps.list((app) => app);
-  return Promise.all(found.map((app) => summaryOf(system, app)));
-}
-
-/** Apps whose scope request waits for an operator. */
-export async function listScopes(system: OpenSystem) {
-  const found = await system.clientApps.list((app) => (app.scope === 'requested' ? [app] : []));
-  return Promise.all(found.flat().map((app) => summaryOf(system, app)));
-}
-
-export const suspendApp = async (system: OpenSystem, clientId: string) =>
-  summaryOf(system, await system.apps.suspend(ACTOR, clientId));
-
-export const resumeApp = async (system: OpenSystem, clientId: string) =>
-  summaryOf(system, await system.apps.resume(ACTOR, clientId));
-
-export const approveScope = async (system: OpenSystem, clientId: string) =>
-  summaryOf(system, await system.apps.approveScope(ACTOR, clientId));
-
-export const rejectScope = async (system: OpenSystem, clientId: string, reason: string) =>
-  summaryOf(system, await system.apps.rejectScope(ACTOR, clientId, reason));
-
-export async function deleteApp({ apps }: OpenSystem, clientId: string) {
-  await apps.remove(ACTOR, clientId);
-  return { clientId, deleted: true };
-}
-
-export async function createKey(
-  { apps }: OpenSystem,
-  clientId: string,
-  options: { readonly name: string; readonly marketplace: boolean },
-) {
-  const key = newKey();
-  await apps.createKey(ACTOR, clientId, key, options);
-  return key;
-}
-
-export async function listKeys({ apps, keyUse }: OpenSystem, clientId: string) {
-  const { keys } = await apps.read(clientId);
-  const usedAt = await keyUse.read(clientId);
-  return keys.map(({ hash: _, ...shown }) => ({ ...shown, lastUsedAt: usedAt[shown.keyId] ?? null }));
-}
-
-export async function revokeKey({ apps }: OpenSystem, clientId: string, keyId: string) {
-  await apps.revokeKey(ACTOR, clientId, keyId);
-  return { keyId, revoked: true };
-}
-
-export async function rotateSecret({ apps }: OpenSystem, clientId: string, overlapMs: number) {
-  await apps.read(clientId);
-  const webhookSecret = newWebhookSecret();
-  await apps.rotateSecret(ACTOR, clientId, apps.seal(clientId, webhookSecret), overlapMs);
-  return { webhookSecret };
-}
-
-/** Encrypts every app's secrets again with the newest key; the secrets stay the same. */
-export async function resealSecrets({ apps, clientApps, accounts, twoFactor }: OpenSystem) {
+/** Encrypts every secret of apps and accounts again with the newest key; the secrets stay the same. */
+async function resealSecrets({ apps, clientApps, accounts, twoFactor }: OpenSystem) {
   const [ids, owners] = await Promise.all([clientApps.list(({ clientId }) => clientId), accounts.list()]);
   const reseals = [
     ...ids.map((clientId) => () => apps.resealSecrets(ACTOR, clientId)),
@@ -128,79 +69,113 @@ export async function resealSecrets({ apps, clientApps, accounts, twoFactor }: O
   return { count };
 }
 
-type TierFigures = {
-  readonly rps?: number;
-  readonly month?: number;
-  readonly apps?: number;
-  readonly keys?: number;
-  readonly liveKeys?: number;
-  readonly ruleSets?: number;
-  readonly watches?: number;
-  readonly members?: number;
-  readonly writes?: number;
-};
-
-/**
- * Sets an account's tier. An enterprise account may have its own limits; the others are the tier's defaults.
- *
- * @throws ServiceError `usage-invalid` if limits are given for another tier, `not-found`, `account-unverified`
- */
-export async function setTier(
-  system: OpenSystem,
-  email: string,
-  tier: Tier,
-  { vouch, ...figures }: TierFigures & Vouch,
-) {
-  const { rps, month, apps, keys, liveKeys, ruleSets, watches, members, writes } = figures;
-  if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
-    throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
-  const given = {
-    requestsPerSecond: rps,
-    requestsPerMonth: month,
-    clientApps: apps,
-    marketplaceKeys: keys,
-    liveKeys,
-    ruleSets,
-    watches,
-    watchMembers: members,
-    writesPerDay: writes,
-  };
-  const owner = await requireVerifiedAccount(system, email, { vouch });
-  const limits = tier === 'enterprise' ? enterpriseLimits(given) : undefined;
-  const { accountId, tier: set } = await system.accountWork.setTier(ACTOR, owner.accountId, tier, limits);
-  return { accountId, email, tier: set };
+export function addApps(program: Command, run: Run): void {
+  const app = program.command('app').description('client apps');
+  app
+    .command('create')
+    .description('create a client app; prints its credentials once')
+    .requiredOption('--email <address>', 'e-mail address of the account; created if missing', emailAddress)
+    .requiredOption('--name <name>', 'name of the app', textUpTo(NAME_CHARS_MAX))
+    .addOption(new Option('--tier <tier>', "the account's tier").choices(Tier.options))
+    .option('--approve', 'approve the token-gating scope at once', false)
+    .addOption(vouchOption())
+    .action((options) => run((system) => createApp(system, options)));
+  app
+    .command('list')
+    .description('list all client apps, oldest first')
+    .action(() =>
+      run(async (system) => {
+        const found = await system.clientApps.list((one) => one);
+        return Promise.all(found.map((one) => showOperatorApp(system, one)));
+      }),
+    );
+  /** A subcommand that changes an app, which is printed as it is then. */
+  const change = (
+    command: Command,
+    name: string,
+    description: string,
+    work: (apps: OpenSystem['apps'], id: string, options: { reason: string }) => Promise<ClientApp>,
+  ) =>
+    command
+      .command(`${name} <id>`)
+      .description(description)
+      .action((id, options) =>
+        run(async (system) => showOperatorApp(system, await work(system.apps, id, options))),
+      );
+  change(app, 'suspend', 'refuse the requests of an app with 403 until it is resumed', (apps, id) =>
+    apps.suspend(ACTOR, id),
+  );
+  change(app, 'resume', 'end a suspension', (apps, id) => apps.resume(ACTOR, id));
+  app
+    .command('delete <id>')
+    .description('delete an app and revoke its keys; accepted checks are still delivered')
+    .action((clientId) =>
+      run(async ({ apps }) => {
+        await apps.remove(ACTOR, clientId);
+        return { clientId, deleted: true };
+      }),
+    );
+  const scope = program.command('scope').description('requests for the token-gating scope');
+  scope
+    .command('list')
+    .description('list the apps that requested the scope')
+    .action(() => run(listScopeRequests));
+  change(scope, 'approve', 'allow the app to request checks', (apps, id) => apps.approveScope(ACTOR, id));
+  change(scope, 'reject', 'refuse the request, with a reason', (apps, id, { reason }) =>
+    apps.rejectScope(ACTOR, id, reason),
+  ).requiredOption('--reason <text>', 'the reason shown to the developer', textUpTo(REASON_CHARS_MAX));
+  addKeys(program, run);
 }
 
-/** @throws ServiceError `not-found` */
-export async function requireAccount({ accounts }: OpenSystem, email: string): Promise<Account> {
-  const known = await accounts.findByEmail(email);
-  if (!known) throw new ServiceError('not-found', `there is no account ${email}`);
-  return known;
-}
-
-/** @throws ServiceError `not-found`, `account-unverified` */
-export async function requireVerifiedAccount(
-  system: OpenSystem,
-  email: string,
-  { vouch }: Vouch,
-): Promise<Account> {
-  const { accountId } = await requireAccount(system, email);
-  return system.accountWork.verify(ACTOR, accountId, vouch);
-}
-
-async function summaryOf({ accounts, clock }: OpenSystem, app: ClientApp) {
-  const { clientId, name, accountId, scope, scopeReason, suspended, limits, keys, createdAt } = app;
-  const owner = await accounts.read(accountId);
-  return {
-    clientId,
-    name,
-    email: owner?.email,
-    tier: owner?.tier ?? limits.tier,
-    scope,
-    ...(scopeReason === undefined ? {} : { scopeReason }),
-    suspended,
-    ...(app.scopePurpose === undefined ? {} : { scopePurpose: app.scopePurpose }),
-    keyCount: keys.filter((key) => isUsable(key, clock.now())).length,
-    createdAt,
-  };
+function addKeys(program: Command, run: Run): void {
+  const key = program.command('key').description('API keys of a client app');
+  key
+    .command('create <id>')
+    .description('create an API key; prints it once')
+    .option('--name <name>', 'name of the key', textUpTo(NAME_CHARS_MAX), 'key')
+    .option('--marketplace', 'a key for a third party; counts against the limit of the account', false)
+    .action((id, options) =>
+      run(async ({ apps }) => {
+        const made = newKey();
+        await apps.createKey(ACTOR, id, made, options);
+        return made;
+      }),
+    );
+  key
+    .command('list <id>')
+    .description('list the keys of an app, including revoked keys')
+    .action((id) =>
+      run(async ({ apps, keyUse }) => {
+        const [{ keys }, usedAt] = [await apps.read(id), await keyUse.read(id)];
+        return keys.map((one) => presentKey(one, usedAt[one.keyId]));
+      }),
+    );
+  key
+    .command('revoke <id> <key>')
+    .description('revoke a key; requests with it are refused within a second')
+    .action((id, keyId) =>
+      run(async ({ apps }) => {
+        await apps.revokeKey(ACTOR, id, keyId);
+        return { keyId, revoked: true };
+      }),
+    );
+  const secret = program.command('secret').description('webhook secrets');
+  secret
+    .command('reseal')
+    .description(
+      'encrypt all stored secrets again with the newest key of ROLECALL_SECRET_KEYS; their values stay the same',
+    )
+    .action(() => run(resealSecrets));
+  secret
+    .command('rotate <id>')
+    .description('create a new webhook secret; prints it once; earlier secrets sign for the overlap')
+    .option('--overlap <duration>', 'how long the earlier secrets still sign', duration, DAY_MS)
+    .action((id, { overlap }) =>
+      run(async ({ apps }) => {
+        await apps.read(id);
+        const webhookSecret = newWebhookSecret();
+        await apps.rotateSecret(ACTOR, id, apps.seal(id, webhookSecret), overlap);
+        return { webhookSecret };
+      }),
+    );
 }

@@ -1,15 +1,19 @@
+import { type Command, Option } from 'commander';
 import type { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
+import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { LISTED_MAX } from '#shared/stores/webhooks/delivery-scripts.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 import { bodyOfCheck } from '../../domain/body-of-check.ts';
 import { stepsOfCheck } from '../../domain/steps-of-check.ts';
 import { makeReadSentCheck } from '../../features/checks/read-sent-check.ts';
+import { instant, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
-import { showWebhook } from './webhook-commands.ts';
 
-/** Commands about checks; each value is the output of `--json`. */
+const PAGE_COUNT = 1_000;
 
 /** The stored result of a check, its app, the durations of its steps, its request, and the attempts of its webhook. */
-export async function showCheck(system: OpenSystem, requestId: string) {
+async function showCheck(system: OpenSystem, requestId: string) {
   const [resultJson, found] = await Promise.all([
     system.results.read(requestId),
     findLogged(system, requestId),
@@ -21,12 +25,12 @@ export async function showCheck(system: OpenSystem, requestId: string) {
   return {
     ...(found && {
       clientId: found.clientId,
-      ...(found.check.keyId !== undefined && { keyId: found.check.keyId }),
+      keyId: found.check.keyId,
       steps: stepsOfCheck(found.check, delivery),
     }),
     ...(sent && { request: bodyOfCheck(sent) }),
     ...(resultJson !== undefined && { result: JSON.parse(resultJson) as unknown }),
-    ...(delivery && { webhook: await showWebhook(system, requestId) }),
+    ...(delivery && { webhook: shownOf(delivery) }),
   };
 }
 
@@ -41,4 +45,104 @@ async function findLogged(
   );
   for (const { clientId, check } of found) if (check) return { clientId, check };
   return undefined;
+}
+
+/** The status of a batch with its client app and stored parts, and the attempts of its webhook if it has one. */
+async function showBatch(system: OpenSystem, requestId: string) {
+  const [status, progress] = await Promise.all([
+    system.batches.readStatus(requestId),
+    system.batches.readProgress(requestId),
+  ]);
+  if (!status || !progress) throw new ServiceError('not-found', `there is no batch ${requestId}`);
+  const { clientId, partCount, storedPartCount } = progress;
+  const delivery = await system.deliveries.read(requestId);
+  return {
+    ...status,
+    clientId,
+    parts: { stored: storedPartCount, all: partCount },
+    ...(delivery && { webhook: shownOf(delivery) }),
+  };
+}
+
+async function listWebhooks(
+  { deliveries, clientApps }: OpenSystem,
+  clientId: string,
+  state: WebhookState | undefined,
+) {
+  await requireApp(clientApps, clientId);
+  const found: ({ readonly requestId: string } & ReturnType<typeof shownOf>)[] = [];
+  let before: string | undefined;
+  do {
+    const page = await deliveries.page(clientId, { state, before, countMax: PAGE_COUNT });
+    for (const delivery of page.deliveries)
+      found.push({ requestId: delivery.requestId, ...shownOf(delivery) });
+    before = page.next;
+  } while (before !== undefined && found.length < LISTED_MAX);
+  return found.slice(0, LISTED_MAX);
+}
+
+/** A mistyped id must not look like an app without deliveries. Deleted apps may still have deliveries. */
+async function requireApp(clientApps: OpenSystem['clientApps'], clientId: string): Promise<void> {
+  if (!(await clientApps.read(clientId)))
+    throw new ServiceError('not-found', `there is no client app ${clientId}`);
+}
+
+/** A webhook with its attempts. */
+const shownOf = ({ state, callbackUrl, nextAttemptAt, attempts }: DeliveryView) => ({
+  state,
+  callbackUrl,
+  ...(nextAttemptAt && { nextAttemptAt }),
+  attempts,
+});
+
+export function addChecks(program: Command, run: Run): void {
+  program
+    .command('check')
+    .description('results of checks')
+    .command('show <requestId>')
+    .description('show a check: its app, request, steps, stored result and the attempts of its webhook')
+    .action((id) => run((system) => showCheck(system, id)));
+  program
+    .command('batch')
+    .description('batches')
+    .command('show <requestId>')
+    .description('show the status of a batch, its stored parts and the attempts of its webhook')
+    .action((id) => run((system) => showBatch(system, id)));
+
+  const webhook = program.command('webhook').description('deliveries');
+  webhook
+    .command('show <requestId>')
+    .description('one delivery with its attempts')
+    .action((id) =>
+      run(async ({ deliveries }) => {
+        const delivery = await deliveries.read(id);
+        if (!delivery) throw new ServiceError('not-found', `there is no webhook of request ${id}`);
+        return shownOf(delivery);
+      }),
+    );
+  webhook
+    .command('list <id>')
+    .description(`a client app's deliveries, newest first; kept are the newest ${LISTED_MAX} of each app`)
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options))
+    .action((id, { state }) => run((system) => listWebhooks(system, id, state)));
+  webhook
+    .command('resend <requestId>')
+    .description(
+      'deliver a webhook again, with the same bytes and the same id; returns once a webhook-dispatcher has taken it',
+    )
+    .action((id) => run(({ resends }) => resends.resend(id)));
+  webhook
+    .command('resend-failed <id>')
+    .description('deliver all failed webhooks of a client app again')
+    .requiredOption(
+      '--since <instant>',
+      'only webhooks exhausted or stopped at this instant or later',
+      instant,
+    )
+    .action((id, { since }) =>
+      run(async ({ resends, clientApps }) => {
+        await requireApp(clientApps, id);
+        return resends.resendFailed(id, since);
+      }),
+    );
 }

@@ -5,19 +5,14 @@ import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rul
 import { ServiceError } from '#shared/errors.ts';
 import { parseJson } from '#shared/parse-json.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
-import type { RuleSetContent, RuleSetWrite } from '#shared/stores/rules/write-rule-sets.ts';
+import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
+import { ACTOR, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
-import { ACTOR } from './app-commands.ts';
-
-/** Commands about the rule sets of client apps; each value is the output of `--json`. */
-
-type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
 
 const PAGE_COUNT_MAX = 200;
 /** Faults of a file that the error names. */
 const FAULTS_MAX = 20;
 
-/** By id, without the rules themselves. */
 async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
   await apps.read(clientId);
   const all: RuleSet[] = [];
@@ -25,18 +20,14 @@ async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
     const after = all.at(-1)?.id;
     const page = await ruleSets.list(clientId, {
       countMax: PAGE_COUNT_MAX,
-      ...(after === undefined ? {} : { after }),
+      ...(after !== undefined && { after }),
     });
     all.push(...page.ruleSets);
     hasMore = page.hasMore;
   }
-  return all.map((ruleSet) => {
-    const { rules, ...shown } = presentRuleSet(ruleSet);
-    return { ...shown, ruleCount: rules.length };
-  });
+  return all.map(summaryOf);
 }
 
-/** @throws ServiceError `not-found` */
 async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id: string) {
   await apps.read(clientId);
   const found = await ruleSets.read(clientId, id);
@@ -48,38 +39,25 @@ async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id:
 async function putRuleSet(system: OpenSystem, clientId: string, id: string, file: string) {
   if (!RULE_SET_ID.test(id))
     throw new ServiceError('usage-invalid', `the id of a rule set must match ${RULE_SET_ID.source}`);
-  const { write, isEnterprise } = await writeOf(system, clientId, id);
-  const { ruleSet, isNew } = await system.ruleSetWrites.put(write, readContent(system, file, isEnterprise));
+  const owner = await ownerOf(system, clientId);
+  const parsed = parseJson(readBytes(file), file);
+  if (!parsed.ok) throw new ServiceError('usage-invalid', parsed.detail);
+  const configured = system.chains();
+  const chainIds = configured && new Set(configured.map(({ chainId }) => chainId));
+  const validated = validateRuleSet(parsed.json, { isEnterprise: owner.tier === 'enterprise', chainIds });
+  if (!validated.ok) {
+    const faults = validated.faults.slice(0, FAULTS_MAX).map(({ detail }) => detail);
+    throw new ServiceError('usage-invalid', `${file} is not a rule set: ${faults.join(' ')}`);
+  }
+  const write = { clientId, accountId: owner.accountId, id, actor: ACTOR, limits: limitsOf(owner) };
+  const { ruleSet, isNew } = await system.ruleSetWrites.put(write, validated.content);
   return { ...presentRuleSet(ruleSet), created: isNew };
 }
 
-async function deleteRuleSet(system: OpenSystem, clientId: string, id: string) {
-  const { write } = await writeOf(system, clientId, id);
-  await system.ruleSetWrites.remove(write);
-  return { ruleSetId: id, deleted: true };
-}
-
-async function writeOf(
-  { apps, accounts }: OpenSystem,
-  clientId: string,
-  id: string,
-): Promise<{ write: RuleSetWrite; isEnterprise: boolean }> {
-  const { accountId } = await apps.read(clientId);
-  const owner = await accounts.read(accountId);
+async function ownerOf({ apps, accounts }: OpenSystem, clientId: string) {
+  const owner = await accounts.read((await apps.read(clientId)).accountId);
   if (!owner) throw new ServiceError('not-found', `the account of ${clientId} does not exist`);
-  const write = { clientId, accountId, id, actor: ACTOR, limits: limitsOf(owner) };
-  return { write, isEnterprise: owner.tier === 'enterprise' };
-}
-
-function readContent({ chains }: OpenSystem, file: string, isEnterprise: boolean): RuleSetContent {
-  const parsed = parseJson(readBytes(file), file);
-  if (!parsed.ok) throw new ServiceError('usage-invalid', parsed.detail);
-  const configured = chains();
-  const chainIds = configured && new Set(configured.map(({ chainId }) => chainId));
-  const validated = validateRuleSet(parsed.json, { isEnterprise, chainIds });
-  if (validated.ok) return validated.content;
-  const faults = validated.faults.slice(0, FAULTS_MAX).map(({ detail }) => detail);
-  throw new ServiceError('usage-invalid', `${file} is not a rule set: ${faults.join(' ')}`);
+  return owner;
 }
 
 function readBytes(file: string): Buffer {
@@ -90,23 +68,29 @@ function readBytes(file: string): Buffer {
   }
 }
 
-/** The subcommands of `admin rule-set`. */
 export function addRuleSets(program: Command, run: Run): void {
   const ruleSet = program.command('rule-set').description('stored rule sets of a client app');
   ruleSet
-    .command('list <clientId>')
+    .command('list <id>')
     .description('list the rule sets of an app, by id')
-    .action((clientId) => run((opened) => listRuleSets(opened, clientId)));
+    .action((id) => run((system) => listRuleSets(system, id)));
   ruleSet
-    .command('show <clientId> <id>')
+    .command('show <id> <ruleSetId>')
     .description('one rule set with its rules')
-    .action((clientId, id) => run((opened) => showRuleSet(opened, clientId, id)));
+    .action((id, ruleSetId) => run((system) => showRuleSet(system, id, ruleSetId)));
   ruleSet
-    .command('put <clientId> <id> <file>')
+    .command('put <id> <ruleSetId> <file>')
     .description('store the rules of a JSON file: { "name"?, "rules", "onUndetermined"? }')
-    .action((clientId, id, file) => run((opened) => putRuleSet(opened, clientId, id, file)));
+    .action((id, ruleSetId, file) => run((system) => putRuleSet(system, id, ruleSetId, file)));
   ruleSet
-    .command('delete <clientId> <id>')
+    .command('delete <id> <ruleSetId>')
     .description('delete a rule set, unless a watch refers to it')
-    .action((clientId, id) => run((opened) => deleteRuleSet(opened, clientId, id)));
+    .action((clientId, id) =>
+      run(async (system) => {
+        const { accountId, ...owner } = await ownerOf(system, clientId);
+        const limits = limitsOf(owner);
+        await system.ruleSetWrites.remove({ clientId, accountId, id, actor: ACTOR, limits });
+        return { ruleSetId: id, deleted: true };
+      }),
+    );
 }

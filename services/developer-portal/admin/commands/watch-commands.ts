@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { ACTOR, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
-
-/** Runs a subcommand's work on an open system; its value is printed. */
-type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
 
 /** More than an app of any tier has. */
 const LISTED_MAX = 10_000;
@@ -14,22 +12,6 @@ async function listWatches({ watches, watchWrites, clientApps }: OpenSystem, cli
     throw new ServiceError('not-found', `there is no client app ${clientId}`);
   const found = await watches.list(clientId, { countMax: LISTED_MAX });
   return watchWrites.presentMany(found);
-}
-
-async function showWatch(system: OpenSystem, clientId: string, watchId: string) {
-  return system.watchWrites.present(await readWatch(system, clientId, watchId));
-}
-
-/** Does one of the things that a client can do to its watch; returns the watch as it is then. */
-async function actOnWatch(
-  system: OpenSystem,
-  action: 'pause' | 'resume' | 'release',
-  clientId: string,
-  watchId: string,
-) {
-  const { accountId } = await readWatch(system, clientId, watchId);
-  const request = { clientId, accountId, watchId, actor: 'operator' };
-  return system.watchWrites.present(await system.watchWrites[action](request));
 }
 
 async function readWatch({ watches }: OpenSystem, clientId: string, watchId: string): Promise<Watch> {
@@ -44,16 +26,24 @@ export function addWatches(program: Command, run: Run): void {
   watch
     .command('list <id>')
     .description("a client app's watches")
-    .action((id) => run((opened) => listWatches(opened, id)));
+    .action((id) => run((system) => listWatches(system, id)));
   watch
     .command('show <id> <watchId>')
     .description('one watch: its state, held revocations, and how its contracts are followed')
-    .action((id, watchId) => run((opened) => showWatch(opened, id, watchId)));
+    .action((id, watchId) =>
+      run(async (system) => system.watchWrites.present(await readWatch(system, id, watchId))),
+    );
   const act = (action: 'pause' | 'resume' | 'release', description: string) =>
     watch
       .command(`${action} <id> <watchId>`)
       .description(description)
-      .action((id, watchId) => run((opened) => actOnWatch(opened, action, id, watchId)));
+      .action((id, watchId) =>
+        run(async (system) => {
+          const { accountId } = await readWatch(system, id, watchId);
+          const request = { clientId: id, accountId, watchId, actor: ACTOR };
+          return system.watchWrites.present(await system.watchWrites[action](request));
+        }),
+      );
   act('pause', 'check no members and send nothing until it is resumed');
   act('resume', 'check all members now, and continue');
   act('release', 'send the revocations that are held');

@@ -1,5 +1,5 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
-import { makeAccountWork } from './account-work.ts';
+import { makeAccountWork, requireVerified } from './account-work.ts';
 
 const NOW = '2026-11-25T10:00:00.000Z';
 const account: Account = {
@@ -35,4 +35,11 @@ test('an operator changes a second factor whatever the password is', async () =>
     ...without,
     passwordHash: 'another',
   });
+});
+
+test('the refusal names the address and the option to add, and vouching lifts it', () => {
+  const account = { email: 'dev@example.com', passwordHash: 'x', verified: false } as Account;
+  expect(() => requireVerified(account, false)).toThrow(/dev@example.com.*--vouch/);
+  expect(() => requireVerified(account, true)).not.toThrow();
+  expect(() => requireVerified({ ...account, verified: true }, false)).not.toThrow();
 });

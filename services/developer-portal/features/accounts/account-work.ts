@@ -1,21 +1,9 @@
 import type { Account, ClientApp, Tier, TwoFactor } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { ClientAppWork } from '../apps/client-apps.ts';
 import { accountIdOf } from '../apps/credentials.ts';
-import type { AuditedWrites } from '../audited-writes.ts';
+import type { Basis } from '../basis.ts';
 import { removeMember } from '../team/change-members.ts';
-import { requireVerified } from './verify-account.ts';
-
-type Dependencies = {
-  readonly accounts: Pick<Accounts, 'findByEmail' | 'read'>;
-  readonly clientApps: Pick<ClientApps, 'listOwned' | 'listShared'>;
-  readonly apps: Pick<ClientAppWork, 'remove' | 'changeMembers'>;
-  readonly writes: Pick<AuditedWrites, 'account'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
 
 export type AccountWork = ReturnType<typeof makeAccountWork>;
 
@@ -24,7 +12,13 @@ export type AccountWork = ReturnType<typeof makeAccountWork>;
  *
  * @throws ServiceError `not-found` (deleted accounts too), and the errors of a write
  */
-export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dependencies) {
+export function makeAccountWork({
+  accounts,
+  clientApps,
+  apps,
+  writes,
+  now,
+}: Basis & { readonly apps: ClientAppWork }) {
   const changeAccount = (
     actor: string,
     accountId: string,
@@ -82,11 +76,11 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
         requireVerified(current, vouch);
         return current.verified ? undefined : { ...current, verified: true };
       }),
-    /** Gives an account operator rights and a new password, which ends its sessions. */
-    grantOperator: (actor: string, accountId: string, passwordHash: string, vouch: boolean) =>
+    /** Gives a verified account operator rights and a new password, which ends its sessions. */
+    grantOperator: (actor: string, accountId: string, passwordHash: string) =>
       changeAccount(actor, accountId, 'operator-granted', (current) => {
-        requireVerified(current, vouch);
-        return { ...current, operator: true, verified: true, passwordHash };
+        requireVerified(current, false);
+        return { ...current, operator: true, passwordHash };
       }),
     withdrawOperator: (actor: string, accountId: string) =>
       changeAccount(actor, accountId, 'operator-withdrawn', ({ operator, ...rest }) =>
@@ -173,4 +167,18 @@ function requirePassword(current: WithPassword, proved: WithPassword, conflict: 
 /** The owner may have deleted the app meanwhile. */
 function ignoreNotFound(error: unknown): void {
   if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
+}
+
+/**
+ * Refuses an account that signed up by itself, unless an operator vouches for it: a stranger can sign up with another person's
+ * address.
+ *
+ * @throws ServiceError `account-unverified`
+ */
+export function requireVerified({ email, verified }: Account, vouch: boolean): void {
+  if (vouch || verified) return;
+  throw new ServiceError(
+    'account-unverified',
+    `${email} signed up by itself, so its owner is unverified; add --vouch if you know the owner`,
+  );
 }

@@ -1,9 +1,12 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Call } from '../../http/call.ts';
 import { makeAccountWork } from './account-work.ts';
 import { makeAccountHandlers } from './handle-accounts.ts';
 import type { Passwords } from './passwords.ts';
+import { makeProvePassword } from './prove-password.ts';
 
 const ACCOUNT: Account = {
   accountId: 'acc_1',
@@ -17,13 +20,14 @@ const OVERLOADED = new ServiceError('overloaded', 'too many password checks are 
 
 /** The real work on a stored account. */
 const workOn = (stored: () => Account) =>
-  makeAccountWork({
-    accounts: { findByEmail: async () => stored(), read: async () => stored() },
-    clientApps: { listOwned: async () => [], listShared: async () => [] },
-    apps: {} as never,
-    writes: { account: async (_id, _entry, change) => change(stored()) ?? stored() },
-    now: () => 0,
-  });
+  makeAccountWork(
+    partially<Parameters<typeof makeAccountWork>[0]>({
+      accounts: { findByEmail: async () => stored(), read: async () => stored() },
+      clientApps: { listOwned: async () => [], listShared: async () => [] },
+      writes: { account: async (_id, _entry, change) => change(stored()) ?? stored() },
+      now: () => 0,
+    }),
+  );
 
 /** `counted` returns the attempts by budget that were not refunded. */
 function setUp(passwords: Partial<Passwords>, stored: () => Account = () => ACCOUNT) {
@@ -32,22 +36,27 @@ function setUp(passwords: Partial<Passwords>, stored: () => Account = () => ACCO
   const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
     for (const { budget } of draws) counted.set(budget.name, (counted.get(budget.name) ?? 0) + by);
   };
-  const handlers = makeAccountHandlers({
-    accounts: { findByEmail: async (email) => (email === ACCOUNT.email ? ACCOUNT : undefined) },
-    accountWork: workOn(stored),
-    resetLinks: { find: async (token) => (token === 'good' ? ACCOUNT : undefined) },
-    passwords: { hash: async () => '', verify: async () => true, ...passwords },
-    sessions: {
-      async open(account) {
-        opened.push(account);
-        return 'token';
+  const throttle = { take: move(1), refund: move(-1) };
+  const proved = { hash: async () => '', verify: async () => true, ...passwords };
+  const handlers = makeAccountHandlers(
+    partially<Dependencies>({
+      accounts: { findByEmail: async (email) => (email === ACCOUNT.email ? ACCOUNT : undefined) },
+      accountWork: workOn(stored),
+      resetLinks: { find: async (token) => (token === 'good' ? ACCOUNT : undefined) },
+      passwords: proved,
+      provePassword: makeProvePassword({ passwords: proved, throttle }),
+      sessions: {
+        async open(account) {
+          opened.push(account);
+          return 'token';
+        },
+        close: async () => undefined,
       },
-      close: async () => undefined,
-    },
-    throttle: { take: move(1), refund: move(-1) },
-    twoFactor: { prove: async (account) => account },
-    signUpsPerHour: 100,
-  });
+      throttle,
+      twoFactor: { prove: async (account) => account },
+      config: { signUpsPerHour: 100 },
+    }),
+  );
   const call = {
     body: { email: ACCOUNT.email, password: 'correct horse battery' },
     address: '192.0.2.1',

@@ -1,54 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Throttle } from '#shared/fairness/throttle.ts';
 import { Problem } from '#shared/http/problem.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
 import { presentAccount } from '../present.ts';
-import type { Sessions } from '../sessions/sessions.ts';
-import type { TwoFactorWork } from '../sessions/two-factor.ts';
-import type { AccountWork } from './account-work.ts';
-import type { Passwords } from './passwords.ts';
-import { makeProvePassword, WORK_OF_ADDRESS } from './prove-password.ts';
-import type { ResetLinks } from './reset-links.ts';
+import type { ACCOUNT_OPERATIONS } from './account-operations.ts';
+import type { Message } from './mailer.ts';
+import { charge, WORK_OF_ADDRESS } from './prove-password.ts';
 
-const MINUTES_MS = 60_000;
 /** Allows a few typing errors and slows guessing down; a lockout applies only to the guesser's own address. */
-const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
-const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
+const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: HOUR_MS / 4 } as const;
+const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: HOUR_MS / 4 } as const;
+/** Counted for every address that is typed, whether or not it has an account. */
+const LINKS_OF_ONE = { name: 'reset-mail', countMax: 3, windowMs: HOUR_MS } as const;
+const LINKS_OF_ADDRESS = { name: 'reset-mail-address', countMax: 20, windowMs: HOUR_MS } as const;
+/** The actor of the link's audit entry: nobody is signed in. */
+const LINK_ACTOR = 'portal';
 /** Every sign-up takes at least this long, so that its duration does not show whether the account existed. */
 const WRITE_MS_HIDDEN = 400;
 
-type Dependencies = {
-  readonly accounts: Pick<Accounts, 'findByEmail'>;
-  readonly accountWork: Pick<AccountWork, 'ensure' | 'changePassword' | 'replacePassword' | 'remove'>;
-  readonly resetLinks: Pick<ResetLinks, 'find'>;
-  readonly passwords: Passwords;
-  readonly sessions: Pick<Sessions, 'open' | 'close'>;
-  readonly throttle: Throttle;
-  readonly twoFactor: Pick<TwoFactorWork, 'prove'>;
-  readonly signUpsPerHour: number;
-};
-
 /** Sign-up, sign-in, sign-out, and changes to one's own account. */
-export function makeAccountHandlers(
-  deps: Dependencies,
-): Handlers<
-  'signUp' | 'signIn' | 'signOut' | 'readSession' | 'changePassword' | 'resetPassword' | 'deleteAccount'
-> {
-  const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor } = deps;
-  const signUps = { name: 'sign-up', countMax: deps.signUpsPerHour, windowMs: 60 * MINUTES_MS };
-
-  const { prove, proveSelf } = makeProvePassword(deps);
+export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof ACCOUNT_OPERATIONS> {
+  const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor, mail } = deps;
+  const { prove, proveSelf } = deps.provePassword;
+  const signUps = { name: 'sign-up', countMax: deps.config.signUpsPerHour, windowMs: HOUR_MS };
 
   return {
     async signUp({ body: { email, password }, address }) {
-      const draws = [{ budget: signUps, owner: address }];
-      await throttle.take(draws);
-      const passwordHash = await passwords.hash(password, address).catch(async (error) => {
-        await throttle.refund(draws);
-        throw error;
-      });
+      const passwordHash = await charge(throttle, [{ budget: signUps, owner: address }], () =>
+        passwords.hash(password, address),
+      );
       await Promise.all([
         accountWork.ensure(email, email, { passwordHash, verified: false }),
         delay(WRITE_MS_HIDDEN),
@@ -70,7 +53,6 @@ export function makeAccountHandlers(
     async signOut({ token, setSessionToken }) {
       if (token !== undefined) await sessions.close(token);
       setSessionToken(undefined);
-      return undefined;
     },
     readSession: async ({ account }) => ({ account: presentAccount(account) }),
     async changePassword({ body: { current, next }, account, address, browser, token, setSessionToken }) {
@@ -79,7 +61,6 @@ export function makeAccountHandlers(
       const changed = await accountWork.changePassword(account, passwordHash);
       if (token !== undefined) await sessions.close(token);
       setSessionToken(await sessions.open(changed, { browser, address }));
-      return undefined;
     },
     async resetPassword({ body: { token, password }, address }) {
       const tries = [{ budget: TRIES_OF_ADDRESS, owner: address }];
@@ -92,14 +73,27 @@ export function makeAccountHandlers(
         );
       // The attempt was right; from here on only the work counts.
       await throttle.refund(tries);
-      const work = [{ budget: WORK_OF_ADDRESS, owner: address }];
-      await throttle.take(work);
-      const passwordHash = await passwords.hash(password, address).catch(async (error) => {
-        await throttle.refund(work);
-        throw error;
-      });
+      const passwordHash = await charge(throttle, [{ budget: WORK_OF_ADDRESS, owner: address }], () =>
+        passwords.hash(password, address),
+      );
       await accountWork.replacePassword(account, passwordHash);
-      return undefined;
+    },
+    readSignInOptions: async () => ({ resetLinkByEmail: mail !== undefined }),
+    async requestResetLink({ body: { email }, address }) {
+      if (!mail)
+        throw new ServiceError('conflict', 'this portal sends no e-mail; ask an operator for a link');
+      await throttle.take([
+        { budget: LINKS_OF_ONE, owner: email.toLowerCase() },
+        { budget: LINKS_OF_ADDRESS, owner: address },
+      ]);
+      // The account is looked up after the answer, so that neither answer nor duration shows whether it exists.
+      mail.mailer.send(address, async () => {
+        const account = await accounts.findByEmail(email);
+        if (!account || account.operator) return undefined;
+        const { token } = await resetLinks.make(LINK_ACTOR, account);
+        return messageOf(account, `${mail.origin}/reset-password#${token}`);
+      });
+      return {};
     },
     async deleteAccount({ body: { password }, account, address, token, setSessionToken }) {
       await proveSelf(account, password, address);
@@ -108,7 +102,20 @@ export function makeAccountHandlers(
       await accountWork.remove(account.email, account.accountId);
       if (token !== undefined) await sessions.close(token);
       setSessionToken(undefined);
-      return undefined;
     },
   };
 }
+
+const messageOf = ({ email, twoFactor }: Account, link: string): Message => ({
+  to: email,
+  subject: 'Set a new password for Rolecall',
+  text: `Somebody, probably you, asked for a new password for the Rolecall account ${email}.
+
+Open this link to set it. It works once, for an hour:
+
+${link}
+
+All sessions end with the new password.${twoFactor ? ' Signing in still needs a code of your authenticator app.' : ''}
+If you did not ask for it, ignore this message: your password stays as it is.
+`,
+});

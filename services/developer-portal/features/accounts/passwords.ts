@@ -20,20 +20,7 @@ const WAITING_MAX = 64;
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-export type Passwords = {
-  /**
-   * @param owner the queue it waits in: the client's address
-   * @throws ServiceError `overloaded`
-   */
-  readonly hash: (password: string, owner: string) => Promise<string>;
-  /**
-   * Takes the same time if `stored` is missing, so that the duration does not show whether the account exists.
-   *
-   * @param owner the queue it waits in: the client's address
-   * @throws ServiceError `overloaded`
-   */
-  readonly verify: (password: string, stored: string | undefined, owner: string) => Promise<boolean>;
-};
+export type Passwords = ReturnType<typeof makePasswords>;
 
 /**
  * Hashes and verifies passwords, a bounded number at a time, with a fair queue per owner.
@@ -45,7 +32,7 @@ export type Passwords = {
  * const stored = await passwords.hash('correct horse battery', address);
  * await passwords.verify('correct horse battery', stored, address); // true
  */
-export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING_MAX } = {}): Passwords {
+export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING_MAX } = {}) {
   const { r, p } = SETTINGS;
   const nobody: Stored = { ln, r, p, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
   const queue = new FairTaskQueue({
@@ -54,13 +41,18 @@ export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING
     refusal: 'too many password checks are waiting',
   });
   return {
-    hash: (password, owner) =>
+    /**
+     * @param owner the queue it waits in: the client's address
+     * @throws ServiceError `overloaded`
+     */
+    hash: (password: string, owner: string): Promise<string> =>
       queue.run(owner, async () => {
         const salt = randomBytes(SALT_BYTES);
         const hash = await stretch(password, salt, { ln, r, p });
         return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
       }),
-    verify: (password, stored, owner) =>
+    /** Takes the same time if `stored` is missing, so that the duration does not show whether the account exists. */
+    verify: (password: string, stored: string | undefined, owner: string): Promise<boolean> =>
       queue.run(owner, async () => {
         const known = parse(stored ?? '');
         const { salt, hash, ...settings } = known ?? nobody;

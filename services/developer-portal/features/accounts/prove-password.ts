@@ -17,26 +17,24 @@ export const WORK_OF_ADDRESS = {
 } as const;
 const WORK_OF_ACCOUNT = { name: 'password-work', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
 
+/** Charges for work. Work that failed was not done, so it is not charged. */
+export async function charge<T>(
+  throttle: Throttle,
+  draws: readonly Draw[],
+  work: () => Promise<T>,
+): Promise<T> {
+  await throttle.take(draws);
+  try {
+    return await work();
+  } catch (error) {
+    await throttle.refund(draws);
+    throw error;
+  }
+}
+
 type Dependencies = {
   readonly passwords: Pick<Passwords, 'verify'>;
   readonly throttle: Throttle;
-};
-
-export type ProvePassword = {
-  /**
-   * Returns the account if the password is right.
-   *
-   * @param tries charged for a wrong password
-   * @throws Problem `credentials-invalid`; ServiceError `rate-limited`, `overloaded`
-   */
-  readonly prove: (
-    account: Account | undefined,
-    password: string,
-    address: string,
-    tries: readonly Draw[],
-  ) => Promise<Account>;
-  /** The same for the account of a session. */
-  readonly proveSelf: (account: Account, password: string, address: string) => Promise<Account>;
 };
 
 /**
@@ -45,17 +43,25 @@ export type ProvePassword = {
  * @example
  * await provePassword.proveSelf(account, body.password, address);
  */
-export function makeProvePassword({ passwords, throttle }: Dependencies): ProvePassword {
-  const prove: ProvePassword['prove'] = async (account, password, address, tries) => {
+export function makeProvePassword({ passwords, throttle }: Dependencies) {
+  /**
+   * Returns the account if the password is right.
+   *
+   * @param tries charged for a wrong password
+   * @throws Problem `credentials-invalid`; ServiceError `rate-limited`, `overloaded`
+   */
+  const prove = async (
+    account: Account | undefined,
+    password: string,
+    address: string,
+    tries: readonly Draw[],
+  ): Promise<Account> => {
     // Charged for an unknown account too, so that the duration does not show whether the account exists.
     const workOfAccount = [{ budget: WORK_OF_ACCOUNT, owner: account?.accountId ?? `nobody ${address}` }];
     const draws = [...tries, { budget: WORK_OF_ADDRESS, owner: address }, ...workOfAccount];
-    await throttle.take(draws);
-    const isRight = await passwords.verify(password, account?.passwordHash, address).catch(async (error) => {
-      // The password was not checked, so the attempt does not count.
-      await throttle.refund(draws);
-      throw error;
-    });
+    const isRight = await charge(throttle, draws, () =>
+      passwords.verify(password, account?.passwordHash, address),
+    );
     await throttle.refund(isRight ? tries : workOfAccount);
     if (!account || !isRight)
       throw new Problem('credentials-invalid', 'E-mail address or password is wrong.');
@@ -63,7 +69,8 @@ export function makeProvePassword({ passwords, throttle }: Dependencies): ProveP
   };
   return {
     prove,
-    proveSelf: (account, password, address) =>
+    /** The same for the account of a session. */
+    proveSelf: (account: Account, password: string, address: string) =>
       prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, owner: account.accountId }]),
   };
 }

@@ -1,23 +1,10 @@
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { type LeasedSlots, marketplaceKeysKey, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
-import type { SecretBox } from '#shared/secret-box.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import { marketplaceKeysKey, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
 import * as change from '../../domain/change-app.ts';
-import type { AuditedWrites } from '../audited-writes.ts';
+import type { Basis } from '../basis.ts';
 import { type Credentials, keyRecord, type NewKey } from './credentials.ts';
-
-type Dependencies = {
-  readonly accounts: Pick<Accounts, 'read'>;
-  readonly clientApps: Pick<ClientApps, 'read'>;
-  readonly slots: LeasedSlots;
-  readonly writes: Pick<AuditedWrites, 'app'>;
-  readonly box: Pick<SecretBox, 'seal' | 'reseal'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
 
 type CreateClientApp = {
   readonly owner: Account;
@@ -38,8 +25,7 @@ export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
  *
  * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and the errors of a write
  */
-export function makeClientAppWork(deps: Dependencies) {
-  const { accounts, clientApps, slots, writes, box, now } = deps;
+export function makeClientAppWork({ accounts, clientApps, slots, writes, box, now }: Basis) {
   const nowIso = () => new Date(now()).toISOString();
   const missing = (clientId: string) => new ServiceError('not-found', `there is no client app ${clientId}`);
 

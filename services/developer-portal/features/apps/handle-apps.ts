@@ -1,46 +1,19 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
+import { judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { invalidBody } from '#shared/http/problem.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { KeyUse } from '#shared/stores/apps/key-use.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { roleOf } from '../../domain/permissions.ts';
 import type { Call, Handlers } from '../../http/call.ts';
-import { type Idempotency, requestOf } from '../../http/idempotency.ts';
+import { requestOf } from '../../http/idempotency.ts';
 import { presentApp, presentAppSummary } from '../present.ts';
-import { makeReadOwn } from './app-access.ts';
-import type { ClientAppWork } from './client-apps.ts';
+import type { APP_OPERATIONS } from './app-operations.ts';
 import { newCredentials, newKey, newWebhookSecret } from './credentials.ts';
 
-type Dependencies = {
-  readonly clientApps: Pick<ClientApps, 'listOwned' | 'listShared'>;
-  readonly apps: ClientAppWork;
-  readonly keyUse: Pick<KeyUse, 'read'>;
-  readonly idempotency: Idempotency;
-  readonly callbackPolicy: CallbackPolicy;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 /** Developers' operations on their apps, keys, secrets and scopes. */
-export function makeAppHandlers(
-  deps: Dependencies,
-): Handlers<
-  | 'listApps'
-  | 'createApp'
-  | 'readApp'
-  | 'renameApp'
-  | 'setAlerts'
-  | 'deleteApp'
-  | 'createKey'
-  | 'revokeKey'
-  | 'rollKey'
-  | 'rotateSecret'
-  | 'requestScope'
-> {
-  const { clientApps, apps, keyUse, idempotency, callbackPolicy, now } = deps;
-  const readOwn = makeReadOwn(deps);
+export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_OPERATIONS> {
+  const { clientApps, apps, keyUse, idempotency, now } = deps;
   const show = async (app: ClientApp, { account, owner }: Pick<Call<'readApp'>, 'account' | 'owner'>) =>
     presentApp(app, { account, owner }, await keyUse.read(app.clientId), now());
 
@@ -63,41 +36,35 @@ export function makeAppHandlers(
       );
       return { ...credentials, keyId, name: body.name };
     },
-    readApp: async (call) => show(await readOwn(call.account, call.param('clientId')), call),
+    readApp: async (call) => show(call.app, call),
     async renameApp(call) {
-      const { account, param, body } = call;
-      const { clientId } = await readOwn(account, param('clientId'));
-      return show(await apps.rename(account.email, clientId, body.name), call);
+      const { account, app, body } = call;
+      return show(await apps.rename(account.email, app.clientId, body.name), call);
     },
     async setAlerts(call) {
-      const { account, param, body } = call;
+      const { account, app, body } = call;
       const { callbackUrl } = body;
-      const { clientId } = await readOwn(account, param('clientId'));
-      const judged = callbackUrl === null ? undefined : judgeCallbackUrl(callbackUrl, callbackPolicy);
+      const judged = callbackUrl === null ? undefined : judgeCallbackUrl(callbackUrl, deps.config.callback);
       if (judged && 'fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
-      return show(await apps.setAlertUrl(account.email, clientId, judged?.href), call);
+      return show(await apps.setAlertUrl(account.email, app.clientId, judged?.href), call);
     },
-    async deleteApp({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async deleteApp({ account, app: { clientId } }) {
       await apps.remove(account.email, clientId);
-      return undefined;
     },
     async createKey(call) {
-      const { account, param, body } = call;
-      const { clientId } = await readOwn(account, param('clientId'));
+      const { account, body } = call;
+      const { clientId } = call.app;
       const expiresAt = body.expiresAt === undefined ? undefined : inFuture(body.expiresAt, now());
       return idempotency.run(requestOf('createKey', call, [clientId]), newKey, (key) =>
         apps.createKey(account.email, clientId, key, { ...body, expiresAt }),
       );
     },
-    async revokeKey({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async revokeKey({ account, app: { clientId }, param }) {
       await apps.revokeKey(account.email, clientId, param('keyId'));
-      return undefined;
     },
     async rollKey(call) {
       const { account, param, body } = call;
-      const { clientId, keys } = await readOwn(account, param('clientId'));
+      const { clientId, keys } = call.app;
       const keyId = param('keyId');
       if (!keys.some((key) => key.keyId === keyId))
         throw new ServiceError('not-found', `there is no key ${keyId} of ${clientId}`);
@@ -106,8 +73,8 @@ export function makeAppHandlers(
       );
     },
     async rotateSecret(call) {
-      const { account, param, body } = call;
-      const { clientId } = await readOwn(account, param('clientId'));
+      const { account, body } = call;
+      const { clientId } = call.app;
       const { webhookSecret, sealed } = await idempotency.plan(
         requestOf('rotateSecret', call, [clientId]),
         () => {
@@ -119,9 +86,8 @@ export function makeAppHandlers(
       return { webhookSecret };
     },
     async requestScope(call) {
-      const { account, param, body } = call;
-      const { clientId } = await readOwn(account, param('clientId'));
-      return show(await apps.requestScope(account.email, clientId, body.purpose), call);
+      const { account, app, body } = call;
+      return show(await apps.requestScope(account.email, app.clientId, body.purpose), call);
     },
   };
 }

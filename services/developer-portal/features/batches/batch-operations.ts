@@ -1,27 +1,24 @@
 import { z } from 'zod';
 import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BatchSummary } from '#shared/stores/batches/batch-list.ts';
-import * as api from '../../http/api.ts';
-import { DeliveryAnswer } from '../../http/api-answers.ts';
+import { count, DeliveryAnswer, Month, next, page } from '../../http/api.ts';
+import { APP, READ, READ_OF_APP } from '../../http/operation-kinds.ts';
 import type { Operation } from '../../operation.ts';
 
-const BATCHES = '/api/apps/:clientId/batches';
-const BATCH = `${BATCHES}/:requestId`;
+const BATCHES = `${APP}/batches` as const;
+const BATCH = `${BATCHES}/:requestId` as const;
 
-const count = z.number().int().nonnegative();
 const BatchPage = z
   .object({
     batches: z.array(BatchSummary.meta({ id: 'BatchSummary' })),
-    /** Given where there are more: the next page's `before`. */
-    next: z.string().optional(),
+    next,
   })
   .meta({ id: 'BatchPage' });
 const BatchOptions = z
   .object({
     /** The tier's: entries of a batch, and batches that may be unfinished at once. */
     limits: z.object({ entries: count, unfinished: count }),
-    /** The calendar month (UTC) as the limiter counts it. */
-    month: z.object({ name: z.string(), used: count, quota: count }),
+    month: Month,
   })
   .meta({ id: 'BatchOptions' });
 const Batch = StoredBatchStatus.extend({
@@ -63,23 +60,17 @@ const StartedBatch = z
 /** An app's batches: many wallets under one rule set, started with one of the app's keys. */
 export const BATCH_OPERATIONS = {
   listBatches: {
-    method: 'get',
+    ...READ_OF_APP,
     path: BATCHES,
-    access: 'session',
     summary: 'The newest 200 batches whose results are kept, newest first',
-    query: api.BatchesQuery,
-    status: 200,
+    query: z.strictObject(page),
     answer: BatchPage,
-    codes: ['not-found'],
   },
   readBatchOptions: {
-    method: 'get',
-    path: '/api/apps/:clientId/batch-options',
-    access: 'session',
+    ...READ_OF_APP,
+    path: `${APP}/batch-options`,
     summary: "The tier's limits for batches, and the month's quota that their entries are charged to",
-    status: 200,
     answer: BatchOptions,
-    codes: ['not-found'],
   },
   startBatch: {
     method: 'post',
@@ -99,33 +90,35 @@ export const BATCH_OPERATIONS = {
     ],
   },
   readBatch: {
-    method: 'get',
+    ...READ_OF_APP,
     path: BATCH,
-    access: 'session',
     summary: 'The status of a batch: how many entries are done, and how many hold each role',
-    status: 200,
     answer: Batch,
-    codes: ['not-found'],
   },
   listUnreadEntries: {
-    method: 'get',
+    ...READ,
     path: `${BATCH}/unread`,
-    access: 'session',
     summary: 'Entries of a finished batch that have a rule which could not be read',
-    query: api.UnreadEntriesQuery,
+    query: z.strictObject({
+      /** The place of the first entry that is looked at: the `next` of the page before. */
+      from: z
+        .string()
+        .regex(/^[0-9]{1,6}$/, 'A whole number.')
+        .transform(Number)
+        .pipe(z.number().int().nonnegative())
+        .default(0)
+        .meta({ type: 'integer', minimum: 0, default: 0 }),
+    }),
     isHeavy: true,
-    status: 200,
     answer: UnreadEntries,
     codes: ['not-found', 'conflict'],
   },
   downloadBatch: {
-    method: 'get',
+    ...READ,
     path: `${BATCH}/results`,
-    access: 'session',
     summary: 'The results of a finished batch as a file, one line per entry',
-    query: api.BatchResultsQuery,
+    query: z.strictObject({ format: z.enum(['ndjson', 'csv']).default('ndjson') }),
     download: ['application/x-ndjson', 'text/csv'],
-    status: 200,
     codes: ['not-found', 'conflict'],
   },
 } as const satisfies Record<string, Operation>;

@@ -3,7 +3,9 @@ import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { Problem } from '#shared/http/problem.ts';
-import { type Dependencies, makeBatchHandlers } from './handle-batches.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { makeBatchHandlers } from './handle-batches.ts';
 
 const KEY = 'rck_live_x';
 const ACCEPTED_AT = '2026-11-22T10:00:00.000Z';
@@ -30,27 +32,29 @@ const aPart = (firstIndex: number) => ({
   gzip: gzipSync([firstIndex, firstIndex + 1].map((index) => `${JSON.stringify(lineOf(index))}\n`).join('')),
 });
 
-function makeHandlers(over: Partial<Dependencies> = {}) {
-  return makeBatchHandlers({
-    readOwn: async () => ({ clientId: 'app_1', keys: [{ hash: hashApiKey(KEY) }] }) as unknown as ClientApp,
-    batches: {
-      readStatus: async () => aStatus(),
-      readProgress: async () => ({ clientId: 'app_1', partCount: 2, storedPartCount: 2 }),
-      readPart: async (_, index) => aPart(index < 2 ? 0 : 2),
-    },
-    batchList: { list: async () => [] },
-    deliveries: { read: async () => undefined },
-    readMonthUsed: async () => 7,
-    gatewayUrl: 'http://gateway',
-    fetch: () => Promise.reject(new Error('not asked for')),
-    now: () => Date.parse(ACCEPTED_AT),
-    ...over,
-  });
+function makeHandlers(over: Parameters<typeof partially<Dependencies>>[0] = {}) {
+  return makeBatchHandlers(
+    partially<Dependencies>({
+      batches: {
+        readStatus: async () => aStatus(),
+        readProgress: async () => ({ clientId: 'app_1', partCount: 2, storedPartCount: 2 }),
+        readPart: async (_, index) => aPart(index < 2 ? 0 : 2),
+      },
+      batchList: { list: async () => [] },
+      deliveries: { read: async () => undefined },
+      readMonthUsed: async () => 7,
+      config: { gateway: { url: 'http://gateway' } },
+      fetch: () => Promise.reject(new Error('not asked for')),
+      now: () => Date.parse(ACCEPTED_AT),
+      ...over,
+    }),
+  );
 }
 
 const call = <Q, U = undefined>(query: Q, upload?: U) => ({
   body: undefined,
   account: { tier: 'free' } as Account,
+  app: { clientId: 'app_1', keys: [{ hash: hashApiKey(KEY) }] } as unknown as ClientApp,
   owner: { tier: 'free' } as Account,
   idempotencyKey: 'once',
   address: '',
@@ -79,7 +83,7 @@ test('a batch of another app is not found', async () => {
   await expect(downloadBatch(call({ format: 'csv' as const }))).rejects.toMatchObject({ code: 'not-found' });
 });
 
-test('the results of a batch that runs are not a file yet', async () => {
+test('the results of a batch that runs are no file yet', async () => {
   const { downloadBatch, readBatch } = makeHandlers({
     batches: {
       readStatus: async () => aStatus({ status: 'pending', done: 2 }),

@@ -1,19 +1,16 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { BATCH_LIMITS } from '#shared/contracts/batches/batch.ts';
 import type { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { readBatchLines } from '#shared/stores/batches/batch-lines.ts';
-import type { BatchList } from '#shared/stores/batches/batch-list.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
-import { dateOf, dayOf } from '#shared/stores/usage/usage-days.ts';
-import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { type BatchLine, csvHeader, csvRow } from '../../domain/batch-csv.ts';
 import { askGateway, requireOwnKey } from '../../http/ask-gateway.ts';
 import type { Call, Handlers } from '../../http/call.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
 import { presentDelivery } from '../present.ts';
+import { monthOf } from '../usage/month-of.ts';
 import type { BATCH_OPERATIONS } from './batch-operations.ts';
 
 /** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and for the broker. */
@@ -25,30 +22,15 @@ const SEARCHED_COUNT_MAX = 5_000;
 /** Lines that are parsed before other requests have their turn. */
 const SLICE_LINES = 250;
 
-export type Dependencies = {
-  readonly readOwn: ReadOwn;
-  readonly batches: Pick<Batches, 'readStatus' | 'readProgress' | 'readPart'>;
-  readonly batchList: BatchList;
-  readonly deliveries: Pick<Deliveries, 'read'>;
-  readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;
-  /** Where this process reaches the gateway. */
-  readonly gatewayUrl: string;
-  readonly fetch: typeof globalThis.fetch;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 type Ids = keyof typeof BATCH_OPERATIONS;
-type OfApp = Pick<Call<Ids>, 'account' | 'param'>;
+type OfApp = Pick<Call<Ids>, 'app' | 'param'>;
 
 /** The batches of a developer's apps: started with the developer's own key, which is not stored. */
 export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
-  const { readOwn, batches, batchList, deliveries, now } = deps;
-  const ownApp = ({ account, param }: OfApp) => readOwn(account, param('clientId'));
-  const ownBatch = async (call: OfApp): Promise<StoredBatchStatus> => {
-    const requestId = call.param('requestId');
-    const [{ clientId }, status, progress] = await Promise.all([
-      ownApp(call),
+  const { batches, batchList, deliveries, config } = deps;
+  const ownBatch = async ({ app: { clientId }, param }: OfApp): Promise<StoredBatchStatus> => {
+    const requestId = param('requestId');
+    const [status, progress] = await Promise.all([
       batches.readStatus(requestId),
       batches.readProgress(requestId),
     ]);
@@ -64,7 +46,7 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
   };
   return {
     async listBatches(call) {
-      const { clientId } = await ownApp(call);
+      const { clientId } = call.app;
       const { before, limit } = call.query;
       const found = await batchList.list(clientId, {
         countMax: limit + 1,
@@ -74,20 +56,15 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
       const next = found.length > page.length ? page.at(-1)?.requestId : undefined;
       return { batches: page, ...(next !== undefined && { next }) };
     },
-    async readBatchOptions(call) {
-      const { clientId } = await ownApp(call);
-      const name = dateOf(dayOf(now())).slice(0, 7);
-      const used = await deps.readMonthUsed(clientId, name);
-      return {
-        limits: BATCH_LIMITS[call.owner.tier],
-        month: { name, used, quota: limitsOf(call.owner).requestsPerMonth },
-      };
-    },
+    readBatchOptions: async ({ app, owner }) => ({
+      limits: BATCH_LIMITS[owner.tier],
+      month: await monthOf(deps, app.clientId, owner),
+    }),
     async startBatch(call) {
       const { apiKey, chunks } = call.upload;
-      requireOwnKey(await ownApp(call), apiKey);
+      requireOwnKey(call.app, apiKey);
       const { status, body } = await askGateway(deps.fetch, {
-        url: `${deps.gatewayUrl}${BATCH_PATH}`,
+        url: `${config.gateway.url}${BATCH_PATH}`,
         apiKey,
         post: { idempotencyKey: call.idempotencyKey, contentType: 'application/x-ndjson', body: chunks },
         timeoutMs: START_TIMEOUT_MS,

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { type LoggedCheck, roleTagOf } from '#shared/contracts/checks/check-log.ts';
 import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
-import { ChecksQuery } from '../../http/api.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { ChecksQuery } from './check-operations.ts';
 import { makeCheckHandlers } from './handle-checks.ts';
 
 const aCheck = (requestId: string, over: Partial<LoggedCheck> = {}): LoggedCheck => ({
@@ -38,26 +40,28 @@ const CHECKS = [
 const parseGolden = () =>
   CheckRequested.parse(JSON.parse(readFileSync('test/contract/golden/check.requested.bulk.v1.json', 'utf8')));
 
-const handlers = makeCheckHandlers({
-  readOwn: async () => ({ clientId: 'app_1' }) as ClientApp,
-  checkLog: {
-    list: async () => [...CHECKS],
-    find: async (_, requestId) => CHECKS.find((check) => check.requestId === requestId),
-  },
-  readSentCheck: async (_, { requestId }) =>
-    requestId === 'a'
-      ? {
-          ...parseGolden(),
-          account: `0x${'1'.repeat(40)}`,
-          delivery: { mode: 'webhook', callbackUrl: "https://example.com/it's" },
-        }
-      : undefined,
-  publicUrl: 'https://api.example.com',
-  results: { read: async (requestId) => (requestId === 'a' ? '{"status":"completed"}' : undefined) },
-  deliveries: { read: async () => undefined },
-});
+const handlers = makeCheckHandlers(
+  partially<Dependencies>({
+    checkLog: {
+      list: async () => [...CHECKS],
+      find: async (_, requestId) => CHECKS.find((check) => check.requestId === requestId),
+    },
+    readSentCheck: async (_, { requestId }) =>
+      requestId === 'a'
+        ? {
+            ...parseGolden(),
+            account: `0x${'1'.repeat(40)}`,
+            delivery: { mode: 'webhook', callbackUrl: "https://example.com/it's" },
+          }
+        : undefined,
+    config: { gateway: { publicUrl: 'https://api.example.com' } },
+    results: { read: async (requestId) => (requestId === 'a' ? '{"status":"completed"}' : undefined) },
+    deliveries: { read: async () => undefined },
+  }),
+);
 
 const REQUEST = {
+  app: { clientId: 'app_1' } as ClientApp,
   body: undefined,
   account: {} as Account,
   owner: {} as Account,

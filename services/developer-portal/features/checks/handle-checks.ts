@@ -2,41 +2,29 @@ import type { z } from 'zod';
 import { type LoggedCheck, roleTagOf } from '#shared/contracts/checks/check-log.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { CheckLog } from '#shared/stores/checks/check-log.ts';
-import type { Results } from '#shared/stores/checks/results.ts';
-import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { bodyOfCheck } from '../../domain/body-of-check.ts';
 import { curlOfCheck } from '../../domain/curl-of-check.ts';
 import { stepsOfCheck } from '../../domain/steps-of-check.ts';
-import type { ChecksQuery } from '../../http/api.ts';
 import type { Handlers } from '../../http/call.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
 import { presentDelivery } from '../present.ts';
-import type { ReadSentCheck } from './read-sent-check.ts';
-
-type Dependencies = {
-  readonly readOwn: ReadOwn;
-  readonly checkLog: Pick<CheckLog, 'list' | 'find'>;
-  readonly results: Pick<Results, 'read'>;
-  readonly deliveries: Pick<Deliveries, 'read'>;
-  readonly readSentCheck: ReadSentCheck;
-  /** Where developers reach the gateway. */
-  readonly publicUrl: string;
-};
+import type { ChecksQuery } from './check-operations.ts';
 
 /** The log of an app's checks. */
-export function makeCheckHandlers(
-  deps: Dependencies,
-): Handlers<'listChecks' | 'readCheck' | 'readCheckRequest'> {
-  const { readOwn, checkLog, results, deliveries, readSentCheck, publicUrl } = deps;
+export function makeCheckHandlers({
+  checkLog,
+  results,
+  deliveries,
+  readSentCheck,
+  config,
+}: Dependencies): Handlers<'listChecks' | 'readCheck' | 'readCheckRequest'> {
   const findOwn = async (clientId: string, requestId: string) => {
     const check = await checkLog.find(clientId, requestId);
     if (!check) throw new ServiceError('not-found', 'this check is not among the newest checks of the app');
     return check;
   };
   return {
-    async listChecks({ account, param, query }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async listChecks({ app: { clientId }, query }) {
       const found = (await checkLog.list(clientId)).filter((check) => isWanted(check, query));
       const from = found.findIndex(({ requestId }) => requestId === query.before) + 1;
       const page = found.slice(from, from + query.limit);
@@ -46,8 +34,7 @@ export function makeCheckHandlers(
         ...(last && from + page.length < found.length && { next: last.requestId }),
       };
     },
-    async readCheck({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async readCheck({ app: { clientId }, param }) {
       const wanted = param('requestId');
       const check = await findOwn(clientId, wanted);
       const [resultJson, delivery] = await Promise.all([results.read(wanted), deliveries.read(wanted)]);
@@ -58,13 +45,12 @@ export function makeCheckHandlers(
         ...(delivery && { delivery: presentDelivery(delivery) }),
       };
     },
-    async readCheckRequest({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async readCheckRequest({ account, app: { clientId }, param }) {
       const check = await findOwn(clientId, param('requestId'));
       const sent = await readSentCheck(clientId, check, account.accountId);
       if (!sent) throw new ServiceError('not-found', GONE);
       const body = bodyOfCheck(sent);
-      return { body, curl: curlOfCheck(`${publicUrl}${CHECK_PATH}`, JSON.stringify(body)) };
+      return { body, curl: curlOfCheck(`${config.gateway.publicUrl}${CHECK_PATH}`, JSON.stringify(body)) };
     },
   };
 }

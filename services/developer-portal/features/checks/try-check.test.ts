@@ -1,13 +1,16 @@
 import { hashApiKey } from '#shared/contracts/apps/api-key.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { aChain } from '../../../../test/support/builders/a-chain.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Call } from '../../http/call.ts';
 import { makeTryHandlers } from './try-check.ts';
 
 const KEY = 'rck_live_x';
+const app = { keys: [{ hash: hashApiKey(KEY) }] } as unknown as ClientApp;
 const call = (over: Partial<Call<'tryCheck'>> = {}) =>
   ({
-    account: {},
+    app,
     param: () => 'app_1',
     idempotencyKey: 'once',
     body: { apiKey: KEY, check: { rules: [] } },
@@ -16,17 +19,16 @@ const call = (over: Partial<Call<'tryCheck'>> = {}) =>
 
 function makeTry(answer: () => Promise<Response>) {
   const sent: { url: string; init: RequestInit }[] = [];
-  const handlers = makeTryHandlers({
-    readOwn: async () => ({ keys: [{ hash: hashApiKey(KEY) }] }) as unknown as ClientApp,
-    gatewayUrl: 'http://gateway',
-    publicUrl: 'https://api.example.com',
-    fetch: async (url, init = {}) => {
-      sent.push({ url: String(url), init });
-      return answer();
-    },
-    chains: [],
-    demo: undefined,
-  });
+  const handlers = makeTryHandlers(
+    partially<Dependencies>({
+      config: { gateway: { url: 'http://gateway', publicUrl: 'https://api.example.com' } },
+      fetch: async (url, init = {}) => {
+        sent.push({ url: String(url), init });
+        return answer();
+      },
+      chains: [],
+    }),
+  );
   return { ...handlers, sent };
 }
 
@@ -58,10 +60,10 @@ test('a poll goes to the result of the check with the key, waits a little, and s
   const { pollTried, sent } = makeTry(async () => Response.json({ status: 'pending' }, { status: 202 }));
   const poll = (requestId: string) =>
     pollTried({
-      account: {},
-      param: (name: string) => (name === 'requestId' ? requestId : 'app_1'),
+      app,
+      param: () => requestId,
       body: { apiKey: KEY },
-    } as Call<'pollTried'>);
+    } as unknown as Call<'pollTried'>);
   expect(await poll('r_1')).toMatchObject({
     status: 202,
     curl: expect.stringContaining('https://api.example.com/access-control/check-roles/responses/r_1'),
@@ -84,14 +86,12 @@ test('a missing or too long answer is a problem that names no address', async ()
 
 test('the try options list chains by id, name and symbol, without their endpoints', async () => {
   const chain = aChain({ chainId: 31_337, name: 'Demo chain' });
-  const { readTryOptions } = makeTryHandlers({
-    readOwn: () => Promise.reject(new Error('not asked for')),
-    gatewayUrl: '',
-    publicUrl: 'https://api.example.com',
-    fetch: () => Promise.reject(new Error('not asked for')),
-    chains: [chain],
-    demo: undefined,
-  });
+  const { readTryOptions } = makeTryHandlers(
+    partially<Dependencies>({
+      config: { gateway: { publicUrl: 'https://api.example.com' } },
+      chains: [chain],
+    }),
+  );
   expect(await readTryOptions({} as Call<'readTryOptions'>)).toEqual({
     gatewayUrl: 'https://api.example.com',
     chains: [{ chainId: 31_337, name: 'Demo chain', nativeSymbol: 'ETH' }],

@@ -1,7 +1,6 @@
-import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { Problem } from '#shared/http/problem.ts';
-import type { Demo } from '../../config.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { curlOfCheck, curlOfPoll } from '../../domain/curl-of-check.ts';
 import {
   askGateway,
@@ -10,7 +9,6 @@ import {
   requireOwnKey,
 } from '../../http/ask-gateway.ts';
 import type { Handlers } from '../../http/call.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
 
 /** Longer than the longest deadline of a sync check. */
 const TIMEOUT_MS = 30_000;
@@ -30,17 +28,6 @@ const SHOWN_HEADERS = new Set([
   'www-authenticate',
 ]);
 
-type Dependencies = {
-  readonly readOwn: ReadOwn;
-  /** Where this process reaches the gateway. */
-  readonly gatewayUrl: string;
-  /** Where developers reach it. */
-  readonly publicUrl: string;
-  readonly fetch: typeof globalThis.fetch;
-  readonly chains: ChainFile['chains'];
-  readonly demo: Demo | undefined;
-};
-
 /**
  * Sends a check, or a poll for its result, to the gateway with a developer's own key, which is not stored, and returns
  * the response. The gateway treats a repetition of a check with the same idempotency key as the same check and charges
@@ -50,18 +37,16 @@ type Dependencies = {
  *   not one of the app's
  */
 export function makeTryHandlers({
-  readOwn,
-  gatewayUrl,
-  publicUrl,
   fetch,
   chains,
-  demo,
+  config,
 }: Dependencies): Handlers<'tryCheck' | 'pollTried' | 'readTryOptions'> {
+  const { url: gatewayUrl, publicUrl } = config.gateway;
   const options = {
     // RPC endpoints are not exposed.
     chains: chains.map(({ chainId, name, nativeSymbol }) => ({ chainId, name, nativeSymbol })),
     gatewayUrl: publicUrl,
-    ...(demo && { demo }),
+    ...(config.demo && { demo: config.demo }),
   };
   const send = async (path: string, request: Pick<GatewayRequest, 'apiKey' | 'post' | 'waitS'>) => {
     const began = performance.now();
@@ -71,8 +56,8 @@ export function makeTryHandlers({
   };
   return {
     readTryOptions: async () => options,
-    async tryCheck({ account, param, idempotencyKey, body: { apiKey, check } }) {
-      requireOwnKey(await readOwn(account, param('clientId')), apiKey);
+    async tryCheck({ app, idempotencyKey, body: { apiKey, check } }) {
+      requireOwnKey(app, apiKey);
       const body = JSON.stringify(check);
       const post = { idempotencyKey, contentType: 'application/json', body };
       return {
@@ -80,8 +65,8 @@ export function makeTryHandlers({
         curl: curlOfCheck(`${publicUrl}${CHECK_PATH}`, body),
       };
     },
-    async pollTried({ account, param, body: { apiKey } }) {
-      requireOwnKey(await readOwn(account, param('clientId')), apiKey);
+    async pollTried({ app, param, body: { apiKey } }) {
+      requireOwnKey(app, apiKey);
       const requestId = param('requestId');
       // Dots alone would lead to another path.
       if (!/[^.]/.test(requestId)) throw new Problem('not-found', 'There is no such request.');

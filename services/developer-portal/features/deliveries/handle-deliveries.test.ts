@@ -3,6 +3,8 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Draw } from '#shared/fairness/throttle.ts';
 import { problemOf } from '#shared/http/problem.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { makeDeliveryHandlers } from './handle-deliveries.ts';
 
 const FAILED_COUNT = 100_000;
@@ -30,31 +32,33 @@ function makeHandlers(sentCount = FAILED_COUNT) {
     }
   };
   const unused = () => Promise.reject(new Error('not asked for'));
-  const handlers = makeDeliveryHandlers({
-    readOwn: async () => ({ clientId: 'app_1' }) as ClientApp,
-    deliveries: { page: unused, read: unused },
-    results: { read: unused, saveIfAbsent: unused },
-    resends: {
-      resend: unused,
-      async resendFailed(_clientId, _sinceMs, { charge } = {}) {
-        await charge?.(FAILED_COUNT);
-        resentCount += sentCount;
-        return { count: sentCount };
+  const handlers = makeDeliveryHandlers(
+    partially<Dependencies>({
+      deliveries: { page: unused, read: unused },
+      results: { read: unused, saveIfAbsent: unused },
+      resends: {
+        resend: unused,
+        async resendFailed(_clientId, _sinceMs, { charge } = {}) {
+          await charge?.(FAILED_COUNT);
+          resentCount += sentCount;
+          return { count: sentCount };
+        },
       },
-    },
-    publishDelivery: unused,
-    writes: { record: async () => undefined },
-    throttle: { take, refund },
-    requireRoom: async () => undefined,
-    readReceiverAnswer: unused,
-    idempotency: { plan: async (_, make) => make(), run: unused },
-    callbackPolicy: { allowHttp: false, allowedCidrs: [] },
-    now: () => Date.UTC(2026, 10, 22),
-  });
+      publish: unused,
+      writes: { record: async () => undefined },
+      throttle: { take, refund },
+      requireRoom: async () => undefined,
+      readReceiverAnswer: unused,
+      idempotency: { plan: async (_, make) => make(), run: unused },
+      config: { callback: { allowHttp: false, allowedCidrs: [] } },
+      now: () => Date.UTC(2026, 10, 22),
+    }),
+  );
   return { handlers, windows, resentCount: () => resentCount };
 }
 
 const call = {
+  app: { clientId: 'app_1' } as ClientApp,
   body: { since: '2026-11-21T00:00:00.000Z' },
   account: { email: 'a@example.com' } as Account,
   owner: { accountId: 'acc_1' } as Account,

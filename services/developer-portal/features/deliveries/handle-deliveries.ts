@@ -1,25 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
-import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
+import { judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import type { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
-import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
+import { type NewWebhook, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
+import type { Draw } from '#shared/fairness/throttle.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Results } from '#shared/stores/checks/results.ts';
-import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { FAILED_MAX } from '#shared/stores/webhooks/delivery-scripts.ts';
 import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/call.ts';
-import { type Idempotency, requestOf } from '../../http/idempotency.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
-import type { AuditedWrites } from '../audited-writes.ts';
+import { requestOf } from '../../http/idempotency.ts';
 import { presentDelivery, presentDeliverySummary } from '../present.ts';
-import type { ReadReceiverAnswer } from './read-receiver-answer.ts';
-import type { ResendWebhooks } from './resend-webhooks.ts';
+import type { DELIVERY_OPERATIONS } from './delivery-operations.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
 /** A bulk resend publishes up to 100 000 messages. */
@@ -32,42 +27,15 @@ const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, win
 const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
 
-type Dependencies = {
-  readonly readOwn: ReadOwn;
-  readonly deliveries: Pick<Deliveries, 'page' | 'read'>;
-  readonly results: Pick<Results, 'read' | 'saveIfAbsent'>;
-  readonly resends: ResendWebhooks;
-  /** Publishes to `webhook.requested.v1`. */
-  readonly publishDelivery: (message: NewWebhook) => Promise<void>;
-  readonly writes: Pick<AuditedWrites, 'record'>;
-  readonly throttle: Throttle;
-  /** Refuses a resend whose account has used its bytes of the day. */
-  readonly requireRoom: AccountBytes['requireRoom'];
-  readonly readReceiverAnswer: ReadReceiverAnswer;
-  readonly idempotency: Idempotency;
-  readonly callbackPolicy: CallbackPolicy;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
-type Ids =
-  | 'listDeliveries'
-  | 'readDelivery'
-  | 'readReceiverAnswer'
-  | 'resendDelivery'
-  | 'resendFailed'
-  | 'sendTestEvent';
+type Ids = keyof typeof DELIVERY_OPERATIONS;
 
 /** Webhook deliveries of a developer's apps: list, read, resend and test. */
 export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
-  const { readOwn, deliveries, resends, writes, throttle, idempotency, now } = deps;
+  const { deliveries, resends, writes, throttle, idempotency, now } = deps;
   const nowIso = () => new Date(now()).toISOString();
-  const ownApp = ({ account, param }: Call<Ids>) => readOwn(account, param('clientId'));
-  const ownDelivery = async (
-    call: Call<'readDelivery' | 'readReceiverAnswer' | 'resendDelivery'>,
-  ): Promise<DeliveryView> => {
-    const [{ clientId }, view] = await Promise.all([ownApp(call), deliveries.read(call.param('requestId'))]);
-    if (!view || view.clientId !== clientId) throw new ServiceError('not-found', 'there is no such delivery');
+  const ownDelivery = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<DeliveryView> => {
+    const view = await deliveries.read(param('requestId'));
+    if (view?.clientId !== app.clientId) throw new ServiceError('not-found', 'there is no such delivery');
     return view;
   };
   const record = (call: Call<Ids>, clientId: string, action: string, subject: string, at: string) =>
@@ -127,7 +95,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
 
   return {
     async listDeliveries(call) {
-      const { clientId } = await ownApp(call);
+      const { clientId } = call.app;
       const { state, since, before, limit: countMax } = call.query;
       const sinceMs = since === undefined ? undefined : Date.parse(since);
       const page = await deliveries.page(clientId, { state, sinceMs, before, countMax });
@@ -153,18 +121,18 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       await idempotency.run(
         requestOf('resendDelivery', call, [clientId, requestId]),
         () => ({ resendCount: resendCount + 1, at: nowIso() }),
-        async (planned) => {
+        async ({ resendCount, at }) => {
           await resends.resend(requestId, {
-            resendCount: planned.resendCount,
+            resendCount,
             requireRoom: () => deps.requireRoom(clientId),
           });
-          await record(call, clientId, 'webhook-resent', requestId, planned.at);
+          await record(call, clientId, 'webhook-resent', requestId, at);
         },
       );
       return { requestId };
     },
     async resendFailed(call) {
-      const { clientId } = await ownApp(call);
+      const { clientId } = call.app;
       await throttle.take([{ budget: BULK_RESENDS, owner: clientId }]);
       const { since } = call.body;
       const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
@@ -178,8 +146,8 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       return counted;
     },
     async sendTestEvent(call) {
-      const { clientId, accountId } = await ownApp(call);
-      const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
+      const { clientId, accountId } = call.app;
+      const judged = judgeCallbackUrl(call.body.callbackUrl, deps.config.callback);
       if ('fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
       const { requestId } = await idempotency.run(
         requestOf('sendTestEvent', call, [clientId]),
@@ -191,7 +159,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
           const { resultJson, retainUntil } = event;
           // Stored like a result, so that it can be resent like any other delivery.
           await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
-          await deps.publishDelivery(event);
+          await deps.publish(webhookRequested, event);
           await record(call, clientId, 'test-event-sent', requestId, at);
         },
       );

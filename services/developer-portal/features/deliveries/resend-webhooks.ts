@@ -22,42 +22,21 @@ type Dependencies = {
 
 /** Called before some webhooks are sent; if it throws, neither these nor later ones are sent. */
 type RequireRoom = () => Promise<void>;
-
-/** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
-export type ResendWebhooks = {
-  /**
-   * @param options.resendCount the number of this resend, so that a repeated request sends once; default: the next
-   * @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired
-   */
-  readonly resend: (
-    requestId: string,
-    options?: { readonly resendCount?: number; readonly requireRoom?: RequireRoom },
-  ) => Promise<{ requestId: string }>;
-  /**
-   * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
-   * after `untilMs`. Deliveries with an expired result are left out. If there is no room left after some were sent, the
-   * others stay failed.
-   *
-   * @param options.charge called with the number of failed deliveries before the first is sent; if it throws, none is sent
-   */
-  readonly resendFailed: (
-    clientId: string,
-    sinceMs: number,
-    options?: {
-      readonly untilMs?: number;
-      readonly charge?: (count: number) => Promise<void>;
-      readonly requireRoom?: RequireRoom;
-    },
-  ) => Promise<{ count: number }>;
+type FailedOptions = {
+  readonly untilMs?: number;
+  readonly charge?: (count: number) => Promise<void>;
+  readonly requireRoom?: RequireRoom;
 };
 
 /**
+ * Sends webhooks again on request: the same id, the same bytes, the whole schedule again.
+ *
  * @example
  * const { resend } = makeResendWebhooks({ clientApps, deliveries, webhookBodies, now: clock.now,
  *   publish: (message) => kafka.publish(webhookRequested, message) });
  * await resend(requestId);
  */
-export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
+export function makeResendWebhooks(deps: Dependencies) {
   const { clientApps, deliveries, publish, afterPublish, now } = deps;
   const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRequested | undefined> => {
     const view = await deliveries.read(requestId);
@@ -75,7 +54,17 @@ export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
     await afterPublish?.(message.requestId, message.resendCount);
   };
   return {
-    async resend(requestId, { resendCount, requireRoom } = {}) {
+    /**
+     * @param options.resendCount the number of this resend, so that a repeated request sends once; default: the next
+     * @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired
+     */
+    async resend(
+      requestId: string,
+      {
+        resendCount,
+        requireRoom,
+      }: { readonly resendCount?: number; readonly requireRoom?: RequireRoom } = {},
+    ): Promise<{ requestId: string }> {
       const message = await prepare(requestId, resendCount);
       if (message === undefined)
         throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
@@ -83,7 +72,18 @@ export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
       await send(message);
       return { requestId };
     },
-    async resendFailed(clientId, sinceMs, { untilMs, charge, requireRoom } = {}) {
+    /**
+     * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
+     * after `untilMs`. Deliveries with an expired result are left out. If there is no room left after some were sent, the
+     * others stay failed.
+     *
+     * @param options.charge called with the number of failed deliveries before the first is sent; if it throws, none is sent
+     */
+    async resendFailed(
+      clientId: string,
+      sinceMs: number,
+      { untilMs, charge, requireRoom }: FailedOptions = {},
+    ): Promise<{ count: number }> {
       const ids = await deliveries.failedSince(clientId, sinceMs, untilMs);
       if (ids.length > 0) await charge?.(ids.length);
       let count = 0;

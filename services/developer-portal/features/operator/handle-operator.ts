@@ -1,45 +1,26 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
-import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { validationFailed } from '#shared/http/problem.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
-import type { AccountWork } from '../accounts/account-work.ts';
-import type { ResetLinks } from '../accounts/reset-links.ts';
-import type { ClientAppWork } from '../apps/client-apps.ts';
-import { presentAccount, presentOperatorApp } from '../present.ts';
-import type { TwoFactorWork } from '../sessions/two-factor.ts';
+import { presentAccount, presentKey, presentOperatorApp } from '../present.ts';
+import { monthOf } from '../usage/month-of.ts';
+import type { WatchAnswer } from '../watches/watch-operations.ts';
+import { listScopeRequests, pageAudit, setTier, showOperatorAccount, showOperatorApp } from './operate.ts';
+import type { OPERATOR_OPERATIONS } from './operator-operations.ts';
+import { searchDocuments } from './search-documents.ts';
 
-type Dependencies = {
-  readonly accounts: Pick<Accounts, 'read'>;
-  readonly clientApps: Pick<ClientApps, 'list' | 'countOwned'>;
-  readonly apps: Pick<ClientAppWork, 'approveScope' | 'rejectScope' | 'suspend' | 'resume'>;
-  readonly accountWork: Pick<AccountWork, 'setTier'>;
-  readonly resetLinks: Pick<ResetLinks, 'make'>;
-  readonly twoFactor: Pick<TwoFactorWork, 'disable'>;
-  readonly countDeadLetters: () => Promise<{ topic: string; count: number }[]>;
-};
+/** Shown of one account or app. */
+const APPS_SHOWN_MAX = 100;
+const DELIVERIES_COUNTED_MAX = 100;
+const BATCHES_SHOWN_MAX = 10;
+const WATCHES_SHOWN_MAX = 25;
+const FIRST_PAGE = '0';
 
-type Ids =
-  | 'listScopeRequests'
-  | 'approveScope'
-  | 'rejectScope'
-  | 'suspendApp'
-  | 'resumeApp'
-  | 'setTier'
-  | 'makeResetLink'
-  | 'resetTwoFactor'
-  | 'countDeadLetters';
-
-/** Operators' operations on accounts, apps and scopes. */
-export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
-  const { accounts, clientApps, apps, accountWork } = deps;
-  const show = async (app: ClientApp) => presentOperatorApp(app, await accounts.read(app.accountId));
-  const showOwner = async (account: Account) => ({
-    ...presentAccount(account),
-    apps: await clientApps.countOwned(account.accountId),
-  });
+/** Operators' operations on accounts, apps and scopes, and all that is known of one account or app. */
+export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof OPERATOR_OPERATIONS> {
+  const { accounts, clientApps, apps, sessions } = deps;
 
   /** The account of a user who is not an operator: one operator must not take over another's account. */
   const developer = async (accountId: string, what: string): Promise<Account> => {
@@ -51,46 +32,144 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
     return target;
   };
 
+  /** The account with this id or address. */
+  const findAccount = async (text: string): Promise<Account | undefined> => {
+    const found = await (ACCOUNT_ID.test(text) ? accounts.read(text) : accounts.findByEmail(text));
+    return found && isLive(found) ? found : undefined;
+  };
+  /** The app with this id, or the apps of the account with this address. */
+  const findApps = async (text: string) => {
+    const app = APP_ID.test(text) ? await clientApps.read(text) : undefined;
+    if (app) return isLive(app) ? [await showOperatorApp(deps, app)] : [];
+    const owner = text.includes('@') ? await accounts.findByEmail(text) : undefined;
+    return owner ? clientApps.listOwned(owner.accountId, (owned) => presentOperatorApp(owned, owner)) : [];
+  };
+
   return {
-    async listScopeRequests() {
-      const waiting = await clientApps.list((app) => {
-        if (app.scope !== 'requested') return [];
-        const { clientId, name, accountId, scopePurpose: purpose = '', createdAt } = app;
-        return [{ clientId, name, accountId, purpose, requestedAt: app.scopeRequestedAt ?? createdAt }];
-      });
-      const shown = await Promise.all(
-        waiting.flat().map(async ({ accountId, ...request }) => ({
-          ...request,
-          email: (await accounts.read(accountId))?.email ?? '',
-        })),
-      );
-      return shown.sort((a, b) => a.requestedAt.localeCompare(b.requestedAt));
-    },
+    listScopeRequests: () => listScopeRequests(deps),
     approveScope: async ({ account, param }) =>
-      show(await apps.approveScope(account.email, param('clientId'))),
+      showOperatorApp(deps, await apps.approveScope(account.email, param('clientId'))),
     rejectScope: async ({ account, param, body }) =>
-      show(await apps.rejectScope(account.email, param('clientId'), body.reason)),
-    suspendApp: async ({ account, param }) => show(await apps.suspend(account.email, param('clientId'))),
-    resumeApp: async ({ account, param }) => show(await apps.resume(account.email, param('clientId'))),
+      showOperatorApp(deps, await apps.rejectScope(account.email, param('clientId'), body.reason)),
+    suspendApp: async ({ account, param }) =>
+      showOperatorApp(deps, await apps.suspend(account.email, param('clientId'))),
+    resumeApp: async ({ account, param }) =>
+      showOperatorApp(deps, await apps.resume(account.email, param('clientId'))),
     async setTier({ account, param, body: { tier, limits } }) {
       if (tier !== 'enterprise' && limits !== undefined)
-        throw validationFailed([
-          {
-            pointer: '/limits',
-            code: 'not-of-tier',
-            detail: 'Only enterprise accounts have limits of their own.',
-          },
-        ]);
-      const figures = tier === 'enterprise' ? enterpriseLimits(limits ?? {}) : undefined;
-      return showOwner(await accountWork.setTier(account.email, param('accountId'), tier, figures));
+        throw validationFailed([{ pointer: '/limits', code: 'not-of-tier', detail: ONLY_ENTERPRISE }]);
+      return setTier(deps, account.email, param('accountId'), tier, limits);
     },
     makeResetLink: async ({ account, param }) =>
       deps.resetLinks.make(account.email, await developer(param('accountId'), 'password')),
     async resetTwoFactor({ account, param }) {
       const target = await developer(param('accountId'), 'second factor');
       await deps.twoFactor.disable(account.email, target, 'two-factor-reset');
-      return undefined;
     },
     countDeadLetters: deps.countDeadLetters,
+    async listAccounts({ query: { query = '', after = FIRST_PAGE } }) {
+      const text = query.toLowerCase();
+      const exact = after === FIRST_PAGE ? await findAccount(query) : undefined;
+      const { found, next } = await searchDocuments(
+        accounts.scan,
+        (account) => isLive(account) && account.email.toLowerCase().includes(text),
+        after,
+      );
+      const byEmail = sortBy(found, ({ email }) => email);
+      const all = unique(exact ? [exact, ...byEmail] : byEmail, ({ accountId }) => accountId);
+      const shown = await Promise.all(all.map((account) => showOperatorAccount(deps, account)));
+      return { accounts: shown, ...(next !== undefined && { next }) };
+    },
+    async readOperatorAccount({ param }) {
+      const account = await accounts.read(param('accountId'));
+      if (!account || !isLive(account)) throw new ServiceError('not-found', 'there is no such account');
+      const [owned, open] = await Promise.all([
+        clientApps.listOwned(account.accountId, (app) => presentOperatorApp(app, account)),
+        sessions.list(account),
+      ]);
+      const shown = owned.slice(0, APPS_SHOWN_MAX).map(async (app) => ({
+        ...app,
+        month: await monthOf(deps, app.clientId, account),
+      }));
+      return {
+        ...presentAccount(account),
+        verified: account.verified,
+        createdAt: account.createdAt,
+        sessions: open.length,
+        apps: owned.length,
+        clientApps: await Promise.all(shown),
+      };
+    },
+    async listOperatorApps({ query: { query = '', suspended, after = FIRST_PAGE } }) {
+      const text = query.toLowerCase();
+      const isWanted = (app: Pick<ClientApp, 'suspended'>) =>
+        suspended === undefined || app.suspended === suspended;
+      const exact = after === FIRST_PAGE ? await findApps(query) : [];
+      const { found, next } = await searchDocuments(
+        clientApps.scan,
+        (app) => isLive(app) && isWanted(app) && app.name.toLowerCase().includes(text),
+        after,
+      );
+      const newestFirst = sortBy(found, ({ createdAt }) => createdAt).reverse();
+      const shown = [
+        ...exact.filter(isWanted),
+        ...(await Promise.all(newestFirst.map((app) => showOperatorApp(deps, app)))),
+      ];
+      return { apps: unique(shown, ({ clientId }) => clientId), ...(next !== undefined && { next }) };
+    },
+    async readOperatorApp({ param }) {
+      const clientId = param('clientId');
+      const app = await apps.read(clientId);
+      const owner = await accounts.read(app.accountId);
+      const [detail, month] = await Promise.all([readDetail(deps, app), monthOf(deps, clientId, owner)]);
+      return { ...presentOperatorApp(app, owner), ...detail, month, limits: limitsOf(owner ?? app.limits) };
+    },
+    listAudit({ query: { since, until, ...query } }) {
+      const ms = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text));
+      return pageAudit(deps, { ...query, sinceMs: ms(since), untilMs: ms(until) });
+    },
   };
 }
+
+const ONLY_ENTERPRISE = 'Only enterprise accounts have limits of their own.';
+
+/** The parts of an app's detail that are read from views of their own. */
+async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: ClientApp) {
+  const [{ deliveries }, batches, watches, usedAt] = await Promise.all([
+    deps.deliveries.page(clientId, { countMax: DELIVERIES_COUNTED_MAX }),
+    deps.batchList.list(clientId, { countMax: BATCHES_SHOWN_MAX }),
+    deps.watches.list(clientId, { countMax: WATCHES_SHOWN_MAX }),
+    deps.keyUse.read(clientId),
+  ]);
+  const countOf = (wanted: string) => deliveries.filter(({ state }) => state === wanted).length;
+  const shown = (await deps.watchWrites.presentMany(watches)) as WatchAnswer[];
+  return {
+    createdAt,
+    keys: keys.map((key) => presentKey(key, usedAt[key.keyId])),
+    webhooks: {
+      pending: countOf('pending'),
+      delivered: countOf('delivered'),
+      exhausted: countOf('exhausted'),
+      stopped: countOf('stopped'),
+    },
+    batches,
+    watches: shown.map(({ watchId, state, members, ruleSet }) => ({
+      watchId,
+      state,
+      members,
+      ruleSet,
+    })),
+  };
+}
+
+const isLive = ({ deletedAt }: Pick<Account | ClientApp, 'deletedAt'>): boolean => deletedAt === undefined;
+
+const ACCOUNT_ID = /^acc_[0-9a-f]{1,64}$/;
+const APP_ID = /^app_[0-9a-f]{1,64}$/;
+
+const sortBy = <D>(list: readonly D[], by: (one: D) => string): D[] =>
+  [...list].sort((a, b) => by(a).localeCompare(by(b)));
+
+const unique = <D>(list: readonly D[], idOf: (one: D) => string): D[] => [
+  ...new Map(list.map((one) => [idOf(one), one])).values(),
+];

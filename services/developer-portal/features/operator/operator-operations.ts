@@ -1,143 +1,282 @@
-import * as api from '../../http/api.ts';
-import { ResetLink } from '../../http/api-answers.ts';
+import { z } from 'zod';
+import { LIVE_KEYS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
+import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
+import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
+import { BatchSummary } from '#shared/stores/batches/batch-list.ts';
+import {
+  AuditEntry,
+  accountMembers,
+  count,
+  EMAIL_CHARS_MAX,
+  Instant,
+  instant,
+  KeyAnswer,
+  Limits,
+  lines,
+  Month,
+  next,
+  PageLimit,
+  REASON_CHARS_MAX,
+  ScopeAnswer,
+  TwoFactor,
+} from '../../http/api.ts';
+import { OPERATOR_READ } from '../../http/operation-kinds.ts';
 import type { Operation } from '../../operation.ts';
-import * as answers from './operator-answers.ts';
 
-const operator = <P extends string>(path: P) => `/api/operator${path}` as const;
+const OPERATOR = '/api/operator';
+
+/** A part of an e-mail address or of a name, or a whole id. */
+const SearchText = z.string().max(EMAIL_CHARS_MAX).trim().optional();
+/** The `next` of the page before. */
+const SearchCursor = z
+  .string()
+  .regex(/^[0-9]{1,20}$/)
+  .optional();
+const AccountsQuery = z.strictObject({ query: SearchText, after: SearchCursor });
+const OperatorAuditQuery = z.strictObject({
+  /** An account's id or whole e-mail address. */
+  account: z.string().min(1).max(EMAIL_CHARS_MAX).trim().optional(),
+  /** A client id. */
+  app: z.string().min(1).max(64).optional(),
+  action: z.string().min(1).max(64).optional(),
+  since: Instant.optional(),
+  until: Instant.optional(),
+  before: z.string().regex(AUDIT_POSITION).optional(),
+  limit: PageLimit,
+});
+const OperatorAppsQuery = z.strictObject({
+  query: SearchText,
+  after: SearchCursor,
+  suspended: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({ type: 'boolean' }),
+});
+const figure = z.number().int().min(1).max(1_000_000_000_000);
+const TierBody = z
+  .strictObject({
+    tier: Tier,
+    /** For `enterprise` only; an omitted limit is the tier's default. */
+    limits: z
+      .strictObject({
+        requestsPerSecond: z.number().int().min(1).max(1_000_000),
+        requestsPerMonth: figure,
+        clientApps: z.number().int().min(1).max(10_000),
+        marketplaceKeys: z.number().int().min(1).max(10_000),
+        liveKeys: z.number().int().min(1).max(LIVE_KEYS_MAX),
+        ruleSets: z.number().int().min(1).max(RULE_SETS_MAX),
+        watches: z.number().int().min(1).max(WATCHES_MAX),
+        watchMembers: z.number().int().min(1).max(WATCH_MEMBERS_MAX),
+        writesPerDay: figure,
+      })
+      .partial()
+      .optional(),
+  })
+  .meta({ id: 'TierSetting' });
+
+const ScopeRequestList = z.array(
+  z
+    .object({
+      clientId: z.string(),
+      name: z.string(),
+      email: z.string(),
+      purpose: z.string(),
+      requestedAt: instant,
+    })
+    .meta({ id: 'PendingScope' }),
+);
+
+const OperatorAccount = z
+  .object({
+    ...accountMembers,
+    /** How many client apps it has. */
+    apps: count,
+  })
+  .meta({ id: 'OperatorAccount' });
+const OperatorAccountPage = z
+  .object({ accounts: z.array(OperatorAccount), next })
+  .meta({ id: 'OperatorAccountPage' });
+
+export const OperatorApp = z
+  .object({
+    clientId: z.string(),
+    name: z.string(),
+    accountId: z.string(),
+    email: z.string(),
+    tier: Tier,
+    suspended: z.boolean(),
+    scope: ScopeAnswer,
+  })
+  .meta({ id: 'OperatorApp' });
+const OperatorAppPage = z.object({ apps: z.array(OperatorApp), next }).meta({ id: 'OperatorAppPage' });
+
+const OperatorAccountDetail = z
+  .object({
+    ...accountMembers,
+    /** Whether an operator made the account or vouched for its owner. */
+    verified: z.boolean(),
+    createdAt: instant,
+    twoFactor: TwoFactor,
+    /** Live sessions. */
+    sessions: count,
+    /** How many client apps it has. */
+    apps: count,
+    /** Of at most 100 of its apps, the oldest first. */
+    clientApps: z.array(OperatorApp.extend({ month: Month }).meta({ id: 'OperatorAppOfAccount' })),
+  })
+  .meta({ id: 'OperatorAccountDetail' });
+const OperatorAppDetail = OperatorApp.extend({
+  createdAt: instant,
+  limits: Limits,
+  month: Month,
+  keys: z.array(KeyAnswer),
+  /** Of the newest 100 webhooks. */
+  webhooks: z.object({ pending: count, delivered: count, exhausted: count, stopped: count }),
+  /** The newest 10. */
+  batches: z.array(BatchSummary),
+  /** At most 25, by id. */
+  watches: z.array(
+    z.object({
+      watchId: z.string(),
+      state: z.enum(['active', 'paused', 'held']),
+      members: count,
+      ruleSet: z.string(),
+    }),
+  ),
+}).meta({ id: 'OperatorAppDetail' });
+
+const OperatorAuditPage = z
+  .object({
+    entries: z.array(
+      AuditEntry.extend({
+        accountId: z.string(),
+        /** Absent if the account is gone. */
+        email: z.string().optional(),
+        clientId: z.string().optional(),
+      }).meta({ id: 'OperatorAuditEntry' }),
+    ),
+    next,
+  })
+  .meta({ id: 'OperatorAuditPage' });
+
+const DeadLetterCounts = z.array(z.object({ topic: z.string(), count }).meta({ id: 'DeadLetterCount' }));
 
 /** The operations that require an operator, by id. */
 export const OPERATOR_OPERATIONS = {
   listScopeRequests: {
-    method: 'get',
-    path: operator('/scope-requests'),
-    access: 'operator',
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/scope-requests`,
     summary: 'Apps that wait for the scope, the longest-waiting first',
-    status: 200,
-    answer: answers.ScopeRequestList,
-    codes: [],
+    answer: ScopeRequestList,
   },
   approveScope: {
     method: 'post',
-    path: operator('/apps/:clientId/approve'),
+    path: `${OPERATOR}/apps/:clientId/approve`,
     access: 'operator',
     summary: 'Approve the scope of an app',
     status: 200,
-    answer: answers.OperatorApp,
+    answer: OperatorApp,
     codes: ['not-found'],
   },
   rejectScope: {
     method: 'post',
-    path: operator('/apps/:clientId/reject'),
+    path: `${OPERATOR}/apps/:clientId/reject`,
     access: 'operator',
     summary: 'Reject the scope of an app, with a reason for its developer',
-    body: api.RejectBody,
+    body: z.strictObject({ reason: lines(REASON_CHARS_MAX) }).meta({ id: 'Rejection' }),
     status: 200,
-    answer: answers.OperatorApp,
+    answer: OperatorApp,
     codes: ['not-found'],
   },
   suspendApp: {
     method: 'post',
-    path: operator('/apps/:clientId/suspend'),
+    path: `${OPERATOR}/apps/:clientId/suspend`,
     access: 'operator',
     summary: "Refuse an app's requests until it is resumed",
     status: 200,
-    answer: answers.OperatorApp,
+    answer: OperatorApp,
     codes: ['not-found'],
   },
   resumeApp: {
     method: 'post',
-    path: operator('/apps/:clientId/resume'),
+    path: `${OPERATOR}/apps/:clientId/resume`,
     access: 'operator',
     summary: 'End a suspension',
     status: 200,
-    answer: answers.OperatorApp,
+    answer: OperatorApp,
     codes: ['not-found'],
   },
   listAccounts: {
-    method: 'get',
-    path: operator('/accounts'),
-    access: 'operator',
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/accounts`,
     summary: 'Find accounts by a part of their e-mail address or by their id; a page looks at 5 000 accounts',
-    query: api.AccountsQuery,
-    status: 200,
-    answer: answers.OperatorAccountPage,
-    codes: [],
+    query: AccountsQuery,
+    answer: OperatorAccountPage,
   },
   readOperatorAccount: {
-    method: 'get',
-    path: operator('/accounts/:accountId'),
-    access: 'operator',
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/accounts/:accountId`,
     summary: "An account with its limits, and its apps with this month's checks",
-    status: 200,
-    answer: answers.OperatorAccountDetail,
+    answer: OperatorAccountDetail,
     codes: ['not-found'],
   },
   setTier: {
     method: 'post',
-    path: operator('/accounts/:accountId/tier'),
+    path: `${OPERATOR}/accounts/:accountId/tier`,
     access: 'operator',
     summary: 'Set the tier of an account and the limits of all its apps',
-    body: api.TierBody,
+    body: TierBody,
     status: 200,
-    answer: answers.OperatorAccount,
+    answer: OperatorAccount,
     codes: ['not-found'],
   },
   makeResetLink: {
     method: 'post',
-    path: operator('/accounts/:accountId/reset-link'),
+    path: `${OPERATOR}/accounts/:accountId/reset-link`,
     access: 'operator',
     summary:
       'Make a link for a new password, valid for an hour; an earlier link of the account stops working',
     status: 201,
-    answer: ResetLink,
+    /** The page `/reset-password#TOKEN` sets the new password. */
+    answer: z.object({ token: z.string(), expiresAt: instant }).meta({ id: 'ResetLink' }),
     codes: ['not-found', 'conflict'],
   },
   resetTwoFactor: {
     method: 'post',
-    path: operator('/accounts/:accountId/two-factor/reset'),
+    path: `${OPERATOR}/accounts/:accountId/two-factor/reset`,
     access: 'operator',
     summary: 'Turn the second factor of an account off, for somebody who lost it; all its sessions end',
     status: 204,
     codes: ['not-found', 'conflict'],
   },
   listOperatorApps: {
-    method: 'get',
-    path: operator('/apps'),
-    access: 'operator',
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/apps`,
     summary:
       "Find client apps by a part of their name, by their id, or by their account's e-mail address; a page looks at 5 000 apps",
-    query: api.OperatorAppsQuery,
-    status: 200,
-    answer: answers.OperatorAppPage,
-    codes: [],
+    query: OperatorAppsQuery,
+    answer: OperatorAppPage,
   },
   readOperatorApp: {
-    method: 'get',
-    path: operator('/apps/:clientId'),
-    access: 'operator',
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/apps/:clientId`,
     summary: "A client app with its limits, this month's checks, keys, webhooks, batches and watches",
-    status: 200,
-    answer: answers.OperatorAppDetail,
+    answer: OperatorAppDetail,
     codes: ['not-found'],
   },
   listAudit: {
-    method: 'get',
-    path: operator('/audit'),
-    access: 'operator',
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/audit`,
     summary:
       'Audit entries by account, app, action and time, newest first; of all accounts the newest 10 000 are kept',
-    query: api.OperatorAuditQuery,
-    status: 200,
-    answer: answers.OperatorAuditPage,
-    codes: [],
+    query: OperatorAuditQuery,
+    answer: OperatorAuditPage,
   },
   countDeadLetters: {
-    method: 'get',
-    path: operator('/dead-letters'),
-    access: 'operator',
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/dead-letters`,
     summary: 'Number of unsettled dead-lettered records by topic; topics without any are omitted',
-    status: 200,
-    answer: answers.DeadLetterCounts,
-    codes: [],
+    answer: DeadLetterCounts,
   },
 } as const satisfies Record<string, Operation>;

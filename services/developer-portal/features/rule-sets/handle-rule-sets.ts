@@ -4,45 +4,33 @@ import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rul
 import { ServiceError } from '#shared/errors.ts';
 import { validationFailed } from '#shared/http/problem.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { RuleSetWrite, RuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
+import type { RuleSetWrite } from '#shared/stores/rules/write-rule-sets.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
+import type { RULE_SET_OPERATIONS } from './rule-set-operations.ts';
 
 const PAGE_COUNT_MAX = 100;
 
-type Dependencies = {
-  readonly readOwn: ReadOwn;
-  readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
-  readonly ruleSetWrites: RuleSetWrites;
-  /** The configured chains; empty if the portal does not know them. */
-  readonly chains: readonly { readonly chainId: number }[];
-};
-
 /** Developers' operations on the rule sets of their apps: those that the gateway offers by an API key. */
 export function makeRuleSetHandlers({
-  readOwn,
   ruleSets,
   ruleSetWrites,
   chains,
-}: Dependencies): Handlers<'listRuleSets' | 'readRuleSet' | 'putRuleSet' | 'deleteRuleSet'> {
+}: Dependencies): Handlers<keyof typeof RULE_SET_OPERATIONS> {
   const chainIds = chains.length === 0 ? undefined : new Set(chains.map(({ chainId }) => chainId));
   return {
-    async listRuleSets({ account, param, query: { after } }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async listRuleSets({ app: { clientId }, query: { after } }) {
       const page = { countMax: PAGE_COUNT_MAX, ...(after === undefined ? {} : { after }) };
       const { ruleSets: found, hasMore } = await ruleSets.list(clientId, page);
       const next = found.at(-1)?.id;
       return { ruleSets: found.map(summaryOf), ...(hasMore && next !== undefined && { next }) };
     },
-    async readRuleSet({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async readRuleSet({ app: { clientId }, param }) {
       const found = await ruleSets.read(clientId, param('ruleSetId'));
       if (!found) throw new ServiceError('not-found', 'there is no such rule set');
       return presentRuleSet(found);
     },
-    async putRuleSet({ account, owner, param, body: { ruleSet, replaces } }) {
-      const app = await readOwn(account, param('clientId'));
+    async putRuleSet({ account, app, owner, param, body: { ruleSet, replaces } }) {
       const id = param('ruleSetId');
       const isEnterprise = owner.tier === 'enterprise';
       const validated = validateRuleSet(ruleSet, { isEnterprise, chainIds });
@@ -58,10 +46,8 @@ export function makeRuleSetHandlers({
       };
       return presentRuleSet((await ruleSetWrites.put(write, validated.content)).ruleSet);
     },
-    async deleteRuleSet({ account, owner, param }) {
-      const app = await readOwn(account, param('clientId'));
+    async deleteRuleSet({ account, app, owner, param }) {
       await ruleSetWrites.remove(writeOf({ account, owner }, app, param('ruleSetId')));
-      return undefined;
     },
   };
 }
@@ -86,7 +72,7 @@ const writeOf = (
   limits: limitsOf(owner),
 });
 
-function summaryOf(ruleSet: RuleSet) {
+export function summaryOf(ruleSet: RuleSet) {
   const { rules, ...shown } = presentRuleSet(ruleSet);
   return { ...shown, ruleCount: rules.length };
 }

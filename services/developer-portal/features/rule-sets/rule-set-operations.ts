@@ -1,30 +1,51 @@
-import * as api from '../../http/api.ts';
-import * as answers from '../../http/api-answers.ts';
+import { z } from 'zod';
+import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { count, instant, next } from '../../http/api.ts';
+import { APP, READ_OF_APP, REMOVAL } from '../../http/operation-kinds.ts';
 import type { Operation } from '../../operation.ts';
 
-const RULE_SETS = '/api/apps/:clientId/rule-sets';
-const RULE_SET = `${RULE_SETS}/:ruleSetId`;
+const RULE_SETS = `${APP}/rule-sets` as const;
+const RULE_SET = `${RULE_SETS}/:ruleSetId` as const;
+
+/** A rule set as the gateway takes it, and the version that it replaces: 0 for a new rule set. */
+const RuleSetDraft = z
+  .strictObject({
+    /** Validated by the rules of the gateway, with every fault by its pointer inside. */
+    ruleSet: z.record(z.string(), z.unknown()),
+    replaces: z.number().int().min(0).optional(),
+  })
+  .meta({ id: 'RuleSetDraft' });
+const ruleSet = {
+  ruleSetId: z.string(),
+  version: count,
+  digest: z.string(),
+  name: z.string().optional(),
+  onUndetermined: OnUndetermined,
+  updatedAt: instant,
+};
+const RuleSetAnswer = z
+  .object({ ...ruleSet, rules: z.array(z.record(z.string(), z.unknown())) })
+  .meta({ id: 'RuleSet' });
+const RuleSetPage = z.object({
+  ruleSets: z.array(z.object({ ...ruleSet, ruleCount: count }).meta({ id: 'RuleSetSummary' })),
+  next,
+});
 
 /** The stored rule sets of an app, as checks name them by `ruleSet`. */
 export const RULE_SET_OPERATIONS = {
   listRuleSets: {
-    method: 'get',
+    ...READ_OF_APP,
     path: RULE_SETS,
-    access: 'session',
     summary: 'The rule sets of an app without their rules, by id',
-    query: api.RuleSetsQuery,
-    status: 200,
-    answer: answers.RuleSetPage,
-    codes: ['not-found'],
+    query: z.strictObject({ after: z.string().regex(RULE_SET_ID).optional() }),
+    answer: RuleSetPage,
   },
   readRuleSet: {
-    method: 'get',
+    ...READ_OF_APP,
     path: RULE_SET,
-    access: 'session',
     summary: 'A rule set with its rules',
-    status: 200,
-    answer: answers.RuleSetAnswer,
-    codes: ['not-found'],
+    answer: RuleSetAnswer,
   },
   putRuleSet: {
     method: 'put',
@@ -32,17 +53,15 @@ export const RULE_SET_OPERATIONS = {
     access: 'session',
     needs: 'approved',
     summary: 'Store a rule set; in effect on every gateway within a second',
-    body: api.RuleSetDraft,
+    body: RuleSetDraft,
     status: 200,
-    answer: answers.RuleSetAnswer,
+    answer: RuleSetAnswer,
     codes: ['not-found', 'limit-reached', 'version-conflict'],
   },
   deleteRuleSet: {
-    method: 'delete',
+    ...REMOVAL,
     path: RULE_SET,
-    access: 'session',
     summary: 'Delete a rule set, unless a watch refers to it',
-    status: 204,
     codes: ['not-found', 'rule-set-in-use'],
   },
 } as const satisfies Readonly<Record<string, Operation>>;

@@ -1,62 +1,57 @@
 import { z } from 'zod';
-import * as api from '../../http/api.ts';
-import * as answers from '../../http/api-answers.ts';
+import { instant, OneTimeCode, TriedPassword } from '../../http/api.ts';
+import { READ, REMOVAL } from '../../http/operation-kinds.ts';
 import type { Operation } from '../../operation.ts';
 
-const SignInOptions = z
+const SessionList = z.array(
+  z
+    .object({
+      sessionId: z.string(),
+      startedAt: instant,
+      usedAt: instant,
+      /** The browser that signed in, in a few words. */
+      browser: z.string(),
+      /** The address that signed in: an IPv4 address, or the /64 network of an IPv6 address. */
+      address: z.string(),
+      /** Whether this request belongs to it. */
+      current: z.boolean(),
+    })
+    .meta({ id: 'OpenSession' }),
+);
+const RecoveryCodes = z
   .object({
-    /** Whether the portal sends links for a new password by e-mail. */
-    resetLinkByEmail: z.boolean(),
+    /** Each signs in once instead of a code; returned only in this answer. */
+    recoveryCodes: z.array(z.string()),
   })
-  .meta({ id: 'SignInOptions' });
+  .meta({ id: 'RecoveryCodes' });
+const Setup = z
+  .object({
+    /** Base32, for apps that cannot read the QR code. */
+    secret: z.string(),
+    /** `otpauth://totp/…` */
+    uri: z.string(),
+    /** The URI as a QR code: an SVG path in a square of `size` units. */
+    qr: z.object({ size: z.number().int().positive(), path: z.string() }),
+  })
+  .meta({ id: 'TwoFactorSetup' });
+const PasswordAndCode = z
+  .strictObject({ password: TriedPassword, code: OneTimeCode })
+  .meta({ id: 'PasswordAndCode' });
 
-/** The operations on sessions, and on a forgotten password, by id. */
+const TWO_FACTOR = '/api/account/two-factor';
+
+/** The operations on sessions and on the second factor of one's own account, by id. */
 export const SESSION_OPERATIONS = {
-  resetPassword: {
-    method: 'post',
-    path: '/api/reset-password',
-    access: 'public',
-    summary: "Set a new password by an operator's link; all sessions end, and the link is used up",
-    body: api.ResetPasswordBody,
-    status: 204,
-    codes: ['reset-link-invalid', 'conflict', 'not-found', 'rate-limited'],
-  },
-  readSignInOptions: {
-    method: 'get',
-    path: '/api/sign-in-options',
-    access: 'public',
-    summary: 'The ways to sign in that this portal offers',
-    status: 200,
-    answer: SignInOptions,
-    codes: [],
-  },
-  requestResetLink: {
-    method: 'post',
-    path: '/api/forgotten-password',
-    access: 'public',
-    summary:
-      'Send a link for a new password to an account; the answer is the same if the address has no account',
-    body: api.ForgottenPasswordBody,
-    status: 202,
-    answer: z.object({}),
-    codes: ['conflict', 'rate-limited'],
-  },
   listSessions: {
-    method: 'get',
+    ...READ,
     path: '/api/sessions',
-    access: 'session',
     summary: 'The live sessions of the account, the last used first; at most 50',
-    status: 200,
-    answer: answers.SessionList,
-    codes: [],
+    answer: SessionList,
   },
   endSession: {
-    method: 'delete',
+    ...REMOVAL,
     path: '/api/sessions/:sessionId',
-    access: 'session',
     summary: 'End a session; its next request is refused',
-    status: 204,
-    codes: ['not-found'],
   },
   endOtherSessions: {
     method: 'post',
@@ -66,5 +61,45 @@ export const SESSION_OPERATIONS = {
     endsSomething: true,
     status: 204,
     codes: [],
+  },
+  beginTwoFactor: {
+    method: 'post',
+    path: `${TWO_FACTOR}/begin`,
+    access: 'session',
+    summary: 'Make a secret for an authenticator app; it is turned on by a first code within ten minutes',
+    body: z.strictObject({ password: TriedPassword }).meta({ id: 'BeginTwoFactor' }),
+    status: 200,
+    answer: Setup,
+    codes: ['credentials-invalid', 'conflict', 'rate-limited'],
+  },
+  enableTwoFactor: {
+    method: 'post',
+    path: TWO_FACTOR,
+    access: 'session',
+    summary: 'Turn the second factor on with a first code; all other sessions end',
+    body: z.strictObject({ code: OneTimeCode }).meta({ id: 'EnableTwoFactor' }),
+    status: 200,
+    answer: RecoveryCodes,
+    codes: ['code-invalid', 'conflict', 'rate-limited'],
+  },
+  renewRecoveryCodes: {
+    method: 'post',
+    path: `${TWO_FACTOR}/recovery-codes`,
+    access: 'session',
+    summary: 'Make new recovery codes; the earlier ones stop working',
+    body: PasswordAndCode,
+    status: 200,
+    answer: RecoveryCodes,
+    codes: ['credentials-invalid', 'code-invalid', 'conflict', 'rate-limited'],
+  },
+  disableTwoFactor: {
+    method: 'post',
+    path: `${TWO_FACTOR}/disable`,
+    access: 'session',
+    summary: 'Turn the second factor off; all other sessions end',
+    body: PasswordAndCode,
+    endsSomething: true,
+    status: 204,
+    codes: ['credentials-invalid', 'code-invalid', 'conflict', 'rate-limited'],
   },
 } as const satisfies Record<string, Operation>;

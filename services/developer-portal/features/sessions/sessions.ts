@@ -79,25 +79,7 @@ export type SessionOrigin = {
   readonly address: string;
 };
 
-export type SessionView = SessionOrigin & {
-  readonly sessionId: string;
-  readonly startedAt: string;
-  readonly usedAt: string;
-};
-
-export type Sessions = {
-  /** Opens a session and returns its token. Only the browser stores the token. */
-  readonly open: (account: Account, origin: SessionOrigin) => Promise<string>;
-  /** The account of the session; `undefined` if there is none, or if the password was changed since. */
-  readonly find: (token: string) => Promise<Account | undefined>;
-  readonly close: (token: string) => Promise<void>;
-  /** The live sessions of an account, the last used first. */
-  readonly list: (account: Account) => Promise<SessionView[]>;
-  /** Ends a session of the account. `false` if the account has no such session. */
-  readonly end: (account: Account, sessionId: string) => Promise<boolean>;
-  /** Ends all sessions of the account but the one of this token. */
-  readonly endOthers: (account: Account, token: string) => Promise<void>;
-};
+export type Sessions = ReturnType<typeof makeSessions>;
 
 type Options = {
   readonly redis: Redis;
@@ -119,13 +101,14 @@ export const sessionIdOf = (token: string): string => sha256(token).slice(0, ID_
  * const token = await sessions.open(account, { browser: 'Firefox on Linux', address: '192.0.2.1' });
  * const account = await sessions.find(token);
  */
-export function makeSessions({ redis, readAccount, idleMs, lifeMsMax }: Options): Sessions {
+export function makeSessions({ redis, readAccount, idleMs, lifeMsMax }: Options) {
   const touch = makeScript<[string, string] | null>(redis, TOUCH);
   const openSession = makeScript<number>(redis, OPEN);
   const listSessions = makeScript<[string, string, string, string, string, string][]>(redis, LIST);
   const endSessions = makeScript<number>(redis, END);
   return {
-    async open(account, { browser, address }) {
+    /** Opens a session and returns its token. Only the browser stores the token. */
+    async open(account: Account, { browser, address }: SessionOrigin): Promise<string> {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const whose = [sha256(token), account.accountId, credentialOf(account)];
       await openSession(
@@ -134,7 +117,8 @@ export function makeSessions({ redis, readAccount, idleMs, lifeMsMax }: Options)
       );
       return token;
     },
-    async find(token) {
+    /** The account of the session; `undefined` if there is none, or if the password was changed since. */
+    async find(token: string): Promise<Account | undefined> {
       if (!TOKEN.test(token)) return undefined;
       const found = await touch([keyOf(token)], [idleMs]);
       if (!found) return undefined;
@@ -143,8 +127,9 @@ export function makeSessions({ redis, readAccount, idleMs, lifeMsMax }: Options)
       if (!account || account.deletedAt !== undefined) return undefined;
       return credentialOf(account) === credential ? account : undefined;
     },
-    close: (token) => inStore(async () => void (await redis.del(keyOf(token)))),
-    async list(account) {
+    close: (token: string): Promise<void> => inStore(async () => void (await redis.del(keyOf(token)))),
+    /** The live sessions of an account, the last used first. */
+    async list(account: Account) {
       const credential = credentialOf(account);
       return (await listSessions([listKeyOf(account)], []))
         .filter(([, bound]) => bound === credential)
@@ -157,8 +142,11 @@ export function makeSessions({ redis, readAccount, idleMs, lifeMsMax }: Options)
           address,
         }));
     },
-    end: async (account, sessionId) => (await endSessions([listKeyOf(account)], [sessionId, 'one'])) > 0,
-    async endOthers(account, token) {
+    /** Ends a session of the account. `false` if the account has no such session. */
+    end: async (account: Account, sessionId: string): Promise<boolean> =>
+      (await endSessions([listKeyOf(account)], [sessionId, 'one'])) > 0,
+    /** Ends all sessions of the account but the one of this token. */
+    async endOthers(account: Account, token: string): Promise<void> {
       await endSessions([listKeyOf(account)], [sessionIdOf(token), 'others']);
     },
   };

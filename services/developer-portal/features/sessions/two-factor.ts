@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { type Account, RECOVERY_CODES_MAX, type TwoFactor } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Throttle } from '#shared/fairness/throttle.ts';
 import { Problem } from '#shared/http/problem.ts';
-import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { inStore } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
-import type { SecretBox } from '#shared/secret-box.ts';
 import type { AccountWork } from '../accounts/account-work.ts';
+import { charge } from '../accounts/prove-password.ts';
 import { sha256 } from '../apps/credentials.ts';
-import { drawQr, type QrDrawing } from './draw-qr.ts';
+import type { Basis } from '../basis.ts';
+import { drawQr } from './draw-qr.ts';
 
 /** The settings that every authenticator app knows: RFC 6238's defaults. */
 const SETTINGS = { issuer: 'Rolecall', algorithm: 'SHA1', digits: 6, period: 30 } as const;
@@ -36,42 +36,6 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
-/** The set-up data of an authenticator app. */
-export type TwoFactorSetup = { readonly secret: string; readonly uri: string; readonly qr: QrDrawing };
-
-export type TwoFactorWork = {
-  /** Makes a secret that `enable` turns on within ten minutes; an earlier one is replaced. @throws ServiceError `conflict` */
-  readonly begin: (account: Account) => Promise<TwoFactorSetup>;
-  /** Turns the second factor on, if the code is of the secret of `begin`. Sessions end. */
-  readonly enable: (account: Account, code: string) => Promise<{ account: Account; recoveryCodes: string[] }>;
-  /**
-   * Returns the account if it has no second factor or the code is right: of the app, or a recovery code. Each is accepted
-   * once.
-   *
-   * @throws Problem `code-required`, `code-invalid`; ServiceError `rate-limited`
-   */
-  readonly prove: (account: Account, code: string | undefined) => Promise<Account>;
-  /** Replaces the recovery codes. */
-  readonly renewRecoveryCodes: (account: Account) => Promise<string[]>;
-  /** Turns the second factor off. Sessions end. */
-  readonly disable: (
-    actor: string,
-    account: Account,
-    action: 'two-factor-disabled' | 'two-factor-reset',
-  ) => Promise<Account>;
-  /** Encrypts the secret again with the newest key; its value stays the same. */
-  readonly reseal: (actor: string, account: Account) => Promise<unknown>;
-};
-
-type Dependencies = {
-  readonly redis: Redis;
-  readonly box: SecretBox;
-  readonly throttle: Throttle;
-  readonly accountWork: Pick<AccountWork, 'changeTwoFactor'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 /**
  * The second factor of accounts. The account's document has the secret, encrypted, and the hashes of the recovery codes;
  * Redis has the secret of a setup that is not finished, and the last step whose code was used.
@@ -80,17 +44,18 @@ type Dependencies = {
  * const { uri } = await twoFactor.begin(account);
  * const { recoveryCodes } = await twoFactor.enable(account, '123456');
  */
-export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Dependencies): TwoFactorWork {
+export function makeTwoFactor({
+  redis,
+  box,
+  throttle,
+  accountWork,
+  now,
+}: Basis & { readonly accountWork: AccountWork }) {
   const useStep = makeScript<number>(redis, USE_STEP);
 
   const withinTries = async <T>({ accountId }: Account, check: () => Promise<T | undefined>): Promise<T> => {
     const tries = [TRIES, TRIES_OF_DAY].map((budget) => ({ budget, owner: accountId }));
-    await throttle.take(tries);
-    const found = await check().catch(async (error) => {
-      // The code was not checked, so the attempt does not count.
-      await throttle.refund(tries);
-      throw error;
-    });
+    const found = await charge(throttle, tries, check);
     if (found === undefined)
       throw new Problem('code-invalid', 'The code is wrong, or was used already. Wait for the next one.');
     await throttle.refund(tries);
@@ -126,7 +91,8 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
   };
 
   return {
-    async begin(account) {
+    /** Makes a secret that `enable` turns on within ten minutes; an earlier one is replaced. @throws ServiceError `conflict` */
+    async begin(account: Account) {
       requireOff(account);
       const secret = new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer }).base32;
       const sealed = box.seal(secret, sealedFor(account));
@@ -134,7 +100,8 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
       const uri = totpOf(secret, account.email).toString();
       return { secret, uri, qr: drawQr(uri) };
     },
-    async enable(account, code) {
+    /** Turns the second factor on, if the code is of the secret of `begin`. Sessions end. */
+    async enable(account: Account, code: string) {
       requireOff(account);
       const sealed = await inStore(() => redis.get(setupKey(account)));
       if (sealed === null)
@@ -160,7 +127,13 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
       await inStore(() => redis.del(setupKey(account)));
       return { account: changed, recoveryCodes };
     },
-    async prove(account, code) {
+    /**
+     * Returns the account if it has no second factor or the code is right: of the app, or a recovery code. Each is accepted
+     * once.
+     *
+     * @throws Problem `code-required`, `code-invalid`; ServiceError `rate-limited`
+     */
+    async prove(account: Account, code: string | undefined): Promise<Account> {
       const { twoFactor } = account;
       if (!twoFactor) return account;
       if (code === undefined)
@@ -171,7 +144,8 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
         return (await useCode(account, secret, code)) ? account : undefined;
       });
     },
-    async renewRecoveryCodes(account) {
+    /** Replaces the recovery codes. */
+    async renewRecoveryCodes(account: Account): Promise<string[]> {
       const { accountId, email } = account;
       const recoveryCodes = newRecoveryCodes();
       await accountWork.changeTwoFactor(
@@ -186,7 +160,8 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
       );
       return recoveryCodes;
     },
-    disable: (actor, account, action) =>
+    /** Turns the second factor off. Sessions end. */
+    disable: (actor: string, account: Account, action: 'two-factor-disabled' | 'two-factor-reset') =>
       accountWork.changeTwoFactor(
         actor,
         account.accountId,
@@ -194,7 +169,8 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
         () => undefined,
         action === 'two-factor-disabled' ? account : undefined,
       ),
-    reseal: (actor, account) =>
+    /** Encrypts the secret again with the newest key; its value stays the same. */
+    reseal: (actor: string, account: Account) =>
       accountWork.changeTwoFactor(actor, account.accountId, 'secrets-resealed', (current) => {
         if (!current) return undefined;
         const encrypted = box.reseal(current.encrypted, sealedFor(account));

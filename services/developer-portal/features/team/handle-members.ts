@@ -2,13 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Account, ClientApp, Invitation } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { roleOf } from '../../domain/permissions.ts';
 import type { Handlers } from '../../http/call.ts';
-import { type Idempotency, requestOf } from '../../http/idempotency.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
-import type { ClientAppWork } from '../apps/client-apps.ts';
+import { requestOf } from '../../http/idempotency.ts';
 import { sha256 } from '../apps/credentials.ts';
 import * as change from './change-members.ts';
 import type { MEMBER_OPERATIONS } from './member-operations.ts';
@@ -20,19 +17,9 @@ const TOKEN_BYTES = 32;
 const ID_BYTES = 12;
 const TOKEN = /^(app_[0-9a-f]{24})\.[\w-]{43}$/;
 
-type Dependencies = {
-  readonly readOwn: ReadOwn;
-  readonly accounts: Pick<Accounts, 'read'>;
-  readonly clientApps: Pick<ClientApps, 'listShared'>;
-  readonly apps: Pick<ClientAppWork, 'read' | 'changeMembers'>;
-  readonly idempotency: Idempotency;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 /** The team of an app. An invitation's token is the right to accept it: only its SHA-256 is stored. */
 export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof MEMBER_OPERATIONS> {
-  const { readOwn, accounts, clientApps, apps, idempotency, now } = deps;
+  const { accounts, clientApps, apps, idempotency, now } = deps;
   const emailOf = async (accountId: string) => (await accounts.read(accountId))?.email;
 
   /** The app and the invitation of a token that this account may accept. @throws ServiceError `not-found` */
@@ -47,8 +34,7 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
   };
 
   return {
-    async listMembers({ account, owner, param }) {
-      const app = await readOwn(account, param('clientId'));
+    async listMembers({ app, owner }) {
       const members = await Promise.all(
         (app.members ?? []).map(async (member) => {
           const known = await accounts.read(member.accountId);
@@ -63,8 +49,8 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
       return { owner: owner.email, members: members.flat(), invitations };
     },
     async createInvitation(call) {
-      const { account, param, body } = call;
-      const { clientId } = await readOwn(account, param('clientId'));
+      const { account, body } = call;
+      const { clientId } = call.app;
       return idempotency.run(
         requestOf('createInvitation', call, [clientId]),
         () => ({
@@ -76,53 +62,35 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
           const createdAt = new Date(now()).toISOString();
           const rest = { tokenHash: sha256(token), invitedBy: account.accountId, createdAt, expiresAt };
           const by = change.invite({ invitationId, ...body, ...rest }, now());
-          return apps.changeMembers(
-            account.email,
-            clientId,
-            'member-invited',
-            by,
-            withRole(body.email ?? invitationId, body.role),
-          );
+          const subject = withRole(body.email ?? invitationId, body.role);
+          return apps.changeMembers(account.email, clientId, 'member-invited', by, subject);
         },
       );
     },
-    async withdrawInvitation({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async withdrawInvitation({ account, app, param }) {
       const id = param('invitationId');
+      const by = change.withdrawInvitation(id);
+      await apps.changeMembers(account.email, app.clientId, 'invitation-withdrawn', by, id);
+    },
+    async setMemberRole({ account, app, param, body: { role } }) {
+      const id = param('accountId');
+      const subject = withRole((await emailOf(id)) ?? id, role);
+      const by = change.setMemberRole(id, role);
+      await apps.changeMembers(account.email, app.clientId, 'member-role-set', by, subject);
+    },
+    async removeMember({ account, app, param }) {
+      const id = param('accountId');
+      const subject = (await emailOf(id)) ?? id;
       await apps.changeMembers(
         account.email,
-        clientId,
-        'invitation-withdrawn',
-        change.withdrawInvitation(id),
-        id,
+        app.clientId,
+        'member-removed',
+        change.removeMember(id),
+        subject,
       );
-      return undefined;
     },
-    async setMemberRole({ account, param, body }) {
-      const { clientId } = await readOwn(account, param('clientId'));
-      const id = param('accountId');
-      const by = change.setMemberRole(id, body.role);
-      await apps.changeMembers(
-        account.email,
-        clientId,
-        'member-role-set',
-        by,
-        withRole((await emailOf(id)) ?? id, body.role),
-      );
-      return undefined;
-    },
-    async removeMember({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
-      const id = param('accountId');
-      const by = change.removeMember(id);
-      await apps.changeMembers(account.email, clientId, 'member-removed', by, (await emailOf(id)) ?? id);
-      return undefined;
-    },
-    async leaveApp({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
-      const by = change.removeMember(account.accountId);
-      await apps.changeMembers(account.email, clientId, 'member-left', by, account.email);
-      return undefined;
+    async leaveApp({ account: { accountId, email }, app }) {
+      await apps.changeMembers(email, app.clientId, 'member-left', change.removeMember(accountId), email);
     },
     async readInvitation({ account, body }) {
       const [app, { role }] = await findInvitation(account, body.token);

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { MemberRole } from '#shared/contracts/apps/client-app.ts';
-import { Email } from '../../http/api.ts';
-import { AppRole } from '../../http/api-answers.ts';
+import { AppRole, Email, instant } from '../../http/api.ts';
+import { APP, READ_OF_APP, REMOVAL } from '../../http/operation-kinds.ts';
 import type { Operation } from '../../operation.ts';
 
-const APP = '/api/apps/:clientId';
-const instant = z.iso.datetime();
 /** The token of an invitation's link: the client id, a dot, 256 random bits. */
 const InvitationToken = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'InvitationToken' });
 
@@ -36,13 +34,10 @@ const Team = z
 /** The operations on the team of an app, by id. */
 export const MEMBER_OPERATIONS = {
   listMembers: {
-    method: 'get',
+    ...READ_OF_APP,
     path: `${APP}/members`,
-    access: 'session',
     summary: 'The owner, the members and the open invitations of an app',
-    status: 200,
     answer: Team,
-    codes: ['not-found'],
   },
   createInvitation: {
     method: 'post',
@@ -60,13 +55,10 @@ export const MEMBER_OPERATIONS = {
     codes: ['not-found', 'limit-reached'],
   },
   withdrawInvitation: {
-    method: 'delete',
+    ...REMOVAL,
     path: `${APP}/invitations/:invitationId`,
-    access: 'session',
     permission: 'manage',
     summary: 'Withdraw an invitation; its link stops working',
-    status: 204,
-    codes: ['not-found'],
   },
   setMemberRole: {
     method: 'patch',
@@ -79,13 +71,10 @@ export const MEMBER_OPERATIONS = {
     codes: ['not-found'],
   },
   removeMember: {
-    method: 'delete',
+    ...REMOVAL,
     path: `${APP}/members/:accountId`,
-    access: 'session',
     permission: 'manage',
     summary: 'Remove a member, whose access ends at once; API keys that the member knows still work',
-    status: 204,
-    codes: ['not-found'],
   },
   leaveApp: {
     method: 'post',

@@ -1,45 +1,30 @@
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { presentMember } from '#shared/stores/watches/members/present-member.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import type { WatchWrites } from '#shared/stores/watches/write-watches.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/call.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
-import type { ReadWatchEvents } from './read-watch-events.ts';
 import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';
 
 /** Watches that are listed; only enterprise accounts may have more. */
 const LISTED_MAX = 1_000;
 
-type Dependencies = {
-  readonly readOwn: ReadOwn;
-  readonly watches: Pick<Watches, 'read' | 'list'>;
-  readonly watchMembers: Pick<WatchMembers, 'page'>;
-  readonly watchEvents: ReadWatchEvents;
-  readonly watchWrites: Pick<WatchWrites, 'present' | 'presentMany' | 'release'>;
-};
-
 type Ids = keyof typeof WATCH_OPERATIONS;
 
 /** The watches of a developer's apps. */
 export function makeWatchHandlers({
-  readOwn,
   watches,
   watchMembers,
   watchEvents,
   watchWrites,
 }: Dependencies): Handlers<Ids> {
   const present = async (watch: Watch) => (await watchWrites.present(watch)) as WatchAnswer;
-  const ownWatch = async ({ account, param }: Pick<Call<Ids>, 'account' | 'param'>): Promise<Watch> => {
-    const { clientId } = await readOwn(account, param('clientId'));
-    const watch = await watches.read(clientId, param('watchId'));
+  const ownWatch = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<Watch> => {
+    const watch = await watches.read(app.clientId, param('watchId'));
     if (!watch) throw new ServiceError('not-found', 'there is no such watch');
     return watch;
   };
   return {
-    async listWatches({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
+    async listWatches({ app: { clientId } }) {
       const found = await watches.list(clientId, { countMax: LISTED_MAX });
       return { watches: (await watchWrites.presentMany(found)) as WatchAnswer[] };
     },

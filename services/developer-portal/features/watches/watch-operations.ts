@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { WatchEventsQuery, WatchMembersQuery } from '../../http/api.ts';
+import { next, PageLimit, page } from '../../http/api.ts';
+import { APP, READ_OF_APP } from '../../http/operation-kinds.ts';
 import type { Operation } from '../../operation.ts';
 import { WatchEventAnswer } from './read-watch-events.ts';
 
-const WATCHES = '/api/apps/:clientId/watches';
+const WATCHES = `${APP}/watches` as const;
 
 const Following = z.object({
   chainId: z.number(),
@@ -50,49 +51,35 @@ const WatchMemberAnswer = z
 /** An app's watches. Clients make them by the API; here a developer looks at them and releases held revocations. */
 export const WATCH_OPERATIONS = {
   listWatches: {
-    method: 'get',
+    ...READ_OF_APP,
     path: WATCHES,
-    access: 'session',
     summary: 'The watches of an app',
     isHeavy: true,
-    status: 200,
     answer: z.object({ watches: z.array(WatchAnswer) }).meta({ id: 'WatchList' }),
-    codes: ['not-found'],
   },
   readWatch: {
-    method: 'get',
+    ...READ_OF_APP,
     path: `${WATCHES}/:watchId`,
-    access: 'session',
     summary: 'One watch: its state, and how its contracts are followed',
-    status: 200,
     answer: WatchAnswer,
-    codes: ['not-found'],
   },
   listWatchMembers: {
-    method: 'get',
+    ...READ_OF_APP,
     path: `${WATCHES}/:watchId/members`,
-    access: 'session',
     summary: 'Members with their roles, by ref or account',
-    query: WatchMembersQuery,
-    status: 200,
-    answer: z
-      .object({ members: z.array(WatchMemberAnswer), next: z.string().optional() })
-      .meta({ id: 'WatchMemberPage' }),
-    codes: ['not-found'],
+    /** `after` is the `next` of the page before. */
+    query: z.strictObject({ after: z.string().min(1).max(128).optional(), limit: PageLimit }),
+    answer: z.object({ members: z.array(WatchMemberAnswer), next }).meta({ id: 'WatchMemberPage' }),
   },
   listWatchEvents: {
-    method: 'get',
+    ...READ_OF_APP,
     path: `${WATCHES}/:watchId/events`,
-    access: 'session',
     summary:
       'Events of the last 72 hours, newest first, among the newest 10 000 webhooks of the app, or of one member',
-    query: WatchEventsQuery,
+    /** `member`: the ref or account of a member, for its events alone. */
+    query: z.strictObject({ member: z.string().min(1).max(128).optional(), ...page }),
     isHeavy: true,
-    status: 200,
-    answer: z
-      .object({ events: z.array(WatchEventAnswer), next: z.string().optional() })
-      .meta({ id: 'WatchEventPage' }),
-    codes: ['not-found'],
+    answer: z.object({ events: z.array(WatchEventAnswer), next }).meta({ id: 'WatchEventPage' }),
   },
   releaseWatch: {
     needs: 'active',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { AuditEntry, count, Month } from '../../http/api.ts';
+import { APP, READ, READ_OF_APP } from '../../http/operation-kinds.ts';
+import type { Operation } from '../../operation.ts';
 
-/** Answers about the use of an app. */
-
-const count = z.number().int().nonnegative();
 /** Milliseconds from acceptance to the result; absent if nothing was done. */
 const percentile = z.number().nonnegative().nullable();
 const UsageFigures = {
@@ -43,10 +43,9 @@ const UsageHour = z
     ...UsageFigures,
   })
   .meta({ id: 'UsageHour' });
-export const UsageAnswer = z
+const UsageAnswer = z
   .object({
-    /** The calendar month (UTC) as the limiter counts it. */
-    month: z.object({ name: z.string(), used: count, quota: count }),
+    month: Month,
     /** Bytes that all apps of the account have made the system keep today (UTC), and the most that they may. */
     today: z.object({ bytes: count, bytesMax: count }),
     /** The last 30 days, oldest first. */
@@ -66,3 +65,26 @@ export const UsageAnswer = z
     }),
   })
   .meta({ id: 'Usage' });
+
+/** The activity of an app, and changes to it and to the account, by id. */
+export const USAGE_OPERATIONS = {
+  readUsage: {
+    ...READ_OF_APP,
+    path: `${APP}/usage`,
+    summary: 'This month against the quota, and the last 30 days; a check counts once it has its result',
+    answer: UsageAnswer,
+  },
+  readAppAudit: {
+    ...READ_OF_APP,
+    path: `${APP}/audit`,
+    summary: 'The audit entries of a client app, newest first',
+    answer: z.array(AuditEntry),
+  },
+  readAccountAudit: {
+    ...READ,
+    path: '/api/audit',
+    summary: 'The audit entries of the account and its apps, newest first',
+    isHeavy: true,
+    answer: z.array(AuditEntry),
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,20 +1,45 @@
 import { type Account, account, type ClientApp, clientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { makeAccountBytes } from '#shared/fairness/account-bytes.ts';
+import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
+import { makeThrottle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { AuditTrail } from '#shared/stores/audit/audit-trail.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import type { SecretBox } from '#shared/secret-box.ts';
+import { makeKeyUse } from '#shared/stores/apps/key-use.ts';
 import { makeRecordAudit } from '#shared/stores/audit/record-audit.ts';
 import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
+import { openViews } from '#shared/stores/replay/open-views.ts';
 
-type Dependencies = {
-  readonly accounts: Pick<Accounts, 'read' | 'lease' | 'project'>;
-  readonly clientApps: Pick<ClientApps, 'read' | 'lease' | 'project'>;
-  readonly auditTrail: Pick<AuditTrail, 'record'>;
+export type Connections = {
+  readonly redis: Redis;
   readonly publish: KafkaConnection['publish'];
+  readonly box: SecretBox;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
+
+/** What every operation stands on: the views, the limits, audited writes, and the connections behind them. */
+export type Basis = ReturnType<typeof makeBasis>;
+
+export function makeBasis({ redis, publish, box, now }: Connections) {
+  const views = openViews(redis);
+  const bytes = makeAccountBytes(redis);
+  return {
+    ...views,
+    redis,
+    publish,
+    box,
+    now,
+    slots: makeLeasedSlots(redis),
+    throttle: makeThrottle(redis),
+    readBytes: bytes.read,
+    /** Refuses a write whose account has used its bytes of the day. */
+    requireRoom: bytes.requireRoom,
+    keyUse: makeKeyUse(redis),
+    writes: makeAuditedWrites({ ...views, publish, now }),
+  };
+}
 
 /**
  * The audit entry of a write: action `key-revoked` with the key's id as its subject. The actor is an e-mail address of
@@ -22,16 +47,12 @@ type Dependencies = {
  */
 type AuditEntry = { readonly actor: string; readonly action: string; readonly subject: string };
 
-export type AuditedWrites = ReturnType<typeof makeAuditedWrites>;
-
 /** Writes to accounts and client apps. Each write that changed something is recorded in the audit log. */
-export function makeAuditedWrites(deps: Dependencies) {
+function makeAuditedWrites(deps: ReturnType<typeof openViews> & Pick<Connections, 'publish' | 'now'>) {
   const write = makeWriteDocument(deps);
-  const { accounts, clientApps } = deps;
-  const appStore = { ...clientApps, topic: clientApp };
-  const accountStore = { ...accounts, topic: account };
+  const appStore = { ...deps.clientApps, topic: clientApp };
+  const accountStore = { ...deps.accounts, topic: account };
   const record = makeRecordAudit(deps);
-
   return {
     /** Records an entry. Repeating an entry with the same `at` adds nothing. */
     record,

@@ -1,13 +1,11 @@
-import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { AuditTrail } from '#shared/stores/audit/audit-trail.ts';
-import { dateOf, dayOf, hourOf, type UsageDays } from '#shared/stores/usage/usage-days.ts';
+import { dateOf, dayOf, hourOf } from '#shared/stores/usage/usage-days.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { addFigures, checksByKey, summariseDay, undeterminedShareOf } from '../../domain/summarise-usage.ts';
 import type { Handlers } from '../../http/call.ts';
-import type { ReadOwn } from '../apps/app-access.ts';
 import { presentAudit, teamOf } from '../present.ts';
+import { monthOf } from './month-of.ts';
+import type { USAGE_OPERATIONS } from './usage-operations.ts';
 
 const DAYS = 30;
 const HOURS = 48;
@@ -15,40 +13,25 @@ const HOURS = 48;
 const KEYS_SHOWN_MAX = 50;
 const AUDIT_COUNT_MAX = 200;
 
-type Dependencies = {
-  readonly readOwn: ReadOwn;
-  readonly usageDays: Pick<UsageDays, 'read' | 'readHours'>;
-  readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;
-  readonly readBytes: AccountBytes['read'];
-  readonly clientApps: Pick<ClientApps, 'listOwned'>;
-  readonly auditTrail: Pick<AuditTrail, 'ofAccount' | 'ofApp'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 /** Developers' views of the activity of their apps and of changes to them. */
-export function makeInsightHandlers(
-  deps: Dependencies,
-): Handlers<'readUsage' | 'readAppAudit' | 'readAccountAudit'> {
-  const { readOwn, clientApps, usageDays, readMonthUsed, readBytes, auditTrail, now } = deps;
+export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USAGE_OPERATIONS> {
+  const { clientApps, usageDays, readBytes, auditTrail, now } = deps;
   return {
-    async readUsage({ account, owner, param }) {
-      const app = await readOwn(account, param('clientId'));
+    async readUsage({ app, owner }) {
       const today = dayOf(now());
       const days = Array.from({ length: DAYS }, (_, i) => today - DAYS + 1 + i);
       const thisHour = hourOf(now());
       const hours = Array.from({ length: HOURS }, (_, i) => thisHour - HOURS + 1 + i);
-      const month = dateOf(today).slice(0, 7);
-      const [figures, figuresOfHours, used, { bytes, bytesMax }] = await Promise.all([
+      const [figures, figuresOfHours, month, { bytes, bytesMax }] = await Promise.all([
         usageDays.read(app.clientId, days),
         usageDays.readHours(app.clientId, hours),
-        readMonthUsed(app.clientId, month),
+        monthOf(deps, app.clientId, owner),
         readBytes(app.clientId),
       ]);
       const total = addFigures(figures);
       const { refused, p50Ms, p95Ms, ...rest } = summariseDay(total);
       return {
-        month: { name: month, used, quota: limitsOf(owner).requestsPerMonth },
+        month,
         today: { bytes, bytesMax },
         days: figures.map((day, i) => ({ date: dateOf(days[i] ?? today), ...summariseDay(day) })),
         hours: figuresOfHours.map((hour, i) => ({
@@ -66,8 +49,7 @@ export function makeInsightHandlers(
         },
       };
     },
-    async readAppAudit({ account, param }) {
-      const app = await readOwn(account, param('clientId'));
+    async readAppAudit({ account, app }) {
       const entries = await auditTrail.ofApp(app.clientId, AUDIT_COUNT_MAX);
       return entries.map((entry) => presentAudit(entry, account, teamOf(app)));
     },

@@ -1,0 +1,55 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { LocalSystem } from './local-system.ts';
+import type { OpenSystem } from './open-system.ts';
+
+/** Runs a subcommand's work on an open system; its value is printed, as JSON with `--json`. */
+export type Run = (
+  work: (system: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>,
+) => Promise<void>;
+
+/** The actor of this command's entries in the audit log. */
+export const ACTOR = 'operator';
+
+/** Whether the operator confirms that the owner of the account is known. */
+export type Vouch = { readonly vouch: boolean };
+export const vouchOption = () =>
+  new Option('--vouch', 'accept an account that signed up by itself: you know its owner').default(false);
+
+/** Makes a parser of an argument: `parse` returns undefined for text that it refuses with `message`. */
+const parser =
+  <T>(message: string, parse: (text: string) => T | undefined) =>
+  (text: string): T => {
+    const value = parse(text);
+    if (value === undefined) throw new InvalidArgumentError(message);
+    return value;
+  };
+
+export const wholeNumber = parser('It must be a whole number.', (text) =>
+  /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined,
+);
+/** A limit of 0 would be a suspension. */
+export const figure = (text: string): number =>
+  parser('It must be at least 1.', () => wholeNumber(text) || undefined)(text);
+export const figureUpTo = (max: number) =>
+  parser(`It must be at most ${max}.`, (text) => (figure(text) <= max ? figure(text) : undefined));
+export const instant = parser('It must be an ISO 8601 instant such as 2026-11-21T10:00:00Z.', (text) => {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+});
+/** Checks only parts that every address has; a stricter check would refuse valid addresses. */
+export const emailAddress = parser('It must be an e-mail address such as dev@example.com.', (text) =>
+  /^[^\s@]{1,64}@[^\s@]{1,255}$/.test(text) ? text : undefined,
+);
+/** Text with the same bounds as in the portal's forms. */
+export const textUpTo = (charsMax: number) =>
+  parser(`It must have 1 to ${charsMax} characters.`, (text) => {
+    const { length } = [...text.trim()];
+    return length >= 1 && length <= charsMax ? text.trim() : undefined;
+  });
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** A span in ms, of at most a year. */
+export const duration = parser('It must be a duration such as 90s, 30m, 24h or 7d.', (text) => {
+  const [, count, unit] = /^([0-9]{1,8})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * UNITS[unit as keyof typeof UNITS];
+  return ms <= 366 * UNITS.d ? ms : undefined;
+});

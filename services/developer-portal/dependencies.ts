@@ -1,0 +1,48 @@
+import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { PortalConfig } from './config.ts';
+import type { Mailer } from './features/accounts/mailer.ts';
+import { makePasswords } from './features/accounts/passwords.ts';
+import { makeProvePassword } from './features/accounts/prove-password.ts';
+import { makeReadSentCheck } from './features/checks/read-sent-check.ts';
+import { makeRecordReads } from './features/checks/record-reads.ts';
+import { makeReadReceiverAnswer } from './features/deliveries/read-receiver-answer.ts';
+import { makeCountDeadLetters } from './features/operator/count-dead-letters.ts';
+import { makeSessions } from './features/sessions/sessions.ts';
+import { makeReadWatchEvents } from './features/watches/read-watch-events.ts';
+import type { Work } from './features/work.ts';
+import { makeIdempotency } from './http/idempotency.ts';
+
+type Parts = {
+  readonly work: Work;
+  readonly kafka: KafkaConnection;
+  readonly config: PortalConfig;
+  /** The configured chains; empty if the portal does not know them. */
+  readonly chains: ChainFile['chains'];
+  /** Absent if the portal sends no e-mail. */
+  readonly mail: { readonly mailer: Pick<Mailer, 'send'>; readonly origin: string } | undefined;
+};
+
+/** All that the portal's handlers use; each takes the parts that it needs. */
+export type Dependencies = ReturnType<typeof makeDependencies>;
+
+export function makeDependencies({ work, kafka, config, chains, mail }: Parts) {
+  const { redis, box, throttle, accounts } = work;
+  const recordReads = makeRecordReads();
+  const passwords = makePasswords({ ln: config.passwordCost });
+  return {
+    ...work,
+    config,
+    chains,
+    mail,
+    fetch: globalThis.fetch,
+    passwords,
+    provePassword: makeProvePassword({ passwords, throttle }),
+    sessions: makeSessions({ redis, readAccount: accounts.read, ...config.session }),
+    idempotency: makeIdempotency(redis, box),
+    readSentCheck: makeReadSentCheck(kafka, recordReads),
+    readReceiverAnswer: makeReadReceiverAnswer(kafka, recordReads),
+    watchEvents: makeReadWatchEvents(work),
+    countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
+  };
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import {
+  AppRole,
+  CallbackUrl,
+  count,
+  Instant,
+  instant,
+  KeyAnswer,
+  Limits,
+  lines,
+  Name,
+  ScopeAnswer,
+} from '../../http/api.ts';
+import { APP, READ, READ_OF_APP, REMOVAL } from '../../http/operation-kinds.ts';
+import type { Operation } from '../../operation.ts';
+
+const AppName = z.strictObject({ name: Name }).meta({ id: 'AppName' });
+const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) }).meta({ id: 'Overlap' });
+
+const summary = {
+  clientId: z.string(),
+  name: z.string(),
+  /** Of the signed-in account in this app. */
+  role: AppRole,
+  createdAt: instant,
+  suspended: z.boolean(),
+  scope: ScopeAnswer,
+};
+/** `keyCount`: keys that can be used now. */
+export const AppSummary = z.object({ ...summary, keyCount: count }).meta({ id: 'AppSummary' });
+export const AppAnswer = z
+  .object({
+    ...summary,
+    /** The operations on this app that the signed-in account may use, by id. */
+    operations: z.array(z.string()),
+    keys: z.array(KeyAnswer),
+    /** Live ones, newest first; the newest has no end. */
+    secrets: z.array(z.object({ createdAt: instant, expiresAt: instant.optional() })),
+    limits: Limits,
+    /** The address for alerts about its quota. */
+    alertUrl: z.string().optional(),
+  })
+  .meta({ id: 'App' });
+/** The key and the secret are returned only in this answer. */
+const CreatedApp = z
+  .object({
+    clientId: z.string(),
+    name: z.string(),
+    keyId: z.string(),
+    apiKey: z.string(),
+    webhookSecret: z.string(),
+  })
+  .meta({ id: 'CreatedApp' });
+const CreatedKey = z.object({ keyId: z.string(), apiKey: z.string() }).meta({ id: 'CreatedKey' });
+
+/** The operations on client apps, their keys, secrets and scopes, by id. */
+export const APP_OPERATIONS = {
+  listApps: {
+    ...READ,
+    path: '/api/apps',
+    summary:
+      'The client apps of the account, oldest first, then apps of other accounts of which it is a member',
+    isHeavy: true,
+    answer: z.array(AppSummary),
+  },
+  createApp: {
+    method: 'post',
+    path: '/api/apps',
+    access: 'session',
+    summary: 'Create a client app; its key and secret are returned only once',
+    body: AppName,
+    isIdempotent: true,
+    status: 201,
+    answer: CreatedApp,
+    codes: ['limit-reached'],
+  },
+  readApp: {
+    ...READ_OF_APP,
+    path: APP,
+    summary: 'A client app with the displayable parts of its keys and secrets',
+    answer: AppAnswer,
+  },
+  renameApp: {
+    method: 'patch',
+    path: APP,
+    access: 'session',
+    permission: 'manage',
+    summary: 'Rename a client app',
+    body: AppName,
+    status: 200,
+    answer: AppAnswer,
+    codes: ['not-found'],
+  },
+  setAlerts: {
+    method: 'put',
+    path: `${APP}/alerts`,
+    access: 'session',
+    summary: "Set the address for a client app's alerts at 80 % and 100 % of its monthly quota",
+    /** `null` ends the alerts. */
+    body: z.strictObject({ callbackUrl: CallbackUrl.nullable() }).meta({ id: 'Alerts' }),
+    status: 200,
+    answer: AppAnswer,
+    codes: ['not-found', 'callback-url-refused'],
+  },
+  deleteApp: {
+    ...REMOVAL,
+    path: APP,
+    permission: 'own',
+    summary: 'Delete a client app; its keys are refused within a second',
+  },
+  createKey: {
+    method: 'post',
+    path: `${APP}/keys`,
+    access: 'session',
+    summary: 'Create an API key, returned only once',
+    body: z
+      .strictObject({
+        name: Name,
+        /** In the future; a year ahead and more is allowed. */
+        expiresAt: Instant.optional(),
+        marketplace: z.boolean().default(false),
+      })
+      .meta({ id: 'CreateKey' }),
+    isIdempotent: true,
+    status: 201,
+    answer: CreatedKey,
+    codes: ['not-found', 'limit-reached'],
+  },
+  revokeKey: {
+    ...REMOVAL,
+    path: `${APP}/keys/:keyId`,
+    summary: 'Revoke a key; it is refused within a second',
+  },
+  rollKey: {
+    method: 'post',
+    path: `${APP}/keys/:keyId/roll`,
+    access: 'session',
+    summary: 'Replace a key by a new one; the old key stays usable for the overlap',
+    body: Overlap,
+    isIdempotent: true,
+    status: 201,
+    answer: CreatedKey,
+    codes: ['not-found', 'conflict', 'limit-reached'],
+  },
+  rotateSecret: {
+    method: 'post',
+    path: `${APP}/secret/rotate`,
+    access: 'session',
+    summary: 'Create a webhook secret, returned only once; earlier secrets sign for the overlap',
+    body: Overlap,
+    isIdempotent: true,
+    status: 201,
+    answer: z.object({ webhookSecret: z.string() }).meta({ id: 'CreatedSecret' }),
+    codes: ['not-found'],
+  },
+  requestScope: {
+    method: 'post',
+    path: `${APP}/scope`,
+    access: 'session',
+    summary: 'Request the token-gating scope, or update the purpose of the request',
+    body: z.strictObject({ purpose: lines(1_000) }).meta({ id: 'ScopeRequest' }),
+    status: 200,
+    answer: AppAnswer,
+    codes: ['not-found', 'conflict'],
+  },
+} as const satisfies Record<string, Operation>;

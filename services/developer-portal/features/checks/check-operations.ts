@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import { MODES, STATUSES } from '#shared/contracts/usage/day-figures.ts';
+import { ROLE_ID_LENGTH_MAX } from '#shared/rules/body-texts.ts';
+import { count, DeliveryAnswer, Instant, instant, next, page } from '../../http/api.ts';
+import { APP, READ, READ_OF_APP } from '../../http/operation-kinds.ts';
+import type { Operation } from '../../operation.ts';
+
+/** Filters of the log of checks; a check matches if it meets all of them. */
+export const ChecksQuery = z.strictObject({
+  requestId: z.string().min(1).max(64).optional(),
+  mode: z.enum(MODES).optional(),
+  status: z.enum(STATUSES).optional(),
+  /** At least one rule ended so. */
+  outcome: z.enum(['granted', 'denied', 'undetermined']).optional(),
+  /** At least one rule has this code in `errors`. */
+  code: UndeterminedCode.optional(),
+  /** At least one rule is about this role; of a check with more than 32 roles, 32 are known. */
+  roleId: z.string().min(1).max(ROLE_ID_LENGTH_MAX).optional(),
+  /** The API key of the request. */
+  keyId: z.string().min(1).max(64).optional(),
+  since: Instant.optional(),
+  ...page,
+});
+const LoggedCheckFacts = {
+  requestId: z.string(),
+  mode: z.enum(MODES),
+  status: z.enum(STATUSES),
+  acceptedAt: instant,
+  /** From acceptance to the end of the evaluation. */
+  durationMs: z.number(),
+  /** Rules by outcome. */
+  granted: count,
+  denied: count,
+  undetermined: count,
+  /** The codes in `errors`, each once. */
+  codes: z.array(UndeterminedCode),
+  /** The API key of the request. */
+  keyId: z.string(),
+};
+const CheckPage = z
+  .object({
+    checks: z.array(z.object(LoggedCheckFacts).meta({ id: 'LoggedCheck' })),
+    /** Given where there are more: the next page's `before`. */
+    next,
+  })
+  .meta({ id: 'CheckPage' });
+const CheckAnswer = z
+  .object({
+    ...LoggedCheckFacts,
+    /** The steps that were reached, in order; one whose time is not known is left out. */
+    steps: z.array(
+      z.object({
+        name: z.enum(['accepted', 'started', 'evaluated', 'stored', 'delivered']),
+        /** From the acceptance until then, in ms. */
+        afterMs: count,
+      }),
+    ),
+    /** The result as clients read it; absent once its retention has ended. */
+    result: z.record(z.string(), z.unknown()).optional(),
+    /** Of a check with a callback URL. */
+    delivery: DeliveryAnswer.optional(),
+  })
+  .meta({ id: 'Check' });
+/** The request of a check, to be sent again. */
+const CheckRequestAnswer = z
+  .object({
+    /** As a client sends it, without members that have their default. */
+    body: z.record(z.string(), z.unknown()),
+    /** The same for a terminal, with the key as `$ROLECALL_API_KEY`. */
+    curl: z.string(),
+  })
+  .meta({ id: 'CheckRequest' });
+const address = z.string().meta({ description: 'An address on that chain.' });
+const TryOptions = z
+  .object({
+    /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
+    chains: z.array(
+      z.object({ chainId: z.number().int().positive(), name: z.string(), nativeSymbol: z.string() }),
+    ),
+    /** Where developers reach the gateway. */
+    gatewayUrl: z.string(),
+    /** On a system with a demo chain: a wallet with its tokens, a wallet without, and the tokens. */
+    demo: z
+      .object({
+        chainId: z.number().int().positive(),
+        holder: address,
+        stranger: address,
+        erc20: address,
+        erc721: address,
+        erc1155: address,
+      })
+      .optional(),
+  })
+  .meta({ id: 'TryOptions' });
+
+const Tried = z
+  .object({
+    status: z.number().int(),
+    headers: z.record(z.string(), z.string()),
+    /** JSON where it is JSON, else text. */
+    body: z.unknown(),
+    durationMs: z.number().nonnegative(),
+    /** The same request for a terminal, with the key as `$ROLECALL_API_KEY`. */
+    curl: z.string(),
+  })
+  .meta({ id: 'Tried' });
+
+/** The log of an app's checks, and checks that a developer tries, by id. */
+export const CHECK_OPERATIONS = {
+  listChecks: {
+    ...READ_OF_APP,
+    path: `${APP}/checks`,
+    summary: 'The newest 1 000 checks that have a result, newest first',
+    query: ChecksQuery,
+    isHeavy: true,
+    answer: CheckPage,
+  },
+  readCheck: {
+    ...READ_OF_APP,
+    path: `${APP}/checks/:requestId`,
+    summary: 'One of these checks with its result and its webhook',
+    answer: CheckAnswer,
+  },
+  readCheckRequest: {
+    ...READ_OF_APP,
+    path: `${APP}/checks/:requestId/request`,
+    summary: 'The request of one of these checks, read from the broker while it is kept there (7 days)',
+    answer: CheckRequestAnswer,
+  },
+  readTryOptions: {
+    ...READ,
+    path: '/api/try-options',
+    summary: 'The configured chains, and the demo wallets of a local system',
+    answer: TryOptions,
+  },
+  tryCheck: {
+    method: 'post',
+    path: `${APP}/try`,
+    access: 'session',
+    summary: "Send a check with one of the app's keys and return the gateway's response",
+    body: z
+      .strictObject({
+        apiKey: z.string().min(1).max(100),
+        /** A check as the public API takes it. */
+        check: z.record(z.string(), z.unknown()),
+      })
+      .meta({ id: 'Try' }),
+    isIdempotent: true,
+    status: 200,
+    answer: Tried,
+    codes: ['not-found', 'gateway-unavailable'],
+  },
+  pollTried: {
+    method: 'post',
+    path: `${APP}/try/:requestId`,
+    access: 'session',
+    summary: "Poll a check with one of the app's keys, for up to 5 s, and return the gateway's response",
+    body: z.strictObject({ apiKey: z.string().min(1).max(100) }).meta({ id: 'PollTried' }),
+    status: 200,
+    answer: Tried,
+    codes: ['not-found', 'gateway-unavailable'],
+  },
+} as const satisfies Record<string, Operation>;

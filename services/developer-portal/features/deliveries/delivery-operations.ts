@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
+import {
+  attemptFacts,
+  CallbackUrl,
+  count,
+  DeliveryAnswer,
+  Instant,
+  instant,
+  next,
+  page,
+} from '../../http/api.ts';
+import { APP, READ_OF_APP } from '../../http/operation-kinds.ts';
+import type { Operation } from '../../operation.ts';
+
+export const DeliverySummary = z
+  .object({
+    requestId: z.string(),
+    state: WebhookState,
+    callbackUrl: z.string(),
+    acceptedAt: instant.optional(),
+    attempts: count,
+    lastAttempt: z.object(attemptFacts).optional(),
+  })
+  .meta({ id: 'DeliverySummary' });
+const Accepted = z.object({ requestId: z.string() }).meta({ id: 'Accepted' });
+
+/** The webhooks of an app, by id. */
+export const DELIVERY_OPERATIONS = {
+  listDeliveries: {
+    ...READ_OF_APP,
+    path: `${APP}/deliveries`,
+    summary: 'Webhook deliveries, newest first',
+    query: z.strictObject({ state: WebhookState.optional(), since: Instant.optional(), ...page }),
+    isHeavy: true,
+    answer: z.object({ deliveries: z.array(DeliverySummary), next }).meta({ id: 'DeliveryPage' }),
+  },
+  readDelivery: {
+    ...READ_OF_APP,
+    path: `${APP}/deliveries/:requestId`,
+    summary: 'One delivery with its payload and its attempts, oldest first',
+    /** The body, byte for byte as it is sent on every attempt; absent once its retention has ended. */
+    answer: DeliveryAnswer.extend({ payload: z.string().optional() }).meta({ id: 'DeliveryWithPayload' }),
+  },
+  readReceiverAnswer: {
+    ...READ_OF_APP,
+    path: `${APP}/deliveries/:requestId/answer`,
+    summary: "The receiver's answer to the last attempt, read from Kafka; kept for 30 days",
+    isHeavy: true,
+    /** The first 4 KiB of what the receiver answered to the last attempt that reached it; absent if it is empty, or not kept. */
+    answer: z.object({ answer: z.string().optional() }).meta({ id: 'ReceiverAnswer' }),
+  },
+  resendDelivery: {
+    method: 'post',
+    path: `${APP}/deliveries/:requestId/resend`,
+    access: 'session',
+    needs: 'active',
+    summary: 'Deliver a webhook again, with the same bytes and the same id',
+    isIdempotent: true,
+    status: 202,
+    answer: Accepted,
+    codes: ['not-found'],
+  },
+  resendFailed: {
+    method: 'post',
+    path: `${APP}/deliveries/resend-failed`,
+    access: 'session',
+    needs: 'active',
+    summary: 'Deliver all webhooks again that failed since an instant, at most 300 000 of an app in 24 hours',
+    body: z.strictObject({ since: Instant }).meta({ id: 'ResendFailed' }),
+    isIdempotent: true,
+    status: 202,
+    answer: z.object({ count }).meta({ id: 'AcceptedCount' }),
+    codes: ['not-found', 'rate-limited'],
+  },
+  sendTestEvent: {
+    method: 'post',
+    path: `${APP}/test-event`,
+    access: 'session',
+    needs: 'active',
+    summary: 'Deliver a signed event of type `test`, at most one in 20 s',
+    body: z.strictObject({ callbackUrl: CallbackUrl }).meta({ id: 'TestEvent' }),
+    isIdempotent: true,
+    status: 202,
+    answer: Accepted,
+    codes: ['not-found', 'callback-url-refused', 'rate-limited'],
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,46 @@
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { readMonthUsed } from '#shared/stores/checks/admit.ts';
+import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
+import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import { makeWatchWrites } from '#shared/stores/watches/write-watches.ts';
+import { makeAccountWork } from './accounts/account-work.ts';
+import { makeResetLinks } from './accounts/reset-links.ts';
+import { makeClientAppWork } from './apps/client-apps.ts';
+import { type Connections, makeBasis } from './basis.ts';
+import { makeResendWebhooks } from './deliveries/resend-webhooks.ts';
+import { makeTwoFactor } from './sessions/two-factor.ts';
+
+/** The operations on accounts, client apps, rule sets, watches and deliveries that the portal and the admin command share. */
+export type Work = ReturnType<typeof makeWork>;
+
+/** @param afterResend awaited after each resend is published; by default nothing is awaited */
+export function makeWork(
+  connections: Connections,
+  afterResend?: (requestId: string, resendCount: number) => Promise<void>,
+) {
+  const basis = makeBasis(connections);
+  const { redis, publish } = basis;
+  const apps = makeClientAppWork(basis);
+  const accountWork = makeAccountWork({ ...basis, apps });
+  return {
+    ...basis,
+    apps,
+    accountWork,
+    resetLinks: makeResetLinks(basis),
+    twoFactor: makeTwoFactor({ ...basis, accountWork }),
+    ruleSetWrites: makeRuleSetWrites(basis),
+    watchWrites: makeWatchWrites({
+      ...basis,
+      members: basis.watchMembers,
+      sweeps: makeWatchSweeps(redis),
+      followed: makeFollowedContracts(redis),
+    }),
+    resends: makeResendWebhooks({
+      ...basis,
+      publish: (message) => publish(webhookRequested, message),
+      afterPublish: afterResend,
+    }),
+    readMonthUsed: (clientId: string, month: string) => readMonthUsed(redis, clientId, month),
+  };
+}
