@@ -22,12 +22,16 @@ function makePortal(
   origin: string | undefined = undefined,
 ) {
   const running = { now: 0, most: 0 };
+  // Under load the requests arrive one after the other: the first ones wait for the eighth.
+  const eighth = Promise.withResolvers<void>();
   const app = makeApp(
     partially<Parameters<typeof makeApp>[0]>({
       handlers: {
         async listWatches() {
           running.now += 1;
           running.most = Math.max(running.most, running.now);
+          if (running.now === 8) eighth.resolve();
+          await eighth.promise;
           await delay(20);
           running.now -= 1;
           return { watches: [] };
