@@ -32,13 +32,13 @@ import {
   sessionCookieOf,
   tokenOf,
 } from './http/guard.ts';
+import { makeOpenApi } from './http/openapi.ts';
+import type { Download, Operation } from './http/operation.ts';
+import { OPERATIONS, type OperationId } from './http/operations.ts';
 import { readBody, readQuery } from './http/read-input.ts';
 import { servePage } from './http/serve-page.ts';
 import { makeTransfers, type Transfers } from './http/transfers.ts';
 import type { PortalMetrics } from './metrics.ts';
-import { makeOpenApi } from './openapi.ts';
-import type { Download, Operation } from './operation.ts';
-import { OPERATIONS, type OperationId } from './operations.ts';
 
 type Dependencies = Pick<PortalDependencies, 'sessions' | 'apps' | 'accounts' | 'throttle' | 'config'> & {
   readonly handlers: Handlers<OperationId>;

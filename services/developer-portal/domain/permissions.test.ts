@@ -1,4 +1,4 @@
-import { OPERATIONS } from '../operations.ts';
+import { OPERATIONS } from '../http/operations.ts';
 import { permissionOf, roleOf } from './permissions.ts';
 
 const app = {

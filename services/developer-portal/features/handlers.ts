@@ -1,6 +1,6 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Handlers } from '../http/call.ts';
-import type { OperationId } from '../operations.ts';
+import type { OperationId } from '../http/operations.ts';
 import { makeAccountHandlers } from './accounts/handle-accounts.ts';
 import { makeAppHandlers } from './apps/handle-apps.ts';
 import { makeBatchHandlers } from './batches/handle-batches.ts';

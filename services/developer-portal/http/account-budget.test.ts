@@ -1,6 +1,6 @@
-import type { Operation } from '../operation.ts';
-import { OPERATIONS } from '../operations.ts';
 import { accountDraws, isBudgeted, type WRITE_LIMITS } from './account-budget.ts';
+import type { Operation } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
 
 const free = { accountId: 'acc_1', tier: 'free' } as const;
 

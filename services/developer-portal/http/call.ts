@@ -1,5 +1,5 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
-import type { AnswerOf, AppOf, BodyOf, OperationId, QueryOf, UploadOf } from '../operations.ts';
+import type { AnswerOf, AppOf, BodyOf, OperationId, QueryOf, UploadOf } from './operations.ts';
 
 /** An authorized request: its body and query are valid, its session was found. */
 export type Call<Id extends OperationId> = {

@@ -1,9 +1,9 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
-import type { Access } from '../operation.ts';
 import type { Request } from './answer.ts';
 import { IdempotencyKey } from './api.ts';
+import type { Access } from './operation.ts';
 
 export const SESSION_COOKIE = 'rolecall_session';
 

@@ -3,8 +3,8 @@ import { isRetriable, ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
-import type { OperationId } from '../operations.ts';
 import type { Call } from './call.ts';
+import type { OperationId } from './operations.ts';
 
 /** How long a plan is stored, so that a repeated request finds it. */
 const PLAN_TTL_MS = 600_000;

@@ -4,8 +4,8 @@ import { Problem } from '#shared/http/problem.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { sendStream } from '#shared/http/send-stream.ts';
-import type { Download, Upload } from '../operation.ts';
 import type { Request, Response } from './answer.ts';
+import type { Download, Upload } from './operation.ts';
 
 /** Uploads at once, of all accounts; each holds a few chunks of its body. */
 const UPLOADS_MAX = 16;

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommonConfig } from '#shared/config.ts';
-import { makeOpenApi } from '../../../services/developer-portal/openapi.ts';
+import { makeOpenApi } from '../../../services/developer-portal/http/openapi.ts';
 import { faultOf, type OpenApiDocument } from '../judges/openapi-validator.ts';
 import { waitUntil } from '../wait-until.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';

@@ -10,8 +10,8 @@ import {
   next,
   page,
 } from '../../http/api.ts';
+import type { Operation } from '../../http/operation.ts';
 import { APP, READ_OF_APP } from '../../http/operation-kinds.ts';
-import type { Operation } from '../../operation.ts';
 
 export const DeliverySummary = z
   .object({

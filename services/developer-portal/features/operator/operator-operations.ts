@@ -20,8 +20,8 @@ import {
   ScopeAnswer,
   TwoFactor,
 } from '../../http/api.ts';
+import type { Operation } from '../../http/operation.ts';
 import { OPERATOR_READ } from '../../http/operation-kinds.ts';
-import type { Operation } from '../../operation.ts';
 
 const OPERATOR = '/api/operator';
 

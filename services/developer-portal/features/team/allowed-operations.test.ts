@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Role } from '../../domain/permissions.ts';
-import { OPERATIONS } from '../../operations.ts';
+import { OPERATIONS } from '../../http/operations.ts';
 import { allowedOperations } from './allowed-operations.ts';
 
 const refusedFor = (role: Role): string[] => {

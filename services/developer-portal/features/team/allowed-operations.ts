@@ -1,5 +1,5 @@
 import { isAllowed, permissionOf, type Role } from '../../domain/permissions.ts';
-import { OPERATIONS, type OperationId } from '../../operations.ts';
+import { OPERATIONS, type OperationId } from '../../http/operations.ts';
 
 /**
  * The operations on an app that a role may use, by id. The page shows the buttons and forms of these only.

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { describeOperations, FaultBody } from '#shared/http/openapi.ts';
 import type { ProblemCode } from '#shared/http/problem.ts';
-import { permissionOf } from './domain/permissions.ts';
-import { isBudgeted } from './http/account-budget.ts';
-import { IdempotencyKey, PathId } from './http/api.ts';
-import { SESSION_COOKIE } from './http/guard.ts';
+import { permissionOf } from '../domain/permissions.ts';
+import { isBudgeted } from './account-budget.ts';
+import { IdempotencyKey, PathId } from './api.ts';
+import { SESSION_COOKIE } from './guard.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 

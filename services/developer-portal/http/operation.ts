@@ -1,6 +1,6 @@
 import type { AppState } from '#shared/contracts/apps/refuse-app.ts';
 import type { BaseOperation } from '#shared/http/operation.ts';
-import type { Permission } from './domain/permissions.ts';
+import type { Permission } from '../domain/permissions.ts';
 
 /** The callers that may use an operation: all, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';

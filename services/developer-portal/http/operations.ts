@@ -1,16 +1,16 @@
 import type { z } from 'zod';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
-import { ACCOUNT_OPERATIONS } from './features/accounts/account-operations.ts';
-import { APP_OPERATIONS } from './features/apps/app-operations.ts';
-import { BATCH_OPERATIONS } from './features/batches/batch-operations.ts';
-import { CHECK_OPERATIONS } from './features/checks/check-operations.ts';
-import { DELIVERY_OPERATIONS } from './features/deliveries/delivery-operations.ts';
-import { OPERATOR_OPERATIONS } from './features/operator/operator-operations.ts';
-import { RULE_SET_OPERATIONS } from './features/rule-sets/rule-set-operations.ts';
-import { SESSION_OPERATIONS } from './features/sessions/session-operations.ts';
-import { MEMBER_OPERATIONS } from './features/team/member-operations.ts';
-import { USAGE_OPERATIONS } from './features/usage/usage-operations.ts';
-import { WATCH_OPERATIONS } from './features/watches/watch-operations.ts';
+import { ACCOUNT_OPERATIONS } from '../features/accounts/account-operations.ts';
+import { APP_OPERATIONS } from '../features/apps/app-operations.ts';
+import { BATCH_OPERATIONS } from '../features/batches/batch-operations.ts';
+import { CHECK_OPERATIONS } from '../features/checks/check-operations.ts';
+import { DELIVERY_OPERATIONS } from '../features/deliveries/delivery-operations.ts';
+import { OPERATOR_OPERATIONS } from '../features/operator/operator-operations.ts';
+import { RULE_SET_OPERATIONS } from '../features/rule-sets/rule-set-operations.ts';
+import { SESSION_OPERATIONS } from '../features/sessions/session-operations.ts';
+import { MEMBER_OPERATIONS } from '../features/team/member-operations.ts';
+import { USAGE_OPERATIONS } from '../features/usage/usage-operations.ts';
+import { WATCH_OPERATIONS } from '../features/watches/watch-operations.ts';
 import type { Download, Operation, Upload } from './operation.ts';
 
 /** Every operation, by its id. */
