@@ -10,19 +10,6 @@ import { makeProgram } from './program.ts';
 /** Of every failure; the error's code tells a wrong command line (`usage-invalid`) from the others. */
 const EXIT_FAILED = 1;
 
-/** Moves `--json` and `--data` to the front, because they may be anywhere. */
-function globalsFirst(args: readonly string[]): string[] {
-  const front: string[] = [];
-  const rest: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? '';
-    if (arg === '--json' || arg.startsWith('--data=')) front.push(arg);
-    else if (arg === '--data') front.push(arg, args[++i] ?? '');
-    else rest.push(arg);
-  }
-  return [...front, ...rest];
-}
-
 /** Prints the error. Commander has printed usage errors already, unless `--json` silenced it. */
 function reportFailure(error: unknown, isJson: boolean): void {
   const isUsage = error instanceof CommanderError;
@@ -55,7 +42,7 @@ const flush = (stream: NodeJS.WriteStream): Promise<void> =>
 const OUTPUTS = [process.stdout, process.stderr];
 // `flush` reports a reader that has gone.
 for (const stream of OUTPUTS) stream.on('error', () => undefined);
-const args = globalsFirst(process.argv.slice(2));
+const args = process.argv.slice(2);
 const isJson = args.includes('--json');
 const print = (value: unknown): void => {
   const isText = typeof value === 'string' || !isJson;

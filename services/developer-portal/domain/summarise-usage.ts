@@ -7,25 +7,6 @@ import {
   STATUSES,
 } from '#shared/contracts/usage/day-figures.ts';
 
-type DaySummary = Readonly<
-  Record<
-    | (typeof MODES)[number]
-    | (typeof STATUSES)[number]
-    | 'batch'
-    | 'granted'
-    | 'denied'
-    | 'undetermined'
-    | 'undeterminedClient'
-    | 'undeterminedService'
-    | 'refused'
-    | 'bytes',
-    number
-  >
-> &
-  Percentiles;
-
-type Percentiles = { readonly p50Ms: number | null; readonly p95Ms: number | null };
-
 /**
  * Summarises the counters of a day or an hour by mode, status and percentile. Each entry of a batch is a check; the percentiles are those
  * of single checks.
@@ -33,7 +14,7 @@ type Percentiles = { readonly p50Ms: number | null; readonly p95Ms: number | nul
  * @example
  * summariseDay({ 'sync.completed.3': 2, granted: 5 }).sync; // 2
  */
-export function summariseDay(figures: DayFigures): DaySummary {
+export function summariseDay(figures: DayFigures) {
   const cells = Object.entries(figures).flatMap(([name, count]) => {
     const [mode, status, bucket] = name.split('.');
     return bucket === undefined ? [] : [{ mode, status, bucket: Number(bucket), count }];
@@ -79,7 +60,11 @@ export function addFigures(days: readonly DayFigures[]): DayFigures {
 }
 
 /** The share of rules that are undetermined, from 0 to 1. */
-export const undeterminedShareOf = ({ granted, denied, undetermined }: DaySummary): number =>
+export const undeterminedShareOf = ({
+  granted,
+  denied,
+  undetermined,
+}: ReturnType<typeof summariseDay>): number =>
   undetermined === 0 ? 0 : undetermined / (granted + denied + undetermined);
 
 /** Interpolates linearly within a bucket; a percentile in the last bucket is the last bucket's start. */

@@ -8,8 +8,7 @@ import {
   TriedPassword,
   TwoFactor,
 } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { READ } from '../../http/operation-kinds.ts';
+import { type Operation, READ } from '../../http/operation.ts';
 
 export const AccountAnswer = z.object({ ...accountMembers, twoFactor: TwoFactor }).meta({ id: 'Account' });
 const SessionAnswer = z.object({ account: AccountAnswer }).meta({ id: 'Session' });

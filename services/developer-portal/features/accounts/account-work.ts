@@ -57,17 +57,6 @@ export function makeAccountWork({
       return { ...rest, tier, ...(limits && { limits }) };
     });
 
-  /** Sets a password in place of that of `proved`. @throws ServiceError `conflict` if it was changed meanwhile */
-  const setInPlace = (
-    proved: Account,
-    passwordHash: string,
-    { action, conflict }: { readonly action: string; readonly conflict: string },
-  ) =>
-    changeAccount(proved.email, proved.accountId, action, (current) => {
-      requirePassword(current, proved, conflict);
-      return { ...current, passwordHash };
-    });
-
   return {
     ensure,
     /** Marks the account as verified. An account that signed up by itself needs `vouch`. */
@@ -91,25 +80,20 @@ export function makeAccountWork({
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
       changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
     /**
-     * Sets a new password in place of the one that was just proved.
+     * Sets a new password in place of the one that was just proved, or that a reset link replaces.
      *
-     * @param account as it was when its password was proved
-     * @throws ServiceError `conflict` if the password was changed meanwhile, by a reset link for example
-     */
-    changePassword: (account: Account, passwordHash: string) =>
-      setInPlace(account, passwordHash, {
-        action: 'password-changed',
-        conflict: PASSWORD_CHANGED,
-      }),
-    /**
-     * Sets a new password by a reset link, in place of the password that the account had when the link was read.
-     *
+     * @param proved the account as it was when its password was proved, or the link was read
      * @throws ServiceError `conflict` if the password was changed meanwhile
      */
-    replacePassword: (account: Account, passwordHash: string) =>
-      setInPlace(account, passwordHash, {
-        action: 'password-reset',
-        conflict: 'the password was changed meanwhile, so the link is used up',
+    changePassword: (
+      proved: Account,
+      passwordHash: string,
+      action: 'password-changed' | 'password-reset' = 'password-changed',
+    ) =>
+      changeAccount(proved.email, proved.accountId, action, (current) => {
+        const isReset = action === 'password-reset';
+        requirePassword(current, proved, isReset ? LINK_USED_UP : PASSWORD_CHANGED);
+        return { ...current, passwordHash };
       }),
     /**
      * Replaces the second factor; `undefined` turns it off. `change` returns the same object for no change.
@@ -156,6 +140,7 @@ export function makeAccountWork({
 const idOf = ({ clientId }: ClientApp): string => clientId;
 
 const PASSWORD_CHANGED = 'the password was changed meanwhile; sign in again';
+const LINK_USED_UP = 'the password was changed meanwhile, so the link is used up';
 
 type WithPassword = Pick<Account, 'passwordHash'>;
 

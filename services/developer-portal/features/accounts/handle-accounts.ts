@@ -76,7 +76,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       const passwordHash = await charge(throttle, [{ budget: WORK_OF_ADDRESS, owner: address }], () =>
         passwords.hash(password, address),
       );
-      await accountWork.replacePassword(account, passwordHash);
+      await accountWork.changePassword(account, passwordHash, 'password-reset');
     },
     readSignInOptions: async () => ({ resetLinkByEmail: mail !== undefined }),
     async requestResetLink({ body: { email }, address }) {

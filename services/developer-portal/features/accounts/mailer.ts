@@ -24,16 +24,7 @@ export type MailSettings = {
 
 export type Message = { readonly to: string; readonly subject: string; readonly text: string };
 
-export type Mailer = AsyncDisposable & {
-  /**
-   * Makes and sends a message in the background, in three attempts. A message that could not be made or sent is counted and
-   * logged without its recipient.
-   *
-   * @param owner the queue it waits in: the client's address
-   * @param make returns undefined if there is nothing to send
-   */
-  readonly send: (owner: string, make: () => Promise<Message | undefined>) => void;
-};
+export type Mailer = ReturnType<typeof makeMailer>;
 
 type Dependencies = {
   readonly metrics: Pick<PortalMetrics, 'mails'>;
@@ -51,7 +42,7 @@ type Dependencies = {
 export function makeMailer(
   { url, from }: Pick<MailSettings, 'url' | 'from'>,
   { metrics, log, retryDelaysMs = RETRY_DELAYS_MS, stopMsMax = STOP_MS_MAX }: Dependencies,
-): Mailer {
+) {
   const transport = createTransport({ url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true });
   const queue = new FairTaskQueue({
     atOnceMax: AT_ONCE_MAX,
@@ -79,8 +70,15 @@ export function makeMailer(
   };
 
   return {
-    send(owner, make) {
-      const work = queue
+    /**
+     * Makes and sends a message in the background, in three attempts. A message that could not be made or sent is counted and
+     * logged without its recipient.
+     *
+     * @param owner the queue it waits in: the client's address
+     * @param make returns undefined if there is nothing to send
+     */
+    send(owner: string, make: () => Promise<Message | undefined>): void {
+      const work: Promise<void> = queue
         .run(owner, async () => {
           const message = await make();
           if (!message) return;
@@ -95,7 +93,7 @@ export function makeMailer(
         .finally(() => running.delete(work));
       running.add(work);
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       const timer = setTimeout(() => stopping.abort(), stopMsMax);
       await Promise.all(running);
       clearTimeout(timer);

@@ -11,8 +11,7 @@ import {
   Name,
   ScopeAnswer,
 } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ, READ_OF_APP, REMOVAL } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
 
 const AppName = z.strictObject({ name: Name }).meta({ id: 'AppName' });
 const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) }).meta({ id: 'Overlap' });

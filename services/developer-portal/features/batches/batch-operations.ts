@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BatchSummary } from '#shared/stores/batches/batch-list.ts';
 import { count, DeliveryAnswer, Month, next, page } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ, READ_OF_APP } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
 
 const BATCHES = `${APP}/batches` as const;
 const BATCH = `${BATCHES}/:requestId` as const;

@@ -3,8 +3,7 @@ import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { MODES, STATUSES } from '#shared/contracts/usage/day-figures.ts';
 import { ROLE_ID_LENGTH_MAX } from '#shared/rules/body-texts.ts';
 import { count, DeliveryAnswer, Instant, instant, next, page } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ, READ_OF_APP } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
 
 /** Filters of the log of checks; a check matches if it meets all of them. */
 export const ChecksQuery = z.strictObject({

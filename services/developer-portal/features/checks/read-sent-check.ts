@@ -5,17 +5,6 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { makeRecordReads, READ_TIMEOUT_MS, type RecordReads } from './record-reads.ts';
 
 /**
- * Reads the request of a logged check; undefined if Kafka no longer has it.
- *
- * @param owner the queue that the read waits in; by default the client app's
- */
-export type ReadSentCheck = (
-  clientId: string,
-  check: LoggedCheck,
-  owner?: string,
-) => Promise<CheckRequested | undefined>;
-
-/**
  * Reads requests from Kafka by their positions: Redis keeps none of their rules.
  *
  * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did not come within 10 s
@@ -23,8 +12,17 @@ export type ReadSentCheck = (
 export function makeReadSentCheck(
   { readRecord }: Pick<KafkaConnection, 'readRecord'>,
   reads: RecordReads = makeRecordReads(),
-): ReadSentCheck {
-  return async function readSentCheck(clientId, { requestId, mode, request }, owner = clientId) {
+) {
+  /**
+   * Reads the request of a logged check; undefined if Kafka no longer has it.
+   *
+   * @param owner the queue that the read waits in; by default the client app's
+   */
+  return async function readSentCheck(
+    clientId: string,
+    { requestId, mode, request }: LoggedCheck,
+    owner = clientId,
+  ): Promise<CheckRequested | undefined> {
     const topic = LANES[mode === 'sync' ? 'interactive' : 'bulk'];
     const record = await reads.run(owner, () =>
       readRecord({

@@ -10,8 +10,7 @@ import {
   next,
   page,
 } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ_OF_APP } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ_OF_APP } from '../../http/operation.ts';
 
 export const DeliverySummary = z
   .object({

@@ -9,13 +9,6 @@ const CLOCK_ERROR_MS = 5_000;
 /** How much later than its attempt a record may be written: it is repeated while the broker is away. */
 const WRITTEN_WITHIN_MS = 120_000;
 
-/** Reads what the receiver answered to an attempt: at most 4 KiB; nothing where it was empty, or is no longer kept. */
-export type ReadReceiverAnswer = (
-  delivery: Pick<DeliveryView, 'requestId' | 'clientId'>,
-  attempt: Pick<AttemptView, 'attempt' | 'resendCount' | 'at' | 'durationMs'>,
-  owner: string,
-) => Promise<string | undefined>;
-
 /**
  * Reads answers from the log of attempts by key and time: Redis keeps none of them.
  *
@@ -24,12 +17,18 @@ export type ReadReceiverAnswer = (
 export function makeReadReceiverAnswer(
   { findRecord }: Pick<KafkaConnection, 'findRecord'>,
   reads: RecordReads,
-): ReadReceiverAnswer {
+) {
+  /** Reads what the receiver answered to an attempt: at most 4 KiB; nothing where it was empty, or is no longer kept. */
   return async function readReceiverAnswer(
-    { requestId, clientId },
-    { attempt, resendCount, at, durationMs },
-    owner,
-  ) {
+    { requestId, clientId }: Pick<DeliveryView, 'requestId' | 'clientId'>,
+    {
+      attempt,
+      resendCount,
+      at,
+      durationMs,
+    }: Pick<AttemptView, 'attempt' | 'resendCount' | 'at' | 'durationMs'>,
+    owner: string,
+  ): Promise<string | undefined> {
     const endedAtMs = Date.parse(at) + Math.floor(durationMs);
     const judge: Parameters<typeof findRecord>[0]['judge'] = (record) => {
       if (Number(record.timestamp) > endedAtMs + WRITTEN_WITHIN_MS) return 'none';

@@ -20,8 +20,7 @@ import {
   ScopeAnswer,
   TwoFactor,
 } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { OPERATOR_READ } from '../../http/operation-kinds.ts';
+import { OPERATOR_READ, type Operation } from '../../http/operation.ts';
 
 const OPERATOR = '/api/operator';
 

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { count, instant, next } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ_OF_APP, REMOVAL } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
 
 const RULE_SETS = `${APP}/rule-sets` as const;
 const RULE_SET = `${RULE_SETS}/:ruleSetId` as const;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { instant, OneTimeCode, TriedPassword } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { READ, REMOVAL } from '../../http/operation-kinds.ts';
+import { type Operation, READ, REMOVAL } from '../../http/operation.ts';
 
 const SessionList = z.array(
   z

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { MemberRole } from '#shared/contracts/apps/client-app.ts';
 import { AppRole, Email, instant } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ_OF_APP, REMOVAL } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
 
 /** The token of an invitation's link: the client id, a dot, 256 random bits. */
 const InvitationToken = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'InvitationToken' });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { AuditEntry, count, Month } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ, READ_OF_APP } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
 
 /** Milliseconds from acceptance to the result; absent if nothing was done. */
 const percentile = z.number().nonnegative().nullable();

@@ -54,8 +54,6 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-export type ReadWatchEvents = ReturnType<typeof makeReadWatchEvents>;
-
 /**
  * Reads the events of watches, newest first, for as long as their bodies are kept (72 h).
  *

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { next, PageLimit, page } from '../../http/api.ts';
-import type { Operation } from '../../http/operation.ts';
-import { APP, READ_OF_APP } from '../../http/operation-kinds.ts';
+import { APP, type Operation, READ_OF_APP } from '../../http/operation.ts';
 import { WatchEventAnswer } from './read-watch-events.ts';
 
 const WATCHES = `${APP}/watches` as const;
