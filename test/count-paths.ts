@@ -38,8 +38,7 @@ export const PATHS: Record<string, readonly string[]> = {
     'shared/stores/watches/members/watch-members.ts',
   ],
   webhook: [
-    'services/webhook-dispatcher/handle-result.ts',
-    'services/webhook-dispatcher/handle-retry.ts',
+    'services/webhook-dispatcher/handle-records.ts',
     'services/webhook-dispatcher/deliver-webhook.ts',
     'shared/stores/webhooks/deliveries.ts',
     'shared/stores/webhooks/webhook-bodies.ts',

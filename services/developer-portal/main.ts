@@ -36,7 +36,8 @@ await runService(
       origin: mailSettings.origin,
       mailer: scope.use(makeMailer(mailSettings, { metrics, log: context.log })),
     };
-    const work = makeWork({ redis, publish: kafka.publish, box, now: clock.now });
+    const connections = { redis, publish: kafka.publish, box, now: clock.now };
+    const work = makeWork(connections, { countBytes: bytes.add });
     const chains = loadChains(config.chainsFile, process.env);
     const deps = makeDependencies({ work, kafka, config, chains, mail });
     const app = makeApp({ ...deps, handlers: makeHandlers(deps), metrics, log: context.log });

@@ -28,16 +28,9 @@ import { connectDelivery } from './delivery/attempt-delivery.ts';
 import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
 import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
 import { makeSigners } from './delivery/read-signers.ts';
-import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
-import { makeRequestedHandler, makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
+import { makeHandlers } from './handle-records.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeReadTierDepths } from './read-tier-depths.ts';
-import { makeWaitForBatch } from './wait-for-batch.ts';
-
-/** Deliveries that ended within this time before a kill -9 are repeated. Shorter than most responses take. */
-const LOG_BATCH_MS = 25;
-/** Short compared with the 5 s tier; also the least delay of a deferral if the schedule is scaled down. */
-const DEFERRAL_BATCH_MS = 100;
 
 const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
 
@@ -83,8 +76,6 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     metrics,
     isFull: bytes.isFull,
     log: context.log,
-    waitForLogBatch: makeWaitForBatch(LOG_BATCH_MS),
-    waitForDeferralBatch: makeWaitForBatch(DEFERRAL_BATCH_MS),
     readBody: makeResults(store.redis).read,
     readSigners: signers.read,
     publishRetry: (tier, message, traceparent) => kafka.publish(webhookRetry[tier], message, { traceparent }),
@@ -94,8 +85,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     scale: webhook.scheduleScale,
     userAgent: `Rolecall/${packageJson.version}`,
   } satisfies Parameters<typeof makeDeliverWebhook>[0];
-  const deliver = makeDeliverWebhook(dependencies);
-  const giveUp = makeGiveUpDelivery(dependencies);
+  const handlers = makeHandlers(makeDeliverWebhook(dependencies), makeGiveUpDelivery(dependencies));
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
   const tierDepths = makeReadTierDepths(kafka.admin, monotonicMs);
   metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt, tierDepths });
@@ -111,8 +101,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
         // Those of sync checks, which have no webhook.
         readsSeldom: (_, partition) => isForUrgent(checkCompleted, partition),
         window,
-        handle: makeResultHandler(deliver),
-        giveUp: makeResultGiveUp(giveUp),
+        ...handlers.results,
       }),
       kafka.consume({
         groupId: CONSUMER_GROUPS.webhookRequests,
@@ -120,13 +109,11 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
         window,
         // How far the bodies of this topic are stored: where a Redis that lost writes is read up from.
         beforeCommit: makeSavePositions(store.redis),
-        handle: makeRequestedHandler(deliver),
-        giveUp: makeRetryGiveUp(giveUp),
+        ...handlers.deliveries,
       }),
       kafka.consume({
         window,
-        handle: makeRetryHandler(deliver),
-        giveUp: makeRetryGiveUp(giveUp),
+        ...handlers.deliveries,
         due,
         groupId: CONSUMER_GROUPS.webhookRetries,
         topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),

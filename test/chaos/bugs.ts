@@ -22,7 +22,7 @@ export const BUGS = {
   },
   /** Waiters and webhooks are notified before the result is stored. */
   'notify-before-store': {
-    file: 'services/webhook-dispatcher/handle-result.ts',
+    file: 'services/webhook-dispatcher/handle-records.ts',
     part: ', record, savingOf(message))',
     by: ', record)',
   },

@@ -16,6 +16,7 @@ function makeResends({ isClaimed = true, failed = [] as string[] } = {}) {
     clientApps: { read: async () => ({ accountId: 'acc_1' }) as ClientApp },
     deliveries: { read, failedSince: async () => failed },
     webhookBodies: { keep: async () => 1 },
+    countBytes: () => undefined,
     async publish({ requestId, resendCount }: WebhookRetry) {
       published.push([requestId, resendCount]);
       if (isClaimed) setTimeout(() => counts.set(requestId, resendCount), CLAIMED_AFTER_MS);

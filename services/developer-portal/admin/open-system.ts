@@ -60,7 +60,7 @@ export async function openSystem(env: Environment) {
       now: clock.now,
     },
     // A command returns only once its resends are in effect; the portal answers once they are published.
-    makeAwaitResend(makeDeliveries(redis)),
+    { afterResend: makeAwaitResend(makeDeliveries(redis)) },
   );
   const scope = opened.move();
   return {

@@ -14,10 +14,16 @@ import { makeTwoFactor } from './sessions/two-factor.ts';
 /** The operations on accounts, client apps, rule sets, watches and deliveries that the portal and the admin command share. */
 export type Work = ReturnType<typeof makeWork>;
 
-/** @param afterResend awaited after each resend is published; by default nothing is awaited */
+type Options = {
+  /** Awaited after each resend is published; by default nothing is awaited. */
+  readonly afterResend?: (requestId: string, resendCount: number) => Promise<void>;
+  /** Counts what a resend keeps towards its account's bytes of the day. Absent for the operator's commands, which count for nobody. */
+  readonly countBytes?: (clientId: string, bytes: number) => void;
+};
+
 export function makeWork(
   connections: Connections,
-  afterResend?: (requestId: string, resendCount: number) => Promise<void>,
+  { afterResend, countBytes = () => undefined }: Options = {},
 ) {
   const basis = makeBasis(connections);
   const { redis, publish } = basis;
@@ -39,6 +45,7 @@ export function makeWork(
     resends: makeResendWebhooks({
       ...basis,
       publish: (message) => publish(webhookRequested, message),
+      countBytes,
       afterPublish: afterResend,
     }),
     readMonthUsed: (clientId: string, month: string) => readMonthUsed(redis, clientId, month),

@@ -1,6 +1,6 @@
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import { batchWebhookOf } from '#shared/contracts/batches/batch-status.ts';
-import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
+import { firstDelivery, type NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
 
@@ -30,24 +30,10 @@ export function makePartHandler({
       // Nothing is left of a batch that completed more than a day after the end of its retention.
       if (status !== undefined)
         await publishWebhook(
-          deliveryOf(part, part.delivery.callbackUrl, batchWebhookOf(status)),
+          { ...firstDelivery({ ...part, ...part.delivery }), resultJson: batchWebhookOf(status) },
           traceparent,
         );
     }
     if (isFirst) countEntries(part);
   };
 }
-
-const deliveryOf = (part: BatchPartCompleted, callbackUrl: string, resultJson: string): NewWebhook => ({
-  requestId: part.requestId,
-  clientId: part.clientId,
-  accountId: part.accountId,
-  callbackUrl,
-  resultJson,
-  acceptedAt: part.acceptedAt,
-  retainUntil: part.retainUntil,
-  attemptCount: 0,
-  deferralCount: 0,
-  dueAt: part.acceptedAt,
-  resendCount: 0,
-});

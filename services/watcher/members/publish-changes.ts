@@ -5,7 +5,7 @@ import {
   watchMember,
 } from '#shared/contracts/watches/watch.ts';
 import { WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
-import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Results } from '#shared/stores/checks/results.ts';
@@ -46,19 +46,9 @@ export function makePublishChanges(deps: Dependencies) {
     const retainUntilMs = Date.parse(at) + WATCH_EVENT_KEPT_MS;
     // Where a resend finds the bytes.
     await results.saveIfAbsent({ requestId: id, resultJson: json, retainUntil: retainUntilMs });
-    await publish(webhookRequested, {
-      requestId: id,
-      clientId,
-      accountId,
-      callbackUrl,
-      resultJson: json,
-      acceptedAt: at,
-      retainUntil: new Date(retainUntilMs).toISOString(),
-      attemptCount: 0,
-      deferralCount: 0,
-      dueAt: at,
-      resendCount: 0,
-    });
+    const about = { requestId: id, clientId, accountId, callbackUrl, acceptedAt: at };
+    const retainUntil = new Date(retainUntilMs).toISOString();
+    await publish(webhookRequested, { ...firstDelivery({ ...about, retainUntil }), resultJson: json });
   };
 
   const publishMember = async (watch: Watch | undefined, member: WatchMember): Promise<void> => {

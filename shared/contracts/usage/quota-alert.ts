@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { DAY_MS } from '../durations.ts';
-import type { NewWebhook } from '../webhooks/webhook.ts';
+import { firstDelivery, type NewWebhook } from '../webhooks/webhook.ts';
 
 /** Shares of a month's quota, in percent, at which an app gets an alert, lowest first. */
 const QUOTA_THRESHOLDS = [80, 100] as const;
@@ -44,17 +44,10 @@ export function alertEndsAt(month: string): number {
 
 /** The alert as a delivery that waits for its first attempt. */
 export function deliveryOfAlert(alert: QuotaAlert, accountId: string, callbackUrl: string): NewWebhook {
+  const about = { requestId: quotaAlertId(alert), clientId: alert.clientId, accountId, callbackUrl };
+  const retainUntil = new Date(alertEndsAt(alert.month)).toISOString();
   return {
-    requestId: quotaAlertId(alert),
-    clientId: alert.clientId,
-    accountId,
-    callbackUrl,
+    ...firstDelivery({ ...about, acceptedAt: alert.at, retainUntil }),
     resultJson: JSON.stringify(alert),
-    acceptedAt: alert.at,
-    retainUntil: new Date(alertEndsAt(alert.month)).toISOString(),
-    attemptCount: 0,
-    deferralCount: 0,
-    dueAt: alert.at,
-    resendCount: 0,
   };
 }

@@ -46,6 +46,32 @@ export type WebhookRequested = z.infer<typeof WebhookRequested>;
 /** The record that begins a delivery. */
 export type NewWebhook = WebhookRequested & { readonly resultJson: string };
 
+/** What a delivery is about. */
+type About = Pick<
+  WebhookRetry,
+  'requestId' | 'clientId' | 'accountId' | 'callbackUrl' | 'acceptedAt' | 'retainUntil'
+>;
+
+/**
+ * The delivery that begins with a result, a batch, an event, an alert, or with a resend, which alone counts from 1 and is due
+ * later than what it repeats was accepted.
+ */
+export const firstDelivery = (
+  about: About,
+  resend?: Pick<WebhookRetry, 'resendCount' | 'dueAt'>,
+): WebhookRetry => ({
+  requestId: about.requestId,
+  clientId: about.clientId,
+  accountId: about.accountId,
+  callbackUrl: about.callbackUrl,
+  acceptedAt: about.acceptedAt,
+  retainUntil: about.retainUntil,
+  attemptCount: 0,
+  deferralCount: 0,
+  dueAt: resend?.dueAt ?? about.acceptedAt,
+  resendCount: resend?.resendCount ?? 0,
+});
+
 const retryTopic = (tier: RetryTier) =>
   defineTopic({
     name: `webhook.retry.${tier}.v1`,

@@ -161,6 +161,7 @@ test('both secrets of a rotation verify as soon as the change is announced, on a
     deliveries: fixture.deliveries,
     webhookBodies: makeWebhookBodies(fixture.redis),
     publish: (message) => fixture.kafka.publish(webhookRequested, message),
+    countBytes: () => undefined,
     now: Date.now,
   });
   const requestId = first?.requestId ?? '';

@@ -54,6 +54,7 @@ const resendWebhooks = () =>
     deliveries: fixture.deliveries,
     webhookBodies: makeWebhookBodies(fixture.redis),
     publish: (message) => fixture.kafka.publish(webhookRequested, message),
+    countBytes: () => undefined,
     now: Date.now,
   });
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import type { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
-import { type NewWebhook, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { firstDelivery, type NewWebhook, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { Draw } from '#shared/fairness/throttle.ts';
@@ -186,14 +186,6 @@ function testEvent(
     evaluatedAt: at,
     blocks: {},
   };
-  return {
-    ...about,
-    resultJson: JSON.stringify(event),
-    acceptedAt: at,
-    retainUntil: new Date(Date.parse(at) + TEST_EVENT_KEPT_MS).toISOString(),
-    attemptCount: 0,
-    deferralCount: 0,
-    dueAt: at,
-    resendCount: 0,
-  };
+  const retainUntil = new Date(Date.parse(at) + TEST_EVENT_KEPT_MS).toISOString();
+  return { ...firstDelivery({ ...about, acceptedAt: at, retainUntil }), resultJson: JSON.stringify(event) };
 }

@@ -1,5 +1,5 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
-import type { WebhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 import { makeResendWebhooks } from './resend-webhooks.ts';
 
@@ -8,7 +8,8 @@ const BODY_BYTES = 300;
 const delivery = { requestId: 'r_1', clientId: 'app_1', resendCount: 0 } as DeliveryView;
 
 function makeResends(storedBytes: number, failed: readonly string[] = []) {
-  const published: WebhookRequested[] = [];
+  const published: WebhookRetry[] = [];
+  const counted: number[] = [];
   const resends = makeResendWebhooks({
     clientApps: { read: async () => ({ accountId: 'acc_1' }) as ClientApp },
     deliveries: {
@@ -17,9 +18,10 @@ function makeResends(storedBytes: number, failed: readonly string[] = []) {
     },
     webhookBodies: { keep: async () => storedBytes },
     publish: async (message) => void published.push(message),
+    countBytes: (clientId, bytes) => void counted.push(clientId === 'app_1' ? bytes : Number.NaN),
     now: () => NOW,
   });
-  return { ...resends, published };
+  return { ...resends, published, counted };
 }
 
 test('a resend names the webhook and does not carry its body', async () => {
@@ -27,6 +29,21 @@ test('a resend names the webhook and does not carry its body', async () => {
   await resend('r_1');
   expect(published).toMatchObject([{ requestId: 'r_1', accountId: 'acc_1', resendCount: 1 }]);
   expect(published[0]).not.toHaveProperty('resultJson');
+});
+
+test('the bytes of every body that a resend keeps longer count for its app', async () => {
+  const { resend, resendFailed, counted } = makeResends(BODY_BYTES, ['r_1', 'r_2']);
+  await resend('r_1');
+  await resendFailed('app_1', 0);
+  expect(counted).toEqual([BODY_BYTES, BODY_BYTES, BODY_BYTES]);
+});
+
+test('an account without room keeps no body longer', async () => {
+  const { resend, resendFailed, counted } = makeResends(BODY_BYTES, ['r_1']);
+  const requireRoom = () => Promise.reject(new Error('used up'));
+  await expect(resend('r_1', { requireRoom })).rejects.toThrow('used up');
+  await expect(resendFailed('app_1', 0, { requireRoom })).rejects.toThrow('used up');
+  expect(counted).toEqual([]);
 });
 
 test('a webhook whose body is no longer stored is not sent again', async () => {

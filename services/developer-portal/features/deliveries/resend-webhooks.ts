@@ -1,8 +1,7 @@
-import type { WebhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { firstDelivery, type WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
-import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
 import type { WebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
 
 /** Deliveries read and published at once. */
@@ -13,14 +12,16 @@ type Dependencies = {
   readonly deliveries: Pick<Deliveries, 'read' | 'failedSince'>;
   readonly webhookBodies: Pick<WebhookBodies, 'keep'>;
   /** Publishes to `webhook.requested.v1`. */
-  readonly publish: (message: WebhookRequested) => Promise<void>;
+  readonly publish: (message: WebhookRetry) => Promise<void>;
+  /** Called with the bytes of each body that a resend keeps longer. */
+  readonly countBytes: (clientId: string, bytes: number) => void;
   /** Awaited after each publish; by default nothing is awaited. */
   readonly afterPublish?: ((requestId: string, resendCount: number) => Promise<void>) | undefined;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
 
-/** Called before some webhooks are sent; if it throws, neither these nor later ones are sent. */
+/** Called before the bodies of some webhooks are kept; if it throws, neither these nor later ones are sent. */
 type RequireRoom = () => Promise<void>;
 type FailedOptions = {
   readonly untilMs?: number;
@@ -33,23 +34,26 @@ type FailedOptions = {
  *
  * @example
  * const { resend } = makeResendWebhooks({ clientApps, deliveries, webhookBodies, now: clock.now,
- *   publish: (message) => kafka.publish(webhookRequested, message) });
+ *   publish: (message) => kafka.publish(webhookRequested, message), countBytes: bytes.add });
  * await resend(requestId);
  */
 export function makeResendWebhooks(deps: Dependencies) {
   const { clientApps, deliveries, publish, afterPublish, now } = deps;
-  const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRequested | undefined> => {
+  const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRetry | undefined> => {
     const view = await deliveries.read(requestId);
-    if (view === undefined) return undefined;
+    const app = view && (await clientApps.read(view.clientId));
+    if (view === undefined || app === undefined) return undefined;
     // From now on, because the record of the resend does not bring the body.
-    if ((await deps.webhookBodies.keep(view, now())) === 0) return undefined;
-    const app = await clientApps.read(view.clientId);
-    if (app === undefined) return undefined;
-    const { accountId } = app;
-    const count = resendCount ?? view.resendCount + 1;
-    return resendOf({ ...view, accountId }, count, new Date(now()).toISOString());
+    const bytes = await deps.webhookBodies.keep(view, now());
+    if (bytes === 0) return undefined;
+    deps.countBytes(view.clientId, bytes);
+    const dueAt = new Date(now()).toISOString();
+    return firstDelivery(
+      { ...view, accountId: app.accountId, acceptedAt: view.acceptedAt ?? dueAt },
+      { resendCount: resendCount ?? view.resendCount + 1, dueAt },
+    );
   };
-  const send = async (message: WebhookRequested): Promise<void> => {
+  const send = async (message: WebhookRetry): Promise<void> => {
     await publish(message);
     await afterPublish?.(message.requestId, message.resendCount);
   };
@@ -65,10 +69,10 @@ export function makeResendWebhooks(deps: Dependencies) {
         requireRoom,
       }: { readonly resendCount?: number; readonly requireRoom?: RequireRoom } = {},
     ): Promise<{ requestId: string }> {
+      await requireRoom?.();
       const message = await prepare(requestId, resendCount);
       if (message === undefined)
         throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
-      await requireRoom?.();
       await send(message);
       return { requestId };
     },
@@ -88,14 +92,14 @@ export function makeResendWebhooks(deps: Dependencies) {
       if (ids.length > 0) await charge?.(ids.length);
       let count = 0;
       for (let i = 0; i < ids.length; i += CHUNK) {
-        const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
-        const messages = prepared.filter((message) => message !== undefined);
         try {
           await requireRoom?.();
         } catch (error) {
           if (count === 0) throw error;
           break;
         }
+        const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
+        const messages = prepared.filter((message) => message !== undefined);
         await Promise.all(messages.map(send));
         count += messages.length;
       }
@@ -103,21 +107,3 @@ export function makeResendWebhooks(deps: Dependencies) {
     },
   };
 }
-
-/** The record of a resend, which brings no body; it supersedes the delivery's earlier records once a dispatcher claims it. */
-const resendOf = (
-  view: DeliveryView & { readonly accountId: string },
-  resendCount: number,
-  nowIso: string,
-): WebhookRequested => ({
-  requestId: view.requestId,
-  clientId: view.clientId,
-  accountId: view.accountId,
-  callbackUrl: view.callbackUrl,
-  acceptedAt: view.acceptedAt ?? nowIso,
-  retainUntil: view.retainUntil,
-  attemptCount: 0,
-  deferralCount: 0,
-  dueAt: nowIso,
-  resendCount,
-});
