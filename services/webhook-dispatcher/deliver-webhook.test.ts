@@ -106,8 +106,6 @@ function setUp(script: Script = {}) {
       attempted.push(message);
     },
     log: { error: () => undefined },
-    waitForLogBatch: async () => undefined,
-    waitForDeferralBatch: async () => undefined,
     metrics: {
       recordAttempt: () => undefined,
       countExhausted: () => steps.push('exhausted'),

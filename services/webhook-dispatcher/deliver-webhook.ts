@@ -46,10 +46,6 @@ export type DeliveryDependencies = {
   /** Whether the account of an app has used its bytes of the day: then the answers of its receivers are not kept. */
   readonly isFull: (clientId: string) => boolean;
   readonly log: Pick<Logger, 'error'>;
-  /** Awaited before an attempt is logged, so that attempts are logged in batches. No client waits for the log. */
-  readonly waitForLogBatch: () => Promise<void>;
-  /** Awaited before a message is deferred, so that deferrals for a hanging receiver cost the others little. */
-  readonly waitForDeferralBatch: () => Promise<void>;
   readonly metrics: DispatcherMetrics;
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
@@ -222,7 +218,6 @@ async function defer(deps: DeliveryDependencies, step: Step, reason: DeferralRea
   const retry = planDeferral(reason, delivery.deferralCount, clockOf(deps, delivery), waitedIn);
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);
-  await deps.waitForDeferralBatch();
   await deps.deliveries.releaseClaim(delivery, position, dueAt, deps.redisNowMs());
   const next = { ...delivery, deferralCount: delivery.deferralCount + 1, dueAt };
   await deps.publishRetry(retry.tier, next, traceparent);
@@ -236,7 +231,6 @@ async function giveUp(deps: DeliveryDependencies, step: Step): Promise<void> {
 }
 
 async function log(deps: DeliveryDependencies, logged: WebhookAttempted, step: Step): Promise<void> {
-  await deps.waitForLogBatch();
   await persist(() => deps.publishAttempted(logged, step.traceparent), step);
   await persist(() => deps.deliveries.record(logged), step);
 }
