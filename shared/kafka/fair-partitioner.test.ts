@@ -5,11 +5,11 @@ const metadata = Array.from(
   { length: 24 },
   (_, partitionId) => ({ partitionId, leader: 1 }) as PartitionMetadata,
 );
-const send = (fair: FairPartitioner, accountId: string, partitionMetadata = metadata, value = '') =>
+const send = (fair: FairPartitioner, accountId: string, partitionMetadata = metadata) =>
   fair.create()({
     topic: 't',
     partitionMetadata,
-    message: { value, fairness: { accountId, partitionShare: 4 } } as FairMessage,
+    message: { value: '', fairness: { accountId, partitionShare: 4 } } as FairMessage,
   });
 
 test('a client always has the same share of distinct partitions', () => {
@@ -38,11 +38,9 @@ test('records go round the shard, and avoid a partition with a backlog', () => {
   expect(new Set(sent)).toEqual(new Set(shard.slice(1)));
 });
 
-test('small records stay together, and parts of a batch go to all partitions of the shard at once', () => {
+test('the parts of a batch go to all partitions of the shard at once', () => {
   const fair = new FairPartitioner();
-  const small = Array.from({ length: 16 }, () => send(fair, 'app_1', metadata, 'x'.repeat(500)));
-  const parts = Array.from({ length: 4 }, () => send(fair, 'app_2', metadata, 'x'.repeat(30_000)));
-  expect(new Set(small).size).toBe(1);
+  const parts = Array.from({ length: 4 }, () => send(fair, 'app_2'));
   expect(new Set(parts)).toEqual(new Set(shardOf('app_2', 4, 24)));
 });
 

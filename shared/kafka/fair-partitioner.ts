@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { type ICustomPartitioner, type Message, Partitioners, type PartitionMetadata } from 'kafkajs';
-import { murmur2 } from './wire/murmur2.ts';
 
 /** The account that a record belongs to, whichever of its apps sent it, and how many partitions of a lane its records may use. */
 export type Fairness = { readonly accountId: string; readonly partitionShare: number };
@@ -29,23 +28,10 @@ export function shardOf(accountId: string, share: number, partitionCount: number
   return partitions.slice(0, count);
 }
 
-/**
- * Consecutive records of an account go to one partition, because a request to few partitions is cheap: at most this many
- * records, and no further record after this many bytes. So each part of a batch, which is larger, goes to the next
- * partition: 16 of them in one would delay another account's part by seconds.
- */
-const STICKY_COUNT = 16;
-const STICKY_BYTES = 16 * 1024;
 const SHARDS_CACHED_MAX = 10_000;
 
 /** An account's partitions of a topic, valid for one version of the topic's metadata. */
-type Share = {
-  readonly metadata: PartitionMetadata[];
-  readonly partitions: readonly number[];
-  current: number;
-  leftCount: number;
-  leftBytes: number;
-};
+type Share = { readonly metadata: PartitionMetadata[]; readonly partitions: readonly number[] };
 
 /**
  * Sends an account's records to the partition of its shard with the least lag, and other records by their key to a
@@ -54,7 +40,7 @@ type Share = {
 export class FairPartitioner {
   readonly #lag = new Map<string, number[]>();
   readonly #shares = new Map<string, Share>();
-  readonly #byDefault = Partitioners.DefaultPartitioner();
+  readonly #byKey = Partitioners.DefaultPartitioner();
 
   /** Sets a topic's lag by partition. Records that this process sends are added until the next sample. */
   observeLag(topic: string, lagByPartition: readonly number[]): void {
@@ -65,29 +51,15 @@ export class FairPartitioner {
     const { fairness, range } = args.message as FairMessage;
     if (range !== undefined) {
       const { first, count } = range;
-      const among = args.partitionMetadata.slice(0, count);
-      return first + this.#byKey({ ...args, partitionMetadata: among });
+      return first + this.#byKey({ ...args, partitionMetadata: args.partitionMetadata.slice(0, count) });
     }
     if (fairness === undefined) return this.#byKey(args);
     const share = this.#shareOf(args.topic, fairness, args.partitionMetadata);
     const lag = this.#lagOf(args.topic);
-    if (share.leftCount <= 0 || share.leftBytes <= 0) {
-      share.current = leastLag(lag, share.partitions);
-      share.leftCount = STICKY_COUNT;
-      share.leftBytes = STICKY_BYTES;
-    }
-    share.leftCount -= 1;
-    share.leftBytes -= args.message.value?.length ?? 0;
-    lag[share.current] = (lag[share.current] ?? 0) + 1;
-    return share.current;
+    const chosen = leastLag(lag, share.partitions);
+    lag[chosen] = (lag[chosen] ?? 0) + 1;
+    return chosen;
   };
-
-  /** As kafkajs does, whose hash of a key takes 6 µs. */
-  #byKey(args: Parameters<ReturnType<ICustomPartitioner>>[0]): number {
-    const { key, partition } = args.message;
-    if (key === null || key === undefined || typeof partition === 'number') return this.#byDefault(args);
-    return (murmur2(key) & 0x7fffffff) % args.partitionMetadata.length;
-  }
 
   #shareOf(topic: string, { accountId, partitionShare }: Fairness, metadata: PartitionMetadata[]): Share {
     const name = `${topic}/${accountId}`;
@@ -98,13 +70,7 @@ export class FairPartitioner {
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),
     );
-    const share = {
-      metadata,
-      partitions: led.length > 0 ? led : shard,
-      current: 0,
-      leftCount: 0,
-      leftBytes: 0,
-    };
+    const share = { metadata, partitions: led.length > 0 ? led : shard };
     if (this.#shares.size >= SHARDS_CACHED_MAX) this.#shares.clear();
     this.#shares.set(name, share);
     return share;

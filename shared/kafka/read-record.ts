@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
+import { type Admin, type Kafka, type KafkaMessage, Partitioners, type PartitionMetadata } from 'kafkajs';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import { deleteReaderGroup, READER_GROUP_PREFIX } from './read-topic.ts';
 import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
-import { murmur2 } from './wire/murmur2.ts';
 
 const SESSION_TIMEOUT_MS = 10_000;
 
@@ -17,6 +16,8 @@ type Options = {
   readonly bytesMax: number;
   readonly timeoutMs: number;
 };
+
+const partitionOf = Partitioners.DefaultPartitioner();
 
 /** Whether a record is the wanted one, whether it may be among the next ones, or whether it is not there. */
 export type Judgement = 'wanted' | 'next' | 'none';
@@ -53,7 +54,12 @@ export const findRecord = ({
   scan(
     options,
     async (admin, partitionCount) => {
-      const partition = (murmur2(key) & 0x7fffffff) % partitionCount;
+      const partitionMetadata = Array.from({ length: partitionCount }, () => ({}) as PartitionMetadata);
+      const partition = partitionOf({
+        topic: options.topic,
+        partitionMetadata,
+        message: { key, value: null },
+      });
       return { partition, offset: (await readOffsetsAt(admin, options.topic, fromMs)).get(partition) ?? 0 };
     },
     judge,

@@ -3,7 +3,6 @@ import * as fc from 'fast-check';
 import type { Message } from 'kafkajs';
 import { crc32c } from './crc32c.ts';
 import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
-import { murmur2 } from './murmur2.ts';
 import { patchProtocol } from './patch-protocol.ts';
 
 // kafkajs's own codecs: the codecs of this folder must not differ from them in a byte.
@@ -26,7 +25,6 @@ const protocols = () => ({
 const { produce: produceOfKafkajs, fetch: fetchOfKafkajs } = protocols();
 patchProtocol();
 const patched = protocols();
-const murmur2OfKafkajs = load('kafkajs/src/producer/partitioners/default/murmur2') as (key: Buffer) => number;
 const Encoder = load('kafkajs/src/protocol/encoder') as new () => Writer;
 type Writer = Encoded & {
   writeInt32: (value: number) => Writer;
@@ -252,11 +250,6 @@ test.each([
     });
   },
 );
-
-test('a key has the partition that kafkajs chooses', () => {
-  void fc.assert(fc.property(bytes, (key) => murmur2(key) === murmur2OfKafkajs(key)));
-  void fc.assert(fc.property(text, (key) => murmur2(key) === murmur2OfKafkajs(Buffer.from(key))));
-});
 
 test('a checksum is CRC-32C', () => {
   const digits = Buffer.from('0123456789');
