@@ -40,47 +40,29 @@ export function makeMetrics(
   registry: Registry,
 ): DispatcherMetrics & { watch: (state: DispatcherState) => void } {
   const registers = [registry];
-  const attempts = new Counter({
-    name: 'rolecall_webhook_attempts_total',
-    help: 'Attempts to deliver webhooks, by result.',
-    labelNames: ['class'],
-    registers,
-  });
-  const firstAttemptSeconds = new Histogram({
-    name: 'rolecall_webhook_first_attempt_seconds',
-    help: 'Time from the acceptance of a check to the first attempt at its webhook.',
-    buckets: DELIVERY_BUCKETS,
-    registers,
-  });
-  const deliverySeconds = new Histogram({
-    name: 'rolecall_webhook_delivery_seconds',
-    help: 'Time from the acceptance of a check to the delivery of its webhook.',
-    buckets: DELIVERY_BUCKETS,
-    registers,
-  });
-  const attemptSeconds = new Histogram({
-    name: 'rolecall_webhook_attempt_seconds',
-    help: 'Duration of one attempt.',
-    buckets: SECONDS_BUCKETS,
-    registers,
-  });
-  const exhausted = new Counter({
-    name: 'rolecall_webhook_exhausted_total',
-    help: 'Deliveries that were given up.',
-    registers,
-  });
-  const deferrals = new Counter({
-    name: 'rolecall_webhook_deferrals_total',
-    help: 'Messages deferred without an attempt, by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const dropped = new Counter({
-    name: 'rolecall_webhook_records_dropped_total',
-    help: 'Records dropped because another record of the same delivery claimed or finished their step, by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
+  const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter<L>({ name: `rolecall_webhook_${name}`, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name: `rolecall_webhook_${name}`, help, buckets, registers });
+  const attempts = counter('attempts_total', 'Attempts to deliver webhooks, by result.', 'class');
+  const firstAttemptSeconds = histogram(
+    'first_attempt_seconds',
+    'Time from the acceptance of a check to the first attempt at its webhook.',
+    DELIVERY_BUCKETS,
+  );
+  const deliverySeconds = histogram(
+    'delivery_seconds',
+    'Time from the acceptance of a check to the delivery of its webhook.',
+    DELIVERY_BUCKETS,
+  );
+  const attemptSeconds = histogram('attempt_seconds', 'Duration of one attempt.', SECONDS_BUCKETS);
+  const exhausted = counter('exhausted_total', 'Deliveries that were given up.');
+  const deferrals = counter('deferrals_total', 'Messages deferred without an attempt, by reason.', 'reason');
+  const dropped = counter(
+    'records_dropped_total',
+    'Records dropped because another record of the same delivery claimed or finished their step, by reason.',
+    'reason',
+  );
   // Export every series from the first scrape: a rate misses the event with which a series first appears.
   for (const attemptClass of AttemptClass.options) attempts.inc({ class: attemptClass }, 0);
   for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0);
@@ -102,56 +84,52 @@ export function makeMetrics(
 }
 
 function watchState(registry: Registry, state: DispatcherState): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'rolecall_webhook_in_flight',
-    help: 'Attempts in flight.',
-    registers,
-    collect() {
-      this.set(state.slots.inFlightCount);
-    },
-  });
-  new Gauge({
-    name: 'rolecall_webhook_waiting',
-    help: 'Messages waiting in memory for a slot.',
-    registers,
-    collect() {
-      this.set(state.slots.waitingCount);
-    },
-  });
-  new Gauge({
-    name: 'rolecall_webhook_breakers',
-    help: 'Receivers (client app and origin) by breaker state.',
-    labelNames: ['state'],
-    registers,
-    collect() {
+  const gauge = (
+    name: string,
+    help: string,
+    collect: (gauge: Gauge) => void | Promise<void>,
+    labelNames: string[] = [],
+  ) => {
+    const made: Gauge = new Gauge({
+      name: `rolecall_webhook_${name}`,
+      help,
+      labelNames,
+      registers: [registry],
+      collect: () => collect(made),
+    });
+  };
+  gauge('in_flight', 'Attempts in flight.', (each) => each.set(state.slots.inFlightCount));
+  gauge('waiting', 'Messages waiting in memory for a slot.', (each) => each.set(state.slots.waitingCount));
+  gauge(
+    'breakers',
+    'Receivers (client app and origin) by breaker state.',
+    (each) => {
       for (const [name, count] of Object.entries(state.gate.breakerCounts()))
-        this.set({ state: name }, count);
+        each.set({ state: name }, count);
     },
-  });
-  new Gauge({
-    name: 'rolecall_webhook_tier_depth',
-    help: 'Deliveries waiting in each retry tier, over all dispatchers.',
-    labelNames: ['tier'],
-    registers,
-    async collect() {
+    ['state'],
+  );
+  gauge(
+    'tier_depth',
+    'Deliveries waiting in each retry tier, over all dispatchers.',
+    async (each) => {
       // Without a reachable broker, export no figure rather than an old one.
       const depths = await state.tierDepths().catch(() => undefined);
-      this.reset();
-      for (const [tier, depth] of Object.entries(depths ?? {})) this.set({ tier }, depth);
+      each.reset();
+      for (const [tier, depth] of Object.entries(depths ?? {})) each.set({ tier }, depth);
     },
-  });
-  new Gauge({
-    name: 'rolecall_webhook_oldest_undelivered_seconds',
-    help: 'Age of the oldest check whose webhook is neither delivered nor given up; 0 if there is none.',
-    registers,
-    async collect() {
+    ['tier'],
+  );
+  gauge(
+    'oldest_undelivered_seconds',
+    'Age of the oldest check whose webhook is neither delivered nor given up; 0 if there is none.',
+    async (each) => {
       try {
         const at = await state.oldestUndeliveredAt();
-        this.set(at === undefined ? 0 : Math.max(0, state.redisNowMs() - at) / 1000);
+        each.set(at === undefined ? 0 : Math.max(0, state.redisNowMs() - at) / 1000);
       } catch {
         // Keep the last value while Redis is unavailable.
       }
     },
-  });
+  );
 }

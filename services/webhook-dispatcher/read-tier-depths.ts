@@ -1,6 +1,7 @@
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { RETRY_TIERS, type RetryTier, webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { uncommittedOf } from '#shared/kafka/lag.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 
 /** The broker is asked at most this often, however often the metrics are scraped. */
@@ -25,11 +26,7 @@ export function makeReadTierDepths(
       readTopicOffsets(admin, topic),
       admin.fetchOffsets({ groupId: CONSUMER_GROUPS.webhookRetries, topics: [topic] }),
     ]);
-    return (committed?.partitions ?? []).reduce((depth, { partition, offset }) => {
-      const { low = 0, high = 0 } = ends.get(partition) ?? {};
-      // Without a commit the group begins at the first record.
-      return depth + high - Math.max(Number(offset), low);
-    }, 0);
+    return uncommittedOf(ends, committed?.partitions ?? []);
   };
   let kept: { readonly atMs: number; readonly depths: Promise<TierDepths> } | undefined;
   return () => {

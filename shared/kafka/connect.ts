@@ -11,8 +11,7 @@ import { makeKafka, probeBroker } from './client.ts';
 import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
 import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
-import { findRecord, readRecord } from './read-record.ts';
-import { readTopic } from './read-topic.ts';
+import { findRecord, readRecord, readTopic } from './read-topic.ts';
 import { inProducerSpan } from './trace-messages.ts';
 import { verifyTopics } from './verify-topics.ts';
 
@@ -34,6 +33,11 @@ export type PublishOptions = {
   readonly timeoutMs?: number;
 };
 
+/** A reader that the connection gives its client. */
+type WithoutKafka<R extends (options: never) => unknown> = (
+  options: Omit<Parameters<R>[0], 'kafka'>,
+) => ReturnType<R>;
+
 export type KafkaConnection = AsyncDisposable & {
   /**
    * Resolves when all in-sync replicas have the message.
@@ -47,17 +51,11 @@ export type KafkaConnection = AsyncDisposable & {
   /** Joins a group and processes its records until disposal; see `startConsumer`. */
   readonly consume: <M>(options: ConsumeOptions<M>) => Promise<AsyncDisposable>;
   /** Reads a whole topic once; see `readTopic`. */
-  readonly readTopic: (
-    options: Omit<Parameters<typeof readTopic>[0], 'kafka'>,
-  ) => ReturnType<typeof readTopic>;
+  readonly readTopic: WithoutKafka<typeof readTopic>;
   /** Reads one record; see `readRecord`. */
-  readonly readRecord: (
-    options: Omit<Parameters<typeof readRecord>[0], 'kafka'>,
-  ) => ReturnType<typeof readRecord>;
+  readonly readRecord: WithoutKafka<typeof readRecord>;
   /** Finds one record by its key and time; see `findRecord`. */
-  readonly findRecord: (
-    options: Omit<Parameters<typeof findRecord>[0], 'kafka'>,
-  ) => ReturnType<typeof findRecord>;
+  readonly findRecord: WithoutKafka<typeof findRecord>;
   readonly admin: Admin;
   readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
   /** Messages that wait for the broker's acknowledgement. */

@@ -30,16 +30,26 @@ export async function readLag(admin: Admin): Promise<Lag> {
     const untouched = subscribed.filter((topic) => !known.has(topic));
     const rest = untouched.length > 0 ? await admin.fetchOffsets({ groupId, topics: untouched }) : [];
     for (const { topic, partitions } of [...committed, ...rest]) {
-      // The broker lists only partitions with a commit, unless the request names each partition.
-      const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
-      let total = 0;
-      for (const [partition, { low, high }] of await endsOf(topic))
-        total += high - Math.max(offsets.get(partition) ?? low, low);
-      byTopic[topic] = total;
+      byTopic[topic] = uncommittedOf(await endsOf(topic), partitions);
     }
     lag[groupId] = byTopic;
   }
   return lag;
+}
+
+/**
+ * The records of a topic that a group has not committed. The broker lists only partitions with a commit, unless the request
+ * names each partition; without a commit the group begins at the first record.
+ */
+export function uncommittedOf(
+  ends: Awaited<ReturnType<typeof readTopicOffsets>>,
+  committed: readonly { readonly partition: number; readonly offset: string }[],
+): number {
+  const offsets = new Map(committed.map(({ partition, offset }) => [partition, Number(offset)]));
+  return [...ends].reduce(
+    (sum, [partition, { low, high }]) => sum + high - Math.max(offsets.get(partition) ?? low, low),
+    0,
+  );
 }
 
 /** The topics that each group's members subscribe to. */

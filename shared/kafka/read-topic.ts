@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Kafka, KafkaMessage } from 'kafkajs';
+import { type Admin, type Kafka, type KafkaMessage, Partitioners, type PartitionMetadata } from 'kafkajs';
+import { describeError, ServiceError } from '#shared/errors.ts';
 import { restartUnless } from './client.ts';
 import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
 
@@ -9,35 +10,32 @@ export type TopicRecord = KafkaMessage;
 export const READER_GROUP_PREFIX = 'rolecall.reader.';
 /** A reader's group without members that is older than this belongs to a dead process. */
 const STALE_GROUP_MS = 600_000;
+const BYTES_PER_PARTITION_MAX = 4 * 1024 * 1024;
 
-type Options = {
+/** What is left to read of a partition: from the next offset to the end, exclusive. */
+type Left = { next: number; readonly end: number };
+type Bounds = { readonly low: number; readonly high: number };
+
+type Reading = {
   readonly kafka: Kafka;
   readonly topic: string;
-  /** Called in offset order within a partition; the reader waits for it. If it throws, the records are read again. */
-  readonly apply: (records: readonly KafkaMessage[], partition: number) => Promise<void>;
-  /** Where to begin, by partition; by default, or beyond the end of the topic, the beginning. */
-  readonly from?: ReadonlyMap<number, number>;
-  /** Instead: at the first record that was stamped then or later, epoch ms. */
-  readonly sinceMs?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+  /** One fetch asks for at most so many bytes; the broker sends the first record whatever its size. */
+  readonly bytesMax?: number;
+  /** What to read, by partition. */
+  readonly plan: (admin: Admin, bounds: ReadonlyMap<number, Bounds>) => Promise<ReadonlyMap<number, Left>>;
+  /** Takes the next records of a partition. If it throws, they are read again. Resolves to true if it needs no more. */
+  readonly take: (records: readonly KafkaMessage[], partition: number) => Promise<boolean>;
 };
 
 /**
- * Reads a topic to the end it had at the call, and returns that end: the next offset of each partition.
- *
- * It joins a separate group that never commits. After a restart of the client it continues at its position, so that no
- * older record is applied after a newer one.
+ * Reads parts of a topic. kafkajs reads only as the member of a group, so it joins a separate group, which never commits and is
+ * deleted afterwards. After a restart of the client it continues at its position, so that no older record is taken after a
+ * newer one.
  *
  * @throws when the client gives up, or when `signal` aborts
  */
-export async function readTopic({
-  kafka,
-  topic,
-  apply,
-  from: given,
-  sinceMs,
-  signal,
-}: Options): Promise<ReadonlyMap<number, number>> {
+async function read({ kafka, topic, signal, bytesMax, plan, take }: Reading): Promise<void> {
   const admin = kafka.admin();
   const groupId = `${READER_GROUP_PREFIX}${Date.now()}.${randomUUID()}`;
   let isOver = false;
@@ -46,40 +44,33 @@ export async function readTopic({
     retry: restartUnless(() => isOver),
     sessionTimeout: 10_000,
     heartbeatInterval: 1_000,
-    maxWaitTimeInMs: 500,
-    maxBytesPerPartition: 4 * 1024 * 1024,
+    maxWaitTimeInMs: 100,
+    maxBytesPerPartition: bytesMax ?? BYTES_PER_PARTITION_MAX,
+    ...(bytesMax === undefined ? {} : { maxBytes: bytesMax }),
   });
   await admin.connect();
   try {
-    const offsets = await readTopicOffsets(admin, topic);
-    const ends = new Map([...offsets].map(([partition, { high }]) => [partition, high]));
-    const from = sinceMs === undefined ? given : await readOffsetsAt(admin, topic, sinceMs);
-    const next = new Map(
-      [...offsets].map(([partition, { low, high }]) => {
-        const begin = from?.get(partition) ?? low;
-        return [partition, begin > high ? low : Math.max(begin, low)];
-      }),
-    );
-    const goals = new Map([...ends].filter(([partition, high]) => high > (next.get(partition) ?? 0)));
-    if (goals.size === 0) return ends;
-    const reached = (partition: number, offset: number) => {
-      if (offset >= (goals.get(partition) ?? 0)) goals.delete(partition);
-      return goals.size === 0;
-    };
-    const finished = new Promise<void>((resolve, reject) => {
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-      consumer.on(consumer.events.CRASH, ({ payload }) => {
-        if (!payload.restart) reject(payload.error);
-      });
-      // The batch's own last offset counts: records below the end may be compacted away.
-      consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-        if (reached(payload.partition, Number(payload.lastOffset) + 1)) resolve();
-      });
+    const bounds = await readTopicOffsets(admin, topic);
+    const left = await plan(admin, bounds);
+    const isRead = () => left.values().every(({ next, end }) => next >= end);
+    if (isRead()) return;
+    const finished = Promise.withResolvers<void>();
+    finished.promise.catch(() => undefined);
+    signal?.addEventListener('abort', () => finished.reject(signal.reason), { once: true });
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      if (!payload.restart) finished.reject(payload.error);
     });
-    finished.catch(() => undefined);
+    // The batch's own last offset counts: records below the end may be compacted away.
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, lastOffset } }) => {
+      const place = left.get(partition);
+      if (place) place.next = Math.max(place.next, Number(lastOffset) + 1);
+      if (isRead()) finished.resolve();
+    });
     // Before the first fetch of every join: partitions that have nothing to read are not read.
     consumer.on(consumer.events.GROUP_JOIN, () => {
-      for (const [partition, offset] of next) consumer.seek({ topic, partition, offset: String(offset) });
+      const others = [...bounds.keys()].filter((partition) => !left.has(partition));
+      if (others.length > 0) consumer.pause([{ topic, partitions: others }]);
+      for (const [partition, { next }] of left) consumer.seek({ topic, partition, offset: String(next) });
     });
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
@@ -87,14 +78,12 @@ export async function readTopic({
       autoCommit: false,
       partitionsConsumedConcurrently: 4,
       eachBatch: async ({ batch }) => {
-        const begin = next.get(batch.partition) ?? 0;
-        const unread = batch.messages.filter(({ offset }) => Number(offset) >= begin);
-        await apply(unread, batch.partition);
-        next.set(batch.partition, Math.max(begin, Number(batch.lastOffset()) + 1));
+        const from = left.get(batch.partition)?.next ?? Number.POSITIVE_INFINITY;
+        const unread = batch.messages.filter(({ offset }) => Number(offset) >= from);
+        if (await take(unread, batch.partition)) finished.resolve();
       },
     });
-    await finished;
-    return ends;
+    await finished.promise;
   } finally {
     isOver = true;
     await consumer.disconnect().catch(() => undefined);
@@ -104,11 +93,137 @@ export async function readTopic({
 }
 
 /** Deletes this reader's group and the groups of dead readers. Kafka refuses to delete a group with members. */
-export async function deleteReaderGroup(admin: ReturnType<Kafka['admin']>, own: string): Promise<void> {
+async function deleteReaderGroup(admin: Admin, own: string): Promise<void> {
   const { groups } = await admin.listGroups().catch(() => ({ groups: [] }));
   const isStale = (id: string) =>
     id.startsWith(READER_GROUP_PREFIX) &&
     Number(id.slice(READER_GROUP_PREFIX.length).split('.')[0]) < Date.now() - STALE_GROUP_MS;
   const stale = groups.map(({ groupId }) => groupId).filter((id) => id === own || isStale(id));
   if (stale.length > 0) await admin.deleteGroups(stale).catch(() => undefined);
+}
+
+/**
+ * Reads a topic to the end it had at the call, and returns that end: the next offset of each partition.
+ *
+ * @throws when the client gives up, or when `signal` aborts
+ */
+export async function readTopic(options: {
+  readonly kafka: Kafka;
+  readonly topic: string;
+  /** Called in offset order within a partition; the reader waits for it. If it throws, the records are read again. */
+  readonly apply: (records: readonly KafkaMessage[], partition: number) => Promise<void>;
+  /** Where to begin, by partition; by default, or beyond the end of the topic, the beginning. */
+  readonly from?: ReadonlyMap<number, number>;
+  /** Instead: at the first record that was stamped then or later, epoch ms. */
+  readonly sinceMs?: number;
+  readonly signal?: AbortSignal;
+}): Promise<ReadonlyMap<number, number>> {
+  const { kafka, topic, apply, sinceMs, signal } = options;
+  let ends: ReadonlyMap<number, number> = new Map();
+  await read({
+    ...{ kafka, topic, signal },
+    async plan(admin, bounds) {
+      ends = new Map([...bounds].map(([partition, { high }]) => [partition, high]));
+      const from = sinceMs === undefined ? options.from : await readOffsetsAt(admin, topic, sinceMs);
+      return new Map(
+        [...bounds].map(([partition, { low, high }]) => {
+          const begin = from?.get(partition) ?? low;
+          return [partition, { next: begin > high ? low : Math.max(begin, low), end: high }];
+        }),
+      );
+    },
+    take: (records, partition) => apply(records, partition).then(() => false),
+  });
+  return ends;
+}
+
+type OneRecord = {
+  readonly kafka: Kafka;
+  readonly topic: string;
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+};
+
+/** The position of a record. */
+type RecordPosition = { readonly partition: number; readonly offset: number };
+
+/** Whether a record is the wanted one, whether it may be among the next ones, or whether it is not there. */
+export type Judgement = 'wanted' | 'next' | 'none';
+
+/**
+ * Reads one record of a topic by its position. That takes a few round trips and the broker's
+ * `group.initial.rebalance.delay.ms`, so use it only for a person's request.
+ *
+ * @returns undefined if the topic no longer has it, or does not have it yet
+ * @throws ServiceError `broker-unavailable` after `timeoutMs`
+ */
+export const readRecord = ({ partition, offset, ...options }: OneRecord & RecordPosition) =>
+  scan(
+    options,
+    async () => ({ partition, offset }),
+    (record) => (Number(record.offset) === offset ? 'wanted' : 'none'),
+  );
+
+const partitionOf = Partitioners.DefaultPartitioner();
+
+/**
+ * Reads the first wanted record among those that were written at `fromMs` or later to the partition of a key.
+ *
+ * @returns undefined if the topic has none
+ * @throws ServiceError `broker-unavailable` after `timeoutMs`
+ */
+export const findRecord = ({
+  key,
+  fromMs,
+  judge,
+  ...options
+}: OneRecord & {
+  readonly key: string;
+  readonly fromMs: number;
+  readonly judge: (record: KafkaMessage) => Judgement;
+}) =>
+  scan(
+    options,
+    async (admin, partitionCount) => {
+      const partitionMetadata = Array.from({ length: partitionCount }, () => ({}) as PartitionMetadata);
+      const message = { key, value: null };
+      const partition = partitionOf({ topic: options.topic, partitionMetadata, message });
+      return { partition, offset: (await readOffsetsAt(admin, options.topic, fromMs)).get(partition) ?? 0 };
+    },
+    judge,
+  );
+
+async function scan(
+  { timeoutMs, ...options }: OneRecord,
+  startOf: (admin: Admin, partitionCount: number) => Promise<RecordPosition>,
+  judge: (record: KafkaMessage) => Judgement,
+): Promise<KafkaMessage | undefined> {
+  let found: KafkaMessage | undefined;
+  try {
+    await read({
+      ...options,
+      signal: AbortSignal.timeout(timeoutMs),
+      async plan(admin, bounds) {
+        const { partition, offset } = await startOf(admin, bounds.size);
+        const { low = 0, high = 0 } = bounds.get(partition) ?? {};
+        return new Map(offset < low ? [] : [[partition, { next: offset, end: high }]]);
+      },
+      async take(records) {
+        // The wanted one may have been deleted meanwhile.
+        for (const record of records) {
+          const judgement = judge(record);
+          if (judgement === 'wanted') found = record;
+          if (judgement !== 'next') return true;
+        }
+        return false;
+      },
+    });
+  } catch (error) {
+    const { topic } = options;
+    throw new ServiceError(
+      'broker-unavailable',
+      `no record of ${topic} could be read in time: ${describeError(error).message}`,
+    );
+  }
+  return found;
 }
