@@ -22,6 +22,8 @@ const aResult = (delivery: CheckCompleted['delivery']): CheckCompleted => ({
   requestId: 'r1',
   clientId: 'app_1',
   accountId: 'acc_1',
+  keyId: 'key_1',
+  request: { partition: 0, offset: 0 },
   delivery,
   acceptedAt: '2026-11-21T10:00:00.000Z',
   retainUntil: '2026-11-24T10:00:00.000Z',

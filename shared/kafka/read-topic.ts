@@ -20,7 +20,7 @@ type Reading = {
   readonly kafka: Kafka;
   readonly topic: string;
   readonly signal?: AbortSignal | undefined;
-  /** One fetch asks for at most so many bytes; the broker sends the first record whatever its size. */
+  /** One fetch asks for at most this many bytes; the broker sends the first record whatever its size. */
   readonly bytesMax?: number;
   /** What to read, by partition. */
   readonly plan: (admin: Admin, bounds: ReadonlyMap<number, Bounds>) => Promise<ReadonlyMap<number, Left>>;
