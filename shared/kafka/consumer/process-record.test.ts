@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineTopic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { headersOf, makeDeadLetter } from '../dead-letter.ts';
+import { headersOf, makeDeadLetter } from '../dead-letters.ts';
 import { makeParseRecord, makeProcessRecord } from './process-record.ts';
 import type { GiveUp, Handler } from './record.ts';
 

@@ -5,7 +5,7 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { pause } from '#shared/wait-for.ts';
-import { headersOf } from '../dead-letter.ts';
+import { headersOf } from '../dead-letters.ts';
 import { inConsumerSpan } from '../trace-messages.ts';
 import type { WindowRecord } from './partition-window.ts';
 import type { GiveUp, Handler, RecordContext } from './record.ts';

@@ -5,7 +5,7 @@ import type { Owner } from '#shared/fairness/fair-shares.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
 import { restartUnless, waitForCoordinator } from '../client.ts';
-import { makeDeadLetter } from '../dead-letter.ts';
+import { makeDeadLetter } from '../dead-letters.ts';
 import type { KafkaInstruments } from '../instruments.ts';
 import { startProgressCheck } from './check-progress.ts';
 import type { BeforeCommit } from './commit-offsets.ts';

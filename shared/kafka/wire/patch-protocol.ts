@@ -1,10 +1,14 @@
 import { createRequire } from 'node:module';
 import type { KafkaMessage } from 'kafkajs';
-import type { ByteWriter } from './byte-writer.ts';
 import { addCodecs } from './codecs.ts';
 import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
-import { encodeFetch, type FetchData } from './encode-fetch.ts';
-import { encodeProduce, type ProduceData } from './encode-produce.ts';
+import {
+  type ByteWriter,
+  encodeFetch,
+  encodeProduce,
+  type FetchData,
+  type ProduceData,
+} from './encode-requests.ts';
 
 type Exchange = {
   readonly request: { readonly encode: () => Promise<ByteWriter> };

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import * as fc from 'fast-check';
 import type { Message } from 'kafkajs';
-import { crc32c } from './crc32c.ts';
 import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
 import { patchProtocol } from './patch-protocol.ts';
 
@@ -250,9 +249,3 @@ test.each([
     });
   },
 );
-
-test('a checksum is CRC-32C', () => {
-  const digits = Buffer.from('0123456789');
-  expect(crc32c(digits, 1, 10)).toBe(0xe3069283);
-  expect(crc32c(digits, 4, 4)).toBe(0);
-});
