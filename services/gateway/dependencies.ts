@@ -18,13 +18,11 @@ import type { PublishBatch } from './batches/publish-batch.ts';
 import type { StreamResults } from './batches/stream-results.ts';
 import type { AdmitCheck } from './checks/admit-check.ts';
 import type { Waiters } from './checks/await-result.ts';
-import type { Retention } from './checks/judge-poll.ts';
 import type { RequestRules } from './checks/parse-request.ts';
 import type { PublishCheck } from './checks/publish-check.ts';
-import type { RequestIds } from './checks/request-ids.ts';
+import type { RequestIds, Retention } from './checks/request-ids.ts';
 import type { Request, Response } from './edge/exchange.ts';
-import type { ApplyLimits } from './limits/apply-limits.ts';
-import type { IsOverloaded } from './limits/lane-overload.ts';
+import type { ApplyLimits, IsOverloaded } from './limits/apply-limits.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import type { RuleSetCache } from './rule-sets/cache-rule-sets.ts';
 

@@ -42,8 +42,7 @@ import { startServer } from './edge/server.ts';
 import { makeApplyLimits } from './limits/apply-limits.ts';
 import { startLagSampler } from './limits/sample-lag.ts';
 import { makeGatewayMetrics } from './metrics.ts';
-import { makeRuleSetCache } from './rule-sets/cache-rule-sets.ts';
-import { makeResolveRuleSet } from './rule-sets/resolve-rule-set.ts';
+import { makeResolveRuleSet, makeRuleSetCache } from './rule-sets/cache-rule-sets.ts';
 
 /** How long readiness fails before the listener closes. */
 const READINESS_LEAD_MS = 2_000;

@@ -7,55 +7,24 @@ const MODES = ['sync', 'poll', 'webhook', 'batch'] as const;
 /** All metrics of the gateway. Labels are bounded: never a client, a request or an address. */
 export function makeGatewayMetrics(registry: Registry) {
   const registers = [registry];
-  let countWaiters = () => 0;
-  new Gauge({
-    name: 'rolecall_waiters',
-    help: 'Sync checks and long polls that wait for a result.',
-    registers,
-    collect() {
-      this.set(countWaiters());
-    },
-  });
-  let countBatches = async () => 0;
-  new Gauge({
-    name: 'rolecall_batches_in_progress',
-    help: 'Accepted batches that are not finished, of all client apps and as every gateway sees them.',
-    registers,
-    async collect() {
-      // While Redis is away the last number stays.
-      await countBatches().then(
-        (count) => this.set(count),
-        () => undefined,
-      );
-    },
-  });
-  let countConnections = async () => 0;
-  new Gauge({
-    name: 'rolecall_http_connections',
-    help: 'Open connections of clients.',
-    registers,
-    async collect() {
-      this.set(await countConnections());
-    },
-  });
-  let countCachedBytes = () => 0;
-  new Gauge({
-    name: 'rolecall_key_cache_bytes',
-    help: 'API keys and client apps that are kept in memory, by their estimated size.',
-    registers,
-    collect() {
-      this.set(countCachedBytes());
-    },
-  });
-  let countRuleSetBytes = () => 0;
-  new Gauge({
-    name: 'rolecall_rule_set_cache_bytes',
-    help: 'Rule sets that are kept in memory, by their estimated size.',
-    registers,
-    collect() {
-      this.set(countRuleSetBytes());
-    },
-  });
+  /** A gauge that is read when it is collected; while its source fails, the last number stays. */
+  const watched = (name: string, help: string) => {
+    let read: () => number | Promise<number> = () => 0;
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        const value = await Promise.resolve()
+          .then(() => read())
+          .catch(() => undefined);
+        if (value !== undefined) this.set(value);
+      },
+    });
+    return (source: typeof read): void => {
+      read = source;
+    };
+  };
   const checksAccepted = new Counter({
     name: 'rolecall_checks_accepted_total',
     help: 'Checks that the broker has acknowledged; every entry of a batch is one.',
@@ -89,21 +58,20 @@ export function makeGatewayMetrics(registry: Registry) {
     requestSeconds.zero({ route: 'checkRoles', status, mode: 'sync' });
   requestSeconds.zero({ route: 'checkRoles', status: '503', mode: 'none' });
   return {
-    watchWaiters(count: () => number) {
-      countWaiters = count;
-    },
-    watchKeyCache(countBytes: () => number) {
-      countCachedBytes = countBytes;
-    },
-    watchRuleSetCache(countBytes: () => number) {
-      countRuleSetBytes = countBytes;
-    },
-    watchBatches(count: () => Promise<number>) {
-      countBatches = count;
-    },
-    watchConnections(count: () => Promise<number>) {
-      countConnections = count;
-    },
+    watchWaiters: watched('rolecall_waiters', 'Sync checks and long polls that wait for a result.'),
+    watchKeyCache: watched(
+      'rolecall_key_cache_bytes',
+      'API keys and client apps that are kept in memory, by their estimated size.',
+    ),
+    watchRuleSetCache: watched(
+      'rolecall_rule_set_cache_bytes',
+      'Rule sets that are kept in memory, by their estimated size.',
+    ),
+    watchBatches: watched(
+      'rolecall_batches_in_progress',
+      'Accepted batches that are not finished, of all client apps and as every gateway sees them.',
+    ),
+    watchConnections: watched('rolecall_http_connections', 'Open connections of clients.'),
     checksAccepted,
     limitDecisions,
     requestSeconds,

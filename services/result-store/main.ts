@@ -24,11 +24,9 @@ import { makeMetrics } from './metrics.ts';
 import { makeEndRuleSets } from './project/end-rule-sets.ts';
 import { makePartHandler } from './project/handle-part.ts';
 import { makeResultHandler } from './project/handle-result.ts';
-import { makeProjector } from './project/project-document.ts';
-import { makeRepublishNewer } from './project/republish-newer.ts';
-import { makeAlertQuota } from './usage/alert-quota.ts';
+import { makeProjector, makeRepublishNewer } from './project/project-document.ts';
+import { makeAlertQuota, makeQuotaAlerts } from './usage/alert-quota.ts';
 import { startPublishingUsage } from './usage/publish-usage.ts';
-import { makeQuotaAlerts } from './usage/quota-alerts.ts';
 
 /** Documents change rarely: a small window. */
 const DOCUMENTS_WINDOW = 64;

@@ -44,7 +44,6 @@ type ValidatedBody<Body> = {
  * by this: checks, batches, rule sets.
  *
  * @param body the result of `JSON.parse`
- * @param isSurelyValid a faster way to see that the schema accepts a body
  * @example
  * validateBody(CheckBody, JSON.parse(text), { rulesMax: 100, chainIds }).faults;
  */
@@ -52,12 +51,10 @@ export function validateBody<Body>(
   schema: z.ZodType<Body>,
   body: unknown,
   { rulesMax, chainIds }: RuleBounds,
-  isSurelyValid: (body: unknown) => body is Body = (_): _ is Body => false,
 ): ValidatedBody<Body> {
   // First, so that a body with a hundred thousand wrong rules costs no more than one with none.
   const placed = placeRules(body, rulesMax);
   const bounds = faultsOfBounds(placed, rulesMax);
-  if (bounds.length === 0 && isSurelyValid(body)) return withRuleFaults({ faults: [], placed, parsed: body });
   const bounded = placed.hasTooMany
     ? { ...(body as Members), rules: undefined }
     : bounds.length > 0
@@ -75,26 +72,27 @@ export function validateBody<Body>(
   const refused = new Set(bounds.map(({ pointer }) => pointer));
   // The length of a list is not judged where there is no list.
   const mistyped = new Set(found.flatMap(({ pointer, code }) => (code === 'wrong-type' ? [pointer] : [])));
-  const faults = [
+  const own = [
     ...bounds,
     ...found.filter(
       ({ pointer, code }) => !refused.has(pointer) && (code === 'wrong-type' || !mistyped.has(pointer)),
     ),
   ];
-  return withRuleFaults({ faults, placed, ...(result.success ? { parsed: result.data } : {}) });
-
-  function withRuleFaults(validated: Omit<ValidatedBody<Body>, 'broken'>): ValidatedBody<Body> {
-    const broken = new Set(validated.faults.map(({ pointer }) => pointer));
-    const together = placed.hasTooMany ? [] : faultsOfRules(placed, broken, chainIds);
-    // Nothing is said of the number of arguments of a function that is refused.
-    const unsupported = new Set(
-      together.flatMap(({ pointer, code }) => (code === 'function-unsupported' ? [pointer] : [])),
-    );
-    const faults = validated.faults.filter(
-      ({ pointer, code }) => code !== 'too-many' || !unsupported.has(pointer.replace(/\/args$/, '/function')),
-    );
-    return { ...validated, faults: [...faults, ...together], broken };
-  }
+  const broken = new Set(own.map(({ pointer }) => pointer));
+  const together = placed.hasTooMany ? [] : faultsOfRules(placed, broken, chainIds);
+  // Nothing is said of the number of arguments of a function that is refused.
+  const unsupported = new Set(
+    together.flatMap(({ pointer, code }) => (code === 'function-unsupported' ? [pointer] : [])),
+  );
+  const faults = own.filter(
+    ({ pointer, code }) => code !== 'too-many' || !unsupported.has(pointer.replace(/\/args$/, '/function')),
+  );
+  return {
+    faults: [...faults, ...together],
+    broken,
+    placed,
+    ...(result.success ? { parsed: result.data } : {}),
+  };
 }
 
 /** A fault whose detail is a whole sentence: it names the member that the predicate is about. */

@@ -1,7 +1,9 @@
 import { type BatchEntry, type BatchPartCompleted, roleIdsOf } from '#shared/contracts/batches/batch.ts';
 import { foldRoles, type RoleOutcome } from '#shared/contracts/checks/fold-roles.ts';
+import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { isRefunded } from '#shared/contracts/checks/result.ts';
 import type { Blocks, Outcome } from './compose-result.ts';
+import type { Verdict } from './judge-rules.ts';
 
 /** The counts over the lines of a part. */
 export type PartCounts = Pick<BatchPartCompleted, 'lineCount' | 'roles' | 'refundCount' | 'failedCount'>;
@@ -75,5 +77,25 @@ export class PartLines {
     const ending = { text, outcome, lineCount: 0 };
     this.#endings.set(outcome, ending);
     return ending;
+  }
+}
+
+/** How often the entries of a part ended one rule as granted and as denied, and by which codes as undetermined. */
+export type RuleTally = {
+  granted: number;
+  denied: number;
+  readonly undetermined: Map<UndeterminedCode, number>;
+};
+
+export const newTally = (ruleCount: number): RuleTally[] =>
+  Array.from({ length: ruleCount }, () => ({ granted: 0, denied: 0, undetermined: new Map() }));
+
+/** Adds the verdicts of one entry, in the order of the rules. */
+export function tallyVerdicts(tallies: readonly RuleTally[], verdicts: readonly Verdict[]): void {
+  for (let index = 0; index < tallies.length; index++) {
+    const [tally, verdict] = [tallies[index], verdicts[index]];
+    if (tally === undefined || verdict === undefined) continue;
+    if (verdict.outcome !== 'undetermined') tally[verdict.outcome] += 1;
+    else tally.undetermined.set(verdict.code, (tally.undetermined.get(verdict.code) ?? 0) + 1);
   }
 }

@@ -1,7 +1,6 @@
 import { parseViewFunction, type ViewFunction } from '#shared/contracts/rules/view-function.ts';
 import { makeCall } from './plan-call.ts';
-import type { Read } from './read.ts';
-import type { ReadCollector } from './read-collector.ts';
+import type { Read, ReadCollector } from './read.ts';
 
 /** How the delegate.xyz v2 registry is asked; `amount` functions return a number, the others true or false. */
 const FUNCTIONS = {

@@ -10,7 +10,7 @@ import { parseTokenIds } from '#shared/contracts/rules/token-ids.ts';
 import { type Comparison, type PlanFault, planCall } from './plan-call.ts';
 import { type DelegationScope, type Delegations, needDelegations } from './plan-delegations.ts';
 import type { Read } from './read.ts';
-import { ReadCollector, type ReadSource } from './read-collector.ts';
+import { ReadCollector, type ReadSource } from './read.ts';
 import { isTokenAmount, TokenRange } from './token-amount.ts';
 
 /** The holding of a wallet: an account's in full, the delegated part of a vault's. */

@@ -16,3 +16,29 @@ export function startDeadline(endAt: number, startedAt: number) {
     },
   };
 }
+
+/** A sync check ends this long before its client's deadline… */
+const SYNC_MARGIN_MS = 1_000;
+/** …or the span divided by this number, if that is shorter. */
+const SYNC_MARGIN_PART = 5;
+
+type Span = {
+  readonly acceptedAtMs: number;
+  /** Absent for an asynchronous check. */
+  readonly deadlineAtMs?: number;
+};
+
+/**
+ * Returns when the evaluation must end with the readings it has, in epoch ms of the same clock as its arguments.
+ *
+ * A sync check ends early enough for the result to reach the client: 1 s before the deadline, or a fifth of the span if
+ * the span is below 5 s. The time limit of an asynchronous check starts with its evaluation, however long it was queued.
+ *
+ * @example
+ * planEnd({ acceptedAtMs: 0, deadlineAtMs: 10_000 }, 100, 30_000); // 9_000
+ */
+export function planEnd(span: Span, startedAtMs: number, evaluationMsMax: number): number {
+  if (span.deadlineAtMs === undefined) return startedAtMs + evaluationMsMax;
+  const margin = Math.min(SYNC_MARGIN_MS, (span.deadlineAtMs - span.acceptedAtMs) / SYNC_MARGIN_PART);
+  return span.deadlineAtMs - Math.max(0, margin);
+}

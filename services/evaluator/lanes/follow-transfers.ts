@@ -7,7 +7,7 @@ import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import type { Chains } from '../chain/connect-chains.ts';
 import type { Transferred } from '../chain/logs/follow-chain.ts';
 import { startFollowing } from '../chain/logs/follow-chains.ts';
-import type { FollowingMetrics } from './following-metrics.ts';
+import type { FollowingMetrics } from '../metrics.ts';
 
 /** Records that wait for the broker at a time. */
 const PUBLISH_MAX = 1_000;

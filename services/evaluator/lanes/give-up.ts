@@ -1,12 +1,22 @@
 import { z } from 'zod';
+import { BatchEntry, type BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { type GiveUp, positionOf } from '#shared/kafka/consumer/record.ts';
-import { composeFailure, type FailedCheck, type NamedRule, nameRule } from '../domain/compose-result.ts';
+import { PartLines } from '../domain/compose-part.ts';
+import {
+  composeFailure,
+  type FailedCheck,
+  failureOf,
+  type NamedRule,
+  nameRule,
+} from '../domain/compose-result.ts';
 import { explainUnread } from '../domain/explain-rules.ts';
+import { completePart } from './handle-part.ts';
 
-type Dependencies = {
-  readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
+type Dependencies<Completed> = {
+  readonly publish: (completed: Completed, traceparent: string) => Promise<void>;
   readonly recordFailure: (rules: readonly { readonly chainId: number }[]) => void;
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
@@ -27,7 +37,7 @@ const PartialRule: z.ZodType<PartialRule> = z.union([
 ]);
 
 /** The rules of a message that does not match its schema, as far as a failure names them. */
-export const PartialRules = z
+const PartialRules = z
   .array(z.object({ roleId: z.string() }).and(PartialRule))
   .max(1_000)
   .catch([]);
@@ -51,7 +61,11 @@ const PartialCheck = CheckRequested.pick({
  * Publishes the failure of a check that could not be evaluated: `failed`, with `internal` for every rule. A record that
  * does not match the schema needs only the fields that identify its check; any other record is skipped.
  */
-export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies): GiveUp<CheckRequested> {
+export function makeGiveUp({
+  publish,
+  recordFailure,
+  redisNowMs,
+}: Dependencies<CheckCompleted>): GiveUp<CheckRequested> {
   return async function giveUp({ message, record }) {
     const check =
       message === undefined
@@ -78,7 +92,7 @@ const parsePartialCheck = (value: Buffer | null): FailedCheck | undefined =>
   parsePartially(PartialCheck, value);
 
 /** Parses the fields of an unreadable record that its failure needs; nothing if one of them is missing. */
-export function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T | undefined {
+function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T | undefined {
   let json: unknown;
   try {
     json = JSON.parse(value?.toString() ?? '');
@@ -87,4 +101,44 @@ export function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T
   }
   const parsed = schema.safeParse(json);
   return parsed.success ? parsed.data : undefined;
+}
+
+/** The fields that a failure result needs, of a part that does not match the full schema. */
+const PartialPart = BatchPartRequested.omit({
+  onUndetermined: true,
+  consistency: true,
+  proof: true,
+  idempotency: true,
+}).extend({
+  entries: z
+    .array(BatchEntry.catch({ account: ZERO_ADDRESS }))
+    .min(1)
+    .max(100_000),
+  rules: PartialRules,
+});
+
+/**
+ * Publishes the failure of a part that could not be evaluated: each of its entries is `failed`, with `internal` for every
+ * rule. Other parts of the batch are not affected. A record that does not match the schema needs only the fields that
+ * identify its part; any other record is skipped.
+ */
+export function makeGiveUpPart({
+  publish,
+  recordFailure,
+  redisNowMs,
+}: Dependencies<BatchPartCompleted>): GiveUp<BatchPartRequested> {
+  return async function giveUpPart({ message, record }) {
+    const part =
+      message === undefined
+        ? parsePartially(PartialPart, record.value)
+        : { ...message, rules: message.rules.map(nameRule) };
+    if (part === undefined) return;
+    const { entries, rules } = part;
+    const lines = new PartLines(rules, part.firstIndex, {});
+    const failure = failureOf(rules);
+    for (const entry of entries) lines.add(entry, failure);
+    const evaluatedAt = new Date(redisNowMs()).toISOString();
+    await publish(await completePart(part, lines.text, lines.counts, evaluatedAt), record.traceparent);
+    for (const _ of entries) recordFailure(rules);
+  };
 }

@@ -4,7 +4,7 @@ import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aBatchPart } from '../../../test/support/builders/a-batch.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { failed, type Read, type Reading } from '../domain/read.ts';
-import { makeGiveUpPart } from './give-up-part.ts';
+import { makeGiveUpPart } from './give-up.ts';
 import { makePartHandler } from './handle-part.ts';
 import { READS_IN_PROGRESS, ReadBudget } from './read-budget.ts';
 import { makeRunningChecks } from './running-checks.ts';

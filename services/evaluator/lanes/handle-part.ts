@@ -12,7 +12,13 @@ import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { agree, withOwnMinBlock } from '../domain/agree.ts';
-import { type PartCounts, PartLines } from '../domain/compose-part.ts';
+import {
+  newTally,
+  type PartCounts,
+  PartLines,
+  type RuleTally,
+  tallyVerdicts,
+} from '../domain/compose-part.ts';
 import {
   blocksOf,
   blockTimesOf,
@@ -25,7 +31,6 @@ import {
 import { judgeRules, judgeUnread, type NativeDecimals } from '../domain/judge-rules.ts';
 import { makePlanner, type ReadPlan } from '../domain/plan-reads.ts';
 import { failed } from '../domain/read.ts';
-import { newTally, type RuleTally, tallyVerdicts } from '../domain/tally-verdicts.ts';
 import { startDeadline } from './deadline.ts';
 import type { ReadBudget } from './read-budget.ts';
 import type { Prove } from './sign-proof.ts';
@@ -53,7 +58,7 @@ type Dependencies = {
  *
  * A part is evaluated in slices, so that it never holds up single checks for long. As a check, it is parked while it waits
  * for a chain, and left to the next owner if the process shuts down before its deadline. A part that cannot be judged is
- * rejected as `message-unreadable`; `give-up-part.ts` publishes its failure. A member of a watch that needs too many reads
+ * rejected as `message-unreadable`; `give-up.ts` publishes its failure. A member of a watch that needs too many reads
  * is not read, and does not affect the other members of its part.
  */
 export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested> {

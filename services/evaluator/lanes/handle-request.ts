@@ -8,9 +8,8 @@ import { agree } from '../domain/agree.ts';
 import { blocksOf, composeResult, hasRetryable, isUndetermined } from '../domain/compose-result.ts';
 import { explainRules } from '../domain/explain-rules.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from '../domain/judge-rules.ts';
-import { planEnd } from '../domain/plan-end.ts';
 import { planReads, type ReadPlan } from '../domain/plan-reads.ts';
-import { startDeadline } from './deadline.ts';
+import { planEnd, startDeadline } from './deadline.ts';
 import type { ReadBudget } from './read-budget.ts';
 import type { Prove } from './sign-proof.ts';
 

@@ -11,8 +11,7 @@ import { type RequestRules, readIdempotencyKey, validateFor } from '../checks/pa
 import { asSent, type Validation } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../edge/exchange.ts';
-import { overloadOf } from '../limits/lane-overload.ts';
-import { rateHeadersAfterRefund } from '../limits/rate-headers.ts';
+import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type CollectedBatch, collectBatch, FAULTS_MAX } from './collect-batch.ts';
 import { receiveBatch } from './receive-batch.ts';
 import { formatOf } from './receive-values.ts';

@@ -8,8 +8,7 @@ import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
-import { overloadOf } from '../limits/lane-overload.ts';
-import { rateHeadersAfterRefund } from '../limits/rate-headers.ts';
+import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
 import type { Waiting } from './await-result.ts';
 import { parseRequest, type RequestRules } from './parse-request.ts';
@@ -72,7 +71,7 @@ async function accept(
       app,
       lane: laneOf(check),
       bytes: recordBytesOf({ app, keyId, check, delivery }),
-      ...hashesOf(check),
+      bodyHash: hashOf(check),
       idempotencyKey: parsed.idempotencyKey,
     },
     response,
@@ -146,17 +145,17 @@ async function answerEarlier(
     throw refusal;
   }
   const earlier = await deps.admitCheck(
-    { app, lane: laneOf(sent), ...hashesOf(sent), idempotencyKey, refusal },
+    { app, lane: laneOf(sent), bodyHash: hashOf(sent), idempotencyKey, refusal },
     response,
   );
   if (sent.isAsync) answerAccepted(response, earlier.requestId, deps.publicBaseUrl);
   else answerSync(response, earlier.requestId, earlier.resultJson);
 }
 
-const hashesOf = ({ canonical, otherCanonical }: SentCheck) => ({
-  bodyHash: () => sha256(canonical()),
-  otherBodyHash: otherCanonical && (() => sha256(otherCanonical())),
-});
+const hashOf =
+  ({ canonical }: SentCheck) =>
+  () =>
+    sha256(canonical());
 
 function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
   if (!check.isAsync) return { mode: 'sync', replyChannel };

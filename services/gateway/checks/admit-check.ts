@@ -6,10 +6,8 @@ import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
-import { type ApplyLimits, limitsAfter, refuseOverLimit } from '../limits/apply-limits.ts';
-import { rateHeaders } from '../limits/rate-headers.ts';
-import type { Retention } from './judge-poll.ts';
-import type { IssuedLane, RequestIds } from './request-ids.ts';
+import { type ApplyLimits, limitsAfter, rateHeaders, refuseOverLimit } from '../limits/apply-limits.ts';
+import type { IssuedLane, RequestIds, Retention } from './request-ids.ts';
 
 /** How long a request waits for another request with the same key that has not published yet. */
 const CLAIM_WAIT_MS_MAX = 2_000;
@@ -51,8 +49,6 @@ export type CheckToAdmit = {
   readonly lane: IssuedLane;
   /** SHA-256, hex: equal for two bodies with equal validated values. Asked for only with an idempotency key. */
   readonly bodyHash: () => string;
-  /** A second hash of the same body, under which an earlier request may have claimed the key. */
-  readonly otherBodyHash?: (() => string) | undefined;
   readonly idempotencyKey: string | undefined;
   /** Checks of the month's quota that it costs. Default 1. */
   readonly cost?: number;
@@ -110,13 +106,8 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
       { app, bucket: 'per-second', entered, check: checkOf(seeded, idempotency) },
       response,
     );
-    let attempt: Attempt = { ...seeded, entered: entered ?? admission };
+    const attempt: Attempt = { ...seeded, entered: entered ?? admission };
     for (let replaces: string | undefined; ; ) {
-      if (admission.outcome === 'key-reused' && attempt.otherBodyHash) {
-        attempt = underOtherHash(attempt, attempt.otherBodyHash());
-        admission = await admitAgain(deps, attempt, replaces, response);
-        continue;
-      }
       const settled = await settle(deps, attempt, admission);
       if (typeof settled === 'object') {
         if (settled.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
@@ -129,12 +120,6 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
     }
   };
 }
-
-const underOtherHash = (attempt: Attempt, bodyHash: string): Attempt => ({
-  ...attempt,
-  idempotency: attempt.idempotency && { ...attempt.idempotency, bodyHash },
-  otherBodyHash: undefined,
-});
 
 async function settle(deps: Dependencies, attempt: Attempt, admission: Admission): Promise<Settled> {
   const { outcome, claim, nowMs, month } = admission;

@@ -36,23 +36,12 @@ export function placesOf(body: CheckBody) {
 export function canonicalOf(body: CheckBody, callbackUrl: string | undefined): string {
   const { account, accounts, rules = [], ruleSet, explain = false } = body;
   const { vaults, consistency } = placesOf(body);
-  const proof = proofOf(body);
   return JSON.stringify([
     account?.toLowerCase() ?? lowerCase(accounts),
     ruleSet ?? rules.map(canonicalRule),
-    [callbackUrl ?? null, body.async === true],
+    [callbackUrl ?? null, isAsyncOf(body)],
     body.onUndetermined ?? (ruleSet === undefined ? 'omit' : null),
     consistency,
-    // Only if present, so that the text of requests from before these members existed does not change.
-    ...(vaults || explain || proof ? [lowerCase(vaults), explain, proof ?? null] : []),
+    [lowerCase(vaults), explain, proofOf(body) ?? null],
   ]);
 }
-
-/**
- * The other text of the same check. With a `callbackUrl` a check is asynchronous with and without `async`, and earlier
- * versions, whose claims are kept for a day, tell the two apart. Undefined without a `callbackUrl`.
- */
-export const otherCanonicalOf = (body: CheckBody, callbackUrl: string | undefined) =>
-  callbackUrl === undefined
-    ? undefined
-    : () => canonicalOf({ ...body, async: body.async !== true }, callbackUrl);

@@ -4,8 +4,7 @@ import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { accessProblemOf } from '../auth/authenticate.ts';
 import type { Request } from '../edge/exchange.ts';
-import { parseIdempotencyKey } from '../edge/parse-idempotency-key.ts';
-import type { ResolveRuleSet } from '../rule-sets/resolve-rule-set.ts';
+import type { ResolveRuleSet } from '../rule-sets/cache-rule-sets.ts';
 import {
   asSent,
   type SentCheck,
@@ -85,3 +84,21 @@ const MALFORMED_KEY = {
   code: 'idempotency-key-malformed',
   detail: 'The Idempotency-Key header must be 1 to 255 visible ASCII characters.',
 } as const;
+
+/** 1 to 255 visible ASCII characters. */
+const BARE = /^[\u0021-\u007e]{1,255}$/;
+/** A string of RFC 9651: quoted, with `\"` and `\\`. */
+const QUOTED = /^"((?:[\u0020\u0021\u0023-\u005b\u005d-\u007e]|\\["\\])*)"$/;
+
+/**
+ * The key of an `Idempotency-Key` header: a structured-field string and the same text bare are one key.
+ *
+ * @returns `undefined` for a malformed one.
+ * @example
+ * parseIdempotencyKey('"abc"') === parseIdempotencyKey('abc'); // true
+ */
+export function parseIdempotencyKey(header: string): string | undefined {
+  const quoted = QUOTED.exec(header);
+  const key = quoted ? (quoted[1] ?? '').replace(/\\(["\\])/g, '$1') : header;
+  return BARE.test(key) ? key : undefined;
+}

@@ -3,8 +3,8 @@ import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response } from '../edge/exchange.ts';
 import { parsePreferWait } from '../edge/parse-prefer.ts';
-import { judgePoll } from './judge-poll.ts';
 import type { IssuedLane } from './request-ids.ts';
+import { judgePoll } from './request-ids.ts';
 
 /* Polls of checks and of batches. */
 

@@ -22,7 +22,6 @@ const A_CHECK_TO_PUBLISH: CheckToPublish = {
     explain: false,
     proof: undefined,
     canonical: () => '',
-    otherCanonical: undefined,
     rulesDigest: () => '',
   },
   admitted: {

@@ -9,7 +9,7 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { AdmittedCheck } from './admit-check.ts';
-import type { Retention } from './judge-poll.ts';
+import type { Retention } from './request-ids.ts';
 import type { ValidCheck } from './validate-check.ts';
 
 /** From a request's arrival to 503. A 202 is sent only after the acknowledgement. */

@@ -71,12 +71,11 @@ describe('a valid check', () => {
       expect(canonical(other)).not.toBe(plain);
   });
 
-  it('has the fingerprint of a callback with and without async, and no other one without a callback', () => {
-    const validOf = (more: object) => asSent(check(more), RULES);
-    const [plain, poll] = [{ callbackUrl: 'https://hooks.example.com/' }, { async: true }];
-    expect(validOf({ ...plain, ...poll })?.otherCanonical?.()).toBe(validOf(plain)?.canonical());
-    expect(validOf(plain)?.otherCanonical?.()).toBe(validOf({ ...plain, ...poll })?.canonical());
-    expect(validOf(poll)?.otherCanonical).toBeUndefined();
+  it('has one fingerprint for a callback with and without async', () => {
+    const canonicalOf = (more: object) => asSent(check(more), RULES)?.canonical();
+    const plain = { callbackUrl: 'https://hooks.example.com/' };
+    expect(canonicalOf(plain)).toEqual(expect.any(String));
+    expect(canonicalOf({ ...plain, async: true })).toBe(canonicalOf(plain));
   });
 
   it('has the text by which idempotency keys are compared for a day, so that an upgrade keeps it', () => {
@@ -85,7 +84,7 @@ describe('a valid check', () => {
     expect(validation.ok && validation.check.canonical()).toBe(
       '["0x52908400098527886e0f7030069857d2e4169ee7",' +
         '[[["chainId",1],["contractAddress",null],["minToken","1"],["name","x"],["roleId","r"],["type","NATIVE"]]],' +
-        '[null,false],"omit",{"blockTag":"latest","minBlock":{"1":7}}]',
+        '[null,false],"omit",{"blockTag":"latest","minBlock":{"1":7}},[null,false,null]]',
     );
   });
 });

@@ -9,9 +9,8 @@ import type { RuleBody } from '#shared/rules/rule-body.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';
 import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body.ts';
 import { chainsOf, isObject, type PlacedRules, placeRules } from '#shared/rules/validate-rules.ts';
-import { canonicalOf, isAsyncOf, otherCanonicalOf, placesOf, proofOf } from './canonical-check.ts';
+import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
 import { CheckBody } from './check-body.ts';
-import { isCommonBody } from './validate-fast-path.ts';
 
 /** A check that is valid, with every default filled in. */
 export type ValidCheck = {
@@ -34,8 +33,6 @@ export type ValidCheck = {
   readonly proof: { readonly seconds: number } | undefined;
   /** Text that is equal for two bodies with equal validated values, whatever the order of their members. */
   readonly canonical: () => string;
-  /** The text of the same check with `async` set otherwise, if that changes nothing. */
-  readonly otherCanonical: (() => string) | undefined;
   /** Of the rules as they were sent, with the `onUndetermined` in effect. */
   readonly rulesDigest: () => string;
 };
@@ -59,7 +56,7 @@ export type Validation =
 type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
 
 /** A body without faults, apart from the settings that may have changed since it was sent. */
-export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical' | 'otherCanonical'>;
+export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical'>;
 
 /**
  * Validates the body of a check and lists every fault by JSON pointer.
@@ -100,7 +97,6 @@ export function asSent(
   return {
     isAsync: isAsyncOf(parsed),
     canonical: () => canonicalOf(parsed, href),
-    otherCanonical: otherCanonicalOf(parsed, href),
   };
 }
 
@@ -112,7 +108,7 @@ function judgeBody(body: unknown, rules: ValidationRules) {
   const tooLong = faultsOfLongBlocks(body);
   const full = tooLong.length > 0 ? { ...membersOf(withRules), consistency: {} } : withRules;
   const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
-  const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
+  const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds);
   const callback = callbackOf(body, broken, rules.callback);
   const faults = [
     ...tooLong,
@@ -289,7 +285,6 @@ function complete(
     explain,
     proof: proofOf(body),
     canonical: () => canonicalOf(body, callbackUrl),
-    otherCanonical: otherCanonicalOf(body, callbackUrl),
     rulesDigest: () => digestOfRules(body.rules, onUndetermined),
   };
 }

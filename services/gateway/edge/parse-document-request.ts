@@ -6,8 +6,8 @@ import type { Param } from '#shared/http/serve-routes.ts';
 import type { Parsed } from '../auth/admit-request.ts';
 import type { Request } from './exchange.ts';
 import { type Page, parsePage } from './parse-page.ts';
-import { parsePreconditions } from './parse-preconditions.ts';
 import type { Preconditions } from './preconditions.ts';
+import { parsePreconditions } from './preconditions.ts';
 
 /** The parameters of a write of a stored document, beside its content. */
 export type Asked = { readonly id: string; readonly preconditions: Preconditions };

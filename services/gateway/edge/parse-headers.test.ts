@@ -1,4 +1,4 @@
-import { parseIdempotencyKey } from './parse-idempotency-key.ts';
+import { parseIdempotencyKey } from '../checks/parse-request.ts';
 import { parsePreferWait } from './parse-prefer.ts';
 
 describe('an idempotency key', () => {

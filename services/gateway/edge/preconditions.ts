@@ -1,3 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Fault } from '#shared/contracts/fault.ts';
+
 /** The preconditions of a write (RFC 9110, section 13): entity tags as they were sent, or `*` alone. */
 export type Preconditions = {
   readonly ifMatch?: readonly string[] | undefined;
@@ -46,3 +49,29 @@ export function meetsPreconditions(
     )
   );
 }
+
+/**
+ * The preconditions of a request, and the faults of their headers.
+ *
+ * @example
+ * parsePreconditions({ 'if-match': '"3"' }).preconditions; // { ifMatch: ['"3"'], ifNoneMatch: undefined }
+ */
+export function parsePreconditions(headers: IncomingHttpHeaders): {
+  readonly preconditions: Preconditions;
+  readonly faults: readonly Fault[];
+} {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  const ifMatch = match === undefined ? undefined : parseEntityTags(match);
+  const ifNoneMatch = noneMatch === undefined ? undefined : parseEntityTags(noneMatch);
+  const faults = [
+    ...(match !== undefined && !ifMatch ? [malformed('If-Match')] : []),
+    ...(noneMatch !== undefined && !ifNoneMatch ? [malformed('If-None-Match')] : []),
+  ];
+  return { preconditions: { ifMatch, ifNoneMatch }, faults };
+}
+
+const malformed = (name: string): Fault => ({
+  pointer: '',
+  code: 'precondition-malformed',
+  detail: `The ${name} header must be entity tags such as "3", in their quotes, or *.`,
+});

@@ -1,12 +1,11 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { msUntilMidnight } from '#shared/fairness/account-bytes.ts';
-import { bytesExceeded, Problem } from '#shared/http/problem.ts';
+import { bytesExceeded, overloaded, Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/stores/checks/admit.ts';
+import type { Admission, AdmitOutcome, AdmitRequest, Admitter, Bucket } from '#shared/stores/checks/admit.ts';
+import type { IssuedLane } from '../checks/request-ids.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { laneFull } from './lane-overload.ts';
-import { rateHeaders } from './rate-headers.ts';
 
 type Dependencies = {
   readonly admit: Admitter['admit'];
@@ -14,7 +13,7 @@ type Dependencies = {
 };
 
 /** A request before the limits: its client app, its bucket, and the check if its body is valid. */
-export type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & {
+type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & {
   readonly app: AppAccess;
   /** The admission in which this request entered the rate log, if it has: the request is not charged its rate again. */
   readonly entered?: Admission | undefined;
@@ -76,3 +75,62 @@ export const quotaExceeded = ({ month }: Admission, detail: string): Problem =>
     members: violated('per-month'),
     headers: retryAfter(month?.resetMs ?? 0),
   });
+
+/** The policy's window in seconds; the limit itself counts by calendar month. */
+const MONTH_SECONDS = 2_592_000;
+
+/** Refused requests, which do not enter the log of the rate. */
+const NOT_IN_LOG: ReadonlySet<AdmitOutcome> = new Set(['rate-limited', 'quota-exceeded']);
+
+const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
+
+/**
+ * The limit headers of an authenticated answer: draft-ietf-httpapi-ratelimit-headers-10, and the legacy
+ * `X-RateLimit-*` of the per-second policy.
+ *
+ * @example
+ * response.setHeaders(new Headers(rateHeaders(admission, 'per-second')));
+ */
+export function rateHeaders(
+  { nowMs, outcome, second, month }: Admission,
+  bucket: Bucket,
+): Record<string, string> {
+  const policies = [`"${bucket}";q=${second.limit};w=1`];
+  // The window is closed on both sides, so it may be a millisecond longer than the policy's second.
+  const secondMs = Math.min(second.resetMs, 1_000);
+  const limits = [`"${bucket}";r=${second.remaining};t=${seconds(secondMs)}`];
+  if (month) {
+    policies.push(`"per-month";q=${month.limit};w=${MONTH_SECONDS}`);
+    limits.push(`"per-month";r=${month.remaining};t=${seconds(month.resetMs)}`);
+  }
+  return {
+    'ratelimit-policy': policies.join(', '),
+    ratelimit: limits.join(', '),
+    'x-ratelimit-limit': String(second.limit),
+    'x-ratelimit-remaining': String(second.remaining),
+    'x-ratelimit-reset': new Date(nowMs + second.resetMs).toISOString(),
+    ...(NOT_IN_LOG.has(outcome) ? {} : { 'rolecall-accepted-at': String(nowMs) }),
+  };
+}
+
+/** The headers after the month's charge, of `count` checks, was refunded. */
+export function rateHeadersAfterRefund(admission: Admission, count = 1): Record<string, string> {
+  const { month } = admission;
+  const left = month && { ...month, remaining: Math.min(month.limit, month.remaining + count) };
+  return rateHeaders({ ...admission, month: left }, 'per-second');
+}
+
+const RETRY_AFTER_MS = 5_000;
+
+/** Whether a lane has too much lag to take more. */
+export type IsOverloaded = (lane: IssuedLane) => boolean;
+
+/** A lane with too much lag takes no more; the other lanes are not affected. Undefined if it takes more. */
+export const overloadOf = (isOverloaded: IsOverloaded, lane: IssuedLane): Problem | undefined =>
+  isOverloaded(lane) ? laneFull(lane) : undefined;
+
+const laneFull = (lane: IssuedLane): Problem =>
+  overloaded(
+    `Too many ${lane === 'batch' ? 'batches' : 'checks'} are waiting for evaluation; retry after the seconds in Retry-After.`,
+    retryAfter(RETRY_AFTER_MS),
+  );

@@ -1,6 +1,6 @@
 import type { RuleFault } from '#shared/contracts/checks/result.ts';
-import type { CheckCause, WatchMember } from '#shared/contracts/watches/watch.ts';
-import { blockTagOf } from './checked-rules.ts';
+import { type RuleSet, rulesNameOf } from '#shared/contracts/rules/rule-set.ts';
+import type { CheckCause, Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 
 /** A block number counts as false if the chain produces a lower block at least this long after the number was read. */
 const FALSE_BLOCK_MS_MIN = 600_000;
@@ -114,3 +114,10 @@ const isOfWallets = ({ accounts, walletsAtMs, askedAt }: MemberCheck, member: Wa
 
 const accountsOf = ({ account, accounts }: Pick<WatchMember, 'account' | 'accounts'>): string[] =>
   (accounts ?? [account]).map((each) => each.toLowerCase());
+
+/** The rules of a watch's checks: the rule set with its version, and the block tag unless it is `latest`: `vip@3`, `vip@3 safe`. */
+export const checkedRules = (ruleSet: RuleSet, { blockTag }: Pick<Watch, 'blockTag'>): string =>
+  blockTag === 'latest' ? rulesNameOf(ruleSet) : `${rulesNameOf(ruleSet)} ${blockTag}`;
+
+/** The block tag of a check's rules. */
+const blockTagOf = (rules: string): string => rules.split(' ')[1] ?? 'latest';

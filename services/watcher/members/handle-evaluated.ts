@@ -1,4 +1,9 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { z } from 'zod';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
+import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
+import { RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
 import {
   CheckContext,
   isNewMember,
@@ -17,16 +22,21 @@ import type { FollowedContracts } from '#shared/stores/watches/followed-contract
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
-import { type Applied, applyCheck, awaitBlocks, releaseHeld, settleSweep } from '../domain/apply-check.ts';
-import { checkedRules } from '../domain/checked-rules.ts';
+import {
+  type Applied,
+  applyCheck,
+  awaitBlocks,
+  releaseHeld,
+  revocationsOf,
+  settleSweep,
+} from '../domain/apply-check.ts';
 import { composeRolesChanged } from '../domain/compose-event.ts';
+import { countHeld } from '../domain/exceeds-share.ts';
 import { findSilentChanges } from '../domain/find-silent-changes.ts';
-import type { MemberCheck } from '../domain/judge-age.ts';
+import { checkedRules, type MemberCheck } from '../domain/judge-age.ts';
 import type { WatcherMetrics } from '../metrics.ts';
-import { holdExcess } from './hold-excess.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { PublishChanges } from './publish-changes.ts';
-import { readChecks } from './read-checks.ts';
 import type { RefundWatch } from './watch-quota.ts';
 
 /** Concurrent writes should never make a write fail this often: more is a bug. */
@@ -287,3 +297,94 @@ const isToPublish = (before: WatchMember, after: WatchMember): boolean =>
   before.reorgedAt !== after.reorgedAt ||
   // Otherwise a rebuild of the view would have the member checked again.
   isNewMember(before) !== isNewMember(after);
+
+const inflate = promisify(gunzip);
+
+const Line = z.object({
+  index: z.number().int(),
+  account: z.string().optional(),
+  accounts: z.array(z.string()).optional(),
+  /** Missing if the entry could not be parsed. */
+  ref: z.string().optional(),
+  roles: z.array(RoleVerdict),
+  errors: z.array(RuleFault),
+  blockNumbers: z.record(z.string(), z.number()),
+});
+
+/** The checks in a part's result, by member id. */
+async function readChecks(
+  part: BatchPartCompleted,
+  { cause, rules, sweep, reorgFrom, reorgKnownAt, minBlock, walletTimes }: CheckContext,
+  state: Pick<MemberCheck, 'isLate' | 'isOutdated'>,
+): Promise<Map<string, MemberCheck>> {
+  // A part that the evaluator could not parse names no roles: it says nothing of its members.
+  if (part.roles.length === 0) return new Map();
+  const text = (await inflate(Buffer.from(part.linesGzip, 'base64'))).toString();
+  const checks = new Map<string, MemberCheck>();
+  for (const json of text.split('\n')) {
+    if (json === '') continue;
+    const {
+      index,
+      account,
+      accounts = account === undefined ? [] : [account],
+      ref,
+      ...line
+    } = Line.parse(JSON.parse(json));
+    if (ref === undefined) continue;
+    const outcomes = foldRoles(line);
+    const verdicts = part.roles.map(({ id }) => {
+      const outcome = outcomes.get(id);
+      const isDecided = outcome === 'granted' || outcome === 'denied';
+      return [id, isDecided ? outcome === 'granted' : undefined] as const;
+    });
+    checks.set(ref, {
+      cause,
+      rules,
+      sweep,
+      ...state,
+      reorgFrom,
+      reorgKnownAt,
+      minBlock,
+      headTimes: part.headTimes,
+      blockTimes: part.blockTimes,
+      accounts: accounts.map((each) => each.toLowerCase()),
+      verdicts: new Map(verdicts),
+      blockNumbers: line.blockNumbers,
+      errors: line.errors,
+      evaluatedAt: part.evaluatedAt,
+      askedAt: part.acceptedAt,
+      walletsAtMs: walletTimes?.[index],
+    });
+  }
+  return checks;
+}
+
+/** By member id, the roles whose revocation would exceed the bound on revocations per hour. */
+async function holdExcess(
+  { members: view, now }: Dependencies,
+  watch: Watch,
+  members: readonly WatchMember[],
+  checks: ReadonlyMap<string, MemberCheck>,
+): Promise<Map<string, Set<string>>> {
+  const byRole = new Map<string, string[]>();
+  for (const member of members) {
+    const check = checks.get(member.memberId);
+    for (const roleId of check ? revocationsOf(member, check) : [])
+      byRole.set(roleId, [...(byRole.get(roleId) ?? []), member.memberId]);
+  }
+  const excess = new Map<string, Set<string>>();
+  if (byRole.size === 0) return excess;
+  const uid = watchUid(watch);
+  const { holders, held } = await view.figures(uid);
+  for (const [roleId, memberIds] of byRole) {
+    const allowed = await view.mayRevoke(uid, roleId, memberIds, {
+      nowMs: now(),
+      holders: holders.get(roleId) ?? 0,
+      held: countHeld(watch, held, roleId),
+      ...watch.massRevocation,
+    });
+    for (const memberId of memberIds.filter((id) => !allowed.has(id)))
+      excess.set(memberId, new Set([...(excess.get(memberId) ?? []), roleId]));
+  }
+  return excess;
+}

@@ -15,9 +15,8 @@ import type { WatchMembers } from '#shared/stores/watches/members/watch-members.
 import type { Sweep, WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { checkedRules } from '../domain/checked-rules.ts';
-import { countHeld } from '../domain/count-held.ts';
-import { exceedsShare } from '../domain/exceeds-share.ts';
+import { countHeld, exceedsShare } from '../domain/exceeds-share.ts';
+import { checkedRules } from '../domain/judge-age.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import type { OpenParts } from '../members/open-parts.ts';
 import type { RequestChecks } from '../members/request-checks.ts';

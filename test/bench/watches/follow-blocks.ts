@@ -10,7 +10,7 @@ import { startChain } from '../../../deploy/local/infrastructure/chain.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { startFollowingTransfers } from '../../../services/evaluator/lanes/follow-transfers.ts';
-import { makeFollowingMetrics } from '../../../services/evaluator/lanes/following-metrics.ts';
+import { makeFollowingMetrics } from '../../../services/evaluator/metrics.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { testContext } from '../../support/infrastructure/connections.ts';
 import { startDedicatedRedis } from '../../support/infrastructure/dedicated-infrastructure.ts';

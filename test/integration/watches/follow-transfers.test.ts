@@ -9,7 +9,7 @@ import { type RunningChain, startChain } from '../../../deploy/local/infrastruct
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { startFollowingTransfers } from '../../../services/evaluator/lanes/follow-transfers.ts';
-import { makeFollowingMetrics } from '../../../services/evaluator/lanes/following-metrics.ts';
+import { makeFollowingMetrics } from '../../../services/evaluator/metrics.ts';
 import {
   type FaultKind,
   type RpcFaultProxy,

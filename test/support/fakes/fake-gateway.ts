@@ -26,8 +26,7 @@ import { type IssuedLane, makeRequestIds } from '../../../services/gateway/check
 import type { Services } from '../../../services/gateway/dependencies.ts';
 import { makeApplyLimits } from '../../../services/gateway/limits/apply-limits.ts';
 import { makeGatewayMetrics } from '../../../services/gateway/metrics.ts';
-import { makeRuleSetCache } from '../../../services/gateway/rule-sets/cache-rule-sets.ts';
-import { makeResolveRuleSet } from '../../../services/gateway/rule-sets/resolve-rule-set.ts';
+import { makeResolveRuleSet, makeRuleSetCache } from '../../../services/gateway/rule-sets/cache-rule-sets.ts';
 import { aChain } from '../builders/a-chain.ts';
 import { type FakeBatchOptions, makeFakeBatches } from './fake-batches.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';

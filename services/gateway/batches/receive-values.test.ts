@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { splitLines } from './split-lines.ts';
+import { splitLines } from './receive-values.ts';
 
 const tooLong = (index: number) => new Error(`line ${index + 1} is too long`);
 

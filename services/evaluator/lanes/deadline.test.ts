@@ -1,4 +1,4 @@
-import { planEnd } from './plan-end.ts';
+import { planEnd } from './deadline.ts';
 
 test.each([
   ['1 s before a deadline of 10 s', { acceptedAtMs: 1_000, deadlineAtMs: 11_000 }, 10_000],

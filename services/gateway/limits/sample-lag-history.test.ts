@@ -1,4 +1,4 @@
-import { makeLagHistory } from './lag-history.ts';
+import { makeLagHistory } from './sample-lag.ts';
 
 describe('the age of the oldest unfinished record', () => {
   it('is 0 without lag', () => {
