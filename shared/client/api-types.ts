@@ -618,6 +618,16 @@ export type Pending = {
   readonly errors: readonly [];
 };
 
+export type ChainList = {
+  readonly chains: readonly {
+    readonly chainId: number;
+    readonly name: string;
+    readonly nativeSymbol: string;
+  }[];
+};
+
+export type KeySet = { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+
 export type BatchAcknowledgement = { readonly requestId: RequestId; readonly entries: number };
 
 export type BatchStatus = {
@@ -674,14 +684,6 @@ export type BatchLine = {
   /** By chain id: the block at which the entry was read. */
   readonly blockNumbers: Readonly<Record<string, number>>;
   readonly proof?: string | undefined;
-};
-
-export type ChainList = {
-  readonly chains: readonly {
-    readonly chainId: number;
-    readonly name: string;
-    readonly nativeSymbol: string;
-  }[];
 };
 
 export type RuleSetList = {
@@ -793,8 +795,6 @@ export type MemberChanges = {
   readonly removed: number;
   readonly members: number;
 };
-
-export type KeySet = { readonly keys: readonly Readonly<Record<string, unknown>>[] };
 
 /** The codes of all problems that the API answers with. */
 export type ProblemCode =
