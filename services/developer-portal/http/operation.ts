@@ -42,3 +42,10 @@ export const READ = { method: 'get', access: 'session', status: 200, codes: [] }
 export const READ_OF_APP = { ...READ, codes: ['not-found'] } as const;
 export const REMOVAL = { method: 'delete', access: 'session', status: 204, codes: ['not-found'] } as const;
 export const OPERATOR_READ = { ...READ, access: 'operator' } as const;
+export const CREATION = { method: 'post', access: 'session', isIdempotent: true, status: 201 } as const;
+export const OPERATOR_WRITE = {
+  method: 'post',
+  access: 'operator',
+  status: 200,
+  codes: ['not-found'],
+} as const;

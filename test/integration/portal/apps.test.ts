@@ -492,7 +492,10 @@ test('bodies that are not JSON, of another media type or too large are refused',
 });
 
 test('an unknown path is not found, and neither is a source file outside the page', async () => {
-  for (const path of ['/api/apps/%zz', '/apps/%zz', '/assets/%zz', '/assets/page.test.ts'])
+  // A name in a path is decoded only for a signed-in account.
+  expect((await fetch(`${portal.url}/api/apps/%zz`)).status).toBe(401);
+  expect((await (await signUp(portal.url)).get('/api/apps/%zz')).status).toBe(404);
+  for (const path of ['/api/%zz', '/apps/%zz', '/assets/%zz', '/assets/page.test.ts'])
     expect([path, (await fetch(portal.url + path)).status]).toEqual([path, 404]);
   expect(portal.process.stdout()).not.toContain('"msg":"bug"');
 });

@@ -11,7 +11,7 @@ import {
   Name,
   ScopeAnswer,
 } from '../../http/api.ts';
-import { APP, type Operation, READ, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
+import { APP, CREATION, type Operation, READ, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
 
 const AppName = z.strictObject({ name: Name }).meta({ id: 'AppName' });
 const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) }).meta({ id: 'Overlap' });
@@ -63,13 +63,10 @@ export const APP_OPERATIONS = {
     answer: z.array(AppSummary),
   },
   createApp: {
-    method: 'post',
+    ...CREATION,
     path: '/api/apps',
-    access: 'session',
     summary: 'Create a client app; its key and secret are returned only once',
     body: AppName,
-    isIdempotent: true,
-    status: 201,
     answer: CreatedApp,
     codes: ['limit-reached'],
   },
@@ -108,9 +105,8 @@ export const APP_OPERATIONS = {
     summary: 'Delete a client app; its keys are refused within a second',
   },
   createKey: {
-    method: 'post',
+    ...CREATION,
     path: `${APP}/keys`,
-    access: 'session',
     summary: 'Create an API key, returned only once',
     body: z
       .strictObject({
@@ -120,8 +116,6 @@ export const APP_OPERATIONS = {
         marketplace: z.boolean().default(false),
       })
       .meta({ id: 'CreateKey' }),
-    isIdempotent: true,
-    status: 201,
     answer: CreatedKey,
     codes: ['not-found', 'limit-reached'],
   },
@@ -131,24 +125,18 @@ export const APP_OPERATIONS = {
     summary: 'Revoke a key; it is refused within a second',
   },
   rollKey: {
-    method: 'post',
+    ...CREATION,
     path: `${APP}/keys/:keyId/roll`,
-    access: 'session',
     summary: 'Replace a key by a new one; the old key stays usable for the overlap',
     body: Overlap,
-    isIdempotent: true,
-    status: 201,
     answer: CreatedKey,
     codes: ['not-found', 'conflict', 'limit-reached'],
   },
   rotateSecret: {
-    method: 'post',
+    ...CREATION,
     path: `${APP}/secret/rotate`,
-    access: 'session',
     summary: 'Create a webhook secret, returned only once; earlier secrets sign for the overlap',
     body: Overlap,
-    isIdempotent: true,
-    status: 201,
     answer: z.object({ webhookSecret: z.string() }).meta({ id: 'CreatedSecret' }),
     codes: ['not-found'],
   },

@@ -24,6 +24,15 @@ export const DeliverySummary = z
   .meta({ id: 'DeliverySummary' });
 const Accepted = z.object({ requestId: z.string() }).meta({ id: 'Accepted' });
 
+/** What operations that send a webhook have in common. */
+const SENDING = {
+  method: 'post',
+  access: 'session',
+  needs: 'active',
+  isIdempotent: true,
+  status: 202,
+} as const;
+
 /** The webhooks of an app, by id. */
 export const DELIVERY_OPERATIONS = {
   listDeliveries: {
@@ -50,37 +59,25 @@ export const DELIVERY_OPERATIONS = {
     answer: z.object({ answer: z.string().optional() }).meta({ id: 'ReceiverAnswer' }),
   },
   resendDelivery: {
-    method: 'post',
+    ...SENDING,
     path: `${APP}/deliveries/:requestId/resend`,
-    access: 'session',
-    needs: 'active',
     summary: 'Deliver a webhook again, with the same bytes and the same id',
-    isIdempotent: true,
-    status: 202,
     answer: Accepted,
     codes: ['not-found'],
   },
   resendFailed: {
-    method: 'post',
+    ...SENDING,
     path: `${APP}/deliveries/resend-failed`,
-    access: 'session',
-    needs: 'active',
     summary: 'Deliver all webhooks again that failed since an instant, at most 300 000 of an app in 24 hours',
     body: z.strictObject({ since: Instant }).meta({ id: 'ResendFailed' }),
-    isIdempotent: true,
-    status: 202,
     answer: z.object({ count }).meta({ id: 'AcceptedCount' }),
     codes: ['not-found', 'rate-limited'],
   },
   sendTestEvent: {
-    method: 'post',
+    ...SENDING,
     path: `${APP}/test-event`,
-    access: 'session',
-    needs: 'active',
     summary: 'Deliver a signed event of type `test`, at most one in 20 s',
     body: z.strictObject({ callbackUrl: CallbackUrl }).meta({ id: 'TestEvent' }),
-    isIdempotent: true,
-    status: 202,
     answer: Accepted,
     codes: ['not-found', 'callback-url-refused', 'rate-limited'],
   },

@@ -20,7 +20,7 @@ import {
   ScopeAnswer,
   TwoFactor,
 } from '../../http/api.ts';
-import { OPERATOR_READ, type Operation } from '../../http/operation.ts';
+import { OPERATOR_READ, OPERATOR_WRITE, type Operation } from '../../http/operation.ts';
 
 const OPERATOR = '/api/operator';
 
@@ -170,41 +170,29 @@ export const OPERATOR_OPERATIONS = {
     answer: ScopeRequestList,
   },
   approveScope: {
-    method: 'post',
+    ...OPERATOR_WRITE,
     path: `${OPERATOR}/apps/:clientId/approve`,
-    access: 'operator',
     summary: 'Approve the scope of an app',
-    status: 200,
     answer: OperatorApp,
-    codes: ['not-found'],
   },
   rejectScope: {
-    method: 'post',
+    ...OPERATOR_WRITE,
     path: `${OPERATOR}/apps/:clientId/reject`,
-    access: 'operator',
     summary: 'Reject the scope of an app, with a reason for its developer',
     body: z.strictObject({ reason: lines(REASON_CHARS_MAX) }).meta({ id: 'Rejection' }),
-    status: 200,
     answer: OperatorApp,
-    codes: ['not-found'],
   },
   suspendApp: {
-    method: 'post',
+    ...OPERATOR_WRITE,
     path: `${OPERATOR}/apps/:clientId/suspend`,
-    access: 'operator',
     summary: "Refuse an app's requests until it is resumed",
-    status: 200,
     answer: OperatorApp,
-    codes: ['not-found'],
   },
   resumeApp: {
-    method: 'post',
+    ...OPERATOR_WRITE,
     path: `${OPERATOR}/apps/:clientId/resume`,
-    access: 'operator',
     summary: 'End a suspension',
-    status: 200,
     answer: OperatorApp,
-    codes: ['not-found'],
   },
   listAccounts: {
     ...OPERATOR_READ,
@@ -221,14 +209,11 @@ export const OPERATOR_OPERATIONS = {
     codes: ['not-found'],
   },
   setTier: {
-    method: 'post',
+    ...OPERATOR_WRITE,
     path: `${OPERATOR}/accounts/:accountId/tier`,
-    access: 'operator',
     summary: 'Set the tier of an account and the limits of all its apps',
     body: TierBody,
-    status: 200,
     answer: OperatorAccount,
-    codes: ['not-found'],
   },
   makeResetLink: {
     method: 'post',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MemberRole } from '#shared/contracts/apps/client-app.ts';
 import { AppRole, Email, instant } from '../../http/api.ts';
-import { APP, type Operation, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
+import { APP, CREATION, type Operation, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
 
 /** The token of an invitation's link: the client id, a dot, 256 random bits. */
 const InvitationToken = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'InvitationToken' });
@@ -39,14 +39,11 @@ export const MEMBER_OPERATIONS = {
     answer: Team,
   },
   createInvitation: {
-    method: 'post',
+    ...CREATION,
     path: `${APP}/invitations`,
-    access: 'session',
     permission: 'manage',
     summary: 'Make a link by which one account becomes a member, valid for seven days; returned only once',
     body: z.strictObject({ role: MemberRole, email: Email.optional() }).meta({ id: 'CreateInvitation' }),
-    isIdempotent: true,
-    status: 201,
     /** The page `/invitation#TOKEN` accepts it. */
     answer: z
       .object({ invitationId: z.string(), token: z.string(), expiresAt: instant })
