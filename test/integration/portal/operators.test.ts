@@ -1,3 +1,4 @@
+import { ACCOUNTS_KEY } from '#shared/stores/apps/accounts.ts';
 import { ALL_TRAIL_COUNT_MAX } from '#shared/stores/audit/audit-trail.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { testConfig } from '../../support/infrastructure/connections.ts';
@@ -146,7 +147,7 @@ test('audit entries are filtered by account, app, action and time, and come in p
   expect(listed.value).toMatchObject([{ action: 'app-renamed' }, { action: 'app-created' }]);
   expect((await operator.get('/api/operator/audit?before=x')).status).toBe(422);
 
-  const session = await stores.redis.hgetall('accounts:3');
+  const session = await stores.redis.hgetall(ACCOUNTS_KEY);
   expect(Object.keys(session).length).toBeGreaterThan(0);
   await stores.redis.flushdb();
   await stores.rebuild();

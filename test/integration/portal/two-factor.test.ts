@@ -1,5 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import { account as accountTopic } from '#shared/contracts/apps/client-app.ts';
+import { ACCOUNTS_KEY } from '#shared/stores/apps/accounts.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
@@ -213,7 +214,7 @@ test('the secret is nowhere in plain text, and a wiped Redis comes back with it'
     signal: AbortSignal.timeout(60_000),
     apply: async (records) => void documents.push(...records.map(({ value }) => String(value))),
   });
-  const stored = JSON.stringify([await redis.hgetall('accounts:3'), documents]);
+  const stored = JSON.stringify([await redis.hgetall(ACCOUNTS_KEY), documents]);
   expect(stored).toContain('recoveryCodes');
   for (const text of [secret, ...recoveryCodes]) expect(stored).not.toContain(text);
   await redis.flushdb();
