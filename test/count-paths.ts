@@ -21,7 +21,7 @@ export const PATHS: Record<string, readonly string[]> = {
     'services/evaluator/chain/connect-chains.ts',
     'services/result-store/project/handle-result.ts',
     'shared/stores/checks/results.ts',
-    'shared/stores/checks/result-notices.ts',
+    'shared/stores/checks/results.ts',
   ],
   'batch part': [
     'services/gateway/batches/accept-batch.ts',

@@ -1,5 +1,4 @@
-import { parseChainFile } from './chain-file.ts';
-import { KNOWN_CHAINS, knownChain } from './known-chains.ts';
+import { KNOWN_CHAINS, knownChain, parseChainFile } from './chain-file.ts';
 
 test('every chain is named once, by a usable id, name, symbol and block time', () => {
   expect(new Set(KNOWN_CHAINS.map(({ chainId }) => chainId)).size).toBe(KNOWN_CHAINS.length);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, Kafka, type KafkaConfig as KafkaSettings, type LogEntry, logLevel } from 'kafkajs';
-import type { KafkaConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import type { KafkaConfig } from '../config.ts';
 import { patchKafkajs } from './consumer/patch-kafkajs.ts';
 
 /** Lines that kafkajs may log per second while a broker is away. */

@@ -1,19 +1,19 @@
 import type { Admin, Message } from 'kafkajs';
 import { startReachCheck } from '#shared/check-reach.ts';
-import type { CommonConfig } from '#shared/config.ts';
 import { RECORD_OVERHEAD_BYTES, type Topic } from '#shared/contracts/topic.ts';
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor, within } from '#shared/wait-for.ts';
+import type { CommonConfig } from '../config.ts';
 import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
 import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
 import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
 import { findRecord, readRecord, readTopic } from './read-topic.ts';
+import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
-import { verifyTopics } from './verify-topics.ts';
 
 /** How long a consumer tries to publish before it holds its record and retries. */
 const PUBLISH_TIMEOUT_MS = 60_000;

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Admin, ConfigEntries, ITopicConfig } from 'kafkajs';
-import type { TopicSpec } from '#shared/contracts/topic.ts';
+import type { Admin, ConfigEntries, ITopicConfig, PartitionMetadata } from 'kafkajs';
+import type { TopicSpec } from '../contracts/topic.ts';
+import { describeError, ServiceError } from '../errors.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { READABLE_COMPRESSIONS } from './wire/codecs.ts';
 
 const APPLY_TIMEOUT_MS = 60_000;
 /** Room for the framing of a record batch that holds one message of the largest size. */
@@ -121,13 +124,13 @@ const entriesOf = (settings: Readonly<Record<string, string>>) =>
   Object.entries(settings).map(([name, value]) => ({ name, value }));
 
 /** The settings of a topic by name: those in effect, and those of them that were set on the topic itself. */
-export type TopicSettings = {
+type TopicSettings = {
   readonly inEffect: Readonly<Record<string, string>>;
   readonly own: Readonly<Record<string, string>>;
 };
 
 /** @throws the broker's error, among others if the user has no right to describe the settings of a topic */
-export async function readTopicSettings(
+async function readTopicSettings(
   admin: Pick<Admin, 'describeConfigs'>,
   topics: readonly TopicSpec[],
 ): Promise<ReadonlyMap<string, TopicSettings>> {
@@ -150,5 +153,84 @@ export async function readTopicSettings(
 }
 
 /** Whether a declared setting of a topic has another value. */
-export const hasDrifted = (topic: TopicSpec, settings: TopicSettings | undefined): boolean =>
+const hasDrifted = (topic: TopicSpec, settings: TopicSettings | undefined): boolean =>
   Object.entries(settingsOf(topic)).some(([name, value]) => settings?.inEffect[name] !== value);
+
+type Inspected = {
+  readonly topic: TopicSpec;
+  /** Absent: the topic is missing. */
+  readonly partitions: readonly PartitionMetadata[] | undefined;
+  /** Absent: they could not be read. */
+  readonly settings: TopicSettings | undefined;
+};
+
+/**
+ * Checks the topics as they are: every one exists, has enough partitions, and its records can be read. Logs a warning about settings
+ * by which the cluster may lose what it has acknowledged.
+ *
+ * More partitions than declared are accepted: of a topic whose old records expire, no consumer needs the records of a key to have
+ * been in one partition for ever. In a compacted topic a key's older record would stay in its former partition.
+ *
+ * @throws ServiceError `config-invalid`, naming every faulty topic and the remedy
+ */
+export async function verifyTopics(
+  admin: Admin,
+  topics: readonly TopicSpec[],
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
+  const existing = new Set(await admin.listTopics());
+  const present = topics.filter(({ name }) => existing.has(name));
+  const { topics: found } = await admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) });
+  const partitions = new Map(found.map((each) => [each.name, each.partitions]));
+  const settings = await readTopicSettings(admin, present).catch((error: unknown) => {
+    const advice = 'the settings of topics cannot be verified: allow DescribeConfigs on them';
+    log.warn({ error: describeError(error) }, advice);
+    return new Map<string, TopicSettings>();
+  });
+  const inspected = topics.map((topic): Inspected => {
+    const { name } = topic;
+    return {
+      topic,
+      partitions: existing.has(name) ? partitions.get(name) : undefined,
+      settings: settings.get(name),
+    };
+  });
+  const faults = inspected.flatMap((each) => faultOf(each) ?? []);
+  if (faults.length > 0) throw new ServiceError('config-invalid', `topics: ${faults.join('; ')}`);
+  const { brokers } = await admin.describeCluster();
+  for (const [advice, applies] of Object.entries(adviceFor(brokers.length))) {
+    const concerned = inspected.filter(applies).map(({ topic }) => topic.name);
+    if (concerned.length > 0) log.warn({ topics: concerned }, advice);
+  }
+}
+
+const APPLY = 'run: npm run admin -- topics apply';
+
+function faultOf({ topic, partitions, settings }: Inspected): string | undefined {
+  const { name, partitionCount, cleanup } = topic;
+  if (partitions === undefined) return `${name} is missing, ${APPLY}`;
+  const counts = `${name} has ${partitions.length} partitions instead of ${partitionCount}`;
+  if (cleanup !== 'delete' && partitions.length !== partitionCount)
+    return `${counts}, which never changes because it is compacted: make it again with ${partitionCount} and copy its records`;
+  if (partitions.length < partitionCount) return `${counts}, ${APPLY}`;
+  const compression = settings?.inEffect['compression.type'] ?? 'producer';
+  if (!READABLE_COMPRESSIONS.has(compression))
+    return `${name} has compression.type ${compression}, which cannot be read: set it to ${[...READABLE_COMPRESSIONS].join(', ')}`;
+  return undefined;
+}
+
+/** Warnings, each with the topics that it is about. */
+const adviceFor = (brokerCount: number): Readonly<Record<string, (inspected: Inspected) => boolean>> => ({
+  'topics have one replica although there are several brokers: the loss of one disk loses accepted checks; use 3 replicas':
+    (each) => brokerCount > 1 && replicasOf(each) === 1,
+  'min.insync.replicas is 1 on topics with several replicas: a check may be accepted while one broker alone has it; set it to 2':
+    (each) => replicasOf(each) > 1 && each.settings?.inEffect['min.insync.replicas'] === '1',
+  'unclean.leader.election.enable is true: a broker that lacks accepted checks may become the leader; set it to false':
+    ({ settings }) => settings?.inEffect['unclean.leader.election.enable'] === 'true',
+  [`topics have other settings than declared, ${APPLY}`]: ({ topic, settings }) =>
+    settings !== undefined && hasDrifted(topic, settings),
+});
+
+/** The fewest replicas of any partition. */
+const replicasOf = ({ partitions = [] }: Inspected): number =>
+  Math.min(...partitions.map(({ replicas }) => replicas.length));

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { verifyTopics } from './verify-topics.ts';
+import { verifyTopics } from './topics-admin.ts';
 
 // Scenario: a cluster of several brokers, as its operator has set it up. (The integration test has one broker.)
 

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { startReachCheck } from '#shared/check-reach.ts';
-import type { RedisConfig } from '#shared/config.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor } from '#shared/wait-for.ts';
+import type { RedisConfig } from '../config.ts';
 import { fenceEachConnection } from './fence.ts';
 import { openConnection } from './open-connection.ts';
 import { startPauseTolerantTimeout } from './pause-tolerant-timeout.ts';

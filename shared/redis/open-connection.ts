@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import type { RedisConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
+import type { RedisConfig } from '../config.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;

@@ -1,7 +1,16 @@
-import { type Fault, pointerOf, valueAt } from '#shared/contracts/fault.ts';
-import { ComposedRuleType } from '#shared/contracts/rules/rule.ts';
+import { type Fault, pointerOf, valueAt } from '../contracts/fault.ts';
+import { type AbiType, isInteger, judgeArgument, nameOfType } from '../contracts/rules/abi-type.ts';
+import { ZERO_ADDRESS } from '../contracts/rules/address.ts';
+import { ComposedRuleType } from '../contracts/rules/rule.ts';
+import { parseTokenIds, TOKEN_IDS_MAX } from '../contracts/rules/token-ids.ts';
+import {
+  encodeCall,
+  outputOf,
+  parseViewFunction,
+  type ViewFunction,
+} from '../contracts/rules/view-function.ts';
+import { compareAmounts, hasFraction, isZeroAmount } from './amount.ts';
 import { RULE_MEMBERS } from './rule-body.ts';
-import { validateRule } from './validate-rule.ts';
 
 /** Depth of nested composed rules; the simple rules inside the innermost are not counted. */
 const COMPOSED_DEPTH_MAX = 4;
@@ -139,3 +148,198 @@ export function describeForeignMember(type: string, path: readonly PropertyKey[]
   if (member === 'tokenId') return `is not allowed for ${type}, which has no token ids`;
   return `is not allowed for ${type}`;
 }
+
+/** The members of a rule that are well-formed by themselves. A malformed member is absent here. */
+type RuleParts = ViewCallParts & {
+  readonly type?: string | undefined;
+  readonly chainId?: number | undefined;
+  readonly contractAddress?: string | undefined;
+  readonly minToken?: string | undefined;
+  readonly maxToken?: string | undefined;
+  readonly tokenId?: string | undefined;
+  readonly atLeast?: number | undefined;
+  readonly rules?: readonly unknown[] | undefined;
+};
+
+/** A fault of a rule's member. Its detail is a predicate, such as "is required for ERC20". */
+type RuleFault = {
+  readonly member: string;
+  /** Of the faulty entry, where the member is a list. */
+  readonly index?: number;
+  readonly code: string;
+  readonly detail: string;
+};
+
+const TOKEN_ID_DETAIL = {
+  grammar: 'must be ids and ranges separated by commas, without spaces, such as "1,2,42-69"',
+  reversed: 'has a range that ends before it begins; write the smaller id first, such as "42-69"',
+  'too-large': 'has an id of 2^256 or more; the largest id is 2^256 - 1',
+  'too-many': `has more than ${TOKEN_IDS_MAX} ids after its ranges are expanded`,
+} as const;
+
+const CHAINS_LISTED_MAX = 20;
+
+const isNft = (type: string): boolean => type === 'ERC721' || type === 'ERC1155';
+
+/**
+ * Validates a rule beyond the schema of its type: its members together, and against the configuration.
+ *
+ * @param parts the well-formed members
+ * @param present the names of all members that the client sent, well-formed or not
+ * @param chainIds the configured chains
+ * @example
+ * validateRule({ type: 'NATIVE', chainId: 1, minToken: '0' }, new Set(['type', 'chainId', 'minToken']), new Set([1]));
+ * // [{ member: 'minToken', code: 'min-token-zero', detail: '…' }]
+ */
+function validateRule(
+  parts: RuleParts,
+  present: ReadonlySet<string>,
+  chainIds: ReadonlySet<number>,
+): RuleFault[] {
+  const faults: RuleFault[] = [];
+  const add: AddFault = (member, code, detail, index) =>
+    faults.push({ member, code, detail, ...(index === undefined ? {} : { index }) });
+  if (parts.chainId !== undefined && !chainIds.has(parts.chainId))
+    add(
+      'chainId',
+      'chain-unsupported',
+      `names chain ${parts.chainId}, which is not configured; ${listOf(chainIds)}`,
+    );
+  validateAmounts(parts, present, add);
+  validateTokenId(parts.tokenId, add);
+  validateAtLeast(parts, add);
+  validateViewCall(parts, present, add);
+  return faults;
+}
+
+/** The configured chains as text; a long list is cut. */
+function listOf(chainIds: ReadonlySet<number>): string {
+  const listed = [...chainIds].slice(0, CHAINS_LISTED_MAX).join(', ');
+  return `configured: ${listed}${chainIds.size > CHAINS_LISTED_MAX ? ', …' : ''}`;
+}
+
+/** `index` is that of the faulty entry of a list. */
+type AddFault = (member: string, code: string, detail: string, index?: number) => void;
+
+function validateAmounts(
+  { type, minToken, maxToken }: RuleParts,
+  present: ReadonlySet<string>,
+  add: AddFault,
+): void {
+  if (type !== undefined && isNft(type)) {
+    if (minToken !== undefined && hasFraction(minToken))
+      add('minToken', 'fraction', `must be a whole number for ${type}, such as "1"`);
+    if (maxToken !== undefined && hasFraction(maxToken))
+      add('maxToken', 'fraction', `must be a whole number for ${type}, such as "1"`);
+  }
+  if (minToken !== undefined && isZeroAmount(minToken) && !present.has('maxToken'))
+    add(
+      'minToken',
+      'min-token-zero',
+      'must be above zero unless maxToken is given: a minimum of zero alone would always grant',
+    );
+  const least = present.has('minToken') ? minToken : '1';
+  if (least !== undefined && maxToken !== undefined && compareAmounts(maxToken, least) < 0)
+    add('maxToken', 'out-of-range', 'must not be below minToken ("1" by default)');
+}
+
+function validateTokenId(tokenId: string | undefined, add: AddFault): void {
+  if (tokenId === undefined) return;
+  const ids = parseTokenIds(tokenId);
+  if (!ids.ok)
+    add('tokenId', ids.reason === 'grammar' ? 'malformed' : 'out-of-range', TOKEN_ID_DETAIL[ids.reason]);
+}
+
+function validateAtLeast({ atLeast, rules }: RuleParts, add: AddFault): void {
+  if (atLeast !== undefined && rules !== undefined && atLeast > rules.length)
+    add('atLeast', 'out-of-range', `must be at most ${rules.length}, the number of rules inside`);
+}
+
+/** The members of a `CONTRACT` rule that are well-formed by themselves. A malformed member is absent here. */
+type ViewCallParts = {
+  readonly function?: string | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly returns?: string | undefined;
+  readonly operator?: string | undefined;
+  readonly value?: string | undefined;
+};
+
+/**
+ * Validates the call of a `CONTRACT` rule and the comparison of its output. Nothing is said of the arguments and the
+ * value of a function that is refused.
+ *
+ * @param present the names of all members that the client sent, well-formed or not
+ * @example
+ * validateViewCall({ function: 'function paused() view returns (bool)' }, new Set(['function']), add); // adds nothing
+ */
+function validateViewCall(parts: ViewCallParts, present: ReadonlySet<string>, add: AddFault): void {
+  if (parts.function === undefined) return;
+  const parsed = parseViewFunction(parts.function);
+  if (!parsed.ok) {
+    add('function', 'function-unsupported', parsed.detail);
+    return;
+  }
+  validateArguments(parsed.fn, parts.args, present, add);
+  if (present.has('returns') && parts.returns === undefined) return;
+  const output = outputOf(parsed.fn, parts.returns);
+  if (output === undefined)
+    add(
+      'returns',
+      'unknown-output',
+      `must be the name or the index of an output: ${describeOutputs(parsed.fn)}`,
+    );
+  else validateComparison(output.type, parts, present, add);
+}
+
+function validateArguments(
+  fn: ViewFunction,
+  args: readonly string[] | undefined,
+  present: ReadonlySet<string>,
+  add: AddFault,
+): void {
+  const expected = fn.inputs.length;
+  if (args === undefined) {
+    if (!present.has('args') && expected > 0)
+      add(
+        'args',
+        'required',
+        `is required: ${fn.name} has ${expected} ${expected === 1 ? 'input' : 'inputs'}`,
+      );
+    return;
+  }
+  if (args.length !== expected) {
+    const code = args.length < expected ? 'too-short' : 'too-many';
+    add('args', code, `must have one text per input of ${fn.name}, which has ${expected}`);
+    return;
+  }
+  const faults = fn.inputs.map(({ type }, index) => judgeArgument(type, args[index] ?? ''));
+  for (const [index, detail] of faults.entries())
+    if (detail !== undefined) add('args', 'malformed', detail, index);
+  if (faults.some((detail) => detail !== undefined)) return;
+  const call = encodeCall(fn, args, ZERO_ADDRESS);
+  if (!call.ok) add('args', 'function-unsupported', call.detail);
+}
+
+/** Only a boolean has an operator and a value by default, and only integers can be ordered. */
+function validateComparison(
+  type: AbiType,
+  { operator, value }: ViewCallParts,
+  present: ReadonlySet<string>,
+  add: AddFault,
+): void {
+  const isBoolean = type.kind === 'bool';
+  for (const member of ['operator', 'value'])
+    if (!isBoolean && !present.has(member))
+      add(member, 'required', `is required for an output of type ${nameOfType(type)}`);
+  if (operator !== undefined && operator !== 'eq' && operator !== 'ne' && !isInteger(type))
+    add(
+      'operator',
+      'not-allowed',
+      `must be eq or ne for an output of type ${nameOfType(type)}, which has no order`,
+    );
+  const detail = value === undefined ? undefined : judgeArgument(type, value);
+  if (detail !== undefined) add('value', 'malformed', detail);
+}
+
+const describeOutputs = ({ outputs }: ViewFunction): string =>
+  outputs.map(({ name }, index) => (name === undefined ? String(index) : `${index} (${name})`)).join(', ');

@@ -1,4 +1,4 @@
-import { acquireWithin } from '#shared/stores/documents/acquire-within.ts';
+import { acquireWithin } from '#shared/stores/documents/write-document.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 
 /** As long as a write of a document waits for other writers. */

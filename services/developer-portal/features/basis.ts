@@ -7,7 +7,7 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import { makeKeyUse } from '#shared/stores/apps/key-use.ts';
-import { makeRecordAudit } from '#shared/stores/audit/record-audit.ts';
+import { makeRecordAudit } from '#shared/stores/audit/audit-trail.ts';
 import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Audit } from '#shared/contracts/apps/audit.ts';
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { limitsOf } from '#shared/contracts/apps/tiers.ts';
-import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { isLive, isUsable } from '../domain/change-app.ts';
 import { roleOf } from '../domain/permissions.ts';
 import type { AuditEntry, DeliveryAnswer, KeyAnswer, ScopeAnswer } from '../http/api.ts';

@@ -4,7 +4,7 @@ import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { overloaded, Problem } from '#shared/http/problem.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
-import { acquireWithin } from '#shared/stores/documents/acquire-within.ts';
+import { acquireWithin } from '#shared/stores/documents/write-document.ts';
 import { NDJSON_BYTES_MAX } from './receive-values.ts';
 
 type App = Pick<AppAccess, 'accountId' | 'clientId'>;

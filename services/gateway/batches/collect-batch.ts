@@ -4,8 +4,7 @@ import type { Fault } from '#shared/contracts/fault.ts';
 import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
 import { countRules } from '#shared/contracts/rules/rule.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
-import { boundResults } from '#shared/stores/batches/bound-result.ts';
-import { cutParts, type PartCutter, partBounds } from '#shared/stores/batches/cut-parts.ts';
+import { boundResults, cutParts, type PartCutter, partBounds } from '#shared/stores/batches/cut-parts.ts';
 import type { SentCheck, Validation, ValidCheck } from '../checks/validate-check.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
 

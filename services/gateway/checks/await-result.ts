@@ -1,6 +1,6 @@
 import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 import { startRepeating } from '#shared/repeat.ts';
-import { parseNotice } from '#shared/stores/checks/result-notices.ts';
+import { parseNotice } from '#shared/stores/checks/results.ts';
 import { within } from '#shared/wait-for.ts';
 
 /** How often all waiters read their results: a lost notice costs at most this. */

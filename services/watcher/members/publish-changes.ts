@@ -9,8 +9,8 @@ import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webh
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Results } from '#shared/stores/checks/results.ts';
-import { publishNewer } from '#shared/stores/documents/publish-newer.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { publishNewer } from '#shared/stores/watches/members/write-watch-members.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import { groupByWatch } from './check-due.ts';
 

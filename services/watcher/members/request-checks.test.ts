@@ -1,7 +1,7 @@
 import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import { PART_ENTRIES_MAX, PART_RESULT_BYTES_MAX } from '#shared/contracts/batches/batch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { boundResults } from '#shared/stores/batches/bound-result.ts';
+import { boundResults } from '#shared/stores/batches/cut-parts.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
 import { makeChargeChecks } from './charge-checks.ts';

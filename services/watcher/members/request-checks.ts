@@ -17,8 +17,7 @@ import {
 } from '#shared/contracts/watches/watch.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { boundResults } from '#shared/stores/batches/bound-result.ts';
-import { cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
+import { boundResults, cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
 import { checkedRules } from '../domain/judge-age.ts';
 import type { makeChargeChecks } from './charge-checks.ts';
 import type { OpenParts } from './open-parts.ts';

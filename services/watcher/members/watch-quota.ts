@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
+import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import type { Redis } from '../../../shared/redis/connect.ts';
 import { LUA_NOW } from '../../../shared/redis/fence.ts';
 import { makeScript } from '../../../shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../../../shared/redis/view.ts';
-import { monthCounterKey } from '../../../shared/stores/checks/admit.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../../../shared/stores/usage/usage-days.ts';
 
 const KEPT_MS = 40 * 86_400_000;

@@ -2,8 +2,12 @@ import { Account } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import type { ViewAccess } from '#shared/redis/view.ts';
-import type { DocumentScan } from '../documents/list-documents.ts';
-import { keysOf, makeVersionedDocuments, type VersionedDocuments } from '../documents/versioned-documents.ts';
+import {
+  type DocumentScan,
+  keysOf,
+  makeVersionedDocuments,
+  type VersionedDocuments,
+} from '../documents/versioned-documents.ts';
 
 /** Announces a changed account; the message is its id. */
 export const ACCOUNT_CHANGED = 'account:changed';

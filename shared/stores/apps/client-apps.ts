@@ -9,8 +9,8 @@ import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
 import { appTrailKey } from '../audit/audit-trail.ts';
-import type { DocumentScan } from '../documents/list-documents.ts';
 import {
+  type DocumentScan,
   keysOf,
   makeVersionedDocuments,
   type SetEntry,

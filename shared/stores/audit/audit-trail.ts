@@ -1,5 +1,7 @@
-import { Audit } from '#shared/contracts/apps/audit.ts';
+import { Audit, audit } from '#shared/contracts/apps/audit.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
@@ -40,7 +42,7 @@ return redis.call('ZREVRANGEBYSCORE', KEYS[2], ARGV[3], ARGV[2], 'LIMIT', ARGV[4
 `;
 
 /** Filters and bounds of a page of entries. */
-export type AuditPageOptions = {
+type AuditPageOptions = {
   /** The trail of this account; it has the entries of its apps. */
   readonly accountId?: string | undefined;
   /** The trail of this app; with an account as well, those of the account's entries that are about the app. */
@@ -54,7 +56,7 @@ export type AuditPageOptions = {
   readonly countMax: number;
 };
 
-export type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
+type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
 
 /** The audit trail: a view of the audit topic, bounded per account, per app and of all accounts. */
 export type AuditTrail = {
@@ -135,3 +137,25 @@ function parsePosition(text = ''): [number, number] | undefined {
   const [, atMs, passed] = AUDIT_POSITION.exec(text) ?? [];
   return atMs === undefined ? undefined : [Number(atMs), Number(passed)];
 }
+
+type Dependencies = {
+  readonly publish: KafkaConnection['publish'];
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type RecordAudit = (entry: Omit<Audit, 'at'> & Partial<Audit>) => Promise<void>;
+
+/** Records audit entries, dated now unless they have a date: the same entry is kept once. */
+export function makeRecordAudit({ publish, auditTrail, now }: Dependencies): RecordAudit {
+  return async function recordAudit(entry) {
+    const dated = { at: new Date(now()).toISOString(), ...entry };
+    await publish(audit, dated);
+    await auditTrail.record(dated);
+  };
+}
+
+/** The error of a change that is in effect: the answer must not deny it. */
+export const auditMissing = (change: string, cause: unknown): ServiceError =>
+  new ServiceError('publish-unknown', `${change}; the audit entry may be missing`, { cause });

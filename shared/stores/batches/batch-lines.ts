@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ServiceError } from '#shared/errors.ts';
-import type { Batches } from '#shared/stores/batches/batches.ts';
+import type { Batches } from './batches.ts';
 
 /** More than a part's results can have. */
 const PART_BYTES_MAX = 16 * 1024 * 1024;

@@ -1,9 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { TierLimits } from '#shared/contracts/apps/tiers.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
+import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
+import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
+import type { Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Lease } from '#shared/stores/documents/versioned-documents.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { Lease } from './versioned-documents.ts';
 
 /** Longer than a publish may take, so two writers never hold the same version. */
 const LEASE_MS = 10_000;
@@ -22,7 +28,7 @@ export type DocumentStore<D extends Versioned> = {
 };
 
 /** How long publishing may take (less than 10 s), and how long a writer waits for earlier writers. */
-export type WriteTimeouts = { readonly publish: number; readonly wait: number };
+type WriteTimeouts = { readonly publish: number; readonly wait: number };
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
@@ -101,3 +107,89 @@ async function publishOrRelease(
     throw error;
   }
 }
+
+/** The dependencies of every writer of documents that belong to a client app: rule sets and watches. */
+export type WriteDependencies = {
+  /** Keeps the number of documents of an app within its limit. */
+  readonly slots: LeasedSlots;
+  /** Keeps the writes of a day within their budget. */
+  readonly throttle: Pick<Throttle, 'take'>;
+  /** Refuses a write whose account has used its bytes of the day; deletions are not refused. */
+  readonly requireRoom: AccountBytes['requireRoom'];
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
+  readonly publish: KafkaConnection['publish'];
+  readonly timeoutsMs?: WriteTimeouts;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/**
+ * Tries to acquire a lock or a hold until there is one, at most for `msMax`.
+ *
+ * @param message of the error; it names the owner that did not release it
+ * @throws ServiceError `overloaded`, and the errors of `acquire`
+ *
+ * @example
+ * const hold = await acquireWithin({ msMax: 3_000, retryMs: 25, message: 'it is being deleted' }, () => ruleSets.hold(clientId, id));
+ */
+export async function acquireWithin<T>(
+  { msMax, retryMs, message }: { readonly msMax: number; readonly retryMs: number; readonly message: string },
+  acquire: () => Promise<T | undefined | false>,
+): Promise<T> {
+  for (const beganMs = performance.now(); ; await delay(retryMs)) {
+    const acquired = await acquire();
+    if (acquired) return acquired;
+    if (performance.now() - beganMs > msMax) throw new ServiceError('overloaded', message);
+  }
+}
+
+/**
+ * Does a write under a hold, and releases the hold. Where the outcome of the write is unknown, it may take effect later: the
+ * hold then stays until it ends by itself.
+ *
+ * @example
+ * await underHold(await ruleSets.hold(clientId, id), () => write(watch));
+ */
+export async function underHold<T>(
+  hold: { readonly release: () => Promise<void> } | undefined,
+  write: () => Promise<T>,
+): Promise<T> {
+  let isSure = true;
+  try {
+    return await write();
+  } catch (error) {
+    isSure = isSurelyUnwritten(error);
+    throw error;
+  } finally {
+    // A failed release does not undo the write.
+    if (isSure) await hold?.release().catch(() => undefined);
+  }
+}
+
+/**
+ * Checks the precondition of a write.
+ *
+ * @param document such as `the watch vip`
+ * @param version the stored one; undefined if there is no such document
+ * @throws ServiceError `version-conflict`
+ */
+export function requireVersion(
+  document: string,
+  version: number | undefined,
+  mayWrite: (version: number | undefined) => boolean,
+): void {
+  if (mayWrite(version)) return;
+  const state = version === undefined ? 'does not exist' : `is at version ${version}`;
+  throw new ServiceError('version-conflict', `${document} ${state}`);
+}
+
+/** Writes of rule sets, watches or members, of those that an app may make in a day. */
+export const writeOfDay = (
+  clientId: string,
+  { writesPerDay }: Pick<TierLimits, 'writesPerDay'>,
+  count = 1,
+) => ({
+  budget: { name: 'document-writes', countMax: writesPerDay, windowMs: DAY_MS },
+  owner: clientId,
+  count,
+});

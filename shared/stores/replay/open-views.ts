@@ -2,19 +2,18 @@ import type { Redis } from '#shared/redis/connect.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 import { makeAccounts } from '#shared/stores/apps/accounts.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
-import { makeAuditTrail } from '#shared/stores/audit/audit-trail.ts';
-import { makeBatchList } from '#shared/stores/batches/batch-list.ts';
-import { makeBatches } from '#shared/stores/batches/batches.ts';
 import { makeCheckLog } from '#shared/stores/checks/check-log.ts';
-import { makeResults } from '#shared/stores/checks/results.ts';
 import { makeRestoreAdmission } from '#shared/stores/replay/restore-admission.ts';
-import { makeRuleSets } from '#shared/stores/rules/rule-sets.ts';
 import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
 import { makeUsageDays } from '#shared/stores/usage/usage-days.ts';
-import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
-import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
+import { makeAuditTrail } from '../audit/audit-trail.ts';
+import { makeBatches, makeBatchList } from '../batches/batches.ts';
+import { makeResults } from '../checks/results.ts';
+import { makeRuleSets } from '../rules/rule-sets.ts';
+import { makeWatchMembers } from '../watches/members/watch-members.ts';
+import { makeDeliveries } from '../webhooks/deliveries.ts';
 
 /** Every view in a Redis: for a rebuild, and for an operator's look-ups. */
 export const openViews = (redis: Redis) => ({

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { audit } from '#shared/contracts/apps/audit.ts';
 import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
 import {
@@ -7,36 +8,45 @@ import {
   isLastPart,
   roleIdsOf,
 } from '#shared/contracts/batches/batch.ts';
-import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
-import type { Topic } from '#shared/contracts/topic.ts';
+import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage/usage.ts';
 import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
-import { webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import {
+  type WebhookRequested,
+  webhookAttempted,
+  webhookRequested,
+} from '#shared/contracts/webhooks/webhook.ts';
+import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Positions, ViewState } from '#shared/redis/view.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { AuditTrail } from '#shared/stores/audit/audit-trail.ts';
-import type { Batches } from '#shared/stores/batches/batches.ts';
-import type { CheckLog } from '#shared/stores/checks/check-log.ts';
-import { type Results, savingOf } from '#shared/stores/checks/results.ts';
-import { positionName } from '#shared/stores/replay/positions.ts';
-import type { RestoreAdmission, RestoredClaim } from '#shared/stores/replay/restore-admission.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { UsageFigures } from '#shared/stores/usage/usage.ts';
-import { DAY_KEPT_MS, dayOfDate, hourOf, type UsageDays } from '#shared/stores/usage/usage-days.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import { type Deliveries, deliveryEndsAt } from '#shared/stores/webhooks/deliveries.ts';
-import type { WebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
+import type { TopicRecord } from '#shared/kafka/read-topic.ts';
+import {
+  type Positions,
+  REBUILD_LOCK_RENEW_MS,
+  type ViewAccess,
+  type ViewState,
+} from '#shared/redis/view.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { applyRecords } from './apply-records.ts';
+import type { Accounts } from '../apps/accounts.ts';
+import type { ClientApps } from '../apps/client-apps.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { Batches } from '../batches/batches.ts';
+import type { CheckLog } from '../checks/check-log.ts';
+import { type Results, savingOf } from '../checks/results.ts';
+import type { RuleSets } from '../rules/rule-sets.ts';
+import type { UsageFigures } from '../usage/usage.ts';
+import { DAY_KEPT_MS, dayOfDate, hourOf, type UsageDays } from '../usage/usage-days.ts';
+import type { WatchMembers } from '../watches/members/watch-members.ts';
+import type { Watches } from '../watches/watches.ts';
+import { type Deliveries, deliveryEndsAt } from '../webhooks/deliveries.ts';
+import type { WebhookBodies } from '../webhooks/webhook-bodies.ts';
 import { ChargeCount } from './count-charges.ts';
 import { DayCount } from './count-days.ts';
-import { restoreBody, restoreBodyOfCheck } from './restore-bodies.ts';
-import { underRebuildLock } from './under-lock.ts';
+import { positionName } from './positions.ts';
+import type { RestoreAdmission, RestoredClaim } from './restore-admission.ts';
 
 export type Rebuild = {
   readonly kafka: Pick<KafkaConnection, 'readTopic'>;
@@ -284,4 +294,103 @@ async function applyOutcomes(
     await batches.savePart(part, { access: token, isTallied: false });
     counts.parts++;
   });
+}
+
+/** Records applied at once, and their bytes. Their commands share a round trip. */
+const APPLY_BATCH_MAX = 500;
+const APPLY_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Applies records in order: sent together and answered together, since one connection keeps their order.
+ * An unreadable record was dead-lettered by its consumer and is passed over here.
+ */
+export async function applyRecords<M>(
+  topic: Topic<M>,
+  records: readonly TopicRecord[],
+  apply: (message: M) => Promise<unknown>,
+  log: Logger,
+): Promise<void> {
+  for (let next = 0; next < records.length; ) {
+    const end = endOfBatch(records, next);
+    const batch = records.slice(next, end).map(async ({ value, offset }) => {
+      try {
+        await apply(parseMessage(topic, value));
+      } catch (error) {
+        if (isRetriable(error)) throw error;
+        log.warn({ topic: topic.name, offset }, 'record skipped in a rebuild');
+      }
+    });
+    await Promise.all(batch);
+    next = end;
+  }
+}
+
+/** The index after the last record that is applied together with the first. */
+function endOfBatch(records: readonly TopicRecord[], first: number): number {
+  let bytes = 0;
+  for (let end = first; end < records.length; end++) {
+    bytes += records[end]?.value?.length ?? 0;
+    if (end > first && (bytes > APPLY_BYTES_MAX || end - first >= APPLY_BATCH_MAX)) return end;
+  }
+  return records.length;
+}
+
+type BodyDependencies = {
+  readonly webhookBodies: Pick<WebhookBodies, 'restore' | 'restoreOpen'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Stores the body of an event again, where the portal and its delivery find it. A resend brings none. */
+export async function restoreBody(
+  { webhookBodies, now }: BodyDependencies,
+  { resultJson, ...about }: WebhookRequested,
+  token: ViewAccess,
+): Promise<boolean> {
+  return resultJson !== undefined && webhookBodies.restore({ ...about, resultJson }, now(), token);
+}
+
+/** Keeps the result of a check for its webhook beyond its retention. */
+export async function restoreBodyOfCheck(
+  { webhookBodies, now }: BodyDependencies,
+  message: CheckCompleted,
+  token: ViewAccess,
+): Promise<boolean> {
+  return message.delivery.mode === 'webhook' && webhookBodies.restoreOpen(message, now(), token);
+}
+
+/**
+ * Does work on the views under the rebuild lock, which every write checks, and declares them complete up to the positions
+ * that it returns.
+ *
+ * @returns the result of the work, or nothing if another process holds the lock
+ * @throws ServiceError `view-rebuilding` when Redis was wiped or replaced meanwhile: to be started over
+ */
+export async function underRebuildLock<T extends { readonly positions: Positions }>(
+  views: ViewState,
+  work: (token: string, signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const token = randomUUID();
+  if (!(await views.lock(token))) return undefined;
+  const lost = new AbortController();
+  const renew = async () => {
+    if (!(await views.renewLock(token)))
+      throw new ServiceError('view-rebuilding', 'the rebuild lock is lost');
+  };
+  const renewal = startRepeating(renew, {
+    intervalMs: REBUILD_LOCK_RENEW_MS,
+    onError: (error) => lost.abort(error),
+  });
+  try {
+    const done = await work(token, lost.signal);
+    if (!(await views.finish(token, done.positions)))
+      throw new ServiceError('view-rebuilding', 'the rebuild lock is lost');
+    return done;
+  } catch (error) {
+    // Else the next try would wait for the lock to end. Where Redis is away, it does.
+    await views.releaseLock(token).catch(() => undefined);
+    throw error;
+  } finally {
+    renewal.stop();
+  }
 }

@@ -13,13 +13,19 @@ import type { Topic } from '#shared/contracts/topic.ts';
 import { watch, watchMember } from '#shared/contracts/watches/watch.ts';
 import { webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import type { LastSeen, Positions } from '#shared/redis/view.ts';
-import { savingOf } from '#shared/stores/checks/results.ts';
 import { positionName } from '#shared/stores/replay/positions.ts';
-import { applyRecords } from './apply-records.ts';
+import { savingOf } from '../checks/results.ts';
 import { countLost, TailCount } from './count-lost.ts';
-import { claimOf, type Rebuild, rebuildViews, registerPart } from './rebuild-views.ts';
-import { restoreBody, restoreBodyOfCheck } from './restore-bodies.ts';
-import { underRebuildLock } from './under-lock.ts';
+import {
+  applyRecords,
+  claimOf,
+  type Rebuild,
+  rebuildViews,
+  registerPart,
+  restoreBody,
+  restoreBodyOfCheck,
+  underRebuildLock,
+} from './rebuild-views.ts';
 
 /**
  * If the views were last complete longer ago than this, or never, they are rebuilt: the hourly figures, which tell the

@@ -3,14 +3,16 @@ import type { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { type RuleSet, ruleSet, ruleSetKey, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { type RuleSets, ruleSetSlotsKey } from '#shared/stores/rules/rule-sets.ts';
-import { auditMissing, makeRecordAudit } from '../audit/record-audit.ts';
-import { acquireWithin } from '../documents/acquire-within.ts';
-import { writeOfDay } from '../documents/daily-writes.ts';
-import { requireVersion } from '../documents/require-version.ts';
-import { underHold } from '../documents/under-hold.ts';
-import type { WriteDependencies } from '../documents/write-dependencies.ts';
-import { makeWriteDocument } from '../documents/write-document.ts';
+import { auditMissing, makeRecordAudit } from '../audit/audit-trail.ts';
+import {
+  acquireWithin,
+  makeWriteDocument,
+  requireVersion,
+  underHold,
+  type WriteDependencies,
+  writeOfDay,
+} from '../documents/write-document.ts';
+import { type RuleSets, ruleSetSlotsKey } from './rule-sets.ts';
 
 /** How often a write starts over because another writer was faster. */
 const ATTEMPTS_MAX = 20;

@@ -3,8 +3,7 @@ import type { Usage } from '#shared/contracts/usage/usage.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
-import { logKey, monthCounterKey, refundsKey } from '../checks/admit.ts';
-import { END_INSTANT_LUA } from '../checks/admit-script.ts';
+import { END_INSTANT_LUA, logKey, monthCounterKey, refundsKey } from '../checks/admit.ts';
 import {
   dayOf,
   figuresFrom,

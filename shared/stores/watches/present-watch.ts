@@ -4,10 +4,10 @@ import {
   type RuleSet,
   ruleSetKey,
 } from '#shared/contracts/rules/rule-set.ts';
-import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { RuleSets } from '../rules/rule-sets.ts';
+import type { FollowedContracts } from './followed-contracts.ts';
+import type { WatchMembers } from './members/watch-members.ts';
 
 export type PresentWatchDependencies = {
   readonly members: Pick<WatchMembers, 'figures'>;
@@ -86,3 +86,27 @@ const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf
   state: 'sweeps-only',
   reason: 'The watch is paused.',
 });
+
+/** A member as clients see it. */
+export function presentMember(member: WatchMember): Record<string, unknown> {
+  const { account, accounts, vaults, ref, roles, sequence, addedAt, checkedAt, blockNumbers, errors } =
+    member;
+  const since = roles.reduce((latest, role) => [role.since, latest].sort().at(-1) ?? '', '');
+  return {
+    ...(accounts === undefined ? { account } : { accounts }),
+    ...(vaults === undefined ? {} : { vaults }),
+    ...(ref === undefined ? {} : { ref }),
+    roles: roles.map(({ id, granted, since, withheld }) => ({
+      id,
+      granted,
+      since,
+      ...(withheld === undefined ? {} : { revocationHeld: true }),
+    })),
+    sequence,
+    addedAt,
+    ...(since === '' ? {} : { since }),
+    ...(checkedAt === undefined ? {} : { checkedAt }),
+    blockNumbers,
+    errors,
+  };
+}

@@ -7,7 +7,7 @@ import {
   type SetEntry,
   type VersionedDocuments,
 } from '../documents/versioned-documents.ts';
-import { ruleSetUsersKey } from '../rules/rule-set-users.ts';
+import { ruleSetUsersKey } from '../rules/rule-sets.ts';
 
 /** Announces a changed watch; the message is `<client id>/<watch id>`. */
 const WATCH_CHANGED = 'watch:changed';

@@ -9,18 +9,19 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { RuleSetHold } from '#shared/stores/rules/rule-set-users.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/stores/watches/watches.ts';
-import { auditMissing, makeRecordAudit } from '../audit/record-audit.ts';
-import { acquireWithin } from '../documents/acquire-within.ts';
-import { writeOfDay } from '../documents/daily-writes.ts';
-import { requireVersion } from '../documents/require-version.ts';
-import { underHold } from '../documents/under-hold.ts';
-import type { WriteDependencies } from '../documents/write-dependencies.ts';
-import { makeWriteDocument } from '../documents/write-document.ts';
+import { auditMissing, makeRecordAudit } from '../audit/audit-trail.ts';
+import {
+  acquireWithin,
+  makeWriteDocument,
+  requireVersion,
+  underHold,
+  type WriteDependencies,
+  writeOfDay,
+} from '../documents/write-document.ts';
+import type { RuleSetHold, RuleSets } from '../rules/rule-sets.ts';
 import { makePresentWatch, type PresentWatchDependencies } from './present-watch.ts';
 
 /** How long a watch waits for the deletion of its rule set. */

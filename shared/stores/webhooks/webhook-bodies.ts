@@ -3,7 +3,7 @@ import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
 import { resultKey } from '../checks/results.ts';
-import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './delivery-scripts.ts';
+import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
 
 /** KEYS: marker, the stored body. ARGV: access, body or '', keep it until or ''. Answers the bytes that are stored. */
 const KEEP_BODY = `${REQUIRE_VIEW}${LUA_KEEP_BODY}

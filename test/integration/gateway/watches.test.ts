@@ -1,7 +1,7 @@
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
-import { makeMembersLock } from '#shared/stores/watches/members/members-lock.ts';
+import { makeMembersLock } from '#shared/stores/watches/members/watch-members.ts';
 import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 import {
   A_LOCAL_CHECK,

@@ -4,8 +4,7 @@ import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/ch
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
-import { applyTopics } from '#shared/kafka/topics-admin.ts';
-import { verifyTopics } from '#shared/kafka/verify-topics.ts';
+import { applyTopics, verifyTopics } from '#shared/kafka/topics-admin.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
 import { connectTestKafka, testConfig, testContext } from '../../support/infrastructure/connections.ts';

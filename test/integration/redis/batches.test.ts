@@ -5,11 +5,13 @@ import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 import {
   BATCH_LIST_COUNT_MAX,
+  type Batches,
   type BatchList,
   batchListKey,
+  makeBatches,
   makeBatchList,
-} from '#shared/stores/batches/batch-list.ts';
-import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
+  unfinishedBatchesKey,
+} from '#shared/stores/batches/batches.ts';
 import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
-import { BatchSummary } from '#shared/stores/batches/batch-list.ts';
+import { BatchSummary } from '#shared/stores/batches/batches.ts';
 import { count, DeliveryAnswer, Month, next, page } from '../../http/api.ts';
 import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
 

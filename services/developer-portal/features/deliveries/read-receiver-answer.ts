@@ -1,7 +1,7 @@
 import { parseMessage } from '#shared/contracts/topic.ts';
 import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhooks/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { READ_TIMEOUT_MS, type RecordReads } from '../checks/record-reads.ts';
 
 /** How far the clocks of dispatcher and broker may differ. */

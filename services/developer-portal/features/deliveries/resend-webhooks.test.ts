@@ -1,6 +1,6 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
-import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { makeResendWebhooks } from './resend-webhooks.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LIVE_KEYS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
 import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
 import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
-import { BatchSummary } from '#shared/stores/batches/batch-list.ts';
+import { BatchSummary } from '#shared/stores/batches/batches.ts';
 import {
   AuditEntry,
   accountMembers,

@@ -1,4 +1,4 @@
-import type { DocumentScan } from '#shared/stores/documents/list-documents.ts';
+import type { DocumentScan } from '#shared/stores/documents/versioned-documents.ts';
 
 /** A page ends after the step that reaches this many hits. */
 const FOUND_COUNT = 100;

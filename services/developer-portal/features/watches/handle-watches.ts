@@ -1,6 +1,6 @@
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { presentMember } from '#shared/stores/watches/members/present-member.ts';
+import { presentMember } from '#shared/stores/watches/present-watch.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/call.ts';
 import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';

@@ -1,6 +1,6 @@
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { memberEventId } from '#shared/contracts/watches/watch-event.ts';
-import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { aMember, atSecond, aWatch } from '../../../../test/support/builders/a-watch.ts';
 import { makeReadWatchEvents } from './read-watch-events.ts';
 

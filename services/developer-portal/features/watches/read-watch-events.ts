@@ -6,8 +6,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { Results } from '#shared/stores/checks/results.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
-import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
-import type { DeliveryView } from '#shared/stores/webhooks/delivery-view.ts';
+import type { Deliveries, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 
 /** Delivery ids read at a time. For other webhooks only the id is read. */
 const IDS_CHUNK = 500;

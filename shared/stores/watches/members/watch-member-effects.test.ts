@@ -1,5 +1,5 @@
 import type { MemberRole, WatchMember } from '#shared/contracts/watches/watch.ts';
-import { effectsOf } from './watch-member-effects.ts';
+import { effectsOf } from './watch-members.ts';
 
 const AT = '2026-11-22T10:00:00.000Z';
 const aMember = (...roles: MemberRole[]) => ({ sequence: 2, roles }) as unknown as WatchMember;

@@ -1,6 +1,7 @@
 import {
   isNewMember,
   partitionOfMember,
+  SHARE_TOLERANCE,
   uidOfMember,
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
@@ -8,24 +9,17 @@ import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from '#shared/redis/view.ts';
-import { dueTimeOf } from '../watches.ts';
-import { type DueMembers, dueKey, makeDueMembers } from './due-members.ts';
-import { type MembersLock, makeMembersLock } from './members-lock.ts';
-import { makeRemovedMembers, REMOVED_KEY, type RemovedMembers, TOMBSTONE_MS } from './removed-members.ts';
-import { makeWalletIndex } from './wallet-index.ts';
-import { effectsOf } from './watch-member-effects.ts';
-import { docsKey, idsKey, makeMemberPages, placesOf, type ReadMemberPage } from './watch-member-pages.ts';
 import {
-  MARK_SENT,
-  MAY_REVOKE,
-  READ_NEWER,
-  READ_WITHHELD,
-  REFRESH,
-  REVOKED_TOGETHER_MS,
-  WRITE,
-} from './watch-member-scripts.ts';
-import { type MemberName, nameOf, parseStored, textOf, walletsOf } from './watch-member-text.ts';
+  GENERATION_KEY,
+  ORDINARY_ACCESS,
+  PAGE_BYTES_MAX,
+  REQUIRE_VIEW,
+  type ViewAccess,
+} from '#shared/redis/view.ts';
+import { makeReadPage } from '#shared/stores/documents/versioned-documents.ts';
+import { dueTimeOf } from '../watches.ts';
+import { LUA_WALLETS, makeWalletIndex } from './wallet-index.ts';
+import { type MemberName, nameOf, parseStored, textOf, textOfName, walletsOf } from './watch-member-text.ts';
 
 /** A rebuild publishes the events of this long again: the dispatcher drops those that it has delivered. */
 const UNSURE_EVENT_MS = 86_400_000;
@@ -49,7 +43,7 @@ export type WatchFigures = {
   readonly held: ReadonlyMap<string, number>;
 };
 
-export type WriteOptions = {
+type WriteOptions = {
   /** When it is to be checked; absent: it is not due. */
   readonly dueAtMs?: number | undefined;
   /** Whether the topic may lack it still. Default true: until `markSent`, the owner of the partition publishes it. */
@@ -271,3 +265,415 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
 }
 
 const flag = (is: boolean): string => (is ? '1' : '0');
+
+/** Revocations of this long count together. */
+const REVOKED_TOGETHER_MS = 3_600_000;
+
+/**
+ * Writes one member, if it is still at the version that the writer read; with it all that follows from it, so that
+ * nothing is counted twice.
+ *
+ * KEYS: marker, members of the partition, ids, withheld, figures, sweep, due, outbox, members of the apps, tombstones, due
+ * times of watches.
+ * ARGV: access, member id, version before ('' for none), stored, name (uid and member id), client id, 1 if it is not
+ * removed, 1 if something is withheld, 1 if its event is to be published, due time ('' for none), changes of the
+ * figures (JSON), the sweep, changes of its tally (JSON), new revocations by the key of their role (JSON), wallets to
+ * add, wallets to remove, now, the watch's member in the due times.
+ */
+const WRITE = `${REQUIRE_VIEW}
+local id, name = ARGV[2], ARGV[5]
+local stored = redis.call('HGET', KEYS[2], id)
+if (stored and string.match(stored, '^(%d+) ') or '') ~= ARGV[3] then return 0 end
+redis.call('HSET', KEYS[2], id, ARGV[4])
+if ARGV[7] == '1' then
+  redis.call('ZADD', KEYS[3], 0, id)
+  redis.call('ZREM', KEYS[10], name)
+else
+  redis.call('ZREM', KEYS[3], id)
+  redis.call('ZADD', KEYS[10], ARGV[17], name)
+end
+redis.call(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[4], id)
+redis.call(ARGV[9] == '1' and 'SADD' or 'SREM', KEYS[8], name)
+if ARGV[10] == '' then redis.call('ZREM', KEYS[7], name) else redis.call('ZADD', KEYS[7], ARGV[10], name) end
+for figure, change in pairs(cjson.decode(ARGV[11])) do
+  if redis.call('HINCRBY', KEYS[5], figure, change) == 0 then redis.call('HDEL', KEYS[5], figure) end
+  if figure == 'members' then redis.call('HINCRBY', KEYS[9], ARGV[6], change) end
+  if string.sub(figure, 1, 5) == 'held/' then redis.call('ZADD', KEYS[11], 'LT', ARGV[17], ARGV[18]) end
+end
+if ARGV[12] ~= '' and redis.call('HGET', KEYS[6], 'sweep') == ARGV[12] then
+  for figure, change in pairs(cjson.decode(ARGV[13])) do redis.call('HINCRBY', KEYS[6], figure, change) end
+end
+for key, at in pairs(cjson.decode(ARGV[14])) do
+  redis.call('ZADD', key, at, id)
+  redis.call('PEXPIRE', key, ${REVOKED_TOGETHER_MS})
+end
+${LUA_WALLETS}
+for wallet in string.gmatch(ARGV[15], '%S+') do addToWallet(wallet, name, id) end
+for wallet in string.gmatch(ARGV[16], '%S+') do removeFromWallet(wallet, name, id) end
+return 1
+`;
+
+/**
+ * KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text for each. A member that
+ * has changed since stays as it is, and due: its new wallets were not checked.
+ */
+const REFRESH = `${REQUIRE_VIEW}
+local ids, names, fields = {}, {}, {}
+for i = 3, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
+for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(ids))) do
+  if stored and string.match(stored, '^(%d+) ') == ARGV[3 * i + 1] then
+    fields[#fields + 1] = ids[i]
+    fields[#fields + 1] = ARGV[3 * i + 2]
+    names[#names + 1] = ARGV[2] .. '/' .. ids[i]
+  end
+end
+if #fields == 0 then return 0 end
+redis.call('HSET', KEYS[2], unpack(fields))
+if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('ZREM', KEYS[3], unpack(names)) end
+return 1
+`;
+
+/** KEYS: marker, members of whom something is withheld. ARGV: access. */
+const READ_WITHHELD = `${REQUIRE_VIEW}
+return redis.call('SMEMBERS', KEYS[2])
+`;
+
+/**
+ * KEYS: members of each partition. ARGV: for each member the index of its partition among the keys, its id and a version.
+ * Returns those that are newer, '' in place of the others: many large members at once would not be read in time.
+ */
+const READ_NEWER = `
+local newer = {}
+for i = 1, #ARGV, 3 do
+  local stored = redis.call('HGET', KEYS[tonumber(ARGV[i])], ARGV[i + 1])
+  local version = stored and tonumber(string.match(stored, '^(%d+) '))
+  newer[#newer + 1] = version and version > tonumber(ARGV[i + 2]) and stored or ''
+end
+return newer
+`;
+
+/**
+ * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event ('' if there was
+ * none), name. Returns 0 if the member has changed since. A member that is not in the outbox was marked before, and may have been refreshed
+ * since, which leaves its version: it is not written again.
+ */
+const MARK_SENT = `${REQUIRE_VIEW}
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+if not stored or string.match(stored, '^(%d+) ') ~= ARGV[3] then return 0 end
+if redis.call('SISMEMBER', KEYS[3], ARGV[5]) == 0 then return 1 end
+if ARGV[4] ~= '' then redis.call('HSET', KEYS[2], ARGV[2], ARGV[4]) end
+redis.call('SREM', KEYS[3], ARGV[5])
+return 1
+`;
+
+/**
+ * Returns the members that may lose the role now. KEYS: marker, revocations of the role. ARGV: access, now,
+ * holders, held revocations, share, least count, then member ids. An allowed member stays allowed for the hour.
+ */
+const MAY_REVOKE = `${REQUIRE_VIEW}
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ${REVOKED_TOGETHER_MS})
+local count = redis.call('ZCARD', KEYS[2])
+local holders = tonumber(ARGV[3]) + count
+local allowed = {}
+for i = 7, #ARGV do
+  if redis.call('ZSCORE', KEYS[2], ARGV[i]) then allowed[#allowed + 1] = ARGV[i]
+  else
+    local total = count + tonumber(ARGV[4]) + 1
+    if not (total >= tonumber(ARGV[6]) and total > tonumber(ARGV[5]) * holders + ${SHARE_TOLERANCE}) then
+      redis.call('ZADD', KEYS[2], ARGV[2], ARGV[i])
+      count = count + 1
+      allowed[#allowed + 1] = ARGV[i]
+    end
+  end
+end
+redis.call('PEXPIRE', KEYS[2], ${REVOKED_TOGETHER_MS})
+return allowed
+`;
+
+type Effects = {
+  readonly figures: Record<string, number>;
+  readonly sweep: number | undefined;
+  readonly tally: Record<string, number>;
+  /** Role id and when, epoch ms. */
+  readonly revoked: readonly (readonly [string, number])[];
+};
+
+/** The changes that a write makes to the figures of a watch, the tally of its sweep and the last hour's revocations. */
+export function effectsOf(before: WatchMember | undefined, after: WatchMember): Effects {
+  const figures: Record<string, number> = {};
+  const tally: Record<string, number> = {};
+  const add = (to: Record<string, number>, name: string, change: number) => {
+    to[name] = (to[name] ?? 0) + change;
+    if (to[name] === 0) delete to[name];
+  };
+  const sweep = [...after.roles, ...(before?.roles ?? [])].reduce<number | undefined>(
+    (latest, { withheld }) =>
+      withheld?.sweep === undefined ? latest : Math.max(latest ?? 0, withheld.sweep),
+    undefined,
+  );
+  for (const [member, change] of [
+    [before, -1],
+    [after, 1],
+  ] as const) {
+    if (member === undefined || member.removedAt !== undefined) continue;
+    add(figures, 'members', change);
+    for (const { id, granted, withheld } of member.roles) {
+      if (granted) add(figures, `holders/${id}`, change);
+      if (withheld !== undefined && withheld.sweep === undefined) add(figures, `held/${id}`, change);
+      if (withheld?.sweep !== undefined && withheld.sweep === sweep) add(tally, `revocations/${id}`, change);
+    }
+  }
+  const revoked = after.roles.flatMap(({ id, granted, since }) => {
+    // A rebuild knows no verdict before; a role that a check decides for the first time was not taken away.
+    const wasGranted = before === undefined || before.roles.some((role) => role.id === id && role.granted);
+    return !granted && wasGranted && after.sequence > 1 ? [[id, Date.parse(since)] as const] : [];
+  });
+  return { figures, sweep, tally, revoked };
+}
+
+/** Members of one page. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
+const PAGE_MEMBERS_MAX = 500;
+/** Members of the first page of a scan, before their size is known. */
+const SCAN_COUNT_FIRST = 32;
+
+/** The members of a partition, by id. */
+const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
+/** The keys of the members, each once, and for each member the index of its key among them, from 1 on. */
+function placesOf(members: readonly { readonly uid: string; readonly memberId: string }[]): {
+  readonly keys: readonly string[];
+  readonly places: readonly number[];
+} {
+  const placeOfKey = new Map<string, number>();
+  const places = members.map(({ uid, memberId }) => {
+    const key = docsKey(uid, partitionOfMember(uid, memberId));
+    const place = placeOfKey.get(key) ?? placeOfKey.size + 1;
+    placeOfKey.set(key, place);
+    return place;
+  });
+  return { keys: [...placeOfKey.keys()], places };
+}
+
+/** The ids of a watch's members, all with one score, so that Redis sorts them. */
+const idsKey = (uid: string): string => `wm-ids:${uid}`;
+
+type MemberPage = {
+  /** The `next` of the page before. */
+  readonly after?: string | undefined;
+  readonly countMax: number;
+};
+
+/**
+ * Reads the members of a watch in the order of their ids: `countMax`, or fewer where they are large. `next` is the id of the
+ * last one, if there are more.
+ */
+type ReadMemberPage = (
+  uid: string,
+  page: MemberPage,
+) => Promise<{ readonly members: readonly WatchMember[]; readonly next: string | undefined }>;
+
+function makeMemberPages(redis: Redis) {
+  const readTexts = makeReadPage(redis);
+  const listIds = (uid: string, { after, countMax }: MemberPage): Promise<string[]> =>
+    inStore(() =>
+      redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
+    );
+  /** The first of these members, as many as a page has; undefined for a missing member. */
+  const readFirst = async (
+    uid: string,
+    ids: readonly string[],
+    access?: ViewAccess,
+  ): Promise<(WatchMember | undefined)[]> => {
+    const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
+    const texts = await readTexts(keys, ids, places, access);
+    return texts.map((text, i) => (text === '' ? undefined : parseStored(uid, ids[i] ?? '', text)));
+  };
+  const read: ReadMemberPage = async (uid, { after, countMax }) => {
+    const ids = await listIds(uid, { after, countMax: countMax + 1 });
+    const found = await readFirst(uid, ids.slice(0, countMax));
+    const members = found.flatMap((member) => member ?? []);
+    return { members, next: found.length < ids.length ? ids[found.length - 1] : undefined };
+  };
+  async function* readInPages(
+    uid: string,
+    ids: readonly string[],
+    access?: ViewAccess,
+  ): AsyncGenerator<readonly (WatchMember | undefined)[]> {
+    for (let at = 0; at < ids.length; ) {
+      const found = await readFirst(uid, ids.slice(at, at + PAGE_MEMBERS_MAX), access);
+      yield found;
+      at += found.length;
+    }
+  }
+  async function* scan(uid: string, partition: number): AsyncGenerator<WatchMember[]> {
+    let [cursor, count] = ['0', SCAN_COUNT_FIRST];
+    let members: WatchMember[] = [];
+    let bytes = 0;
+    do {
+      const [next, flat] = await inStore(
+        () => redis.hscan(docsKey(uid, partition), cursor, 'COUNT', count),
+        LISTING_TIMEOUT_MS,
+      );
+      cursor = next;
+      let pageBytes = 0;
+      for (let i = 0; i < flat.length; i += 2) {
+        const [memberId = '', text = ''] = [flat[i], flat[i + 1]];
+        pageBytes += text.length;
+        members.push(parseStored(uid, memberId, text));
+      }
+      members = members.filter(({ removedAt }) => removedAt === undefined);
+      bytes += pageBytes;
+      // Parts of a few members would cost as much as whole ones.
+      while (members.length >= PAGE_MEMBERS_MAX || bytes >= PAGE_BYTES_MAX) {
+        yield members.splice(0, PAGE_MEMBERS_MAX);
+        bytes = 0;
+      }
+      count = nextScanCount(count, flat.length / 2, pageBytes);
+    } while (cursor !== '0');
+    yield members;
+  }
+  return { read, readInPages, scan };
+}
+
+/** As many as a page of this size would have, and at most four times as many as before: Redis bounds a page by count alone. */
+function nextScanCount(count: number, found: number, bytes: number): number {
+  const fitting = bytes === 0 ? Infinity : Math.floor((PAGE_BYTES_MAX * found) / bytes);
+  return Math.max(1, Math.min(4 * count, fitting, PAGE_MEMBERS_MAX));
+}
+
+/** The members of a partition that are due, by when. */
+const dueKey = (partition: number): string => `wm-due:${partition}`;
+
+/** The members that are to be checked by themselves, outside of sweeps. */
+type DueMembers = {
+  /** Members that are due, the earliest first. They stay due until they were checked. */
+  readonly due: (partition: number, nowMs: number, countMax: number) => Promise<MemberName[]>;
+  /** When the first member of a partition was due. */
+  readonly oldestDueAt: (partition: number) => Promise<number | undefined>;
+  /** Whether a member waits for a check by itself. */
+  readonly isDue: (name: MemberName) => Promise<boolean>;
+  /** Makes members due then, unless they are due earlier. */
+  readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
+  /** Takes members of a partition out of those that are due, if their due time is still this one. */
+  readonly dropDue: (partition: number, names: readonly MemberName[], atMs: number) => Promise<void>;
+  /** Defers the due time: the check was requested, and is requested again at the new time if no answer came. */
+  readonly postpone: (names: readonly MemberName[], atMs: number) => Promise<void>;
+};
+
+/** KEYS: marker, due members. ARGV: access, due time, names. */
+const DROP_DUE = `${REQUIRE_VIEW}
+for i = 3, #ARGV do
+  if tonumber(redis.call('ZSCORE', KEYS[2], ARGV[i]) or '') == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[2], ARGV[i]) end
+end
+return 1
+`;
+
+function makeDueMembers(redis: Redis): DueMembers {
+  const dropDue = makeScript<number>(redis, DROP_DUE);
+  /** One command for each partition. */
+  const setTimes = (condition: 'LT' | 'XX', names: readonly MemberName[], atMs: number): Promise<void> =>
+    inStore(async () => {
+      const byKey = new Map<string, (string | number)[]>();
+      for (const name of names) {
+        const scored = byKey.get(keyOf(name)) ?? [];
+        scored.push(atMs, textOfName(name));
+        byKey.set(keyOf(name), scored);
+      }
+      await Promise.all([...byKey].map(([key, scored]) => redis.call('ZADD', key, condition, ...scored)));
+    });
+  return {
+    due: (partition, nowMs, countMax) =>
+      inStore(async () =>
+        (await redis.zrangebyscore(dueKey(partition), '-inf', nowMs, 'LIMIT', 0, countMax)).map(nameOf),
+      ),
+    oldestDueAt: (partition) =>
+      inStore(async () => {
+        const [, score] = await redis.zrange(dueKey(partition), '0', '0', 'WITHSCORES');
+        return score === undefined ? undefined : Number(score);
+      }),
+    isDue: (name) => inStore(async () => (await redis.zscore(keyOf(name), textOfName(name))) !== null),
+    async dropDue(partition, names, atMs) {
+      await dropDue([GENERATION_KEY, dueKey(partition)], [ORDINARY_ACCESS, atMs, ...names.map(textOfName)]);
+    },
+    setDue: (names, atMs) => setTimes('LT', names, atMs),
+    postpone: (names, atMs) => setTimes('XX', names, atMs),
+  };
+}
+
+const keyOf = ({ uid, memberId }: MemberName): string => dueKey(partitionOfMember(uid, memberId));
+
+/** The tombstones of removed members, by when each was written. */
+const REMOVED_KEY = 'wm-removed';
+/** How long a tombstone is kept: longer than a record may be on its way. */
+const TOMBSTONE_MS = 3_600_000;
+
+/**
+ * KEYS: marker, members of the partition, tombstones. ARGV: access, member id, name, time up to which tombstones are dropped.
+ * A member that was added again meanwhile has no tombstone, and stays.
+ */
+const DROP_REMOVED = `${REQUIRE_VIEW}
+local removedAt = redis.call('ZSCORE', KEYS[3], ARGV[3])
+if not removedAt or tonumber(removedAt) > tonumber(ARGV[4]) then return 0 end
+redis.call('HDEL', KEYS[2], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[3])
+return 1
+`;
+
+/** The members that were removed from their watches. */
+type RemovedMembers = {
+  /** Takes tombstones out of the view whose time has come; how many were looked at. */
+  readonly dropRemoved: (nowMs: number, countMax: number) => Promise<number>;
+};
+
+function makeRemovedMembers(redis: Redis): RemovedMembers {
+  const drop = makeBatchedScript<number>(redis, DROP_REMOVED);
+  return {
+    async dropRemoved(nowMs, countMax) {
+      const untilMs = nowMs - TOMBSTONE_MS;
+      const names = await inStore(() =>
+        redis.zrangebyscore(REMOVED_KEY, '-inf', untilMs, 'LIMIT', 0, countMax),
+      );
+      await Promise.all(
+        names.map((name) => {
+          const { uid, memberId } = nameOf(name);
+          const keys = [GENERATION_KEY, docsKey(uid, partitionOfMember(uid, memberId)), REMOVED_KEY];
+          return drop(keys, [ORDINARY_ACCESS, memberId, name, untilMs]);
+        }),
+      );
+      return names.length;
+    },
+  };
+}
+
+const lockKey = (clientId: string): string => `lock:wm:${clientId}`;
+
+/** KEYS: lock. ARGV: holder, ms. Returns 0 if the holder has lost it. */
+const KEEP_LOCK = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+`;
+
+/** KEYS: lock. ARGV: holder. */
+const UNLOCK = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`;
+
+/** Lets one request at a time change the members of an app's watches. */
+type MembersLock = {
+  /** Holds the writes of an app's members for one writer; undefined if another one has them. */
+  readonly lock: (clientId: string, holder: string, forMs: number) => Promise<boolean>;
+  /** Holds them for longer; false where they are held no more. */
+  readonly keepLock: (clientId: string, holder: string, forMs: number) => Promise<boolean>;
+  readonly unlock: (clientId: string, holder: string) => Promise<void>;
+};
+
+export function makeMembersLock(redis: Redis): MembersLock {
+  const keepLock = makeScript<number>(redis, KEEP_LOCK);
+  const unlock = makeScript<number>(redis, UNLOCK);
+  return {
+    lock: (clientId, holder, forMs) =>
+      inStore(async () => (await redis.set(lockKey(clientId), holder, 'PX', forMs, 'NX')) === 'OK'),
+    keepLock: async (clientId, holder, forMs) => (await keepLock([lockKey(clientId)], [holder, forMs])) === 1,
+    unlock: async (clientId, holder) => void (await unlock([lockKey(clientId)], [holder])),
+  };
+}

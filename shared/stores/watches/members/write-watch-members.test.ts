@@ -1,8 +1,7 @@
 import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { publishNewer } from '#shared/stores/documents/publish-newer.ts';
-import { makeChangeMembers } from './write-watch-members.ts';
+import { makeChangeMembers, publishNewer } from './write-watch-members.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
 const WATCH: Watch = {

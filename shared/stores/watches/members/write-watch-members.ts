@@ -4,6 +4,7 @@ import type { StorageLimits } from '#shared/contracts/apps/tiers.ts';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import {
   isPresent,
+  uidOfMember,
   type Watch,
   type WatchMember,
   watchMember,
@@ -14,13 +15,10 @@ import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import type { Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { AuditTrail } from '#shared/stores/audit/audit-trail.ts';
-import { auditMissing, makeRecordAudit } from '#shared/stores/audit/record-audit.ts';
-import { acquireWithin } from '#shared/stores/documents/acquire-within.ts';
-import { writeOfDay } from '#shared/stores/documents/daily-writes.ts';
-import { publishNewer } from '#shared/stores/documents/publish-newer.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
+import { type AuditTrail, auditMissing, makeRecordAudit } from '#shared/stores/audit/audit-trail.ts';
+import { acquireWithin, writeOfDay } from '#shared/stores/documents/write-document.ts';
+import type { Watches } from '../watches.ts';
+import type { WatchMembers } from './watch-members.ts';
 
 /** Renewed with every chunk of writes, and longer than one of them takes. */
 const LOCK_MS = 30_000;
@@ -63,7 +61,7 @@ export type MemberChanges = {
   readonly remove: readonly string[];
 };
 
-export type MembersChanged = {
+type MembersChanged = {
   readonly added: number;
   readonly replaced: number;
   readonly removed: number;
@@ -71,7 +69,7 @@ export type MembersChanged = {
 };
 
 /** The watch whose members change, and the actor. */
-export type MembersWrite = {
+type MembersWrite = {
   readonly watch: Watch;
   /** In the audit log. */
   readonly actor: string;
@@ -282,4 +280,32 @@ const isUnchecked = ({ removedAt, checkedAt, walletsAt }: WatchMember): boolean 
 function removedFrom(before: WatchMember | undefined, nowMs: number): WatchMember | undefined {
   if (before === undefined || before.removedAt !== undefined) return undefined;
   return { ...before, roles: [], errors: [], removedAt: new Date(nowMs).toISOString() };
+}
+
+type PublishNewerDependencies = {
+  readonly members: Pick<WatchMembers, 'readNewer' | 'readMany' | 'project'>;
+  readonly publish: KafkaConnection['publish'];
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/**
+ * Makes topic and view agree on a member that was published, and of which the view has another version by now:
+ *
+ * - A newer one: another writer changed it, and may have been the first to reach the topic. Compaction keeps the last record, so the
+ *   newest version is published again.
+ * - An older one: Redis has lost the write, and was restored before the record reached the topic. The member is written again.
+ */
+export async function publishNewer(
+  { members, publish, now }: PublishNewerDependencies,
+  published: WatchMember,
+): Promise<void> {
+  for (let last = published; ; ) {
+    const current = await members.readNewer(last);
+    if (current === undefined) break;
+    await publish(watchMember, current);
+    last = current;
+  }
+  const [stored] = await members.readMany(uidOfMember(published), [published.memberId]);
+  if (stored !== undefined && stored.version < published.version) await members.project(published, now());
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BATCH_PATH, CHECK_PATH } from '#shared/contracts/paths.ts';
-import { deliveryKey } from '#shared/stores/webhooks/delivery-scripts.ts';
+import { deliveryKey } from '#shared/stores/webhooks/deliveries.ts';
 import { demoRules } from '../../../support/builders/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../../support/fakes/receive-webhooks.ts';
 import { waitUntil } from '../../../support/wait-until.ts';

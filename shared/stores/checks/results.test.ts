@@ -1,4 +1,4 @@
-import { parseNotice } from './result-notices.ts';
+import { parseNotice } from './results.ts';
 
 test('a notice is an id, or an id with its result', () => {
   expect(parseNotice('r1')).toEqual({ requestId: 'r1' });

@@ -1,5 +1,5 @@
 import type { WebhookAttempted } from '#shared/contracts/webhooks/webhook.ts';
-import { attemptLineOf, parseDelivery } from './delivery-view.ts';
+import { attemptLineOf, parseDelivery } from './deliveries.ts';
 
 const attempted = {
   requestId: 'r1',
