@@ -1,39 +1,40 @@
 import { Frame } from './features/frame/frame.js';
 import { findPage } from './features/frame/routes.js';
-import { ForgottenPassword } from './features/sessions/forgotten-password.js';
-import { ResetPassword } from './features/sessions/reset-password.js';
-import { SignIn } from './features/sessions/sign-in.js';
-import { SignInAgain } from './features/sessions/sign-in-again.js';
+import { ForgottenPassword, ResetPassword } from './features/sessions/reset-password.js';
+import { SignIn, SignInAgain } from './features/sessions/sign-in.js';
 import { ask, onSessionLost } from './lib/api.js';
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './lib/html.js';
-import { forgetKeys } from './lib/kept-keys.js';
-import { tellOtherTabs, watchOtherTabs } from './lib/other-tabs.js';
 import { followLinks, navigate, usePath } from './lib/router.js';
-import { Session } from './lib/session.js';
+import { keptKeys, Session, tellOtherTabs, watchOtherTabs } from './lib/session.js';
 import { Toasts } from './ui/toasts.js';
+
+/** @import { Account } from './lib/types.ts' */
 
 const SIGN_IN_PATHS = ['/sign-in', '/sign-up'];
 
 /**
- * Draws the page for the signed-in account: `undefined` is not known yet, `null` is a visitor without a session. When a session ends, the page
- * stays, so that nothing typed is lost, and the person signs in over it.
+ * Draws the page for the signed-in account: `undefined` is not known yet, `null` is a visitor without a session. When a
+ * session ends, the page stays, so that nothing typed is lost, and the person signs in over it.
  */
 function Portal() {
-  const [account, setAccount] = useState(undefined);
+  const [account, setAccount] = useState(/** @type {Account | null | undefined} */ (undefined));
   const [isLost, setIsLost] = useState(false);
   const [signIns, setSignIns] = useState(0);
-  const [failure, setFailure] = useState(undefined);
+  const [failure, setFailure] = useState(/** @type {Error | undefined} */ (undefined));
   const [bug, forgetBug] = useErrorBoundary();
   const path = usePath();
 
-  const current = useRef(undefined);
+  const current = useRef(account);
   current.current = account;
-  const lost = useRef(false);
+  const lost = useRef(isLost);
   lost.current = isLost;
 
-  /** Draws the pages of the current user; after a change of user nothing of the former one stays. */
+  /**
+   * Draws the pages of the current user; after a change of user nothing of the former one stays.
+   * @param {Account | null} next
+   */
   const enter = (next) => {
-    if (current.current && current.current.accountId !== next?.accountId) forgetKeys();
+    if (current.current && current.current.accountId !== next?.accountId) keptKeys.clear();
     setAccount(next);
     setIsLost(false);
     setFailure(undefined);
@@ -41,7 +42,7 @@ function Portal() {
   };
   const reload = async () => {
     try {
-      enter((await ask('GET', '/api/session')).account);
+      enter((await ask('GET /api/session')).account);
     } catch (error) {
       if (error.code !== 'session-missing') setFailure(error);
       else if (!current.current) setAccount(null);
@@ -49,10 +50,11 @@ function Portal() {
   };
   const recheck = async () => {
     if (current.current === undefined) return;
-    const found = await ask('GET', '/api/session').catch(() => undefined);
+    const found = await ask('GET /api/session').catch(() => undefined);
     if (found && (lost.current || found.account.accountId !== current.current?.accountId))
       enter(found.account);
   };
+  /** @param {Account} found */
   const signedIn = (found) => {
     tellOtherTabs(found.accountId);
     enter(found);
@@ -90,4 +92,4 @@ const Trouble = ({ text, again }) => html`<main id="main" class="centred">
 </main>`;
 
 followLinks();
-render(html`<${Portal} /><${Toasts} />`, document.getElementById('portal'));
+render(html`<${Portal} /><${Toasts} />`, /** @type {Element} */ (document.getElementById('portal')));

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { partsOf } from './features/frame/path-parts.js';
 import { buildCheck, newForm, newRule } from './features/try/build-check.js';
 import { describeDetail, numberOf } from './features/try/describe-detail.js';
 import { formatCount, formatDistance, formatMs, formatPlural, formatShare } from './lib/format.js';
-import { matchPath } from './lib/match-path.js';
 
 const index = readFileSync(join(__dirname, 'index.html'), 'utf8');
 const modules = ['features', 'ui', 'lib'].flatMap((folder) =>
@@ -37,14 +37,17 @@ test('no module turns text into markup', () => {
 });
 
 test.each([
-  ['/apps/:id', '/apps/app_1', { id: 'app_1' }],
-  ['/apps/:id/:section', '/apps/a%20b/keys', { id: 'a b', section: 'keys' }],
-  ['/apps/:id', '/apps/', undefined],
-  ['/apps/:id', '/apps/a/keys', undefined],
-  ['/apps/:id', '/apps/%E0%A4%A', undefined],
-  ['/account', '/account', {}],
-])('the path %s against %s', (pattern, path, parts) => {
-  expect(matchPath(pattern, path)).toEqual(parts);
+  ['/apps/app_1', { id: 'app_1' }],
+  ['/apps/a%20b/keys', { id: 'a b', section: 'keys' }],
+  ['/apps/a/rule-sets/holders', { id: 'a', section: 'rule-sets', item: 'holders' }],
+  ['/operator', {}],
+  ['/operator/apps/a', { section: 'apps', item: 'a' }],
+  ['/apps/', undefined],
+  ['/apps/a/keys/b/c', undefined],
+  ['/apps/%E0%A4%A', undefined],
+  ['/account', undefined],
+])('the path %s names the parts of a page', (path, parts) => {
+  expect(partsOf(path)).toEqual(parts);
 });
 
 test('a check has the members of its rule types, and leaves out empty fields', () => {

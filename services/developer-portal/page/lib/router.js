@@ -3,17 +3,29 @@ import { useEffect, useState } from './html.js';
 /** Paths that the server answers with something else than the page. */
 const NOT_OF_THE_PAGE = /^\/(api\/|assets\/|docs$|openapi\.json$)/;
 
+/** @type {Set<() => void>} */
 const listeners = new Set();
 let isNavigated = false;
-/** Set while the page must not be left: its address, and the function to call when the user tries to leave it. */
+/**
+ * Set while the page must not be left: its address, and the function to call when the user tries to leave it.
+ * @type {{ url: string, onTry: () => void } | undefined}
+ */
 let held;
-const announce = () => {
-  if (held) return returnTo(held);
+
+function announce() {
+  if (held) {
+    // The browser has already gone back, so its new history entry is replaced by the page's.
+    history.pushState(null, '', held.url);
+    return held.onTry();
+  }
   isNavigated = true;
   for (const listener of listeners) listener();
-};
+}
 
-/** Goes to a path of the page, without loading it again. Ignores `held`: the page itself decides to leave. */
+/**
+ * Goes to a path of the page, without loading it again. Ignores `held`: the page itself decides to leave.
+ * @param {string} path
+ */
 export function navigate(path, { replace = false } = {}) {
   held = undefined;
   history[replace ? 'replaceState' : 'pushState'](null, '', path);
@@ -24,9 +36,11 @@ export function navigate(path, { replace = false } = {}) {
 /**
  * Keeps the page where it is until the returned function is called: the browser's Back stays here and calls `onTry`,
  * and a reload asks first.
+ * @param {() => void} onTry
  */
 export function holdPage(onTry) {
   const mine = { url: location.pathname + location.search, onTry };
+  /** @param {Event} event */
   const ask = (event) => event.preventDefault();
   held = mine;
   addEventListener('beforeunload', ask);
@@ -36,48 +50,42 @@ export function holdPage(onTry) {
   };
 }
 
-/** The browser has already gone back, so its new history entry is replaced by the page's. */
-function returnTo({ url, onTry }) {
-  history.pushState(null, '', url);
-  onTry();
-}
-
 /** Whether the current page was reached from another page of the portal, without a load. */
 export const wasNavigated = () => isNavigated;
 
-/** The current path; the component is drawn again when it changes. */
-export function usePath() {
-  const [path, setPath] = useState(location.pathname);
+/** A part of the address; the component is drawn again when it changes. @template T @param {() => T} read */
+function useAddress(read) {
+  const [value, setValue] = useState(read);
   useEffect(() => {
-    const look = () => setPath(location.pathname);
+    const look = () => setValue(read());
     listeners.add(look);
     look();
-    return () => listeners.delete(look);
+    return () => void listeners.delete(look);
   }, []);
-  return path;
+  return /** @type {const} */ ([value, setValue]);
 }
+
+/** The current path. */
+export const usePath = () => useAddress(() => location.pathname)[0];
 
 /**
  * The filter of a list, kept in the address, so that Back, a reload and a shared link show the same list. A value
  * that is the default is left out.
+ * @template {Record<string, string>} T
+ * @param {T} defaults
+ * @returns {[T, (changes: Partial<T>) => void]}
  *
  * @example
  * const [filters, setFilters] = useQuery({ state: '', since: '' });
  * setFilters({ state: 'exhausted' }); // …?state=exhausted
  */
 export function useQuery(defaults) {
-  const read = () => {
+  const [values, setValues] = useAddress(() => {
     const given = new URLSearchParams(location.search);
-    return Object.fromEntries(
-      Object.entries(defaults).map(([name, value]) => [name, given.get(name) ?? value]),
-    );
-  };
-  const [values, setValues] = useState(read);
-  useEffect(() => {
-    const look = () => setValues(read());
-    listeners.add(look);
-    return () => listeners.delete(look);
-  }, []);
+    const entries = Object.entries(defaults).map(([name, value]) => [name, given.get(name) ?? value]);
+    return /** @type {T} */ (Object.fromEntries(entries));
+  });
+  /** @param {Partial<T>} changes */
   const change = (changes) => {
     const next = { ...values, ...changes };
     const kept = Object.entries(next).filter(([name, value]) => value !== defaults[name]);
@@ -92,6 +100,7 @@ export function useQuery(defaults) {
 export function followLinks() {
   addEventListener('popstate', announce);
   document.addEventListener('click', (event) => {
+    /** @type {HTMLAnchorElement | null} */
     const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
     if (!link || event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || link.target) return;

@@ -7,7 +7,8 @@
  * could not be read is a denial.
  */
 export function foldRoles({ roles, errors }) {
-  const held = new Map(errors.map(({ roleId }) => [roleId, undefined]));
+  const held = new Map();
+  for (const { roleId } of errors) held.set(roleId, undefined);
   for (const { id, granted } of roles) if (granted || !held.has(id)) held.set(id, granted);
   return held;
 }

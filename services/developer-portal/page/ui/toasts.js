@@ -2,6 +2,8 @@ import { html, useEffect, useState } from '../lib/html.js';
 
 const SHOWN_MS = 6_000;
 const SHOWN_MAX = 3;
+/** @typedef {{ id: number, text: string, tone: string }} Toast */
+/** @type {Set<(toast: Toast) => void>} */
 const listeners = new Set();
 let last = 0;
 
@@ -13,17 +15,19 @@ export function toast(text, tone = 'good') {
 
 /** The live region. It stays while the pointer or the focus is in it. */
 export function Toasts() {
-  const [shown, setShown] = useState([]);
+  const [shown, setShown] = useState(/** @type {Toast[]} */ ([]));
   const [isHeld, setIsHeld] = useState(false);
   const drop = (id) => setShown((before) => before.filter((one) => one.id !== id));
   useEffect(() => {
+    /** @param {Toast} one */
     const add = (one) => setShown((before) => [...before, one].slice(-SHOWN_MAX));
     listeners.add(add);
-    return () => listeners.delete(add);
+    return () => void listeners.delete(add);
   }, []);
   useEffect(() => {
-    if (isHeld || shown.length === 0) return undefined;
-    const timer = setTimeout(() => drop(shown[0].id), SHOWN_MS);
+    const [first] = shown;
+    if (isHeld || !first) return undefined;
+    const timer = setTimeout(drop, SHOWN_MS, first.id);
     return () => clearTimeout(timer);
   }, [shown, isHeld]);
   const hold = (held) => () => setIsHeld(held);

@@ -1,81 +1,115 @@
 import { ask } from '../../lib/api.js';
-import { formatCount } from '../../lib/format.js';
+import { formatCount, formatPlural } from '../../lib/format.js';
 import { html, useState } from '../../lib/html.js';
+import { useResource } from '../../lib/resources.js';
 import { useSession } from '../../lib/session.js';
-import { useResource } from '../../lib/use-resource.js';
-import { useSubmit } from '../../lib/use-submit.js';
-import { Dialog } from '../../ui/dialog.js';
-import { Field } from '../../ui/field.js';
-import { Form } from '../../ui/form.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Card, Loaded } from '../../ui/states.js';
+import { Confirm, FormDialog, Password, SendForm, useDialog } from '../../ui/form.js';
+import { Card, loaded, PageHead } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
+import { Badge, Facts, rows, Time } from '../../ui/values.js';
 import { AuditList } from '../apps/audit-list.js';
-import { Sessions } from './own-sessions.js';
 import { TwoFactor } from './two-factor.js';
+
+/** @import { Answer } from '../../lib/types.ts' */
+/** @typedef {Answer<'GET /api/sessions'>[number]} OpenSession */
 
 /** The account: its limits, its password, its sessions, its audit trail, its deletion. */
 export function Account() {
-  const { account } = useSession();
-  const audit = useResource('/api/audit');
-  const [isDeleting, setIsDeleting] = useState(false);
+  const { account, leave } = useSession();
+  const audit = useResource('GET /api/audit', {});
+  const [dialog, open] = useDialog(() => {
+    toast('Account deleted');
+    leave();
+  });
   const { requestsPerSecond, requestsPerMonth, clientApps, marketplaceKeys } = account.limits;
   return html`
     <${PageHead} title="Account"><p class="sub break">${account.email}</p><//>
     <div class="two">
-      <${Card} title="Tier"><dl class="facts-list">
-        <div><dt>Tier</dt><dd class="capital">${account.tier}</dd></div>
-        <div><dt>Requests per second and app</dt><dd>${formatCount(requestsPerSecond)}</dd></div>
-        <div><dt>Checks per month and app</dt><dd>${formatCount(requestsPerMonth)}</dd></div>
-        <div><dt>Client apps</dt><dd>${formatCount(clientApps)}</dd></div>
-        <div><dt>Marketplace keys</dt><dd>${formatCount(marketplaceKeys)}</dd></div>
-      </dl><//>
+      <${Card} title="Tier"><${Facts} pairs=${[
+        ['Tier', html`<span class="capital">${account.tier}</span>`],
+        ['Requests per second and app', formatCount(requestsPerSecond)],
+        ['Checks per month and app', formatCount(requestsPerMonth)],
+        ['Client apps', formatCount(clientApps)],
+        ['Marketplace keys', formatCount(marketplaceKeys)],
+      ]} /><//>
       <${ChangePassword} />
     </div>
     <${TwoFactor} />
     <${Sessions} />
-    <${Card} title="Activity"><${Loaded} resource=${audit}>${(entries) => html`<${AuditList} entries=${entries} />`}<//><//>
+    <${Card} title="Activity">${loaded(audit, (entries) => html`<${AuditList} entries=${entries} />`)}<//>
     <${Card} title="Delete this account" class="danger-zone">
       <p class="prose">All its apps are deleted with it, and their keys stop working at once.</p>
-      <button type="button" class="danger" onClick=${() => setIsDeleting(true)}>Delete account…</button>
+      <button type="button" class="danger" onClick=${() =>
+        open(html`<${FormDialog} title="Delete your account?" submit="Delete account" tone="danger"
+            send=${(body) => ask('POST /api/account/delete', { body })}>
+            <p class="prose">This cannot be undone.</p><${Password} autofocus />
+          <//>`)}>Delete account…</button>
     <//>
-    ${isDeleting && html`<${DeleteAccount} onClose=${() => setIsDeleting(false)} />`}
+    ${dialog}
   `;
 }
 
 function ChangePassword() {
   const [round, setRound] = useState(0);
-  const form = useSubmit(
-    (body) => ask('POST', '/api/account/password', { body }),
-    () => {
-      setRound(round + 1);
-      toast('Password changed. Other sessions have ended.');
-    },
-  );
+  const done = () => {
+    setRound(round + 1);
+    toast('Password changed. Other sessions have ended.');
+  };
   return html`<${Card} title="Password">
-    <${Form} form=${form} submit="Change password" key=${round}>
-      <${Field} label="Current password" name="current" type="password" required maxlength="128"
-        autocomplete="current-password" fault=${form.faults['/current']} />
-      <${Field} label="New password" name="next" type="password" required minlength="12" maxlength="128"
-        autocomplete="new-password" hint="At least 12 characters." fault=${form.faults['/next']} />
+    <${SendForm} submit="Change password" key=${round} onDone=${done}
+      send=${(body) => ask('POST /api/account/password', { body })}>
+      <${Password} label="Current password" name="current" /><${Password} label="New password" name="next" isNew />
     <//>
   <//>`;
 }
 
-function DeleteAccount({ onClose }) {
-  const { leave } = useSession();
-  const form = useSubmit(
-    (body) => ask('POST', '/api/account/delete', { body }),
-    () => {
-      toast('Account deleted');
-      leave();
-    },
-  );
-  return html`<${Dialog} title="Delete your account?" onClose=${onClose}>
-    <${Form} form=${form} submit="Delete account" tone="danger" onCancel=${onClose}>
-      <p class="prose">This cannot be undone.</p>
-      <${Field} label="Password" name="password" type="password" required maxlength="128" autofocus
-        autocomplete="current-password" fault=${form.faults['/password']} />
-    <//>
+/** Where the account is signed in, and the means to end any of it. */
+function Sessions() {
+  const sessions = useResource('GET /api/sessions', {});
+  const [dialog, open] = useDialog(sessions.reload);
+  const others = sessions.value?.filter(({ current }) => !current).length ?? 0;
+  const endOthers = () =>
+    open(html`<${Confirm} title="End all other sessions?" action="End sessions"
+        said="Other sessions ended" send=${() => ask('POST /api/sessions/end-others')}>
+        <p>${formatPlural(others, 'session')} must sign in again. Change your password as well if somebody else may know it.</p>
+      <//>`);
+  /** @param {OpenSession} session */
+  const end = ({ sessionId, browser, address }) =>
+    open(html`<${Confirm} title="End this session?" action="End session"
+        said="Session ended" send=${() => endSession(sessionId)}>
+        <p>${browser} at ${address} must sign in again.</p>
+      <//>`);
+  return html`<${Card} title="Sessions" aside=${
+    others > 0 &&
+    html`<button type="button" class="danger-quiet" onClick=${endOthers}>End all others</button>`
+  }>
+    ${loaded(sessions, (list) =>
+      rows(
+        list,
+        null,
+        (one) => html`<${Session} key=${one.sessionId} data=${one} onEnd=${() => end(one)} />`,
+      ),
+    )}
+    ${dialog}
   <//>`;
 }
+
+/** A session that ended meanwhile is ended. */
+const endSession = (sessionId) =>
+  ask('DELETE /api/sessions/:sessionId', { params: { sessionId } }).catch((error) => {
+    if (error.code !== 'not-found') throw error;
+  });
+
+/** @param {{ data: OpenSession, onEnd: () => void }} props */
+const Session = ({ data: { browser, address, startedAt, usedAt, current }, onEnd }) => html`<li>
+  <div class="grow">
+    <p class="row-title break">${browser} ${current && html`<${Badge} tone="good">This session<//>`}</p>
+    <p class="sub break">${address}</p>
+  </div>
+  <p class="sub facts"><span>Used <${Time} at=${usedAt} /></span><span>Began <${Time} at=${startedAt} /></span></p>
+  ${
+    !current &&
+    html`<div class="row-actions"><button type="button" class="danger-quiet" aria-label=${`End the session of ${browser} at ${address}`}
+      onClick=${onEnd}>End</button></div>`
+  }
+</li>`;

@@ -1,7 +1,13 @@
 import { html } from '../../lib/html.js';
-import { Empty, Time } from '../../ui/states.js';
+import { useResource } from '../../lib/resources.js';
+import { useApp } from '../../lib/session.js';
+import { Empty, loaded, PageHead } from '../../ui/page.js';
+import { Time } from '../../ui/values.js';
 
-/** The audit trail's actions in words; an unknown one is shown as it is. */
+/** @import { VNode } from '/assets/vendor/htm-preact.js' */
+/** @import { AuditEntry } from '../../lib/types.ts' */
+
+/** The audit trail's actions in words; an unknown one is shown as it is. @type {Record<string, string>} */
 export const ACTIONS = {
   'account-written': 'changed the account',
   'account-created': 'created the account',
@@ -56,15 +62,26 @@ export const ACTIONS = {
 
 /**
  * The audit trail, newest first.
- *
- * @param about a component that says of which account and app the `entry` is, where the reader cannot know
+ * @param {object} props
+ * @param {readonly AuditEntry[]} props.entries
+ * @param {(entry: AuditEntry) => VNode} [props.about] says of which account and app the entry is, where the reader
+ *   cannot know
  */
-export const AuditList = ({ entries, about: About }) =>
+export const AuditList = ({ entries, about }) =>
   entries.length === 0
     ? html`<${Empty} title="Nothing yet"><p>Every change is recorded here.</p><//>`
     : html`<ol class="rows audit">${entries.map(
         (entry, place) => html`<li key=${`${entry.at}/${place}`}>
           <div class="grow"><strong class="break">${entry.actor}</strong> ${ACTIONS[entry.action] ?? entry.action} <code class="sub break">${entry.subject}</code></div>
-          <p class="sub facts">${About && html`<${About} entry=${entry} />`}<${Time} at=${entry.at} /></p>
+          <p class="sub facts">${about?.(entry)}<${Time} at=${entry.at} /></p>
         </li>`,
       )}</ol>`;
+
+/** The app's audit trail. */
+export function Activity() {
+  const audit = useResource('GET /api/apps/:clientId/audit', useApp());
+  return html`
+    <${PageHead} title="Activity"><p class="sub">Every change of this app, with its author. Entries cannot be removed.</p><//>
+    ${loaded(audit, (entries) => html`<${AuditList} entries=${entries} />`)}
+  `;
+}

@@ -1,30 +1,31 @@
 import { ask } from '../../lib/api.js';
 import { html, useEffect, useState } from '../../lib/html.js';
-import { keptKey } from '../../lib/kept-keys.js';
-import { useApp, useSession } from '../../lib/session.js';
-import { useResource } from '../../lib/use-resource.js';
-import { CopyButton } from '../../ui/copy.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Segments } from '../../ui/segments.js';
-import { Badge, Card, Loaded } from '../../ui/states.js';
+import { useResource } from '../../lib/resources.js';
+import { keptKeys, useApp, useSession } from '../../lib/session.js';
+import { useAction } from '../../lib/submit.js';
+import { Code } from '../../ui/copy.js';
+import { Card, loaded, PageHead } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
-import { makeSamples } from './quickstart-samples.js';
+import { Badge, Segments } from '../../ui/values.js';
+import { makeSamples } from './samples.js';
 
-const LANGUAGES = [
+/** @import { Answer } from '../../lib/types.ts' */
+
+const LANGUAGES = /** @type {const} */ ([
   ['curl', 'curl'],
   ['typescript', 'TypeScript'],
   ['python', 'Python'],
-];
+]);
 /** An example wallet, for systems without a demo chain. */
 const ANY_WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
 const POLL_MS = 2_000;
 
 /** From a new app to its first check; both the approval and the check are noticed without a reload. */
 export function Quickstart() {
-  const { app, api, base, reload } = useApp();
-  const options = useResource('/api/try-options');
-  const checks = useResource(`${api}/checks?limit=1`);
-  const [first] = checks.value?.checks ?? [];
+  const { app, clientId, base, reload } = useApp();
+  const options = useResource('GET /api/try-options', {});
+  const checks = useResource('GET /api/apps/:clientId/checks', { clientId }, { limit: 1 });
+  const first = checks.value?.checks[0];
   const isApproved = app.scope.state === 'approved';
   useEffect(() => {
     if (isApproved && first) return undefined;
@@ -39,7 +40,7 @@ export function Quickstart() {
     <${PageHead} title="Quickstart"><p class="sub">Three steps to the first verdict.</p><//>
     <${Step} number="1" title="Get the scope" isDone=${isApproved}><${ScopeStep} /><//>
     <${Step} number="2" title="Send a check" isDone=${first !== undefined}>
-      <${Loaded} resource=${options}>${(value) => html`<${Samples} options=${value} clientId=${app.clientId} />`}<//>
+      ${loaded(options, (value) => html`<${Samples} ...${value} />`)}
     <//>
     <${Step} number="3" title="Read the answer" isDone=${first !== undefined}>
       <p class="prose" role="status">${
@@ -57,18 +58,16 @@ const Step = ({ number, title, isDone, children }) => html`<${Card}
   title=${html`${number}. ${title} ${isDone && html`<${Badge} tone="good">Done<//>`}`}>${children}<//>`;
 
 function ScopeStep() {
-  const { app, base, reload } = useApp();
+  const { app, clientId, base, reload } = useApp();
   const { account } = useSession();
   const { state } = app.scope;
-  const approve = async () => {
-    try {
-      await ask('POST', `/api/operator/apps/${encodeURIComponent(app.clientId)}/approve`);
+  const [approve] = useAction(
+    () => ask('POST /api/operator/apps/:clientId/approve', { params: { clientId } }),
+    () => {
       toast('Approved');
       reload();
-    } catch (error) {
-      toast(error.message, 'bad');
-    }
-  };
+    },
+  );
   if (state === 'approved') return html`<p class="prose">This app may make checks.</p>`;
   if (account.operator)
     return html`<p class="prose">You are an operator, so you can approve your own app.</p>
@@ -80,20 +79,15 @@ function ScopeStep() {
   }</p>`;
 }
 
-function Samples({ options, clientId }) {
-  const [language, setLanguage] = useState('curl');
-  const { gatewayUrl, chains, demo } = options;
-  const apiKey = keptKey(clientId);
-  const samples = makeSamples({
-    gatewayUrl,
-    apiKey,
-    chainId: demo?.chainId ?? chains[0]?.chainId ?? 1,
-    account: demo?.holder ?? ANY_WALLET,
-  });
+/** @param {Answer<'GET /api/try-options'>} props */
+function Samples({ gatewayUrl, chains, demo }) {
+  const [language, setLanguage] = useState(/** @type {'curl' | 'typescript' | 'python'} */ ('curl'));
+  const apiKey = keptKeys.get(useApp().clientId);
+  const chainId = demo?.chainId ?? chains[0]?.chainId ?? 1;
+  const samples = makeSamples({ gatewayUrl, apiKey, chainId, account: demo?.holder ?? ANY_WALLET });
+  const choice = html`<${Segments} label="Language" options=${LANGUAGES} value=${language} onChange=${setLanguage} />`;
   return html`
     ${!apiKey && html`<p class="prose">Replace <code>YOUR_API_KEY</code> with a key of this app. A key is shown only when it is made.</p>`}
-    <div class="code-head"><${Segments} label="Language" options=${LANGUAGES} value=${language} onChange=${setLanguage} />
-      <${CopyButton} text=${samples[language]} what="Sample" /></div>
-    <pre class="code" tabindex="0" aria-label="Sample">${samples[language]}</pre>
+    <${Code} note=${choice} text=${samples[language]} what="Sample" label="Sample" />
   `;
 }

@@ -1,8 +1,8 @@
-import { html, useEffect, useState } from '../../lib/html.js';
-import { CopyButton } from '../../ui/copy.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Segments } from '../../ui/segments.js';
-import { Card } from '../../ui/states.js';
+import { html, useState } from '../../lib/html.js';
+import { useRead } from '../../lib/resources.js';
+import { Code } from '../../ui/copy.js';
+import { Card, loaded, PageHead } from '../../ui/page.js';
+import { Segments } from '../../ui/values.js';
 
 /** The project's tests run these files unchanged. */
 const SNIPPETS = {
@@ -34,7 +34,7 @@ const SNIPPETS = {
 
 /** How to ask, verify a webhook, fold its roles and verify a proof, in three languages. */
 export function Snippets() {
-  const [chosen, setChosen] = useState('node');
+  const [chosen, setChosen] = useState(/** @type {keyof typeof SNIPPETS} */ ('node'));
   const { name, needs, verify, fold, proofNeeds, proof } = SNIPPETS[chosen];
   const options = Object.entries(SNIPPETS).map(([value, snippet]) => [value, snippet.name]);
   return html`
@@ -72,14 +72,16 @@ export function Snippets() {
   `;
 }
 
+/** @param {{ file: string, note: string, language: string }} props */
 function Snippet({ file, note, language }) {
-  const [text, setText] = useState('');
-  useEffect(() => {
-    void fetch(`/assets/snippets/${file}`)
-      .then((response) => (response.ok ? response.text() : Promise.reject(new Error())))
-      .catch(() => 'This snippet could not be loaded. Please reload the page.')
-      .then(setText);
-  }, [file]);
-  return html`<div class="code-head"><code>${note}</code><${CopyButton} text=${text} what=${file} /></div>
-    <pre class="code" tabindex="0" aria-label=${`${file}, for ${language}`}>${text}</pre>`;
+  const text = useRead(file, async () => {
+    const response = await fetch(`/assets/snippets/${file}`);
+    if (!response.ok) throw new Error('This snippet could not be loaded.');
+    return response.text();
+  });
+  return loaded(
+    text,
+    (value) =>
+      html`<${Code} note=${html`<code>${note}</code>`} text=${value} what=${file} label=${`${file}, for ${language}`} />`,
+  );
 }

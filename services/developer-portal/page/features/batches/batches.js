@@ -1,58 +1,167 @@
-import { formatCount, formatPlural } from '../../lib/format.js';
-import { html } from '../../lib/html.js';
+import { addressOf } from '../../lib/api.js';
+import { formatCount, formatMs, formatPlural, formatShare } from '../../lib/format.js';
+import { html, when } from '../../lib/html.js';
+import { usePages, useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
-import { useResource } from '../../lib/use-resource.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Badge, Card, Empty, Loaded, Time } from '../../ui/states.js';
+import { Card, Crumb, Empty, loaded, PageHead, pageButtons, paged, refreshButton } from '../../ui/page.js';
+import { Badge, Facts, rows, StateBadge, Table, Time } from '../../ui/values.js';
+import { adviceOf, DeliveryLink } from '../checks/check.js';
+import { Missing, NotAllowed } from '../frame/frame.js';
+import { StartBatch } from './start-batch.js';
+
+/** @import { Answer } from '../../lib/types.ts' */
+/** @typedef {Answer<'GET /api/apps/:clientId/batches/:requestId'>} Batch */
 
 /** In the address of a batch that is to be started: no batch can have this id. */
-export const NEW = '-new';
+const NEW = '-new';
 
-const STATES = {
-  pending: ['warn', 'Running'],
-  completed: ['good', 'Completed'],
-  abandoned: ['bad', 'Abandoned'],
-};
-
-export const BatchBadge = ({ status }) => {
-  const [tone, text] = STATES[status] ?? ['quiet', status];
-  return html`<${Badge} tone=${tone}>${text}<//>`;
-};
+const entriesOf = (count) => formatPlural(count, 'entry', 'entries');
 
 /** The newest batches of the app whose results are kept. */
 export function Batches() {
-  const { api, base, may } = useApp();
+  const { clientId, base, may } = useApp();
   const [{ before }, setQuery] = useQuery({ before: '' });
-  const resource = useResource(`${api}/batches${before ? `?before=${encodeURIComponent(before)}` : ''}`);
+  const resource = useResource('GET /api/apps/:clientId/batches', { clientId }, { before });
   return html`
-    <${PageHead} title="Batches" aside=${html`<button type="button" onClick=${resource.reload}>Refresh</button>
+    <${PageHead} title="Batches" aside=${html`${refreshButton(resource)}
         ${may('startBatch') && html`<a class="button primary" href=${`${base}/batches/${NEW}`}>Start a batch</a>`}`}>
       <p class="sub">A batch judges one rule set for many wallets in one request.</p>
     <//>
-    <${Card}><${Loaded} resource=${resource}>${({ batches, next }) => html`
-      ${
-        batches.length === 0
-          ? html`<${Empty} title="No batches"><p>Paste a list of addresses, or choose a CSV file, to check a whole community.
-              A batch is listed until its results expire.</p><//>`
-          : html`<ul class="rows">${batches.map((batch) => html`<${Row} key=${batch.requestId} batch=${batch} base=${base} />`)}</ul>`
-      }
-      <div class="actions">
-        ${before && html`<button type="button" onClick=${() => setQuery({ before: '' })}>First page</button>`}
-        ${next && html`<button type="button" onClick=${() => setQuery({ before: next })}>Next page</button>`}
-      </div>
-    `}<//><//>
+    <${Card}>${loaded(
+      resource,
+      ({ batches, next }) => html`
+      ${rows(
+        batches,
+        html`<${Empty} title="No batches"><p>Paste a list of addresses, or choose a CSV file, to check a whole community.
+          A batch is listed until its results expire.</p><//>`,
+        ({ requestId, status, entries, done, acceptedAt, ruleSet }) => html`<li key=${requestId}>
+          <div class="grow">
+            <p class="row-title mono break"><a href=${`${base}/batches/${encodeURIComponent(requestId)}`}>${requestId}</a></p>
+            <p class="sub break">${status === 'completed' ? entriesOf(entries) : `${formatCount(done)} of ${entriesOf(entries)} done`} · ${ruleSet && `${ruleSet.id}, version ${ruleSet.version} · `}started <${Time} at=${acceptedAt} /></p>
+          </div>
+          <div class="badges"><${StateBadge} of="batch" state=${status} /></div>
+        </li>`,
+      )}
+      ${pageButtons(before, next, (position) => setQuery({ before: position }))}
+    `,
+    )}<//>
   `;
 }
 
-const Row = ({ batch: { requestId, status, entries, done, acceptedAt, ruleSet }, base }) => html`<li>
-  <div class="grow">
-    <p class="row-title mono break"><a href=${`${base}/batches/${encodeURIComponent(requestId)}`}>${requestId}</a></p>
-    <p class="sub break">${
-      status === 'completed'
-        ? formatPlural(entries, 'entry', 'entries')
-        : `${formatCount(done)} of ${formatPlural(entries, 'entry', 'entries')} done`
-    } · ${ruleSet ? `${ruleSet.id}, version ${ruleSet.version} · ` : ''}started <${Time} at=${acceptedAt} /></p>
-  </div>
-  <div class="badges"><${BatchBadge} status=${status} /></div>
-</li>`;
+/** One batch: new, running or ended. */
+export function Batch({ item }) {
+  const { may } = useApp();
+  if (item !== NEW) return html`<${Started} id=${item} />`;
+  return may('startBatch') ? html`<${StartBatch} />` : html`<${NotAllowed} title="Start a batch" />`;
+}
+
+function Started({ id }) {
+  const { clientId, base } = useApp();
+  const params = { clientId, requestId: id };
+  const batch = useResource(
+    'GET /api/apps/:clientId/batches/:requestId',
+    params,
+    {},
+    ({ status }) => status !== 'pending',
+  );
+  if (batch.error?.status === 404) return html`<${Missing} />`;
+  return html`
+    <${Crumb} base=${base} section="batches" name="Batches" />
+    <${PageHead} title="Batch"><p class="sub mono break">${id}</p><//>
+    ${loaded(batch, (value) => {
+      const { status, acceptedAt, completedAt, ruleSet, delivery, roles } = value;
+      const isCompleted = status === 'completed';
+      return html`
+      <${Card}>
+        <${Progress} ...${value} />
+        ${
+          status === 'abandoned' &&
+          html`<p class="notice warn">Not all entries reached the broker. Those without a result are not charged: start the batch again.</p>`
+        }
+        <${Facts} pairs=${[
+          [
+            'Rules',
+            ruleSet
+              ? html`<a class="break" href=${`${base}/rule-sets/${encodeURIComponent(ruleSet.id)}`}>${ruleSet.id}</a> <${Badge}>Version ${ruleSet.version}<//>`
+              : 'Sent with the batch',
+          ],
+          ['Started', html`<${Time} at=${acceptedAt} />`],
+          ['Took', completedAt && formatMs(Math.max(0, Date.parse(completedAt) - Date.parse(acceptedAt)))],
+          [
+            'Webhook',
+            when(delivery, ({ state }) => html`<${DeliveryLink} requestId=${id} state=${state} />`),
+          ],
+        ]} />
+      <//>
+      <${Roles} roles=${roles} done=${value.done} />
+      ${isCompleted && html`<${Results} params=${params} />`}
+      ${isCompleted && roles.some(({ undetermined }) => undetermined > 0) && html`<${UnreadEntries} params=${params} />`}`;
+    })}
+  `;
+}
+
+/** @param {Batch} props */
+function Progress({ status, done, entries }) {
+  const text = `${formatCount(done)} of ${entriesOf(entries)} done`;
+  return html`
+    <div class="meter" role="progressbar" aria-label="Progress" aria-valuemin="0" aria-valuemax=${entries}
+      aria-valuenow=${done} aria-valuetext=${text}><div style=${{ width: `${(done / entries) * 100}%` }}></div></div>
+    <p class="inline spread"><span>${text}</span><span role="status"><${StateBadge} of="batch" state=${status} /></span></p>
+  `;
+}
+
+/**
+ * How many members hold each role. A role that could not be read never counts as not granted.
+ * @param {{ roles: Batch['roles'], done: number }} props
+ */
+const Roles = ({ roles, done }) => html`<${Card} title="Roles">
+  <${Table} label="Roles" heads=${['Role', 'Granted', 'Not granted', 'Undetermined']}>${roles.map(
+    ({ id, granted, denied, undetermined }) => html`<tr key=${id}>
+      <th scope="row" class="break">${id}</th>
+      <td class="granted">${formatCount(granted)}${done > 0 && ` (${formatShare(granted / done)})`}</td>
+      <td>${formatCount(denied)}</td>
+      <td class=${undetermined > 0 ? 'undetermined' : ''}>${formatCount(undetermined)}</td>
+    </tr>`,
+  )}<//>
+  ${roles.length === 0 && html`<p class="sub">The counts appear with the first entries.</p>`}
+<//>`;
+
+function Results({ params }) {
+  const link = (format) => {
+    const href = addressOf('GET /api/apps/:clientId/batches/:requestId/results', params, { format });
+    return html`<a class="button" href=${href} download>Download ${format.toUpperCase()}</a>`;
+  };
+  return html`<${Card} title="Results">
+    <p class="prose">One line per entry, in the order in which they were sent.</p>
+    <div class="inline">${link('csv')} ${link('ndjson')}</div>
+  <//>`;
+}
+
+/** The entries of a batch with rules that could not be read, and the reasons. */
+function UnreadEntries({ params }) {
+  const pages = usePages(
+    'GET /api/apps/:clientId/batches/:requestId/unread',
+    params,
+    {},
+    'from',
+    ({ entries }) => entries,
+  );
+  return html`<${Card} title="Could not be read">${paged(pages, null, (entries) =>
+    rows(
+      entries,
+      null,
+      ({ index, account, accounts = [], ref: id, errors }) => html`<li key=${index}>
+        <div class="grow">
+          <p class="row-title break">${index + 1}. ${id && `${id} `}<code>${account ?? accounts.join(', ')}</code></p>
+          ${errors.map(
+            ({ roleId, message, retryable }, place) =>
+              html`<p class="sub" key=${place}>${roleId && html`Role <code>${roleId}</code>: `}${message} ${adviceOf(retryable)}</p>`,
+          )}
+        </div>
+        <div class="badges">${[...new Set(errors.map(({ code }) => code))].map((code) => html`<${Badge} key=${code} tone="warn">${code}<//>`)}</div>
+      </li>`,
+      'inner',
+    ),
+  )}<//>`;
+}

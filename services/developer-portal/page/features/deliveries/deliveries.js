@@ -1,121 +1,164 @@
 import { ask } from '../../lib/api.js';
-import { formatMs, formatPlural } from '../../lib/format.js';
-import { html, useEffect, useState } from '../../lib/html.js';
+import { formatDate, formatMs, formatPlural } from '../../lib/format.js';
+import { html, useState } from '../../lib/html.js';
+import { usePages } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
-import { useResource } from '../../lib/use-resource.js';
-import { Field } from '../../ui/field.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Badge, Card, Empty, Loaded, Time } from '../../ui/states.js';
-import { toast } from '../../ui/toasts.js';
-import { wordsOfAttempt } from './attempt-words.js';
-import { ResendFailed } from './resend-failed.js';
-import { SigningSecret } from './signing-secret.js';
-import { TestEvent } from './test-event.js';
+import {
+  Field,
+  FilterField,
+  FormDialog,
+  instantOf,
+  MakeSecrets,
+  Overlap,
+  options,
+  SendForm,
+  useDialog,
+} from '../../ui/form.js';
+import { Card, Empty, PageHead, paged, refreshButton } from '../../ui/page.js';
+import { Badge, rows, STATES, StateBadge, Time } from '../../ui/values.js';
+import { wordsOfAttempt } from './delivery.js';
 
-const PAGE_COUNT = 25;
+/** @import { Answer } from '../../lib/types.ts' */
+/** @typedef {Answer<'GET /api/apps/:clientId/deliveries'>['deliveries'][number]} DeliverySummary */
 
-export const STATES = {
-  pending: ['warn', 'Pending'],
-  delivered: ['good', 'Delivered'],
-  exhausted: ['bad', 'Given up'],
-  stopped: ['bad', 'Stopped by 410'],
-};
-export const StateBadge = ({ state }) => {
-  const [tone, text] = STATES[state] ?? ['quiet', state];
-  return html`<${Badge} tone=${tone}>${text}<//>`;
-};
+const HOUR_MS = 3_600_000;
+const SPANS = /** @type {const} */ ([
+  [1, 'the last hour'],
+  [24, 'the last 24 hours'],
+  [72, 'the last 3 days'],
+  [720, 'the last 30 days'],
+]);
 
 /** Webhooks: the secret that signs them, a test event, and every delivery. */
 export function Deliveries() {
-  const { may } = useApp();
-  const [filters, setFilters] = useQuery({ state: '', since: '' });
-  const [round, setRound] = useState(0);
-  const [isResending, setIsResending] = useState(false);
-  const reload = () => setRound((last) => last + 1);
-  const change = (name) => (event) => setFilters({ [name]: event.target.value });
+  const { clientId, base, may } = useApp();
+  const query = useQuery({ state: '', since: '' });
+  const [{ state, since }] = query;
+  const deliveries = usePages(
+    'GET /api/apps/:clientId/deliveries',
+    { clientId },
+    { state, since: instantOf(since) },
+    'before',
+    (page) => page.deliveries,
+  );
+  const [dialog, open] = useDialog(deliveries.first.reload);
+  const resendFailed = () => {
+    // Fixed when the form is opened: a second try must send the very same.
+    const openedAtMs = Date.now();
+    const send = ({ hours }, idempotencyKey) => {
+      const body = { since: new Date(openedAtMs - Number(hours) * HOUR_MS).toISOString() };
+      return ask('POST /api/apps/:clientId/deliveries/resend-failed', {
+        params: { clientId },
+        body,
+        idempotencyKey,
+      });
+    };
+    open(html`<${FormDialog} title="Resend failed deliveries" submit="Resend" send=${send}
+        said=${({ count }) =>
+          count === 0
+            ? 'No failed delivery since then'
+            : `${formatPlural(count, 'delivery', 'deliveries')} will be sent again`}>
+        <p class="prose">Every delivery that is exhausted or was stopped by a 410 is sent again with the same id and body.
+          Your receiver should ignore ids it has handled.</p>
+        <${Field} label="Failed within" as="select" name="hours" pointer="/since">${options(SPANS, 24)}<//>
+      <//>`);
+  };
+  const empty = html`<${Empty} title="No deliveries"><p>${
+    state || since
+      ? 'None matches these filters.'
+      : 'Give a check a callbackUrl, or send a test event, and it appears here.'
+  }</p><//>`;
   return html`
     <${PageHead} title="Webhooks">
       <p class="sub">Results are sent by POST to the <code>callbackUrl</code> of a check. Failed attempts are repeated for up to 40 hours.</p>
     <//>
-    <div class=${may('sendTestEvent') ? 'two' : ''}><${SigningSecret} />${may('sendTestEvent') && html`<${TestEvent} onSent=${reload} />`}</div>
+    <div class=${may('sendTestEvent') ? 'two' : ''}><${SigningSecret} />${may('sendTestEvent') && html`<${TestEvent} onSent=${deliveries.first.reload} />`}</div>
     <${Card} title="Deliveries" class="deliveries" aside=${html`<div class="inline">
-        <button type="button" onClick=${reload}>Refresh</button>
-        ${may('resendFailed') && html`<button type="button" onClick=${() => setIsResending(true)}>Resend failed…</button>`}</div>`}>
+        ${refreshButton(deliveries.first)}
+        ${may('resendFailed') && html`<button type="button" onClick=${resendFailed}>Resend failed…</button>`}</div>`}>
       <div class="filters">
-        <${Field} label="State" as="select" name="state" value=${filters.state} onChange=${change('state')}>
-          <option value="">All</option>
-          ${Object.entries(STATES).map(([value, [, text]]) => html`<option value=${value}>${text}</option>`)}
-        <//>
-        <${Field} label="Since" type="datetime-local" name="since" required value=${filters.since} onChange=${change('since')} />
+        <${FilterField} query=${query} label="State" name="state" choices=${Object.entries(STATES.delivery).map(([value, [, text]]) => [value, text])} />
+        <${FilterField} query=${query} label="Since" type="datetime-local" name="since" required />
       </div>
-      <${DeliveryPages} key=${`${round}/${filters.state}/${filters.since}`} filters=${filters} />
+      ${paged(deliveries, empty, (list) => rows(list, null, (one) => drawDelivery(one, base), 'inner'))}
     <//>
-    ${
-      isResending &&
-      html`<${ResendFailed} onClose=${() => setIsResending(false)} onDone=${(count) => {
-        setIsResending(false);
-        toast(
-          count === 0
-            ? 'No failed delivery since then'
-            : `${formatPlural(count, 'delivery', 'deliveries')} will be sent again`,
-        );
-        reload();
-      }} />`
-    }
+    ${dialog}
   `;
 }
 
-function queryOf({ state, since }, before) {
-  const query = new URLSearchParams({ limit: String(PAGE_COUNT) });
-  if (state) query.set('state', state);
-  if (since && !Number.isNaN(Date.parse(since))) query.set('since', new Date(since).toISOString());
-  if (before) query.set('before', before);
-  return query;
-}
-
-/** Pages of the list, each after the one before when it is requested. */
-function DeliveryPages({ filters }) {
-  const { api, base } = useApp();
-  const first = useResource(`${api}/deliveries?${queryOf(filters)}`);
-  const [more, setMore] = useState({ deliveries: [], next: undefined });
-  useEffect(() => setMore({ deliveries: [], next: first.value?.next }), [first.value]);
-  const readMore = async () => {
-    try {
-      const page = await ask('GET', `${api}/deliveries?${queryOf(filters, more.next)}`);
-      setMore({ deliveries: [...more.deliveries, ...page.deliveries], next: page.next });
-    } catch (error) {
-      toast(error.message, 'bad');
+/** @param {DeliverySummary} delivery */
+const drawDelivery = (
+  { requestId, state, callbackUrl, attempts, lastAttempt },
+  base,
+) => html`<li key=${requestId}>
+  <div class="grow">
+    <a class="row-link mono" href=${`${base}/webhooks/${encodeURIComponent(requestId)}${location.search}`}>${requestId}</a>
+    <p class="sub clip" title=${callbackUrl}>${callbackUrl}</p>
+  </div>
+  <div class="badges"><${StateBadge} of="delivery" state=${state} /></div>
+  <p class="sub facts">
+    <span>${formatPlural(attempts, 'attempt')}</span>
+    ${
+      lastAttempt &&
+      html`<span>${wordsOfAttempt(lastAttempt)} in ${formatMs(lastAttempt.durationMs)}</span>
+        <span><${Time} at=${lastAttempt.at} /></span>`
     }
+  </p>
+</li>`;
+
+/** The secrets that sign now, and how to replace them. */
+function SigningSecret() {
+  const { app, clientId, base, reload, may } = useApp();
+  const [dialog, open] = useDialog(reload);
+  const send = ({ overlapHours }, idempotencyKey) => {
+    const body = { overlapHours: Number(overlapHours) };
+    return ask('POST /api/apps/:clientId/secret/rotate', { params: { clientId }, body, idempotencyKey });
   };
-  return html`<${Loaded} resource=${first}>${({ deliveries }) => {
-    const all = [...deliveries, ...more.deliveries];
-    if (all.length === 0)
-      return html`<${Empty} title="No deliveries"><p>${
-        filters.state || filters.since
-          ? 'None matches these filters.'
-          : 'Give a check a callbackUrl, or send a test event, and it appears here.'
-      }</p><//>`;
-    return html`<ul class="rows inner">${all.map((one) => html`<${Row} key=${one.requestId} data=${one} base=${base} />`)}</ul>
-      ${more.next && html`<div class="actions"><button type="button" onClick=${readMore}>Show more</button></div>`}`;
-  }}<//>`;
+  const rotate = () =>
+    open(html`<${MakeSecrets} title="Rotate the signing secret" submit="Rotate secret" send=${send}
+        show=${({ webhookSecret }) => ({
+          title: 'Your new signing secret',
+          secrets: [['Webhook secret', webhookSecret]],
+        })}>
+        <p class="prose">During the overlap every message carries two signatures, so that a receiver with either secret
+          verifies it.</p>
+        <${Overlap} label="The old secret stops signing" />
+      <//>`);
+  return html`<${Card} title="Signing secret"
+    aside=${may('rotateSecret') && html`<button type="button" onClick=${rotate}>Rotate…</button>`}>
+    ${rows(
+      app.secrets,
+      null,
+      ({ createdAt, expiresAt }) => html`<li key=${createdAt}>
+        <div class="grow"><code>whsec_••••••••</code> ${expiresAt ? html`<${Badge} tone="warn">Ends <${Time} at=${expiresAt} /><//>` : html`<${Badge} tone="good">Current<//>`}</div>
+        <p class="sub facts">Since ${formatDate(createdAt)}</p>
+      </li>`,
+      'inner',
+    )}
+    <p class="hint">Each message is signed with every secret that is listed. <a href=${`${base}/snippets`}>How to verify</a></p>
+    ${dialog}
+  <//>`;
 }
 
-const Row = ({ data, base }) => {
-  const { requestId, state, callbackUrl, attempts, lastAttempt } = data;
-  return html`<li>
-    <div class="grow">
-      <a class="row-link mono" href=${`${base}/webhooks/${encodeURIComponent(requestId)}${location.search}`}>${requestId}</a>
-      <p class="sub clip" title=${callbackUrl}>${callbackUrl}</p>
-    </div>
-    <div class="badges"><${StateBadge} state=${state} /></div>
-    <p class="sub facts">
-      <span>${formatPlural(attempts, 'attempt')}</span>
-      ${
-        lastAttempt &&
-        html`<span>${wordsOfAttempt(lastAttempt)} in ${formatMs(lastAttempt.durationMs)}</span>
-          <span><${Time} at=${lastAttempt.at} /></span>`
-      }
-    </p>
-  </li>`;
-};
+/** Sends a signed message without a check behind it. */
+function TestEvent({ onSent }) {
+  const { clientId, base } = useApp();
+  const [sent, setSent] = useState('');
+  const done = ({ requestId }) => {
+    setSent(requestId);
+    onSent();
+  };
+  return html`<${Card} title="Test event">
+    <${SendForm} submit="Send test event" label="Test event" onDone=${done}
+      send=${(body, idempotencyKey) => ask('POST /api/apps/:clientId/test-event', { params: { clientId }, body, idempotencyKey })}>
+      <${Field} label="Callback URL" name="callbackUrl" type="url" inputmode="url" required maxlength="2048"
+        placeholder="https://example.com/hooks/rolecall" hint="A signed example message; one every 20 seconds at most." />
+    <//>
+    ${
+      sent &&
+      html`<p class="notice good" role="status">On its way:${' '}
+        <a class="mono" href=${`${base}/webhooks/${encodeURIComponent(sent)}`}>${sent}</a></p>`
+    }
+  <//>`;
+}

@@ -1,9 +1,13 @@
-/** Whole seconds, as they are sent and signed. */
+/** @typedef {{ attempt: number, at: string }} Attempt */
+
+/** Whole seconds, as they are sent and signed. @param {Attempt} attempt */
 const timestampOf = (attempt) => String(Math.floor(Date.parse(attempt.at) / 1_000));
 
 /**
  * The headers of an attempt, in the order in which they are shown. A signature is not stored, and the portal cannot
  * open the secrets that sign: the value then says how it is made.
+ * @param {Attempt} attempt
+ * @returns {[name: string, value: string][]}
  *
  * @example
  * headersOf('r1', { attempt: 1, at: '2026-11-22T10:00:00.000Z' })[0]; // ['content-type', 'application/json']
@@ -21,6 +25,7 @@ export const headersOf = (requestId, attempt) => [
 
 /**
  * Shell commands that compute the signature of an attempt from the payload in `payload.json`.
+ * @param {Attempt} attempt
  *
  * @example
  * verifyCommand('r1', { attempt: 1, at: '2026-11-22T10:00:00.000Z' });

@@ -3,14 +3,18 @@ const CHARS_MAX = 200_000;
 /** `code`, **strong**, *emphasis*, [text](address); everything else is text. */
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*]+)\*|\[([^\]]+)\]\(([^)\s]+)\)/g;
 
+/** @typedef {{ kind: 'text' | 'code' | 'strong' | 'em' | 'link', text: string, href?: string }} Piece */
+/** @typedef {{ title: string, entries: Piece[][] }} Part */
+
 /**
  * The parts of a changelog in Markdown: a title (`## …`) with its entries (`- …`), each in pieces.
+ * @returns {Part[]}
  *
- * @returns `[{ title, entries: [[{ kind, text, href? }]] }]`; `kind` is `text`, `code`, `strong`, `em` or `link`
  * @example
  * readChangelog('## 1.2\n\n- Adds `x`.')[0].entries[0]; // text 'Adds ', code 'x', text '.'
  */
 export function readChangelog(markdown) {
+  /** @type {{ title: string, entries: string[] }[]} */
   const parts = [];
   const lines = markdown.slice(0, CHARS_MAX).split('\n');
   // The last line of a file that was cut may be half a line.
@@ -26,9 +30,10 @@ export function readChangelog(markdown) {
 }
 
 function piecesOf(entry) {
+  /** @type {Piece[]} */
   const pieces = [];
   let end = 0;
-  const addText = (text) => text !== '' && pieces.push({ kind: 'text', text });
+  const addText = (text) => text && pieces.push({ kind: 'text', text });
   for (const match of entry.matchAll(INLINE)) {
     const [whole, code, strong, em, text, href] = match;
     addText(entry.slice(end, match.index));
@@ -37,7 +42,7 @@ function piecesOf(entry) {
     else if (strong !== undefined) pieces.push({ kind: 'strong', text: strong });
     else if (em !== undefined) pieces.push({ kind: 'em', text: em });
     // A path leads somewhere in the repository, which the portal does not serve.
-    else if (/^https:\/\//.test(href)) pieces.push({ kind: 'link', text, href });
+    else if (text && href?.startsWith('https://')) pieces.push({ kind: 'link', text, href });
     else addText(text);
   }
   addText(entry.slice(end));

@@ -1,30 +1,40 @@
-import { html, useEffect, useState } from '../../lib/html.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Card, Loaded } from '../../ui/states.js';
+import { html, useState } from '../../lib/html.js';
+import { useRead } from '../../lib/resources.js';
+import { Card, loaded, PageHead } from '../../ui/page.js';
 import { readChangelog } from './read-changelog.js';
+
+/** @import { Part, Piece } from './read-changelog.js' */
+
+/** Entries of a part that are shown before the user asks for more. */
+const ENTRIES_SHOWN = 30;
 
 /** The project's changelog, as it is in the repository. */
 export function WhatsNew() {
-  const [resource, setResource] = useState({});
-  const read = async () => {
-    setResource({});
-    const failed = { error: new Error('The changes could not be read.'), reload: () => void read() };
+  const resource = useRead('changelog', async () => {
     const response = await fetch('/assets/changelog.md').catch(() => undefined);
-    setResource(response?.ok ? { value: readChangelog(await response.text()) } : failed);
-  };
-  useEffect(() => void read(), []);
+    if (!response?.ok) throw new Error('The changes could not be read.');
+    return readChangelog(await response.text());
+  });
   return html`
     <${PageHead} title="What’s new"><p class="sub">Every change of this service that developers and operators notice.</p><//>
-    <${Loaded} resource=${resource}>${(parts) => parts.map((part) => html`<${Part} key=${part.title} ...${part} />`)}<//>
+    ${loaded(resource, (parts) => parts.map((part) => html`<${Entries} key=${part.title} ...${part} />`))}
   `;
 }
 
-function Part({ title, entries }) {
+/** @param {Part} props */
+function Entries({ title, entries }) {
+  const [isWhole, setIsWhole] = useState(false);
+  const shown = isWhole ? entries : entries.slice(0, ENTRIES_SHOWN);
   return html`<${Card} title=${title}>
-    <ul class="changes">${entries.map((pieces, place) => html`<li key=${place}>${pieces.map(draw)}</li>`)}</ul>
+    <ul class="changes">${shown.map((pieces, place) => html`<li key=${place}>${pieces.map(draw)}</li>`)}</ul>
+    ${
+      shown.length < entries.length &&
+      html`<div class="actions"><button type="button" onClick=${() => setIsWhole(true)}>Show all ${entries.length}</button></div>`
+    }
   <//>`;
 }
 
+/** @param {Piece} piece */
 function draw({ kind, text, href }) {
   if (kind === 'code') return html`<code class="break">${text}</code>`;
   if (kind === 'strong') return html`<strong>${text}</strong>`;

@@ -1,15 +1,20 @@
+import { formatCount } from '../../lib/format.js';
 import { html } from '../../lib/html.js';
+import { useResource } from '../../lib/resources.js';
 import { useSession } from '../../lib/session.js';
-import { Missing } from '../frame/missing.js';
-import { OperatorAccount } from './account.js';
-import { OperatorAccounts } from './accounts.js';
-import { OperatorApp } from './app.js';
-import { OperatorApps } from './apps.js';
+import { Card, loaded, PageHead, refreshButton } from '../../ui/page.js';
+import { Table } from '../../ui/values.js';
+import { Menu } from '../apps/app.js';
+import { Missing } from '../frame/frame.js';
+import { OperatorAccount, OperatorAccounts } from './accounts.js';
+import { OperatorApp, OperatorApps } from './apps.js';
 import { OperatorAudit } from './audit.js';
-import { DeadLetters } from './dead-letters.js';
 import { ScopeQueue } from './scopes.js';
 
-/** Path, name, component, component of one item. */
+/**
+ * Path, name, component, component of one item.
+ * @type {[path: string, name: string, page: object, item?: object][]}
+ */
 const SECTIONS = [
   ['', 'Scope requests', ScopeQueue],
   ['accounts', 'Accounts', OperatorAccounts, OperatorAccount],
@@ -22,13 +27,30 @@ const SECTIONS = [
 export function Operator({ section = '', item }) {
   const { account } = useSession();
   const found = SECTIONS.find(([path]) => path === section);
-  const Section = item === undefined ? found?.[2] : found?.[3];
-  if (!account.operator || !Section) return html`<${Missing} />`;
+  const page = item === undefined ? found?.[2] : found?.[3];
+  if (!account.operator || !page) return html`<${Missing} />`;
   return html`<div class="app-body">
-    <nav class="side" aria-label="Operator’s pages">${SECTIONS.map(
-      ([path, name]) => html`<a key=${path} href=${path ? `/operator/${path}` : '/operator'}
-        aria-current=${path === section ? 'page' : undefined}>${name}</a>`,
-    )}</nav>
-    <div class="app-page"><${Section} key=${`${section}/${item}`} item=${item} /></div>
+    <${Menu} label="Operator’s pages" base="/operator" section=${section} sections=${SECTIONS} />
+    <div class="app-page"><${page} key=${`${section}/${item}`} item=${item} /></div>
   </div>`;
+}
+
+/** The number of dead-lettered records of each topic. The admin command resends or drops them. */
+function DeadLetters() {
+  const letters = useResource('GET /api/operator/dead-letters', {});
+  return html`
+    <${PageHead} title="Dead letters" aside=${refreshButton(letters)}>
+      <p class="sub">Records that could not be processed. List them with <code>npm run admin -- dead-letter list TOPIC</code>.</p>
+    <//>
+    ${loaded(
+      letters,
+      (list) => html`<${Card}>
+      ${list.every(({ count }) => count === 0) && html`<p class="notice good">No topic has dead-lettered records.</p>`}
+      <${Table} label="Dead-lettered records by topic" heads=${['Topic', '#Waiting']}>${list.map(
+        ({ topic, count }) =>
+          html`<tr key=${topic}><th scope="row"><code>${topic}</code></th><td class="number">${formatCount(count)}</td></tr>`,
+      )}<//>
+    <//>`,
+    )}
+  `;
 }

@@ -1,35 +1,41 @@
 import { ask } from '../../lib/api.js';
-import { html, useState } from '../../lib/html.js';
-import { useResource } from '../../lib/use-resource.js';
-import { useSubmit } from '../../lib/use-submit.js';
-import { Dialog } from '../../ui/dialog.js';
-import { Field } from '../../ui/field.js';
-import { Form } from '../../ui/form.js';
-import { focusPageHead, PageHead } from '../../ui/page-head.js';
-import { Card, Empty, Loaded, Time } from '../../ui/states.js';
+import { html } from '../../lib/html.js';
+import { useResource } from '../../lib/resources.js';
+import { useAction } from '../../lib/submit.js';
+import { Field, FormDialog, useDialog } from '../../ui/form.js';
+import { Card, Empty, focusPageHead, loaded, PageHead, refreshButton } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
+import { Time } from '../../ui/values.js';
+
+/** @import { Answer } from '../../lib/types.ts' */
+/** @typedef {Answer<'GET /api/operator/scope-requests'>[number]} ScopeRequest */
 
 /** Every request for the scope that waits for a decision. */
 export function ScopeQueue() {
-  const requests = useResource('/api/operator/scope-requests');
-  const [rejecting, setRejecting] = useState(undefined);
-  const [busy, setBusy] = useState(undefined);
-  const approve = async ({ clientId, name }) => {
-    if (busy !== undefined) return;
-    setBusy(clientId);
-    try {
-      await ask('POST', `/api/operator/apps/${encodeURIComponent(clientId)}/approve`);
-      toast(`${name} approved`);
-      focusPageHead();
-      requests.reload();
-    } catch (error) {
-      toast(error.message, 'bad');
-    }
-    setBusy(undefined);
+  const requests = useResource('GET /api/operator/scope-requests', {});
+  const decided = () => {
+    focusPageHead();
+    requests.reload();
   };
+  const [dialog, open] = useDialog(decided);
+  const [approve, busy] = useAction(
+    (_, /** @type {ScopeRequest} */ { clientId }) =>
+      ask('POST /api/operator/apps/:clientId/approve', { params: { clientId } }),
+    ({ name }) => {
+      toast(`${name} approved`);
+      decided();
+    },
+  );
+  /** @param {ScopeRequest} request */
+  const reject = ({ clientId, name }) =>
+    open(html`<${FormDialog} title=${`Reject “${name}”`} submit="Reject" tone="danger"
+        send=${(body) => ask('POST /api/operator/apps/:clientId/reject', { params: { clientId }, body })} said=${`${name} rejected`}>
+        <${Field} label="Reason" as="textarea" name="reason" rows="4" required maxlength="500" autofocus
+          hint="The developer reads this, and may ask again." />
+      <//>`);
   return html`
-    <${PageHead} title="Scope requests" aside=${html`<button type="button" onClick=${requests.reload}>Refresh</button>`} />
-    <${Loaded} resource=${requests}>${(list) =>
+    <${PageHead} title="Scope requests" aside=${refreshButton(requests)} />
+    ${loaded(requests, (list) =>
       list.length === 0
         ? html`<${Empty} title="No open requests"><p>New requests for the token-gating scope appear here.</p><//>`
         : list.map(
@@ -38,33 +44,13 @@ export function ScopeQueue() {
           <p class="sub facts"><span class="break">${one.email}</span><span><code>${one.clientId}</code></span><span>asked <${Time} at=${one.requestedAt} /></span></p>
           <p class="notice quoted">${one.purpose}</p>
           <div class="actions">
-            <button type="button" class="danger-quiet" aria-label=${`Reject ${one.name}`} onClick=${() => setRejecting(one)}>Reject…</button>
-            <button type="button" class="primary" aria-label=${`Approve ${one.name}`} aria-disabled=${busy === one.clientId ? 'true' : undefined}
+            <button type="button" class="danger-quiet" aria-label=${`Reject ${one.name}`} onClick=${() => reject(one)}>Reject…</button>
+            <button type="button" class="primary" aria-label=${`Approve ${one.name}`} aria-disabled=${busy === one ? 'true' : undefined}
               onClick=${() => approve(one)}>Approve</button>
           </div>
         <//>`,
-          )}<//>
-    ${
-      rejecting &&
-      html`<${Reject} app=${rejecting} onClose=${() => setRejecting(undefined)} onDone=${() => {
-        toast(`${rejecting.name} rejected`);
-        setRejecting(undefined);
-        focusPageHead();
-        requests.reload();
-      }} />`
-    }
+          ),
+    )}
+    ${dialog}
   `;
-}
-
-function Reject({ app, onClose, onDone }) {
-  const form = useSubmit(
-    (body) => ask('POST', `/api/operator/apps/${encodeURIComponent(app.clientId)}/reject`, { body }),
-    onDone,
-  );
-  return html`<${Dialog} title=${`Reject “${app.name}”`} onClose=${onClose}>
-    <${Form} form=${form} submit="Reject" tone="danger" onCancel=${onClose}>
-      <${Field} label="Reason" as="textarea" name="reason" rows="4" required maxlength="500" autofocus
-        hint="The developer reads this, and may ask again." fault=${form.faults['/reason']} />
-    <//>
-  <//>`;
 }

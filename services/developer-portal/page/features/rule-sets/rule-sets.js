@@ -1,43 +1,149 @@
+import { ask, faultAt } from '../../lib/api.js';
 import { formatPlural } from '../../lib/format.js';
-import { html } from '../../lib/html.js';
-import { useQuery } from '../../lib/router.js';
+import { html, when } from '../../lib/html.js';
+import { parseJson } from '../../lib/parse-json.js';
+import { useResource } from '../../lib/resources.js';
+import { navigate, useQuery } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
-import { useResource } from '../../lib/use-resource.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Badge, Card, Empty, Loaded, Time } from '../../ui/states.js';
-import { NEW } from './rule-set.js';
+import { useSubmit } from '../../lib/submit.js';
+import { JsonView } from '../../ui/copy.js';
+import { Confirm, Field, Form, options, useDialog } from '../../ui/form.js';
+import { Card, Empty, loaded, PageHead, pageButtons } from '../../ui/page.js';
+import { toast } from '../../ui/toasts.js';
+import { Badge, rows, Time } from '../../ui/values.js';
+import { Missing, NeedsScope, NotAllowed } from '../frame/frame.js';
+
+/** @import { VNode } from '/assets/vendor/htm-preact.js' */
+/** @import { Answer } from '../../lib/types.ts' */
+/** @typedef {Answer<'GET /api/apps/:clientId/rule-sets/:ruleSetId'>} StoredRuleSet */
+
+/** In the address of a rule set that is to be made: no rule set can have this id. */
+const NEW = '-new';
+
+/** What becomes of a rule that cannot be read. */
+export const POLICIES = /** @type {const} */ ([
+  ['omit', 'Leave the rule out'],
+  ['deny', 'Deny the rule'],
+  ['fail', 'Fail the check'],
+]);
+const EXAMPLE = [{ type: 'NATIVE', chainId: 1, roleId: 'holder', minToken: '1' }];
 
 /** The stored rule sets of the app, by id. */
 export function RuleSets() {
-  const { app, api, base, may } = useApp();
+  const { clientId, base, may } = useApp();
   const [{ after }, setQuery] = useQuery({ after: '' });
-  const resource = useResource(`${api}/rule-sets${after ? `?after=${encodeURIComponent(after)}` : ''}`);
+  const resource = useResource('GET /api/apps/:clientId/rule-sets', { clientId }, { after });
   return html`
     <${PageHead} title="Rule sets" aside=${may('putRuleSet') && html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
       <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> instead of <code>rules</code>.</p>
     <//>
-    ${
-      app.scope.state !== 'approved' &&
-      html`<p class="notice warn">Rule sets can be stored once the scope is approved. <a href=${`${base}/scope`}>Request the scope</a></p>`
-    }
-    <${Card}><${Loaded} resource=${resource}>${({ ruleSets, next }) => html`
-      ${
-        ruleSets.length === 0
-          ? html`<${Empty} title="No rule sets yet"><p>Store the rules of your roles once, and every check may name them.</p><//>`
-          : html`<ul class="rows">${ruleSets.map((data) => html`<${Row} key=${data.ruleSetId} data=${data} base=${base} />`)}</ul>`
-      }
-      <div class="actions">
-        ${after && html`<button type="button" onClick=${() => setQuery({ after: '' })}>First page</button>`}
-        ${next && html`<button type="button" onClick=${() => setQuery({ after: next })}>Next page</button>`}
-      </div>
-    `}<//><//>
+    <${NeedsScope}>Rule sets can be stored once the scope is approved.<//>
+    <${Card}>${loaded(
+      resource,
+      ({ ruleSets, next }) => html`
+      ${rows(
+        ruleSets,
+        html`<${Empty} title="No rule sets yet"><p>Store the rules of your roles once, and every check may name them.</p><//>`,
+        ({ ruleSetId, version, name, ruleCount, updatedAt }) => html`<li key=${ruleSetId}>
+          <div class="grow">
+            <p class="row-title break"><a href=${`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`}>${ruleSetId}</a></p>
+            <p class="sub break">${name && `${name} · `}${formatPlural(ruleCount, 'rule')} · changed <${Time} at=${updatedAt} /></p>
+          </div>
+          <div class="badges"><${Badge}>Version ${version}<//></div>
+        </li>`,
+      )}
+      ${pageButtons(after, next, (position) => setQuery({ after: position }))}
+    `,
+    )}<//>
   `;
 }
 
-const Row = ({ data: { ruleSetId, version, name, ruleCount, updatedAt }, base }) => html`<li>
-  <div class="grow">
-    <p class="row-title break"><a href=${`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`}>${ruleSetId}</a></p>
-    <p class="sub break">${name && `${name} · `}${formatPlural(ruleCount, 'rule')} · changed <${Time} at=${updatedAt} /></p>
-  </div>
-  <div class="badges"><${Badge}>Version ${version}<//></div>
-</li>`;
+/** One rule set: to be created, changed or deleted. */
+export function RuleSet({ item }) {
+  const { may } = useApp();
+  if (item !== NEW) return html`<${Stored} id=${item} />`;
+  return may('putRuleSet') ? html`<${Editor} />` : html`<${NotAllowed} title="New rule set" />`;
+}
+
+function Stored({ id }) {
+  const { clientId, may } = useApp();
+  const resource = useResource('GET /api/apps/:clientId/rule-sets/:ruleSetId', { clientId, ruleSetId: id });
+  if (resource.error?.status === 404) return html`<${Missing} />`;
+  return loaded(
+    resource,
+    (value) => {
+      if (may('putRuleSet'))
+        return html`<${Editor} key=${value.version} stored=${value} reload=${resource.reload} />`;
+      const { name, rules, onUndetermined } = value;
+      return html`<${StoredHead} stored=${value} />
+        <${Card} title="Rules"><${JsonView} value=${{ name, rules, onUndetermined }} label="Rule set" /><//>`;
+    },
+    id,
+  );
+}
+
+/** @param {{ stored: StoredRuleSet, aside?: VNode }} props */
+const StoredHead = ({ stored, aside }) => html`<${PageHead} title=${stored.ruleSetId} aside=${aside}>
+  <p class="sub"><${Badge}>Version ${stored.version}<//> changed <${Time} at=${stored.updatedAt} /> <code class="break">${stored.digest}</code></p>
+<//>`;
+
+/** @param {{ stored?: StoredRuleSet, reload?: () => void }} props */
+function Editor({ stored, reload }) {
+  const { clientId, base } = useApp();
+  const [dialog, open] = useDialog(() => navigate(`${base}/rule-sets`));
+  const send = async ({ id, name, rules, onUndetermined }) => {
+    const { value, fault } = parseJson(rules);
+    if (fault) throw faultAt('/rules', `This is not JSON. ${fault.text}`);
+    return ask('PUT /api/apps/:clientId/rule-sets/:ruleSetId', {
+      params: { clientId, ruleSetId: stored?.ruleSetId ?? id.trim() },
+      body: {
+        ruleSet: { ...(name.trim() && { name: name.trim() }), rules: value, onUndetermined },
+        replaces: stored?.version ?? 0,
+      },
+    });
+  };
+  const form = useSubmit(send, ({ ruleSetId, version }) => {
+    toast(`Rule set stored: version ${version}`);
+    if (reload) reload();
+    else navigate(`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`);
+  });
+  // The detail of a fault names its pointer.
+  const ofRules = Object.entries(form.faults).filter(([pointer]) => pointer.startsWith('/rules'));
+  /** @param {StoredRuleSet} ruleSet */
+  const destroy = ({ ruleSetId }) =>
+    open(html`<${Confirm} title="Delete this rule set?" action="Delete rule set"
+        send=${() => ask('DELETE /api/apps/:clientId/rule-sets/:ruleSetId', { params: { clientId, ruleSetId } })}
+        said="Rule set deleted">
+        <p>Checks that name <strong class="break">${ruleSetId}</strong> will be answered with 422.</p>
+      <//>`);
+  return html`
+    ${
+      stored
+        ? html`<${StoredHead} stored=${stored}
+            aside=${html`<a class="button" href=${`${base}/batches/-new?ruleSet=${encodeURIComponent(stored.ruleSetId)}`}>Start a batch</a>`} />`
+        : html`<${PageHead} title="New rule set" />`
+    }
+    <${Card}><${Form} form=${form} submit=${stored ? 'Store the changes' : 'Store'} label="A rule set">
+      ${
+        !stored &&
+        html`<${Field} label="Id" name="id" required maxlength="64" class="mono-input" placeholder="holders"
+          hint="a to z, 0 to 9, dots, dashes and underscores. Checks name it, and it cannot be changed." />`
+      }
+      <${Field} label="Name" name="name" maxlength="256" defaultValue=${stored?.name ?? ''} />
+      <${Field} label="Rules" as="textarea" name="rules" rows="18" required class="mono-input" spellcheck=${false}
+        defaultValue=${JSON.stringify(stored?.rules ?? EXAMPLE, null, 2)}
+        hint="The list that a check has in its member rules, as JSON." fault=${ofRules.map(([, detail]) => detail).join(' ')} />
+      <${Field} label="A rule that cannot be read" as="select" name="onUndetermined">
+        ${options(POLICIES, stored?.onUndetermined ?? 'omit')}
+      <//>
+    <//><//>
+    ${when(
+      stored,
+      (ruleSet) => html`<${Card} title="Delete this rule set" class="danger-zone">
+        <p class="prose">Checks that name it are refused from then on. Accepted checks are not affected.</p>
+        <button type="button" class="danger" onClick=${() => destroy(ruleSet)}>Delete rule set…</button>
+      <//>`,
+    )}
+    ${dialog}
+  `;
+}

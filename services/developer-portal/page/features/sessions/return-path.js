@@ -6,9 +6,9 @@ const PREFIX = '#return=';
 /**
  * The page to show after signing in: the page that the form replaces, or the page that the fragment of
  * the form's address names. Only a path of the portal itself is followed; anything else is `/`.
- *
- * @param address the browser's `location`
+ * @param {{ origin: string, pathname: string, search: string, hash: string }} address the browser's `location`
  * @returns path, query and fragment
+ *
  * @example
  * wantedPath(new URL('https://portal.example/sign-up#return=%2Finvitation%23token')); // '/invitation#token'
  */
@@ -16,7 +16,7 @@ export function wantedPath({ origin, pathname, search, hash }) {
   if (!FORMS.includes(pathname)) return pathname + search + hash;
   const url = hash.startsWith(PREFIX) ? parse(hash.slice(PREFIX.length), origin) : undefined;
   // `/.//host` is a path of the portal that a browser would read as another host.
-  if (url?.origin !== origin || url.pathname.startsWith('//')) return '/';
+  if (url === undefined || url.origin !== origin || url.pathname.startsWith('//')) return '/';
   return url.pathname + url.search + url.hash;
 }
 

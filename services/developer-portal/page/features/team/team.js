@@ -1,19 +1,17 @@
 import { ask } from '../../lib/api.js';
 import { formatMinute } from '../../lib/format.js';
-import { html, useState } from '../../lib/html.js';
+import { html, useState, when } from '../../lib/html.js';
+import { useResource } from '../../lib/resources.js';
 import { navigate } from '../../lib/router.js';
 import { useApp, useSession } from '../../lib/session.js';
-import { useResource } from '../../lib/use-resource.js';
-import { useSubmit } from '../../lib/use-submit.js';
-import { Confirm } from '../../ui/confirm.js';
-import { Dialog } from '../../ui/dialog.js';
-import { Field } from '../../ui/field.js';
-import { Form } from '../../ui/form.js';
-import { PageHead } from '../../ui/page-head.js';
-import { SecretsShown } from '../../ui/secrets-shown.js';
-import { Badge, Card, Loaded, Time } from '../../ui/states.js';
-import { toast } from '../../ui/toasts.js';
+import { Confirm, Field, FormDialog, MakeSecrets, useDialog } from '../../ui/form.js';
+import { Card, loaded, PageHead } from '../../ui/page.js';
+import { Badge, rows, Time } from '../../ui/values.js';
 
+/** @import { Answer } from '../../lib/types.ts' */
+/** @typedef {Answer<'GET /api/apps/:clientId/members'>} Members */
+
+/** @type {Record<string, string>} */
 const ROLES = {
   viewer: 'Sees everything, changes nothing.',
   developer: 'Also keys, secrets, rule sets, batches and resends.',
@@ -22,109 +20,96 @@ const ROLES = {
 
 /** The team of the app: its owner, its members, and links by which others join. */
 export function Team() {
-  const { app, api, may } = useApp();
+  const { app, clientId, may } = useApp();
   const { account } = useSession();
-  const team = useResource(`${api}/members`);
-  const [open, setOpen] = useState(undefined);
-  const close = () => setOpen(undefined);
-  const done = (text) => () => {
-    close();
-    toast(text);
-    team.reload();
+  const team = useResource('GET /api/apps/:clientId/members', { clientId });
+  const [dialog, open] = useDialog(team.reload);
+  const invite = () =>
+    open(html`<${MakeSecrets} title="Invite to the team" submit="Make link"
+        send=${({ role, email }, idempotencyKey) =>
+          ask('POST /api/apps/:clientId/invitations', {
+            params: { clientId },
+            body: { role, ...(email.trim() && { email }) },
+            idempotencyKey,
+          })}
+        show=${({ token, expiresAt }) => ({
+          title: 'Link to the team',
+          secrets: [['Link', `${location.origin}/invitation#${token}`]],
+          note: `Send it to the person. It works once, until ${formatMinute(expiresAt)}.`,
+        })}
+        said="The invitation is open for seven days">
+        <${Field} label="E-mail address" name="email" type="email" maxlength="254" autocomplete="off"
+          hint="Only the account with this address may use the link. Without an address, anybody with the link may." />
+        <${RoleField} value="developer" />
+      <//>`);
+  /** @param {Members['members'][number]} member */
+  const drawMember = ({ accountId, email, role, addedAt }) => {
+    const params = { clientId, accountId };
+    const isSelf = accountId === account.accountId;
+    const setRole = () =>
+      open(html`<${FormDialog} title="Set the role" submit="Set role" said="Role set"
+          send=${(body) => ask('PATCH /api/apps/:clientId/members/:accountId', { params, body })}>
+          <p class="sub break">${email}</p><${RoleField} value=${role} />
+        <//>`);
+    const remove = () =>
+      open(html`<${Confirm} title="Remove from the team?" action="Remove" said="Removed"
+          send=${() => ask('DELETE /api/apps/:clientId/members/:accountId', { params })}>
+          <p class="break">${email} loses access at once. API keys and secrets that they have seen still work: roll them.</p>
+        <//>`);
+    const leave = () =>
+      open(html`<${Confirm} title="Leave the team?" action="Leave" onDone=${() => navigate('/apps')}
+          send=${() => ask('POST /api/apps/:clientId/leave', { params })}><p>You lose access to ${app.name} at once.</p><//>`);
+    const actions = [
+      !isSelf &&
+        may('setMemberRole') &&
+        html`<button type="button" aria-label=${`Set role of ${email}`} onClick=${setRole}>Set role</button>`,
+      !isSelf &&
+        may('removeMember') &&
+        html`<button type="button" class="danger-quiet" aria-label=${`Remove ${email}`} onClick=${remove}>Remove</button>`,
+      isSelf && html`<button type="button" class="danger-quiet" onClick=${leave}>Leave</button>`,
+    ].filter(Boolean);
+    return html`<li key=${accountId}>
+      <div class="grow"><p class="row-title break">${email}</p><p class="sub">joined <${Time} at=${addedAt} /></p></div>
+      <div class="badges"><${Badge}>${role}<//></div>
+      ${actions.length > 0 && html`<div class="row-actions">${actions}</div>`}
+    </li>`;
   };
-  const member = (id) => `${api}/members/${encodeURIComponent(id)}`;
+  /** @param {Members['invitations'][number]} invitation */
+  const drawInvitation = ({ invitationId, role, email, expiresAt }) => {
+    const params = { clientId, invitationId };
+    const withdraw = () =>
+      open(html`<${Confirm} title="Withdraw the invitation?" action="Withdraw"
+          said="Invitation withdrawn" send=${() => ask('DELETE /api/apps/:clientId/invitations/:invitationId', { params })}>
+          <p>Its link stops working.</p>
+        <//>`);
+    return html`<li key=${invitationId}>
+      <div class="grow"><p class="break">${email ?? 'Anybody with the link'}</p><p class="sub">until ${formatMinute(expiresAt)}</p></div>
+      <div class="badges"><${Badge}>${role}<//></div>
+      ${may('withdrawInvitation') && html`<div class="row-actions"><button type="button" class="danger-quiet" aria-label=${`Withdraw the invitation of ${email ?? 'a link'}`} onClick=${withdraw}>Withdraw</button></div>`}
+    </li>`;
+  };
   return html`
-    <${PageHead} title="Team" aside=${may('createInvitation') && html`<button type="button" class="primary" onClick=${() => setOpen({ name: 'invite' })}>Invite</button>`}>
+    <${PageHead} title="Team" aside=${may('createInvitation') && html`<button type="button" class="primary" onClick=${invite}>Invite</button>`}>
       <p class="sub">People who use this app with you. Each has a separate account and a role.</p>
     <//>
-    <${Loaded} resource=${team}>${({ owner, members, invitations }) => html`
+    ${loaded(
+      team,
+      ({ owner, members, invitations }) => html`
       <ul class="rows">
         <li><div class="grow"><p class="row-title break">${owner}</p></div><div class="badges"><${Badge} tone="good">owner<//></div></li>
-        ${members.map((one) => {
-          const isSelf = one.accountId === account.accountId;
-          const actions = [
-            !isSelf &&
-              may('setMemberRole') &&
-              html`<button type="button" aria-label=${`Set role of ${one.email}`} onClick=${() => setOpen({ name: 'role', one })}>Set role</button>`,
-            !isSelf &&
-              may('removeMember') &&
-              html`<button type="button" class="danger-quiet" aria-label=${`Remove ${one.email}`} onClick=${() => setOpen({ name: 'remove', one })}>Remove</button>`,
-            isSelf &&
-              html`<button type="button" class="danger-quiet" onClick=${() => setOpen({ name: 'leave' })}>Leave</button>`,
-          ].filter(Boolean);
-          return html`<li key=${one.accountId}>
-            <div class="grow"><p class="row-title break">${one.email}</p><p class="sub">joined <${Time} at=${one.addedAt} /></p></div>
-            <div class="badges"><${Badge}>${one.role}<//></div>
-            ${actions.length > 0 && html`<div class="row-actions">${actions}</div>`}
-          </li>`;
-        })}
+        ${members.map(drawMember)}
       </ul>
-      ${
-        invitations.length > 0 &&
-        html`<${Card} title="Open invitations"><ul class="rows inner">${invitations.map(
-          ({ invitationId, role, email, expiresAt }) => html`<li key=${invitationId}>
-          <div class="grow"><p class="break">${email ?? 'Anybody with the link'}</p><p class="sub">until ${formatMinute(expiresAt)}</p></div>
-          <div class="badges"><${Badge}>${role}<//></div>
-          ${may('withdrawInvitation') && html`<div class="row-actions"><button type="button" class="danger-quiet" aria-label=${`Withdraw the invitation of ${email ?? 'a link'}`} onClick=${() => setOpen({ name: 'withdraw', invitationId })}>Withdraw</button></div>`}
-        </li>`,
-        )}</ul><//>`
-      }`}<//>
-    ${open?.name === 'invite' && html`<${Invite} api=${api} onClose=${close} onDone=${done('The invitation is open for seven days')} />`}
-    ${open?.name === 'role' && html`<${SetRole} path=${member(open.one.accountId)} one=${open.one} onClose=${close} onDone=${done('Role set')} />`}
-    ${
-      open?.name === 'remove' &&
-      html`<${Confirm} title="Remove from the team?" action="Remove" onClose=${close} onDone=${done('Removed')} send=${() => ask('DELETE', member(open.one.accountId))}>
-        <p class="break">${open.one.email} loses access at once. API keys and secrets that they have seen still work: roll them.</p><//>`
-    }
-    ${
-      open?.name === 'withdraw' &&
-      html`<${Confirm} title="Withdraw the invitation?" action="Withdraw" onClose=${close} onDone=${done('Invitation withdrawn')}
-        send=${() => ask('DELETE', `${api}/invitations/${encodeURIComponent(open.invitationId)}`)}><p>Its link stops working.</p><//>`
-    }
-    ${
-      open?.name === 'leave' &&
-      html`<${Confirm} title="Leave the team?" action="Leave" onClose=${close} onDone=${() => navigate('/apps')} send=${() => ask('POST', `${api}/leave`)}>
-        <p>You lose access to ${app.name} at once.</p><//>`
-    }
+      ${when(invitations.length, () => html`<${Card} title="Open invitations">${rows(invitations, null, drawInvitation, 'inner')}<//>`)}`,
+    )}
+    ${dialog}
   `;
 }
 
 /** The role, with its permissions under it. */
-function RoleField({ value, fault }) {
+function RoleField({ value }) {
   const [role, setRole] = useState(value);
-  return html`<${Field} label="Role" as="select" name="role" value=${role} hint=${ROLES[role]} fault=${fault}
+  return html`<${Field} label="Role" as="select" name="role" value=${role} hint=${ROLES[role]}
     onChange=${(event) => setRole(event.target.value)}>
     ${Object.keys(ROLES).map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-  <//>`;
-}
-
-function SetRole({ path, one, onClose, onDone }) {
-  const form = useSubmit((body) => ask('PATCH', path, { body }), onDone);
-  return html`<${Dialog} title="Set the role" onClose=${onClose}>
-    <${Form} form=${form} submit="Set role" onCancel=${onClose}>
-      <p class="sub break">${one.email}</p><${RoleField} value=${one.role} fault=${form.faults['/role']} />
-    <//>
-  <//>`;
-}
-
-/** Makes a link, shown once, by which one account becomes a member: any, or only the one with the given address. */
-function Invite({ api, onClose, onDone }) {
-  const [made, setMade] = useState(undefined);
-  const form = useSubmit(
-    ({ role, email }, idempotencyKey) =>
-      ask('POST', `${api}/invitations`, { body: { role, ...(email.trim() && { email }) }, idempotencyKey }),
-    setMade,
-  );
-  if (made)
-    return html`<${Dialog} key="made" title="Link to the team">
-      <${SecretsShown} secrets=${[['Link', `${location.origin}/invitation#${made.token}`]]} onDone=${onDone}
-        note=${`Send it to the person. It works once, until ${formatMinute(made.expiresAt)}.`} />
-    <//>`;
-  return html`<${Dialog} key="ask" title="Invite to the team" onClose=${onClose}>
-    <${Form} form=${form} submit="Make link" onCancel=${onClose}>
-      <${Field} label="E-mail address" name="email" type="email" maxlength="254" autocomplete="off"
-        hint="Only the account with this address may use the link. Without an address, anybody with the link may." fault=${form.faults['/email']} />
-      <${RoleField} value="developer" fault=${form.faults['/role']} />
-    <//>
   <//>`;
 }

@@ -1,15 +1,31 @@
-import { FIELDS, isComposed } from './rule-types.js';
+/**
+ * The fields of a rule as texts, as a field has them. A rule keeps the fields of all types, so that changing the type
+ * loses nothing; `extra` has the members of a rule that came as JSON and that the form does not show.
+ * @typedef {ReturnType<typeof newTexts>} RuleTexts
+ * @typedef {RuleTexts & { rules: RuleForm[], extra: Record<string, any> }} RuleForm
+ */
+/** A check as a form; the blocks by chain id, `extra` as in a rule. @typedef {ReturnType<typeof newForm>} CheckForm */
+
+/** The fields that a simple rule of each type has. @type {Record<string, (keyof RuleTexts)[]>} */
+export const FIELDS = {
+  ERC20: ['contractAddress', 'minToken', 'maxToken'],
+  ERC721: ['contractAddress', 'tokenId', 'minToken', 'maxToken'],
+  ERC1155: ['contractAddress', 'tokenId', 'minToken', 'maxToken'],
+  NATIVE: ['minToken', 'maxToken'],
+  CONTRACT: ['contractAddress', 'function', 'args', 'returns', 'operator', 'value', 'onRevert', 'wallets'],
+};
+
+/** The types of rules that are made of others. @type {Record<string, string>} */
+export const COMPOSED = { ALL: 'all of', ANY: 'any of', NONE: 'none of', AT_LEAST: 'at least' };
+
+export const isComposed = ({ type }) => Object.hasOwn(COMPOSED, type ?? '');
 
 /** Most rules that the form offers, those inside of composed rules counted; the API takes more. */
 export const RULES_MAX = 20;
 /** Depth of nested composed rules. */
 export const DEPTH_MAX = 4;
 
-/**
- * `chainId` is text, as a field has it. A rule keeps the fields of all types, so that changing the type loses nothing;
- * `extra` has the members of a rule that came as JSON and that the form does not show.
- */
-export const newRule = (place, chainId) => ({
+const newTexts = (place, chainId) => ({
   type: 'ERC20',
   chainId,
   contractAddress: '',
@@ -24,32 +40,37 @@ export const newRule = (place, chainId) => ({
   onRevert: '',
   wallets: '',
   atLeast: '1',
-  rules: [],
   roleId: `role-${place}`,
-  extra: {},
 });
 
-/** The form of a check as it is opened; `extra` as in a rule. */
+/** @returns {RuleForm} */
+export const newRule = (place, chainId) => ({ ...newTexts(place, chainId), rules: [], extra: {} });
+
+/** The form of a check as it is opened. */
 export const newForm = (chainId) => ({
   account: '',
   others: '',
   vaults: '',
   blockTag: '',
-  atBlock: {},
-  minBlock: {},
+  atBlock: /** @type {Record<string, string>} */ ({}),
+  minBlock: /** @type {Record<string, string>} */ ({}),
   explain: true,
   onUndetermined: 'omit',
   mode: 'sync',
   callbackUrl: '',
   rules: [newRule(1, chainId)],
-  extra: {},
+  extra: /** @type {Record<string, any>} */ ({}),
 });
 
-/** How many rules there are, those inside of composed rules counted. */
+/**
+ * How many rules there are, those inside of composed rules counted.
+ * @param {RuleForm[]} rules
+ * @returns {number}
+ */
 export const countRules = (rules) =>
   rules.reduce((count, rule) => count + 1 + (isComposed(rule) ? countRules(rule.rules) : 0), 0);
 
-/** The chains that the rules name, each once. */
+/** The chains that the rules name, each once. @param {RuleForm[]} rules @returns {string[]} */
 export const chainsOf = (rules) => [
   ...new Set(rules.flatMap((rule) => (isComposed(rule) ? chainsOf(rule.rules) : [rule.chainId.trim()]))),
 ];
@@ -59,6 +80,7 @@ const linesOf = (text) => text.split(/[\s,]+/).filter((line) => line !== '');
 /**
  * The body of a check from the form's texts: fields that a rule's type does not have, or that are empty, are left
  * out. The API reports faults of the rest. `readCheck` is its inverse.
+ * @param {CheckForm} form
  *
  * @example
  * buildCheck({ ...newForm('1'), account: '0x…' });
@@ -82,6 +104,7 @@ export function buildCheck(form) {
   };
 }
 
+/** @param {CheckForm} form */
 function buildConsistency({ blockTag, atBlock, minBlock, rules }) {
   const chains = chainsOf(rules);
   const blocks = (texts) =>
@@ -98,6 +121,7 @@ function buildConsistency({ blockTag, atBlock, minBlock, rules }) {
   };
 }
 
+/** @param {RuleForm} rule @returns {Record<string, any>} */
 function buildCondition(rule) {
   const { type, extra } = rule;
   if (isComposed(rule))
@@ -116,7 +140,7 @@ function buildCondition(rule) {
   };
 }
 
-/** One argument a line. */
+/** One argument a line. @param {RuleForm} rule */
 const argsOf = ({ args }) =>
   args
     .trim()

@@ -6,8 +6,8 @@ const KEY = 'rck_';
 
 /**
  * The fragment of the address that holds a check, which browsers send to no server.
- *
  * @returns undefined if the check is too long, or holds an API key
+ *
  * @example
  * checkOfFragment(fragmentOf({ account: '0x…' })); // { account: '0x…' }
  */

@@ -1,9 +1,11 @@
+/** @import { Answer } from '../../lib/types.ts' */
+
 /**
  * Checks to begin with, by name. On a system with a demo chain they can be run as they are; elsewhere the wallet and the
  * contracts are left to fill in.
- *
- * @param demo the wallets and tokens of a demo chain, if there is one
- * @param chainId used where there is no demo chain
+ * @param {Answer<'GET /api/try-options'>['demo']} demo the wallets and tokens of a demo chain, if there is one
+ * @param {number | undefined} chainId used where there is no demo chain
+ * @returns {[name: string, check: Record<string, unknown>][]}
  */
 export function makeExamples(demo, chainId) {
   const { holder = '', stranger = '', erc20 = '', erc721 = '', erc1155 = '' } = demo ?? {};

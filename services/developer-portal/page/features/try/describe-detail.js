@@ -1,6 +1,10 @@
-import { COMPOSED, isComposed } from './rule-types.js';
+import { COMPOSED, isComposed } from './build-check.js';
 
+/** @import { RuleDetail } from '#shared/contracts/result.ts' */
+
+/** @type {Record<string, string>} */
 const SIGNS = { eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' };
+/** @type {Record<string, string>} */
 const OBSERVED = { ERC20: 'balance', NATIVE: 'balance', ERC721: 'count', ERC1155: 'count' };
 
 /** A rule's number as people count, from the JSON pointer of the rule: `/rules/0/rules/2` is 1.3. */
@@ -13,10 +17,10 @@ export const numberOf = (path) =>
 
 /**
  * Why a rule ended as it did, in words.
+ * @param {RuleDetail} detail an entry of a result's `details`
+ * @param {any} rule the rule as it was sent; undefined if it is not known, as that of a rule set
+ * @param {Record<string, { number: number }>} [blocks] those of the result
  *
- * @param {{ outcome: string, observed?: string, required?: object }} detail an entry of a result's `details`
- * @param rule the rule as it was sent; undefined if it is not known, as that of a rule set
- * @param blocks those of the result
  * @example
  * describeDetail({ outcome: 'granted', observed: '7', required: { min: '5' } }, { type: 'ERC20', chainId: 1 }, {});
  * // 'balance 7 ≥ 5'
@@ -36,6 +40,7 @@ export function describeDetail({ outcome, observed, required = {} }, rule = {}, 
   return block === undefined ? compared : `${compared}, block ${block}`;
 }
 
+/** @param {NonNullable<RuleDetail['required']>} required */
 const describeRequired = ({ min, max, operator, value }) =>
   [
     min !== undefined && `≥ ${min}`,

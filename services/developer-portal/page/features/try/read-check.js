@@ -1,5 +1,6 @@
-import { newForm, newRule } from './build-check.js';
-import { FIELDS, isComposed } from './rule-types.js';
+import { FIELDS, isComposed, newForm, newRule } from './build-check.js';
+
+/** @import { CheckForm, RuleForm } from './build-check.js' */
 
 /** Thrown inside of this module for a value that no field can show. */
 const NOT_SHOWN = new Error('no field can show this');
@@ -7,8 +8,8 @@ const NOT_SHOWN = new Error('no field can show this');
 /**
  * The form's texts from the body of a check, the inverse of `buildCheck`. Members that the form has no field for are
  * kept in `extra`.
+ * @returns {CheckForm | undefined} undefined for a value that the form cannot show: not an object, a list where a text is expected, …
  *
- * @returns undefined for a value that the form cannot show: not an object, a list where a text is expected, …
  * @example
  * readCheck({ account: '0x…', rules: [{ type: 'NATIVE', chainId: 1, roleId: 'member' }] })?.rules[0].chainId; // '1'
  */
@@ -21,6 +22,7 @@ export function readCheck(value) {
   }
 }
 
+/** @returns {CheckForm} */
 function readBody(value) {
   const { account, accounts, vaults, consistency, callbackUrl, rules, ...rest } = members(value);
   const { onUndetermined = 'omit', explain = false, async: isAsync = false, ...extra } = rest;
@@ -52,9 +54,11 @@ function readConsistency(consistency = {}) {
   return { blockTag: text(blockTag), atBlock: texts(atBlock), minBlock: texts(minBlock) };
 }
 
+/** @returns {RuleForm} */
 function readRule(value, depth) {
   const { type, chainId, roleId, rules, atLeast, ...given } = members(value);
   const isOuter = depth === 1;
+  /** @type {readonly string[]} */
   const names = (isComposed({ type }) ? [] : FIELDS[text(type ?? '')]) ?? [];
   const shown = Object.entries(given).filter(([name]) => names.includes(name));
   const extra = Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)));
@@ -81,11 +85,13 @@ function textOfArgs(args) {
   return lines.join('\n');
 }
 
+/** @returns {Record<string, any>} */
 function members(value) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw NOT_SHOWN;
   return value;
 }
 
+/** @returns {unknown[]} */
 function list(value) {
   if (!Array.isArray(value)) throw NOT_SHOWN;
   return value;

@@ -1,6 +1,20 @@
 import uPlot from '/assets/vendor/uplot.js';
 import { html, useEffect, useRef } from '../../lib/html.js';
 
+/**
+ * A day (`date`) or an hour with its figures.
+ * @typedef {{ date?: string, hour?: string } & { [field: string]: any }} Row
+ */
+/**
+ * What a chart shows: of each series the field of a row, its name and its colour, a custom property of the style sheet.
+ * @typedef {object} View
+ * @property {string} name
+ * @property {string} unit
+ * @property {boolean} isStacked bars on top of each other, or lines
+ * @property {(figure: any) => string} format
+ * @property {[field: string, label: string, colour: string][]} series
+ */
+
 const HEIGHT_PX = 240;
 const SECOND_MS = 1_000;
 /** For rows by day and by hour: the length of one, and the steps that the axis may have. */
@@ -10,21 +24,21 @@ const SCALES = {
 };
 
 /**
- * Days (`date`) or hours (`hour`) as stacked bars, or as lines. Colours are custom properties of the style sheet, so the chart is drawn again
- * when the theme changes.
+ * Days or hours as stacked bars, or as lines. The chart is drawn again when the theme changes its colours.
+ * @param {{ days: Row[], view: View }} props
  */
-export function Chart({ days, view, format }) {
-  const place = useRef(null);
+export function Chart({ days, view }) {
+  const place = useRef(/** @type {any} */ (null));
   useEffect(() => {
-    let plot = draw(place.current, days, view, format);
-    const fit = new ResizeObserver(() =>
-      plot.setSize({ width: place.current.clientWidth, height: HEIGHT_PX }),
-    );
-    fit.observe(place.current);
+    /** @type {HTMLElement} */
+    const element = place.current;
+    let plot = draw(element, days, view);
+    const fit = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+    fit.observe(element);
     const theme = matchMedia('(prefers-color-scheme: dark)');
     const redraw = () => {
       plot.destroy();
-      plot = draw(place.current, days, view, format);
+      plot = draw(element, days, view);
     };
     theme.addEventListener('change', redraw);
     return () => {
@@ -34,42 +48,51 @@ export function Chart({ days, view, format }) {
     };
   }, [days, view]);
   return html`<figure class="chart">
-    <div ref=${place} role="img" aria-label=${describe(days, view, format)}></div>
+    <div ref=${place} role="img" aria-label=${describe(days, view)}></div>
   </figure>`;
 }
 
-function describe(days, { name, series, isStacked, unit }, format) {
-  const busiest = (field) => Math.max(...days.map((day) => day[field] ?? 0));
-  const sum = (field) => days.reduce((total, day) => total + (day[field] ?? 0), 0);
-  const figures = series.map(([field, label]) =>
-    isStacked ? `${label} ${format(sum(field))} ${unit}` : `${label} at most ${format(busiest(field))}`,
-  );
+/**
+ * @param {Row[]} days
+ * @param {View} view
+ */
+function describe(days, { name, series, isStacked, unit, format }) {
+  const figures = series.map(([field, label]) => {
+    /** @type {number[]} */
+    const values = days.map((day) => day[field] ?? 0);
+    return isStacked
+      ? `${label} ${format(values.reduce((total, value) => total + value, 0))} ${unit}`
+      : `${label} at most ${format(Math.max(...values))}`;
+  });
   return `${name}, last ${days.length} ${scaleOf(days)}s: ${figures.join(', ')}`;
 }
 
+/** @param {Row[]} days */
 const scaleOf = ([first]) => (first?.hour === undefined ? 'day' : 'hour');
 
-function draw(element, days, { series, isStacked }, format) {
+/** @param {Row[]} days */
+function draw(element, days, { series, isStacked, format }) {
   const style = getComputedStyle(element);
   const colour = (name) => style.getPropertyValue(name).trim();
   const scale = scaleOf(days);
   const { stepS, incrs } = SCALES[scale];
-  const nameOf = scale === 'day' ? dayName : hourName;
+  const nameOf = (seconds) => NAMES[scale].format(new Date(seconds * SECOND_MS));
   const times = days.map(
     ({ date, hour }) => Date.parse(hour ? `${hour}:00:00Z` : `${date}T00:00:00Z`) / SECOND_MS,
   );
+  /** @type {(number | null)[][]} */
   const raw = series.map(([field]) => days.map((day) => day[field] ?? null));
   const drawn = isStacked ? stack(raw) : raw;
-  const bars = uPlot.paths.bars({ size: [0.7, 28], radius: 0.15 });
+  const bars = uPlot.paths.bars?.({ size: [0.7, 28], radius: 0.15 });
   // The tallest of a stack is painted first, so that every part stays visible.
-  const order = isStacked ? series.map((_, place) => place).reverse() : series.map((_, place) => place);
+  const order = isStacked ? [...series.keys()].reverse() : [...series.keys()];
   const axis = {
     stroke: colour('--muted'),
     font: '12px Inter, system-ui, sans-serif',
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { show: false },
   };
-  const plot = new uPlot(
+  return new uPlot(
     {
       width: element.clientWidth,
       height: HEIGHT_PX,
@@ -101,42 +124,42 @@ function draw(element, days, { series, isStacked }, format) {
           label: scale === 'day' ? 'Day' : 'Hour',
           value: (_, seconds) => (seconds === null ? '–' : nameOf(seconds)),
         },
-        ...order.map((place) => ({
-          label: series[place][1],
-          stroke: colour(series[place][2]),
-          width: isStacked ? 0 : 2,
-          spanGaps: false,
-          points: { show: !isStacked, size: 5 },
-          ...(isStacked && { fill: colour(series[place][2]), paths: bars }),
-          value: (_, __, ___, index) =>
-            index === null || index === undefined ? '–' : format(raw[place][index]),
-        })),
+        ...order.map((place) => {
+          const [, label, name] = series[place] ?? ['', '', ''];
+          return {
+            label,
+            stroke: colour(name),
+            width: isStacked ? 0 : 2,
+            spanGaps: false,
+            points: { show: !isStacked, size: 5 },
+            ...(isStacked && bars && { fill: colour(name), paths: bars }),
+            value: (
+              /** @type {uPlot} */ _,
+              /** @type {number} */ __,
+              /** @type {number} */ ___,
+              /** @type {number | null} */ index,
+            ) => (index === null || index === undefined ? '–' : format(raw[place]?.[index])),
+          };
+        }),
       ],
     },
-    [times, ...order.map((place) => drawn[place])],
+    [times, ...order.map((place) => drawn[place] ?? [])],
     element,
   );
-  return plot;
 }
 
 /** Each series on top of those before it. */
 function stack(series) {
-  const heights = series[0].map(() => 0);
+  /** @type {number[]} */
+  const heights = [];
   return series.map((values) =>
-    values.map((value, place) => {
-      heights[place] += value ?? 0;
-      return heights[place];
-    }),
+    values.map((value, place) => (heights[place] = (heights[place] ?? 0) + (value ?? 0))),
   );
 }
 
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const dayName = (seconds) => DAY.format(new Date(seconds * SECOND_MS));
-const HOUR = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  timeZone: 'UTC',
-});
-const hourName = (seconds) => HOUR.format(new Date(seconds * SECOND_MS));
+/** @type {Intl.DateTimeFormatOptions} */
+const DAY = { day: 'numeric', month: 'short', timeZone: 'UTC' };
+const NAMES = {
+  day: new Intl.DateTimeFormat('en-GB', DAY),
+  hour: new Intl.DateTimeFormat('en-GB', { ...DAY, hour: '2-digit', minute: '2-digit' }),
+};

@@ -1,16 +1,20 @@
 import { formatBytes, formatCount, formatMs } from '../../lib/format.js';
 import { html, useMemo } from '../../lib/html.js';
 import { useQuery } from '../../lib/router.js';
-import { Segments } from '../../ui/segments.js';
-import { Card, Empty } from '../../ui/states.js';
+import { Card, Empty } from '../../ui/page.js';
+import { Segments, Table } from '../../ui/values.js';
 import { Chart } from './chart.js';
 
-/** The series of the chart: field of a day, its name, its colour (a custom property of the style sheet). */
+/** @import { Answer } from '../../lib/types.ts' */
+/** @import { Row, View } from './chart.js' */
+
+/** @type {Record<string, View>} */
 const VIEWS = {
   modes: {
     name: 'By mode',
     unit: 'checks',
     isStacked: true,
+    format: formatCount,
     series: [
       ['sync', 'Sync', '--chart-1'],
       ['poll', 'Poll', '--chart-2'],
@@ -22,6 +26,7 @@ const VIEWS = {
     name: 'By outcome',
     unit: 'rules',
     isStacked: true,
+    format: formatCount,
     series: [
       ['granted', 'Granted', '--chart-good'],
       ['denied', 'Denied', '--chart-quiet'],
@@ -32,6 +37,7 @@ const VIEWS = {
     name: 'Undetermined',
     unit: 'rules',
     isStacked: true,
+    format: formatCount,
     series: [
       ['undeterminedClient', 'Because of the rule', '--chart-1'],
       ['undeterminedService', 'Because of an endpoint', '--chart-warn'],
@@ -42,6 +48,7 @@ const VIEWS = {
     name: 'By result',
     unit: 'requests',
     isStacked: true,
+    format: formatCount,
     series: [
       ['completed', 'Completed', '--chart-good'],
       ['failed', 'Failed', '--chart-bad'],
@@ -59,6 +66,7 @@ const VIEWS = {
     name: 'Latency',
     unit: 'ms',
     isStacked: false,
+    format: formatMs,
     series: [
       ['p50Ms', 'p50', '--chart-1'],
       ['p95Ms', 'p95', '--chart-2'],
@@ -66,23 +74,30 @@ const VIEWS = {
   },
 };
 
-const RANGES = [
+const RANGES = /** @type {const} */ ([
   ['hours', '48 hours'],
   ['days', '30 days'],
-];
-/** Batches do not tell why their rules are undetermined. */
-const withRest = (row) => ({
-  ...row,
-  undeterminedOther: Math.max(0, row.undetermined - row.undeterminedClient - row.undeterminedService),
-});
+]);
+const CAUSES_HINT =
+  'A rule is undetermined because of the rule itself (a wrong contract, or a block that no node has) or because an endpoint could not be read. Batches do not record the cause.';
 
-/** The last days or hours as a chart, and as a table. */
+/**
+ * The last days or hours as a chart, and as a table.
+ * @param {{ usage: Answer<'GET /api/apps/:clientId/usage'>, isUnused: boolean }} props
+ */
 export function UsageCharts({ usage, isUnused }) {
   const [{ chart, range }, setQuery] = useQuery({ chart: 'modes', range: 'days' });
-  const days = useMemo(() => (range === 'hours' ? usage.hours : usage.days).map(withRest), [usage, range]);
+  /** Batches do not tell why their rules are undetermined. @type {Row[]} */
+  const days = useMemo(
+    () =>
+      (range === 'hours' ? usage.hours : usage.days).map((row) => ({
+        ...row,
+        undeterminedOther: Math.max(0, row.undetermined - row.undeterminedClient - row.undeterminedService),
+      })),
+    [usage, range],
+  );
   const chosen = Object.hasOwn(VIEWS, chart) ? chart : 'modes';
-  const view = VIEWS[chosen];
-  const format = view.format ?? (view.isStacked ? formatCount : formatMs);
+  const view = /** @type {View} */ (VIEWS[chosen]);
   const options = Object.entries(VIEWS).map(([value, { name }]) => [value, name]);
   return html`<${Card} title="Usage" class="usage"
     aside=${html`<${Segments} label="How far back" options=${RANGES} value=${range === 'hours' ? range : 'days'} onChange=${(value) => setQuery({ range: value })} />
@@ -90,26 +105,20 @@ export function UsageCharts({ usage, isUnused }) {
     ${
       isUnused
         ? html`<${Empty} title="No checks yet"><p>As soon as this app makes its first check, its days appear here.</p><//>`
-        : html`<${Chart} key=${`${chosen}/${range}`} days=${days} view=${view} format=${format} />
-            <p class="hint">All checks with their result, also those that were not charged. ${chosen === 'causes' && WHY}</p>
-            <details class="figures"><summary>Show the figures</summary><${DayTable} days=${days} view=${view} format=${format} /></details>`
+        : html`<${Chart} key=${`${chosen}/${range}`} days=${days} view=${view} />
+            <p class="hint">All checks with their result, also those that were not charged. ${chosen === 'causes' && CAUSES_HINT}</p>
+            <details class="figures"><summary>Show the figures</summary>
+              <${Table} label="Figures" heads=${['UTC', ...view.series.map(([, name]) => `#${name}`)]}>${days
+                .toReversed()
+                .map(
+                  ({
+                    hour,
+                    date,
+                    ...row
+                  }) => html`<tr key=${hour ?? date}><th scope="row">${hour ? `${hour.replace('T', ' ')}:00` : date}</th>
+                  ${view.series.map(([field]) => html`<td class="number">${view.format(row[field] ?? null)}</td>`)}</tr>`,
+                )}<//>
+            </details>`
     }
   <//>`;
 }
-
-const WHY =
-  'A rule is undetermined because of the rule itself (a wrong contract, or a block that no node has) or because an endpoint could not be read. Batches do not record the cause.';
-
-const DayTable = ({
-  days,
-  view,
-  format,
-}) => html`<div class="scroll" tabindex="0" role="region" aria-label="Figures"><table>
-  <thead><tr><th scope="col">UTC</th>${view.series.map(([, name]) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
-  <tbody>${days.toReversed().map(
-    (
-      day,
-    ) => html`<tr key=${day.hour ?? day.date}><th scope="row">${day.hour ? `${day.hour.replace('T', ' ')}:00` : day.date}</th>
-      ${view.series.map(([field]) => html`<td class="number">${format(day[field])}</td>`)}</tr>`,
-  )}</tbody>
-</table></div>`;

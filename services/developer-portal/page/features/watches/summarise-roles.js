@@ -1,8 +1,9 @@
 /**
  * The roles of an event that were gained, lost, or decided for the first time; roles that have not changed are left
  * out.
+ * @param {{ type: string, roles?: readonly any[] }} event the body of a webhook of a watch
+ * @returns {{ id: string, tone: string, text: string }[]}
  *
- * @param {{ type: string, roles?: readonly object[] }} event the body of a webhook of a watch
  * @example
  * summariseRoles({ type: 'roles.changed', roles: [{ id: 'vip', granted: true, before: false }] });
  * // [{ id: 'vip', tone: 'good', text: 'Gained' }]
@@ -14,10 +15,10 @@ export function summariseRoles({ type, roles = [] }) {
       tone: 'warn',
       text: `${revocations} of ${holders} would lose`,
     }));
-  return roles.filter(({ granted, before }) => granted !== before).map(summariseRole);
-}
-
-function summariseRole({ id, granted, before }) {
-  if (granted) return { id, tone: 'good', text: 'Gained' };
-  return before === null ? { id, tone: 'quiet', text: 'Without' } : { id, tone: 'bad', text: 'Lost' };
+  return roles
+    .filter(({ granted, before }) => granted !== before)
+    .map(({ id, granted, before }) => {
+      if (granted) return { id, tone: 'good', text: 'Gained' };
+      return before === null ? { id, tone: 'quiet', text: 'Without' } : { id, tone: 'bad', text: 'Lost' };
+    });
 }

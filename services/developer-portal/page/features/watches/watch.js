@@ -1,113 +1,168 @@
 import { ask } from '../../lib/api.js';
-import { html, useEffect, useState } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
+import { usePages, useResource } from '../../lib/resources.js';
+import { useQuery } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
-import { useResource } from '../../lib/use-resource.js';
-import { Confirm } from '../../ui/confirm.js';
-import { PageHead } from '../../ui/page-head.js';
-import { Badge, Card, Empty, Loaded, Time } from '../../ui/states.js';
-import { toast } from '../../ui/toasts.js';
-import { Missing } from '../frame/missing.js';
-import { queryOfMember, WatchEvents } from './watch-events.js';
-import { WatchBadge } from './watches.js';
+import { Confirm, FilterField, useDialog } from '../../ui/form.js';
+import { Card, Empty, loaded, PageHead, paged, refreshButton } from '../../ui/page.js';
+import { Badge, StateBadge, Table, Time } from '../../ui/values.js';
+import { Missing } from '../frame/frame.js';
+import { summariseRoles } from './summarise-roles.js';
 
-const PAGE_COUNT = 50;
+/** @import { Answer } from '../../lib/types.ts' */
+/** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/events'>['events'][number]} WatchEvent */
+/**
+ * @typedef {{ type: string, ref?: string, account?: string, accounts?: string[], sequence?: number, cause?: string }} Event
+ */
+/** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/members'>['members'][number]} Member */
+
+const MEMBERS_COUNT = 50;
+/** Roles shown of one event; the others are on the page of its delivery. */
+const ROLES_SHOWN_MAX = 10;
+/** @type {Record<string, string>} */
+const CAUSES = {
+  first: 'First check',
+  transfer: 'Transfer',
+  schedule: 'Sweep',
+  'rule-set': 'Changed rules',
+  release: 'Release',
+};
+
+/** The query of this page that shows the events of one member. */
+const queryOfMember = (member) => `?${new URLSearchParams({ member })}`;
 
 /** One watch: its held revocations, its events, how its contracts are followed, and its members. */
 export function Watch({ item }) {
-  const { api, may } = useApp();
-  const path = `${api}/watches/${encodeURIComponent(item)}`;
-  const resource = useResource(path);
-  const [isReleasing, setIsReleasing] = useState(false);
-  const [round, setRound] = useState(0);
-  const refresh = () => {
-    setRound(round + 1);
-    resource.reload();
+  const { clientId, base, may } = useApp();
+  const params = { clientId, watchId: item };
+  const query = useQuery({ member: '' });
+  const [{ member }, setFilter] = query;
+  const resource = useResource('GET /api/apps/:clientId/watches/:watchId', params);
+  const events = usePages(
+    'GET /api/apps/:clientId/watches/:watchId/events',
+    params,
+    { member },
+    'before',
+    (page) => page.events,
+    ({ eventId }) => eventId,
+  );
+  const members = usePages(
+    'GET /api/apps/:clientId/watches/:watchId/members',
+    params,
+    { limit: MEMBERS_COUNT },
+    'after',
+    (page) => page.members,
+  );
+  const reload = () => {
+    for (const one of [resource, events.first, members.first]) one.reload();
   };
+  const [dialog, open] = useDialog(reload);
+  const release = () =>
+    open(html`<${Confirm} title="Release the held revocations?" action="Release"
+        send=${() => ask('POST /api/apps/:clientId/watches/:watchId/release', { params })}
+        said="The held revocations are being sent">
+        <p>The receiver of this watch gets the revocations of these roles. If a provider answered wrong balances, wait for
+          the next sweep instead: it drops every revocation that was wrong.</p>
+      <//>`);
   if (resource.error?.status === 404) return html`<${Missing} />`;
-  return html`<${Loaded} resource=${resource} title=${item}>${(watch) => html`
-    <${PageHead} title=${watch.watchId} aside=${html`<button type="button" onClick=${refresh}>Refresh</button>`}>
-      <p class="sub"><${WatchBadge} state=${watch.state} /> Rule set <code>${watch.ruleSet}</code>, checked every
+  return loaded(
+    resource,
+    (watch) => html`
+    <${PageHead} title=${watch.watchId} aside=${refreshButton({ reload })}>
+      <p class="sub"><${StateBadge} of="watch" state=${watch.state} /> Rule set <code>${watch.ruleSet}</code>, checked every
         ${' '}${watch.everySeconds} s.</p>
     <//>
     ${watch.reason && html`<p class="notice">Paused: ${watch.reason}.</p>`}
     ${
       watch.held.length > 0 &&
       html`<${Card} title="Held revocations" aside=${
-        may('releaseWatch') &&
-        html`<button type="button" class="danger" onClick=${() => setIsReleasing(true)}>Release…</button>`
+        may('releaseWatch') && html`<button type="button" class="danger" onClick=${release}>Release…</button>`
       }>
         <p>Too many members would have lost ${watch.held.length === 1 ? 'this role' : 'these roles'} at once:
           ${' '}${watch.held.map((id) => html`<code class="break" key=${id}>${id}</code> `)}</p>
       <//>`
     }
-    <${WatchEvents} path=${path} round=${round} />
-    <${Card} title="Contracts"><${Following} contracts=${watch.following} /><//>
-    <${Card} title="Members"><${Members} path=${path} round=${round} /><//>
-    ${
-      isReleasing &&
-      html`<${Confirm} title="Release the held revocations?" action="Release" send=${() => ask('POST', `${path}/release`)}
-        onClose=${() => setIsReleasing(false)} onDone=${() => {
-          setIsReleasing(false);
-          toast('The held revocations are being sent');
-          refresh();
-        }}>
-        <p>The receiver of this watch gets the revocations of these roles. If a provider answered wrong balances, wait for
-          the next sweep instead: it drops every revocation that was wrong.</p>
-      <//>`
-    }
-  `}<//>`;
+    <${Card} title="Events"
+      aside=${member && html`<button type="button" onClick=${() => setFilter({ member: '' })}>All members</button>`}>
+      <p class="sub">Events of the last 72 hours, from the newest 10 000 webhooks of this app. Enter a member to see all of
+        ${' '}its events.</p>
+      <div class="filters"><${FilterField} query=${query} label="Member" name="member" maxlength="128" placeholder="Ref or account" /></div>
+      ${
+        events.first.error?.status === 404
+          ? html`<${Empty} title="This watch has no such member" />`
+          : paged(
+              events,
+              html`<${Empty} title="Nothing found"><p>A member has its first event after its first check.</p><//>`,
+              (list) =>
+                html`<ul class="rows inner" aria-label="Events">${list.map((one) => drawEvent(one, base))}</ul>`,
+            )
+      }
+    <//>
+    <${Card} title="Contracts">${
+      watch.following.length === 0
+        ? html`<p>No contract is followed: members are checked by sweeps.</p>`
+        : html`<${Table} label="Contracts" heads=${['Contract', 'Chain', 'Followed']}>${watch.following.map(
+            ({ chainId, contractAddress, state, reason }) => html`<tr key=${`${chainId}/${contractAddress}`}>
+              <td><code>${contractAddress}</code></td><td>${chainId}</td>
+              <td><${Badge} tone=${state === 'live' ? 'good' : 'warn'}>${state === 'live' ? 'Live' : 'Sweeps only'}<//>
+                ${reason && html` ${reason}`}</td>
+            </tr>`,
+          )}<//>`
+    }<//>
+    <${Card} title="Members">${paged(
+      members,
+      html`<${Empty} title="No members yet" />`,
+      (list) =>
+        html`<${Table} label="Members" heads=${['Member', 'Roles', 'Events', 'Checked']}>${list.map(drawMember)}<//>`,
+    )}<//>
+    ${dialog}
+  `,
+    item,
+  );
 }
 
-const Following = ({ contracts }) =>
-  contracts.length === 0
-    ? html`<p>No contract is followed: members are checked by sweeps.</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label="Contracts"><table>
-        <thead><tr><th scope="col">Contract</th><th scope="col">Chain</th><th scope="col">Followed</th></tr></thead>
-        <tbody>${contracts.map(
-          ({ chainId, contractAddress, state, reason }) => html`<tr key=${`${chainId}/${contractAddress}`}>
-            <td><code>${contractAddress}</code></td><td>${chainId}</td>
-            <td><${Badge} tone=${state === 'live' ? 'good' : 'warn'}>${state === 'live' ? 'Live' : 'Sweeps only'}<//>
-              ${reason && html` ${reason}`}</td>
-          </tr>`,
-        )}</tbody></table></div>`;
+/** @param {WatchEvent} one */
+function drawEvent({ eventId, at, delivery, event }, base) {
+  const { type, ref, account, accounts = [], sequence, cause } = /** @type {Event} */ (event);
+  const name = ref ?? account ?? '';
+  const roles = summariseRoles(event);
+  return html`<li key=${eventId}>
+    <div class="grow">
+      <p class="row-title">${
+        type === 'roles.changed'
+          ? html`<a class="break" href=${queryOfMember(name)}>${name}</a>`
+          : html`<code>${type}</code>`
+      }</p>
+      ${ref && html`<p class="sub mono break">${account ?? accounts.join(', ')}</p>`}
+    </div>
+    <div class="badges">
+      ${roles.slice(0, ROLES_SHOWN_MAX).map(({ id, tone, text }) => html`<span key=${id}><${Badge} tone=${tone}>${text}<//> <code class="break">${id}</code></span>`)}
+      ${roles.length > ROLES_SHOWN_MAX && html`<span class="sub">and ${roles.length - ROLES_SHOWN_MAX} more</span>`}
+    </div>
+    <p class="sub facts">
+      ${sequence !== undefined && html`<span>Sequence ${sequence}</span>`}
+      ${cause && html`<span>${CAUSES[cause] ?? cause}</span>`}
+      ${at && html`<span><${Time} at=${at} /></span>`}
+      ${
+        delivery
+          ? html`<span><a href=${`${base}/webhooks/${encodeURIComponent(eventId)}`}>Delivery</a> <${StateBadge} of="delivery" state=${delivery} /></span>`
+          : html`<span>Not sent yet</span>`
+      }
+    </p>
+  </li>`;
+}
 
-/** Pages of the members, each after the one before when it is requested. Read again in each `round`. */
-function Members({ path, round }) {
-  const first = useResource(`${path}/members?limit=${PAGE_COUNT}`);
-  const [more, setMore] = useState({ members: [], next: undefined });
-  useEffect(() => setMore({ members: [], next: first.value?.next }), [first.value]);
-  useEffect(() => round > 0 && first.reload(), [round]);
-  const readMore = async () => {
-    try {
-      const query = new URLSearchParams({ limit: String(PAGE_COUNT), after: more.next });
-      const page = await ask('GET', `${path}/members?${query}`);
-      setMore({ members: [...more.members, ...page.members], next: page.next });
-    } catch (error) {
-      toast(error.message, 'bad');
-    }
-  };
-  return html`<${Loaded} resource=${first}>${({ members }) => {
-    const all = [...members, ...more.members];
-    if (all.length === 0) return html`<${Empty} title="No members yet" />`;
-    return html`<div class="scroll" tabindex="0" role="region" aria-label="Members"><table>
-        <thead><tr><th scope="col">Member</th><th scope="col">Roles</th><th scope="col">Events</th>
-          <th scope="col">Checked</th></tr></thead>
-        <tbody>${all.map(
-          ({ account, accounts, ref, roles, sequence, checkedAt }) => html`<tr key=${ref ?? account}>
-            <td>${ref && html`${ref} `}<code>${account ?? accounts.join(', ')}</code></td>
-            <td>${roles.map(
-              ({ id, granted, since, revocationHeld }) => html`<div key=${id}>
-                <${Badge} tone=${granted ? 'good' : 'quiet'}>${id}: ${granted ? 'granted' : 'denied'}<//> since
-                ${' '}<${Time} at=${since} />${revocationHeld && ' (revocation held)'}</div>`,
-            )}</td>
-            <td>${
-              sequence === 0
-                ? '0'
-                : html`<a href=${queryOfMember(ref ?? account)} aria-label=${`${sequence} of ${ref ?? account}`}>${sequence}</a>`
-            }</td>
-            <td>${checkedAt ? html`<${Time} at=${checkedAt} />` : 'not yet'}</td>
-          </tr>`,
-        )}</tbody></table></div>
-      ${more.next && html`<button type="button" onClick=${readMore}>More</button>`}`;
-  }}<//>`;
+/** @param {Member} member */
+function drawMember({ account, accounts = [], ref, roles, sequence, checkedAt }) {
+  const name = ref ?? account ?? '';
+  return html`<tr key=${name}>
+    <td>${ref && html`${ref} `}<code>${account ?? accounts.join(', ')}</code></td>
+    <td>${roles.map(
+      ({ id, granted, since, revocationHeld }) => html`<div key=${id}>
+        <${Badge} tone=${granted ? 'good' : 'quiet'}>${id}: ${granted ? 'granted' : 'denied'}<//> since
+        ${' '}<${Time} at=${since} />${revocationHeld && ' (revocation held)'}</div>`,
+    )}</td>
+    <td>${sequence === 0 ? '0' : html`<a href=${queryOfMember(name)} aria-label=${`${sequence} of ${name}`}>${sequence}</a>`}</td>
+    <td>${checkedAt ? html`<${Time} at=${checkedAt} />` : 'not yet'}</td>
+  </tr>`;
 }

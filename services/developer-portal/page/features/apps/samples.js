@@ -1,12 +1,11 @@
 /**
  * The first check in three languages. Without a key the samples name a variable or a placeholder.
  *
- * @param options `{ gatewayUrl, apiKey, chainId, account }`
  * @example
- * makeSamples({ gatewayUrl: 'http://localhost:8080', apiKey: '', chainId: 1, account: '0x…' }).curl
+ * makeSamples({ gatewayUrl: 'http://localhost:8080', chainId: 1, account: '0x…' }).curl
  */
 export function makeSamples({ gatewayUrl, apiKey, chainId, account }) {
-  const key = apiKey || 'YOUR_API_KEY';
+  const key = apiKey ?? 'YOUR_API_KEY';
   const rule = { type: 'NATIVE', chainId, minToken: '1', roleId: 'funded' };
   const body = JSON.stringify({ account, rules: [rule] }, null, 2);
   return {
