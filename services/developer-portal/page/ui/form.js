@@ -203,7 +203,7 @@ export const SendForm = ({ send, onDone, ...rest }) =>
 /**
  * A modal dialog that is open as long as it is drawn. The browser keeps the focus inside and gives it back.
  *
- * The focus begins at the first field, or at the heading where there is none: the close button is no place to begin.
+ * The focus begins at the first field, or at the heading where there is none: the close button is not a place to begin.
  * @param {object} props
  * @param {string} props.title
  * @param {() => void} [props.onClose] called by Escape and the close button; without it the dialog closes by its own

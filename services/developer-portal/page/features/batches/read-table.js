@@ -151,7 +151,7 @@ function accountColumn(columns, rowCount) {
 
 /**
  * The column of the caller's own id beside the addresses: by its name, or the only one with text. Amounts and other
- * addresses are no ids.
+ * addresses are not ids.
  * @param {Table} table
  * @returns {number | null | undefined} null if there is none, undefined if the table does not tell
  */

@@ -11,7 +11,7 @@ import { fragmentOf } from '../try/check-address.js';
 import { numberOf } from '../try/describe-detail.js';
 import { drawOutcomes } from './checks.js';
 
-/** @import { CheckResult } from '#shared/contracts/result.ts' */
+/** @import { CheckResult } from '#shared/contracts/checks/result.ts' */
 /** @import { Answer } from '../../lib/types.ts' */
 /** @typedef {Answer<'GET /api/apps/:clientId/checks/:requestId'>['steps']} Steps */
 

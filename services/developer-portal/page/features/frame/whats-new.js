@@ -1,12 +1,9 @@
-import { html, useState } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { useRead } from '../../lib/resources.js';
 import { Card, loaded, PageHead } from '../../ui/page.js';
 import { readChangelog } from './read-changelog.js';
 
-/** @import { Part, Piece } from './read-changelog.js' */
-
-/** Entries of a part that are shown before the user asks for more. */
-const ENTRIES_SHOWN = 30;
+/** @import { Piece } from './read-changelog.js' */
 
 /** The project's changelog, as it is in the repository. */
 export function WhatsNew() {
@@ -17,21 +14,14 @@ export function WhatsNew() {
   });
   return html`
     <${PageHead} title="What’s new"><p class="sub">Every change of this service that developers and operators notice.</p><//>
-    ${loaded(resource, (parts) => parts.map((part) => html`<${Entries} key=${part.title} ...${part} />`))}
+    ${loaded(resource, (parts) =>
+      parts.map(
+        ({ title, entries }) => html`<${Card} key=${title} title=${title}>
+          <ul class="changes">${entries.map((pieces, place) => html`<li key=${place}>${pieces.map(draw)}</li>`)}</ul>
+        <//>`,
+      ),
+    )}
   `;
-}
-
-/** @param {Part} props */
-function Entries({ title, entries }) {
-  const [isWhole, setIsWhole] = useState(false);
-  const shown = isWhole ? entries : entries.slice(0, ENTRIES_SHOWN);
-  return html`<${Card} title=${title}>
-    <ul class="changes">${shown.map((pieces, place) => html`<li key=${place}>${pieces.map(draw)}</li>`)}</ul>
-    ${
-      shown.length < entries.length &&
-      html`<div class="actions"><button type="button" onClick=${() => setIsWhole(true)}>Show all ${entries.length}</button></div>`
-    }
-  <//>`;
 }
 
 /** @param {Piece} piece */

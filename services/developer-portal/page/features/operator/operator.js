@@ -39,7 +39,7 @@ export function Operator({ section = '', item }) {
 function DeadLetters() {
   const letters = useResource('GET /api/operator/dead-letters', {});
   return html`
-    <${PageHead} title="Dead letters" aside=${refreshButton(letters)}>
+    <${PageHead} title="Dead-lettered records" aside=${refreshButton(letters)}>
       <p class="sub">Records that could not be processed. List them with <code>npm run admin -- dead-letter list TOPIC</code>.</p>
     <//>
     ${loaded(

@@ -11,7 +11,7 @@ import { describeDetail, numberOf } from './describe-detail.js';
 
 /** @import { ApiError } from '../../lib/api.js' */
 /** @import { Answer } from '../../lib/types.ts' */
-/** @import { RuleDetail, RuleFault } from '#shared/contracts/result.ts' */
+/** @import { RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts' */
 
 /**
  * @typedef {Omit<Answer<'POST /api/apps/:clientId/try'>, 'body'> & { body: any }} Tried what the gateway answered

@@ -1,6 +1,6 @@
 import { COMPOSED, isComposed } from './build-check.js';
 
-/** @import { RuleDetail } from '#shared/contracts/result.ts' */
+/** @import { RuleDetail } from '#shared/contracts/checks/result.ts' */
 
 /** @type {Record<string, string>} */
 const SIGNS = { eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' };

@@ -77,7 +77,7 @@ function Playground({ chains, demo }) {
 }
 
 /**
- * Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is no fault of a field.
+ * Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is not a fault of a field.
  * @returns {Record<string, string>}
  */
 const faultsOf = (errors, prefix) =>
@@ -185,7 +185,7 @@ function TryJson({ editor, faults }) {
   </div>`;
 }
 
-/** In the order of the lines. The key is no part of the check. @param {Map<string, number>} lines */
+/** In the order of the lines. The key is not part of the check. @param {Map<string, number>} lines */
 const placesOf = (faults, lines) =>
   Object.entries(faults)
     .filter(([pointer]) => pointer !== '/apiKey' && pointer !== '/json')
