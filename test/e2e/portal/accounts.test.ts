@@ -79,8 +79,16 @@ test('the page names a limit that an operator sets out of bounds, and accepts an
   await dialog.getByText('Between 1 and 1000000, please.').waitFor();
   await waitForFocus(field);
   await field.fill('77');
+  await dialog.getByLabel('Live keys of each app').fill('7');
   await dialog.getByRole('button', { name: 'Set tier' }).click();
   await page.getByText('77 per second').waitFor();
+  // A limit that is not sent is set back to the tier's default, so a change of one has to send all.
+  await page.getByRole('button', { name: `Set tier of ${email}` }).click();
+  await field.fill('78');
+  await dialog.getByRole('button', { name: 'Set tier' }).click();
+  await page.getByText('78 per second').waitFor();
+  const found = await portal.operatorApi().send('GET', `/api/operator/accounts?query=${email}`);
+  expect(found.body).toMatchObject({ accounts: [{ limits: { requestsPerSecond: 78, liveKeys: 7 } }] });
 });
 
 test('a developer turns on two-factor authentication, signs in by codes and is helped by an operator', async () => {

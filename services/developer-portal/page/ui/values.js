@@ -46,22 +46,25 @@ export const Facts = ({ pairs, class: className = '' }) =>
       ([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="break">${value}</dd></div>`,
     )}</dl>`;
 
-/** The limits of an account, as they are listed. @satisfies {[keyof Limits, string][]} */
-const LIMITS = /** @type {const} */ ([
-  ['requestsPerSecond', 'Requests per second and app'],
-  ['requestsPerMonth', 'Checks per month and app'],
-  ['clientApps', 'Client apps'],
-  ['marketplaceKeys', 'Marketplace keys'],
-  ['liveKeys', 'Live keys of each app'],
-  ['ruleSets', 'Rule sets of each app'],
-  ['watches', 'Watches of each app'],
-  ['watchMembers', 'Watched members of each app'],
-  ['writesPerDay', 'Writes of each app in a day'],
-]);
+/** The words for the limits of an account, in the order in which they are listed. @type {Record<keyof Limits, string>} */
+export const LIMITS = {
+  requestsPerSecond: 'Requests per second and app',
+  requestsPerMonth: 'Checks per month and app',
+  clientApps: 'Client apps',
+  marketplaceKeys: 'Marketplace keys',
+  liveKeys: 'Live keys of each app',
+  ruleSets: 'Rule sets of each app',
+  watches: 'Watches of each app',
+  watchMembers: 'Watched members of each app',
+  writesPerDay: 'Writes of each app in a day',
+};
 
-/** The limits of an account as pairs for `Facts`. @param {Limits} limits */
+/** The limits of an account as pairs for `Facts`. @param {Limits} limits @returns {[term: string, value: string][]} */
 export const limitPairs = (limits) =>
-  LIMITS.map(([name, term]) => /** @type {const} */ ([term, formatCount(limits[name])]));
+  Object.entries(LIMITS).map(([name, term]) => [
+    term,
+    formatCount(limits[/** @type {keyof Limits} */ (name)]),
+  ]);
 
 /**
  * A list of rows, or what is shown where there are none.

@@ -6,7 +6,7 @@ import { useQuery } from '../../lib/router.js';
 import { Identifier } from '../../ui/copy.js';
 import { Confirm, Field, FormDialog, MakeSecrets, options, SearchField, useDialog } from '../../ui/form.js';
 import { Card, Empty, loaded, PageHead, paged } from '../../ui/page.js';
-import { Badge, Facts, limitPairs, rows } from '../../ui/values.js';
+import { Badge, Facts, LIMITS, limitPairs, rows } from '../../ui/values.js';
 import { Missing } from '../frame/frame.js';
 import { AppBadges } from './apps.js';
 import { RecentAudit } from './audit.js';
@@ -15,19 +15,21 @@ import { RecentAudit } from './audit.js';
 /** @typedef {{ accountId: string, email: string, tier: string, limits: Limits }} SomeAccount */
 
 /**
- * The limits that can be set for enterprise accounts only.
- * @type {[name: keyof Limits, label: string, max: number][]}
+ * The largest value of each limit that can be set, for enterprise accounts only. All are sent at once: one that is left
+ * out is set to the tier's default.
+ * @type {Record<keyof Limits, number>}
  */
-const LIMITS = [
-  ['requestsPerSecond', 'Requests per second', 1_000_000],
-  ['requestsPerMonth', 'Checks per month', 1_000_000_000_000],
-  ['clientApps', 'Client apps', 10_000],
-  ['marketplaceKeys', 'Marketplace keys', 10_000],
-  ['ruleSets', 'Rule sets of each app', 10_000],
-  ['watches', 'Watches of each app', 10_000],
-  ['watchMembers', 'Members of all watches of each app', 10_000_000],
-  ['writesPerDay', 'Writes of each app in a day', 1_000_000_000_000],
-];
+const LIMIT_MAX = {
+  requestsPerSecond: 1_000_000,
+  requestsPerMonth: 1_000_000_000_000,
+  clientApps: 10_000,
+  marketplaceKeys: 10_000,
+  liveKeys: 1_000,
+  ruleSets: 10_000,
+  watches: 10_000,
+  watchMembers: 10_000_000,
+  writesPerDay: 1_000_000_000_000,
+};
 const TIERS = /** @type {const} */ ([
   ['free', 'free'],
   ['paid', 'paid'],
@@ -151,8 +153,8 @@ const drawResetLink = ({
 function SetTier({ data }) {
   const [tier, setTier] = useState(data.tier);
   const send = ({ tier: chosen, ...values }) => {
-    const given = LIMITS.filter(([name]) => values[`limits/${name}`]?.trim());
-    const limits = Object.fromEntries(given.map(([name]) => [name, Number(values[`limits/${name}`])]));
+    const given = Object.keys(LIMITS).filter((name) => values[`limits/${name}`]?.trim());
+    const limits = Object.fromEntries(given.map((name) => [name, Number(values[`limits/${name}`])]));
     const body = { tier: chosen, ...(given.length > 0 && { limits }) };
     return ask('POST /api/operator/accounts/:accountId/tier', {
       params: { accountId: data.accountId },
@@ -165,10 +167,13 @@ function SetTier({ data }) {
     ${
       tier === 'enterprise' &&
       html`<p class="hint">A limit that is left empty is the tier's default.</p>
-        ${LIMITS.map(
-          ([name, label, max]) => html`<${Field} key=${name} label=${label} name=${`limits/${name}`}
-            type="number" min="1" max=${max} step="1"
-            defaultValue=${data.tier === 'enterprise' ? String(data.limits[name]) : ''} />`,
+        ${Object.entries(LIMITS).map(
+          ([
+            name,
+            label,
+          ]) => html`<${Field} key=${name} label=${label} name=${`limits/${name}`} type="number" min="1" step="1"
+            max=${LIMIT_MAX[/** @type {keyof Limits} */ (name)]}
+            defaultValue=${data.tier === 'enterprise' ? String(data.limits[/** @type {keyof Limits} */ (name)]) : ''} />`,
         )}`
     }
   <//>`;
