@@ -87,7 +87,7 @@ test('the page names a limit that an operator sets out of bounds, and accepts an
   await field.fill('78');
   await dialog.getByRole('button', { name: 'Set tier' }).click();
   await page.getByText('78 per second').waitFor();
-  const found = await portal.operatorApi().send('GET', `/api/operator/accounts?query=${email}`);
+  const found = await portal.operatorApi().get(`/api/operator/accounts?query=${email}`);
   expect(found.body).toMatchObject({ accounts: [{ limits: { requestsPerSecond: 78, liveKeys: 7 } }] });
 });
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { OPERATIONS } from '../../operations.ts';
+import type { OPERATIONS } from '../../http/operations.ts';
 
 type Operations = typeof OPERATIONS;
 type ByCall = {
