@@ -10,7 +10,7 @@ import {
   verifyCommand,
 } from '../../services/developer-portal/page/features/deliveries/webhook-headers.js';
 import { attemptWebhook } from '../../services/webhook-dispatcher/attempt-webhook.ts';
-import { makeSign } from '../../services/webhook-dispatcher/delivery/make-sign.ts';
+import { makeSign } from '../../services/webhook-dispatcher/delivery/read-signers.ts';
 import { signMessage } from '../../services/webhook-dispatcher/domain/sign-message.ts';
 import type { WebhookRetry } from '../../shared/contracts/webhooks/webhook.ts';
 

@@ -1,6 +1,5 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
-import { makeSign } from './make-sign.ts';
-import { makeSigners } from './read-signers.ts';
+import { makeSign, makeSigners } from './read-signers.ts';
 
 const app = (secrets: ClientApp['webhookSecrets']): ClientApp => ({
   clientId: 'app_1',

@@ -1,8 +1,8 @@
+import { createHmac, createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { isLiveAt, type Signer } from '../domain/sign-message.ts';
-import { makeSign } from './make-sign.ts';
 
 /** Client apps whose opened secrets are kept in memory. */
 const APPS_MAX = 10_000;
@@ -85,4 +85,21 @@ export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies): 
 function requireOne(signers: readonly Signer[]): readonly Signer[] {
   if (signers.length === 0) throw new ServiceError('not-found', 'the client app has no signing secret');
   return signers;
+}
+
+/**
+ * Makes the signing function of a `whsec_…` secret. Uses Node's HMAC, at a third of the CPU time of the standardwebhooks
+ * library's JavaScript; the tests verify with that library.
+ *
+ * @throws ServiceError `config-invalid` for a secret without a key
+ *
+ * @example
+ * const sign = makeSign('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
+ */
+export function makeSign(secret: string): Signer['sign'] {
+  const bytes = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  if (bytes.length === 0)
+    throw new ServiceError('config-invalid', 'the signing secret has no key bytes after "whsec_"');
+  const key = createSecretKey(bytes);
+  return (content) => createHmac('sha256', key).update(content).digest('base64');
 }

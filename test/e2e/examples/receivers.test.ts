@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { makeSign } from '../../../services/webhook-dispatcher/delivery/make-sign.ts';
+import { makeSign } from '../../../services/webhook-dispatcher/delivery/read-signers.ts';
 import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-message.ts';
 import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/builders/shared-roles.ts';
 import { findPython } from '../../support/infrastructure/find-python.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeSign } from '../../../services/webhook-dispatcher/delivery/make-sign.ts';
+import { makeSign } from '../../../services/webhook-dispatcher/delivery/read-signers.ts';
 import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-message.ts';
 import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/builders/shared-roles.ts';
 import { findPython } from '../../support/infrastructure/find-python.ts';
