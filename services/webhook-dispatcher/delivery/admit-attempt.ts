@@ -42,12 +42,11 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): At
   });
   return {
     async admit(app, callbackUrl, bytes) {
-      const { clientId } = app;
       const { origin } = new URL(callbackUrl);
-      const breaker = breakers.of(clientId, origin);
+      const breaker = breakers.of(app, origin);
       if (breaker.state(monotonicMs()) === 'open') return { reason: 'breaker' };
       const slot = await slots.acquire(app, origin, bytes);
-      if (slot === undefined) return { reason: slots.isProven(clientId, origin) ? 'slots' : 'hanging' };
+      if (slot === undefined) return { reason: slots.isProven(app, origin) ? 'slots' : 'hanging' };
       // Last, because an admitted probe must be made. The breaker may have opened during the wait for a slot.
       const admission = breaker.admit(monotonicMs());
       if (admission === undefined) {

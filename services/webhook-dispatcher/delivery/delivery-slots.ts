@@ -111,7 +111,7 @@ export class DeliverySlots implements Disposable {
    */
   async acquire({ accountId, clientId }: AppOwner, origin: string, bytes: number): Promise<Slot | undefined> {
     const app = this.#appOf({ accountId, clientId });
-    const receiver = this.#receivers.of(clientId, origin);
+    const receiver = this.#receivers.of({ accountId, clientId }, origin);
     const queuePosition = (app.queues.get(origin)?.waiters.length ?? 0) + 1;
     if (queuePosition === 1 && this.#hasRoom(app, receiver)) return this.#take(app, receiver);
     const slot = this.#mayWait(app, receiver, queuePosition, bytes)
@@ -124,8 +124,8 @@ export class DeliverySlots implements Disposable {
   }
 
   /** Whether a receiver took a message within the last minute and does not seem to hang. */
-  isProven(clientId: string, origin: string): boolean {
-    return this.#receivers.of(clientId, origin).isProven(this.#monotonicMs());
+  isProven(app: AppOwner, origin: string): boolean {
+    return this.#receivers.of(app, origin).isProven(this.#monotonicMs());
   }
 
   /** Gives free slots to waiting messages and defers messages that would wait too long. Runs every 100 ms. */

@@ -1,25 +1,27 @@
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
+
 type Options<V> = {
   readonly make: (clientId: string, origin: string) => V;
   /** Whether a value may be forgotten now. */
   readonly isIdle: (value: V) => boolean;
 };
 
-/** Values kept for all client apps, and for one. */
+/** Values kept for all accounts, and for one. */
 const REMEMBERED_MAX = 10_000;
-const REMEMBERED_PER_APP_MAX = 1_000;
+const REMEMBERED_PER_ACCOUNT_MAX = 2_500;
 
 /**
- * One value for each receiver: a client app's callbacks at one origin. The number of values is bounded per client app,
- * so that an app with ever new origins evicts only its own values.
+ * One value for each receiver: a client app's callbacks at one origin. The number of values is bounded for each
+ * account, so that one with ever new origins, or apps, evicts only its own values.
  *
  * @example
  * const breakers = new PerReceiver({ make: () => makeBreaker(scale), isIdle: () => true });
- * breakers.of('app_1', 'https://hooks.example').admit(nowMs);
+ * breakers.of({ accountId: 'acc_1', clientId: 'app_1' }, 'https://hooks.example').admit(nowMs);
  */
 export class PerReceiver<V> {
   readonly #options: Options<V>;
-  /** By client app and origin, the oldest first. */
-  readonly #apps = new Map<string, Map<string, V>>();
+  /** By account, then by client app and origin, the oldest first. */
+  readonly #accounts = new Map<string, Map<string, V>>();
   #count = 0;
 
   constructor(options: Options<V>) {
@@ -30,38 +32,39 @@ export class PerReceiver<V> {
     return this.#count;
   }
 
-  of(clientId: string, origin: string): V {
-    const known = this.#apps.get(clientId)?.get(origin);
+  of({ accountId, clientId }: AppOwner, origin: string): V {
+    const name = `${clientId} ${origin}`;
+    const known = this.#accounts.get(accountId)?.get(name);
     if (known !== undefined) return known;
     const value = this.#options.make(clientId, origin);
-    const app = this.#apps.get(clientId) ?? new Map<string, V>();
-    if (app.size >= REMEMBERED_PER_APP_MAX) this.#forgetIdle(clientId, app);
+    const account = this.#accounts.get(accountId) ?? new Map<string, V>();
+    if (account.size >= REMEMBERED_PER_ACCOUNT_MAX) this.#forgetIdle(accountId, account);
     else if (this.#count >= REMEMBERED_MAX) this.#forgetOfLargest();
-    app.set(origin, value);
-    this.#apps.set(clientId, app);
+    account.set(name, value);
+    this.#accounts.set(accountId, account);
     this.#count += 1;
     return value;
   }
 
   *values(): Generator<V> {
-    for (const app of this.#apps.values()) yield* app.values();
+    for (const account of this.#accounts.values()) yield* account.values();
   }
 
   #forgetOfLargest(): void {
     let largest: [string, Map<string, V>] | undefined;
-    for (const entry of this.#apps) if (entry[1].size > (largest?.[1].size ?? 0)) largest = entry;
+    for (const entry of this.#accounts) if (entry[1].size > (largest?.[1].size ?? 0)) largest = entry;
     if (largest) this.#forgetIdle(...largest);
   }
 
-  /** Forgets idle values of an app, oldest first, until half of its values are left. */
-  #forgetIdle(clientId: string, app: Map<string, V>): void {
-    const sizeMax = Math.floor(app.size / 2);
-    for (const [origin, value] of app) {
-      if (app.size <= sizeMax) break;
+  /** Forgets idle values of an account, oldest first, until half of its values are left. */
+  #forgetIdle(accountId: string, account: Map<string, V>): void {
+    const sizeMax = Math.floor(account.size / 2);
+    for (const [name, value] of account) {
+      if (account.size <= sizeMax) break;
       if (!this.#options.isIdle(value)) continue;
-      app.delete(origin);
+      account.delete(name);
       this.#count -= 1;
     }
-    if (app.size === 0) this.#apps.delete(clientId);
+    if (account.size === 0) this.#accounts.delete(accountId);
   }
 }
