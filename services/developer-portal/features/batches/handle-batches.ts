@@ -50,11 +50,11 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
       const { before, limit } = call.query;
       const found = await batchList.list(clientId, {
         countMax: limit + 1,
-        ...(before === undefined ? {} : { before }),
+        ...(before !== undefined && { before }),
       });
       const page = found.slice(0, limit);
       const next = found.length > page.length ? page.at(-1)?.requestId : undefined;
-      return { batches: page, ...(next !== undefined && { next }) };
+      return { batches: page, next };
     },
     readBatchOptions: async ({ app, owner }) => ({
       limits: BATCH_LIMITS[owner.tier],
@@ -112,12 +112,12 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
 
 const presentUnread = ({ index, account, accounts, ref, status, errors }: BatchLine) => ({
   index,
-  ...(account !== undefined && { account }),
+  account,
   ...(accounts && { accounts: [...accounts] }),
-  ...(ref !== undefined && { ref }),
+  ref,
   status,
   errors: errors.map(({ roleId, code, message, retryable }) => ({
-    ...(roleId !== undefined && { roleId }),
+    roleId,
     code,
     message,
     retryable,

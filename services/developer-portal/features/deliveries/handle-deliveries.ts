@@ -5,7 +5,6 @@ import type { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
 import { firstDelivery, type NewWebhook, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import type { Draw } from '#shared/fairness/throttle.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type DeliveryView, FAILED_MAX } from '#shared/stores/webhooks/deliveries.ts';
@@ -37,27 +36,25 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     if (view?.clientId !== app.clientId) throw new ServiceError('not-found', 'there is no such delivery');
     return view;
   };
-  const record = (call: Call<Ids>, clientId: string, action: string, subject: string, at: string) =>
-    writes.record({
-      accountId: call.owner.accountId,
-      clientId,
-      actor: call.account.email,
-      action,
-      subject,
-      at,
-    });
+  const record = (
+    { account, owner }: Call<Ids>,
+    clientId: string,
+    action: string,
+    subject: string,
+    at: string,
+  ) => writes.record({ accountId: owner.accountId, clientId, actor: account.email, action, subject, at });
 
-  /** @throws Problem `rate-limited` with this detail */
-  const charge = async (draw: Draw, detail: string): Promise<void> => {
+  /** @throws Problem `rate-limited`, with the number in its detail */
+  const chargeResent = async (clientId: string, count: number): Promise<void> => {
     try {
-      await throttle.take([draw]);
+      await throttle.take([{ budget: RESENT_WEBHOOKS, owner: clientId, count }]);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'rate-limited')) throw error;
-      throw new Problem('rate-limited', detail, { headers: retryAfter(error.retryAfterMs ?? 0) });
+      throw new Problem('rate-limited', tooManyResent(count), {
+        headers: retryAfter(error.retryAfterMs ?? 0),
+      });
     }
   };
-  const chargeResent = (clientId: string, count: number): Promise<void> =>
-    charge({ budget: RESENT_WEBHOOKS, owner: clientId, count }, tooManyResent(count));
 
   const bulkResends = new FairTaskQueue({
     atOnceMax: BULK_RESENDS_AT_ONCE_MAX,
@@ -100,20 +97,20 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const page = await deliveries.page(clientId, { state, sinceMs, before, countMax });
       return {
         deliveries: page.deliveries.map(presentDeliverySummary),
-        ...(page.next !== undefined && { next: page.next }),
+        next: page.next,
       };
     },
     async readDelivery(call) {
       const view = await ownDelivery(call);
       const payload = await deps.results.read(view.requestId);
-      return { ...presentDelivery(view), ...(payload !== undefined && { payload }) };
+      return { ...presentDelivery(view), payload };
     },
     async readReceiverAnswer(call) {
       const view = await ownDelivery(call);
       // Later attempts may not have reached the receiver.
       const answered = view.attempts.findLast(({ status }) => status !== undefined);
       const answer = answered && (await deps.readReceiverAnswer(view, answered, call.account.accountId));
-      return answer === undefined ? {} : { answer };
+      return { answer };
     },
     async resendDelivery(call) {
       const { requestId, clientId, resendCount } = await ownDelivery(call);

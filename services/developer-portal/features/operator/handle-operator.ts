@@ -78,7 +78,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       const byEmail = sortBy(found, ({ email }) => email);
       const all = unique(exact ? [exact, ...byEmail] : byEmail, ({ accountId }) => accountId);
       const shown = await Promise.all(all.map((account) => showOperatorAccount(deps, account)));
-      return { accounts: shown, ...(next !== undefined && { next }) };
+      return { accounts: shown, next };
     },
     async readOperatorAccount({ param }) {
       const account = await accounts.read(param('accountId'));
@@ -115,7 +115,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
         ...exact.filter(isWanted),
         ...(await Promise.all(newestFirst.map((app) => showOperatorApp(deps, app)))),
       ];
-      return { apps: unique(shown, ({ clientId }) => clientId), ...(next !== undefined && { next }) };
+      return { apps: unique(shown, ({ clientId }) => clientId), next };
     },
     async readOperatorApp({ param }) {
       const clientId = param('clientId');

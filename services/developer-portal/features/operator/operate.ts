@@ -73,5 +73,5 @@ export async function pageAudit(
     const owner = owners.get(entry.accountId);
     return { ...entry, ...(owner && owner.deletedAt === undefined && { email: owner.email }) };
   });
-  return { entries: shown, ...(next !== undefined && { next }) };
+  return { entries: shown, next };
 }

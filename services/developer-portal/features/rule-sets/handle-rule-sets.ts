@@ -20,7 +20,7 @@ export function makeRuleSetHandlers({
   const chainIds = chains.length === 0 ? undefined : new Set(chains.map(({ chainId }) => chainId));
   return {
     async listRuleSets({ app: { clientId }, query: { after } }) {
-      const page = { countMax: PAGE_COUNT_MAX, ...(after === undefined ? {} : { after }) };
+      const page = { countMax: PAGE_COUNT_MAX, ...(after !== undefined && { after }) };
       const { ruleSets: found, hasMore } = await ruleSets.list(clientId, page);
       const next = found.at(-1)?.id;
       return { ruleSets: found.map(summaryOf), ...(hasMore && next !== undefined && { next }) };

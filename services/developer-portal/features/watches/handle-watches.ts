@@ -34,7 +34,7 @@ export function makeWatchHandlers({
       const { members, next } = await watchMembers.page(watchUid(await ownWatch(call)), { after, countMax });
       return {
         members: members.map((member) => presentMember(member) as WatchMemberAnswer),
-        ...(next === undefined ? {} : { next }),
+        next,
       };
     },
     async listWatchEvents(call) {
