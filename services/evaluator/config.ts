@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import {
-  type CommonConfig,
   commonConfig,
   commonEnvironment,
   type Environment,
@@ -24,22 +23,6 @@ const EvaluatorEnvironment = z.object({
   PUBLIC_BASE_URL: publicBaseUrl(),
   ROLECALL_PROOF_KEYS: emptyIsAbsent(keyRing()),
 });
-
-type EvaluatorConfig = CommonConfig & {
-  readonly chainsFile: string;
-  /** Time limit of an asynchronous check, from the start of its evaluation. */
-  readonly evaluationMsMax: number;
-  /** Checks of one lane that are evaluated at once. */
-  readonly window: number;
-  /** Parts of batches that are evaluated at once. */
-  readonly partsMax: number;
-  /** Time limit of one attempt at one endpoint. */
-  readonly attemptTimeoutMs: number;
-  /** How many checks may wait for one chain that does not answer; a waiting check holds no slot of the window. */
-  readonly waitingMax: number;
-  /** `iss` of signed verdicts. */
-  readonly proofIssuer: string;
-};
 
 /** Kept apart from the configuration, which may be logged. */
 type EvaluatorSecrets = {
@@ -67,7 +50,7 @@ const WAITING_WINDOWS = 2;
 const ATTEMPT_TIMEOUT_MS = 3_000;
 
 /** @throws ServiceError `config-invalid` */
-export function loadConfig(env: Environment): EvaluatorConfig {
+export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(EvaluatorEnvironment, env);
   const attemptTimeoutMs =
     parsed.RPC_ATTEMPT_TIMEOUT_MS ?? Math.min(ATTEMPT_TIMEOUT_MS, parsed.EVALUATION_DEADLINE_MS);
@@ -77,11 +60,15 @@ export function loadConfig(env: Environment): EvaluatorConfig {
   return {
     ...commonConfig(parsed),
     chainsFile: parsed.CHAINS_FILE,
+    /** Time limit of an asynchronous check, from the start of its evaluation. */
     evaluationMsMax: parsed.EVALUATION_DEADLINE_MS,
+    /** Checks of one lane that are evaluated at once. */
     window: parsed.EVALUATOR_WINDOW,
     partsMax: PARTS_MAX,
+    /** Time limit of one attempt at one endpoint. */
     attemptTimeoutMs,
     waitingMax: parsed.EVALUATOR_WINDOW * WAITING_WINDOWS,
+    /** `iss` of signed verdicts. */
     proofIssuer: parsed.PUBLIC_BASE_URL || PROOF_ISSUER,
   };
 }
@@ -91,6 +78,8 @@ export function loadSecrets(env: Environment): EvaluatorSecrets {
   const picked = EvaluatorEnvironment.pick({ ROLECALL_PROOF_KEYS: true });
   return { proofKeys: loadEnvironment(picked, env).ROLECALL_PROOF_KEYS };
 }
+
+type EvaluatorConfig = Readonly<ReturnType<typeof loadConfig>>;
 
 /** Share of the shutdown timeout for checks in progress; an attempt that has just begun must fit in it. */
 const STOP_MARGIN = 0.7;

@@ -1,9 +1,9 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Gauge } from 'prom-client';
 import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { type Rule, simpleRulesOf } from '#shared/contracts/rules/rule.ts';
-import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { FollowerObserver } from './chain/logs/follow-chain.ts';
 import type { RuleTally } from './domain/compose-part.ts';
@@ -29,38 +29,28 @@ const USUAL_RESULTS = [
 /** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its position in the chain file. */
 export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealth'] = () => undefined) {
   const memory = new VerdictMemory();
-  const registers = [registry];
-  const verdicts = new Counter({
-    name: 'rolecall_verdicts_total',
-    help: 'Rules judged, by outcome.',
-    labelNames: ['chain_id', 'outcome'],
-    registers,
-  });
-  const undetermined = new Counter({
-    name: 'rolecall_undetermined_total',
-    help: 'Rules that could not be read, by code.',
-    labelNames: ['chain_id', 'code'],
-    registers,
-  });
-  const repeats = new Counter({
-    name: 'rolecall_verdicts_repeated_total',
-    help: 'Verdicts on a rule that this process had already judged for the same account.',
-    labelNames: ['chain_id'],
-    registers,
-  });
-  const flips = new Counter({
-    name: 'rolecall_verdict_flips_total',
-    help: 'Repeated verdicts that differ from the previous verdict, by direction.',
-    labelNames: ['chain_id', 'direction'],
-    registers,
-  });
-  const evaluationSeconds = new Histogram({
-    name: 'rolecall_evaluation_seconds',
-    help: 'Time from the start of an evaluation, of a check or of a part of a batch, to its published result.',
-    buckets: SECONDS_BUCKETS,
-    registers,
-  });
-  const following = makeFollowingMetrics(registers);
+  const { counter, histogram } = makeInstruments(registry);
+  const verdicts = counter('rolecall_verdicts_total', 'Rules judged, by outcome.', ['chain_id', 'outcome']);
+  const undetermined = counter('rolecall_undetermined_total', 'Rules that could not be read, by code.', [
+    'chain_id',
+    'code',
+  ]);
+  const repeats = counter(
+    'rolecall_verdicts_repeated_total',
+    'Verdicts on a rule that this process had already judged for the same account.',
+    ['chain_id'],
+  );
+  const flips = counter(
+    'rolecall_verdict_flips_total',
+    'Repeated verdicts that differ from the previous verdict, by direction.',
+    ['chain_id', 'direction'],
+  );
+  const evaluationSeconds = histogram(
+    'rolecall_evaluation_seconds',
+    'Time from the start of an evaluation, of a check or of a part of a batch, to its published result.',
+    SECONDS_BUCKETS,
+  );
+  const following = makeFollowingMetrics(registry);
   const known = new Set<number>();
   const noteRepeat = (check: CheckRequested, index: number, granted: boolean): void => {
     const rule = check.rules[index];
@@ -111,58 +101,50 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
         following.expectChain(chainId);
       }
     },
-    chains: { ...makeChainObserver(registers), onHealth },
+    chains: { ...makeChainObserver(registry), onHealth },
     following,
   };
 }
 
-function makeChainObserver(registers: Registry[]): Omit<ChainObserver, 'onHealth'> {
-  const calls = new Counter({
-    name: 'rolecall_rpc_calls_total',
-    help: 'Calls to RPC endpoints, by result.',
-    labelNames: ['chain_id', 'endpoint', 'result'],
-    registers,
-  });
-  const callSeconds = new Histogram({
-    name: 'rolecall_rpc_call_seconds',
-    help: 'Duration of calls to RPC endpoints.',
-    labelNames: ['chain_id', 'endpoint'],
-    buckets: SECONDS_BUCKETS,
-    registers,
-  });
-  const readsPerCall = new Histogram({
-    name: 'rolecall_reads_per_call',
-    help: 'Balances that one batch carried.',
-    labelNames: ['chain_id'],
-    buckets: READS_BUCKETS,
-    registers,
-  });
-  const readsSaved = new Counter({
-    name: 'rolecall_reads_saved_total',
-    help: 'Reads that needed no call of their own, by reason.',
-    labelNames: ['chain_id', 'reason'],
-    registers,
-  });
-  const readSeconds = new Histogram({
-    name: 'rolecall_chain_read_seconds',
-    help: 'Time to complete all reads of one check on one chain.',
-    labelNames: ['chain_id'],
-    buckets: SECONDS_BUCKETS,
-    registers,
-  });
-  const hedges = new Counter({
-    name: 'rolecall_rpc_hedges_total',
-    help: 'Hedged calls: a second endpoint was called because the first was slow.',
-    labelNames: ['chain_id'],
-    registers,
-  });
-  const blockAge = new Gauge({
-    name: 'rolecall_block_age_seconds',
-    help: 'Age of the newest block when it was last fetched.',
-    labelNames: ['chain_id'],
-    registers,
-  });
-  const watch = watchChains(registers);
+function makeChainObserver(registry: Registry): Omit<ChainObserver, 'onHealth'> {
+  const { counter, gauge, histogram } = makeInstruments(registry);
+  const calls = counter('rolecall_rpc_calls_total', 'Calls to RPC endpoints, by result.', [
+    'chain_id',
+    'endpoint',
+    'result',
+  ]);
+  const callSeconds = histogram(
+    'rolecall_rpc_call_seconds',
+    'Duration of calls to RPC endpoints.',
+    SECONDS_BUCKETS,
+    ['chain_id', 'endpoint'],
+  );
+  const readsPerCall = histogram(
+    'rolecall_reads_per_call',
+    'Balances that one batch carried.',
+    READS_BUCKETS,
+    ['chain_id'],
+  );
+  const readsSaved = counter(
+    'rolecall_reads_saved_total',
+    'Reads that needed no call of their own, by reason.',
+    ['chain_id', 'reason'],
+  );
+  const readSeconds = histogram(
+    'rolecall_chain_read_seconds',
+    'Time to complete all reads of one check on one chain.',
+    SECONDS_BUCKETS,
+    ['chain_id'],
+  );
+  const hedges = counter(
+    'rolecall_rpc_hedges_total',
+    'Hedged calls: a second endpoint was called because the first was slow.',
+    ['chain_id'],
+  );
+  const blockAge = gauge('rolecall_block_age_seconds', 'Age of the newest block when it was last fetched.', [
+    'chain_id',
+  ]);
+  const watch = watchChains(registry);
   return {
     onCall(chainId, endpoint, result, durationMs) {
       calls.inc({ chain_id: String(chainId), endpoint, result });
@@ -199,7 +181,7 @@ const chainOf = (rule: Rule | undefined): string =>
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
 /** Gauges of all chains, read when the metrics are collected. */
-function watchChains(registers: Registry[]): ChainObserver['watch'] {
+function watchChains(registry: Registry): ChainObserver['watch'] {
   const chains = new Map<number, ChainGauges>();
   const gauge = (
     name: string,
@@ -211,7 +193,7 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
       name,
       help,
       labelNames: ['chain_id', ...labels],
-      registers,
+      registers: [registry],
       collect() {
         this.reset();
         for (const [chainId, chain] of chains)
@@ -291,9 +273,11 @@ export type FollowingMetrics = {
 };
 
 /** The metrics of following transfers. */
-export function makeFollowingMetrics(registers: Registry[]): FollowingMetrics {
-  const counter = (name: string, help: string, labels: string[] = []) =>
-    new Counter({ name, help, labelNames: ['chain_id', ...labels], registers });
+export function makeFollowingMetrics(registry: Registry): FollowingMetrics {
+  const instruments = makeInstruments(registry);
+  const { gauge } = instruments;
+  const counter = (name: string, help: string, labels: readonly string[] = []) =>
+    instruments.counter<string>(name, help, ['chain_id', ...labels]);
   const reads = counter(
     'rolecall_log_reads_total',
     'Reads of the transfer logs of watched contracts, by result.',
@@ -312,18 +296,16 @@ export function makeFollowingMetrics(registers: Registry[]): FollowingMetrics {
     'rolecall_log_gaps_total',
     'Contracts whose logs were not read for some blocks, so that all members are due.',
   );
-  const lag = new Gauge({
-    name: 'rolecall_log_block_lag',
-    help: 'Blocks between the last block whose logs were read and the head, before the last read.',
-    labelNames: ['chain_id'],
-    registers,
-  });
-  const state = new Gauge({
-    name: 'rolecall_log_reader_state',
-    help: '1 where this process reads the transfer logs of the chain, otherwise 0.',
-    labelNames: ['chain_id'],
-    registers,
-  });
+  const lag = gauge(
+    'rolecall_log_block_lag',
+    'Blocks between the last block whose logs were read and the head, before the last read.',
+    ['chain_id'],
+  );
+  const state = gauge(
+    'rolecall_log_reader_state',
+    '1 where this process reads the transfer logs of the chain, otherwise 0.',
+    ['chain_id'],
+  );
   return {
     expectChain(chainId) {
       const chain_id = String(chainId);

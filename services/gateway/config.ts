@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   boolean,
-  type CommonConfig,
   cidrList,
   commonConfig,
   commonEnvironment,
@@ -16,9 +15,8 @@ import {
   publicBaseUrl,
   withoutEndSlash,
 } from '#shared/config.ts';
-import type { CallbackPolicy } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { HTTP_TIMEOUTS_MS, type HttpTimeouts } from '#shared/http/http-server.ts';
+import { HTTP_TIMEOUTS_MS } from '#shared/http/http-server.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 
 const GatewayEnvironment = z.object({
@@ -46,33 +44,11 @@ const GatewayEnvironment = z.object({
 /** The time of a stop beside the sync checks it waits for: 2 s of failed readiness, and time to close. */
 const STOP_MARGIN_MS = 4_000;
 
-type GatewayConfig = CommonConfig & {
-  readonly http: {
-    readonly host: string;
-    readonly port: number;
-    /** Without a slash at its end; empty for relative addresses. */
-    readonly publicBaseUrl: string;
-    readonly inFlightMax: number;
-    readonly connectionsMax: number;
-    readonly timeoutsMs: HttpTimeouts;
-    readonly trustedProxies: readonly string[];
-  };
-  readonly chainsFile: string;
-  readonly syncDeadlineMs: number;
-  /** By lane: sync checks travel in the interactive one. */
-  readonly retentionMs: { readonly interactive: number; readonly bulk: number; readonly batch: number };
-  readonly callback: CallbackPolicy;
-  /** Public keys of signed verdicts; absent: no check may ask for a proof. */
-  readonly proofKeys: KeyRing | undefined;
-  /** Records waiting in a lane beyond which no more checks are taken. */
-  readonly laneLagMax: number;
-};
-
 /** Kept apart from the configuration, which may be logged. */
 type GatewaySecrets = { readonly idKeys: KeyRing };
 
 /** @throws ServiceError `config-invalid` */
-export function loadConfig(env: Environment): GatewayConfig {
+export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(GatewayEnvironment, env);
   const shutdownMsMin = parsed.SYNC_DEADLINE_MS + STOP_MARGIN_MS;
   if (env['SHUTDOWN_TIMEOUT_MS'] !== undefined && parsed.SHUTDOWN_TIMEOUT_MS < shutdownMsMin)
@@ -92,6 +68,7 @@ export function loadConfig(env: Environment): GatewayConfig {
     http: {
       host: parsed.HTTP_HOST,
       port: parsed.HTTP_PORT,
+      /** Without a slash at its end; empty for relative addresses. */
       publicBaseUrl: withoutEndSlash(parsed.PUBLIC_BASE_URL),
       inFlightMax: parsed.IN_FLIGHT_MAX,
       connectionsMax: parsed.CONNECTIONS_MAX,
@@ -105,16 +82,21 @@ export function loadConfig(env: Environment): GatewayConfig {
     },
     chainsFile: parsed.CHAINS_FILE,
     syncDeadlineMs: parsed.SYNC_DEADLINE_MS,
+    /** By lane: sync checks travel in the interactive one. */
     retentionMs: {
       interactive: hoursToMs(parsed.SYNC_RESULT_RETENTION_HOURS),
       bulk: hoursToMs(parsed.RESULT_RETENTION_HOURS),
       batch: hoursToMs(parsed.RESULT_RETENTION_HOURS),
     },
     callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
+    /** Public keys of signed verdicts; absent: no check may ask for a proof. */
     proofKeys: parsed.ROLECALL_PROOF_PUBLIC_KEYS,
+    /** Records waiting in a lane beyond which no more checks are taken. */
     laneLagMax: parsed.LANE_LAG_MAX,
   };
 }
+
+type GatewayConfig = Readonly<ReturnType<typeof loadConfig>>;
 
 /** Settings that contradict each other and still may be intended; logged at the start. */
 export function warningsOf({ http, callback, retentionMs }: GatewayConfig): string[] {

@@ -1,19 +1,19 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Gauge } from 'prom-client';
 import { ADMIT_OUTCOMES } from '#shared/stores/checks/admit.ts';
-import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 
 const MODES = ['sync', 'poll', 'webhook', 'batch'] as const;
 
 /** All metrics of the gateway. Labels are bounded: never a client, a request or an address. */
 export function makeGatewayMetrics(registry: Registry) {
-  const registers = [registry];
+  const { counter, gauge, histogram } = makeInstruments(registry);
   /** A gauge that is read when it is collected; while its source fails, the last number stays. */
   const watched = (name: string, help: string) => {
     let read: () => number | Promise<number> = () => 0;
     new Gauge({
       name,
       help,
-      registers,
+      registers: [registry],
       async collect() {
         const value = await Promise.resolve()
           .then(() => read())
@@ -25,31 +25,27 @@ export function makeGatewayMetrics(registry: Registry) {
       read = source;
     };
   };
-  const checksAccepted = new Counter({
-    name: 'rolecall_checks_accepted_total',
-    help: 'Checks that the broker has acknowledged; every entry of a batch is one.',
-    labelNames: ['mode'] as const,
-    registers,
-  });
-  const limitDecisions = new Counter({
-    name: 'rolecall_limit_decisions_total',
-    help: 'Requests by the decision of the limits and idempotency claims.',
-    labelNames: ['decision'] as const,
-    registers,
-  });
-  const requestSeconds = new Histogram({
-    name: 'rolecall_http_request_seconds',
-    help: 'Time from a request to the end of its answer; the mode of a check once its body is known, else none.',
-    labelNames: ['route', 'status', 'mode'] as const,
-    buckets: SECONDS_BUCKETS,
-    registers,
-  });
-  const keyLookups = new Counter({
-    name: 'rolecall_key_lookups_total',
-    help: 'API keys looked up, by whether the client app was cached.',
-    labelNames: ['result'] as const,
-    registers,
-  });
+  const checksAccepted = counter(
+    'rolecall_checks_accepted_total',
+    'Checks that the broker has acknowledged; every entry of a batch is one.',
+    ['mode'],
+  );
+  const limitDecisions = counter(
+    'rolecall_limit_decisions_total',
+    'Requests by the decision of the limits and idempotency claims.',
+    ['decision'],
+  );
+  const requestSeconds = histogram(
+    'rolecall_http_request_seconds',
+    'Time from a request to the end of its answer; the mode of a check once its body is known, else none.',
+    SECONDS_BUCKETS,
+    ['route', 'status', 'mode'],
+  );
+  const keyLookups = counter(
+    'rolecall_key_lookups_total',
+    'API keys looked up, by whether the client app was cached.',
+    ['result'],
+  );
   // Present from the first scrape on: `rate` does not count the event with which a series appears.
   for (const mode of MODES) checksAccepted.inc({ mode }, 0);
   for (const decision of ADMIT_OUTCOMES) limitDecisions.inc({ decision }, 0);
@@ -76,34 +72,26 @@ export function makeGatewayMetrics(registry: Registry) {
     limitDecisions,
     requestSeconds,
     keyLookups,
-    forwardedForIgnored: new Counter({
-      name: 'rolecall_forwarded_for_ignored_total',
-      help: 'Requests whose X-Forwarded-For was ignored: TRUSTED_PROXIES does not name its sender.',
-      registers,
-    }),
-    inFlight: new Gauge({
-      name: 'rolecall_http_requests_in_flight',
-      help: 'Requests in flight.',
-      registers,
-    }),
-    consumerLag: new Gauge({
-      name: 'rolecall_consumer_lag',
-      help: 'Uncommitted records of a group, by partition.',
-      labelNames: ['group', 'topic', 'partition'] as const,
-      registers,
-    }),
-    oldestUncommitted: new Gauge({
-      name: 'rolecall_oldest_uncommitted_seconds',
-      help: 'Age of the oldest uncommitted record of a group; 0 without lag.',
-      labelNames: ['group'] as const,
-      registers,
-    }),
-    oldestUnfinished: new Gauge({
-      name: 'rolecall_oldest_unfinished_seconds',
-      help: 'Age of the oldest unfinished check of a lane; 0 without lag.',
-      labelNames: ['lane'] as const,
-      registers,
-    }),
+    forwardedForIgnored: counter(
+      'rolecall_forwarded_for_ignored_total',
+      'Requests whose X-Forwarded-For was ignored: TRUSTED_PROXIES does not name its sender.',
+    ),
+    inFlight: gauge('rolecall_http_requests_in_flight', 'Requests in flight.'),
+    consumerLag: gauge('rolecall_consumer_lag', 'Uncommitted records of a group, by partition.', [
+      'group',
+      'topic',
+      'partition',
+    ]),
+    oldestUncommitted: gauge(
+      'rolecall_oldest_uncommitted_seconds',
+      'Age of the oldest uncommitted record of a group; 0 without lag.',
+      ['group'],
+    ),
+    oldestUnfinished: gauge(
+      'rolecall_oldest_unfinished_seconds',
+      'Age of the oldest unfinished check of a lane; 0 without lag.',
+      ['lane'],
+    ),
   };
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import {
-  type CommonConfig,
   commonConfig,
   commonEnvironment,
   type Environment,
@@ -13,13 +12,12 @@ const ResultStoreEnvironment = z.object({
   RESULT_STORE_WINDOW: integer({ min: 1, max: 10_000, default: 512 }),
 });
 
-type ResultStoreConfig = CommonConfig & {
-  /** Results being saved at once. */
-  readonly window: number;
-};
-
 /** @throws ServiceError `config-invalid` */
-export function loadConfig(env: Environment): ResultStoreConfig {
+export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(ResultStoreEnvironment, env);
-  return { ...commonConfig(parsed), window: parsed.RESULT_STORE_WINDOW };
+  return {
+    ...commonConfig(parsed),
+    /** Results being saved at once. */
+    window: parsed.RESULT_STORE_WINDOW,
+  };
 }

@@ -1,43 +1,36 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Gauge } from 'prom-client';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { ViewKeeper } from '#shared/stores/replay/keep-views.ts';
-import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import { TOTAL_OUTCOMES } from './usage/publish-usage.ts';
 
 /** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {
-  const registers = [registry];
-  const checkSeconds = new Histogram({
-    name: 'rolecall_check_seconds',
-    help: 'From acceptance to the stored result.',
-    labelNames: ['mode'],
-    buckets: SECONDS_BUCKETS,
-    registers,
-  });
-  const resultsSaved = new Counter({
-    name: 'rolecall_results_saved_total',
-    help: 'Results received, by kind: the first of its check, or a copy.',
-    labelNames: ['kind'],
-    registers,
-  });
-  const entries = new Counter({
-    name: 'rolecall_batch_entries_total',
-    help: 'Entries of batches whose results were stored.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const usageTotals = new Counter({
-    name: 'rolecall_usage_totals_total',
-    help: 'Hourly totals of client apps: published, unchanged since they were published last, or failed.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const usageComplete = new Gauge({
-    name: 'rolecall_usage_complete_timestamp_seconds',
-    help: 'When this process last published every total that had changed; its start before that.',
-    registers,
-  });
+  const { counter, gauge, histogram } = makeInstruments(registry);
+  const checkSeconds = histogram(
+    'rolecall_check_seconds',
+    'From acceptance to the stored result.',
+    SECONDS_BUCKETS,
+    ['mode'],
+  );
+  const resultsSaved = counter(
+    'rolecall_results_saved_total',
+    'Results received, by kind: the first of its check, or a copy.',
+    ['kind'],
+  );
+  const entries = counter('rolecall_batch_entries_total', 'Entries of batches whose results were stored.', [
+    'outcome',
+  ]);
+  const usageTotals = counter(
+    'rolecall_usage_totals_total',
+    'Hourly totals of client apps: published, unchanged since they were published last, or failed.',
+    ['outcome'],
+  );
+  const usageComplete = gauge(
+    'rolecall_usage_complete_timestamp_seconds',
+    'When this process last published every total that had changed; its start before that.',
+  );
   usageComplete.setToCurrentTime();
   for (const outcome of TOTAL_OUTCOMES) usageTotals.inc({ outcome }, 0);
   // From the first scrape on: a rate over a series that appears with its first event does not see that event.
@@ -62,7 +55,7 @@ export function makeMetrics(registry: Registry) {
       new Gauge({
         name: 'rolecall_batches_in_progress',
         help: 'Accepted batches whose last entry is not finished; every process shows all of them.',
-        registers,
+        registers: [registry],
         async collect() {
           // While Redis is away the last figure stays.
           const count = await countUnfinished().catch(() => undefined);
@@ -78,7 +71,7 @@ export function makeMetrics(registry: Registry) {
       new Gauge({
         name: 'rolecall_views_whole',
         help: '1 while the Redis views are complete, 0 while they are rebuilt.',
-        registers,
+        registers: [registry],
         collect() {
           this.set(views.areComplete() ? 1 : 0);
         },

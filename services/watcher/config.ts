@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import {
-  type CommonConfig,
   commonConfig,
   commonEnvironment,
   type Environment,
@@ -13,13 +12,12 @@ const WatcherEnvironment = z.object({
   WATCH_PARTS_MAX: integer({ min: 1, max: 1_000, default: 16 }),
 });
 
-type WatcherConfig = CommonConfig & {
-  /** Parts of one sweep that may wait for their results: this bound paces a sweep. */
-  readonly partsMax: number;
-};
-
 /** @throws ServiceError `config-invalid` */
-export function loadConfig(env: Environment): WatcherConfig {
+export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(WatcherEnvironment, env);
-  return { ...commonConfig(parsed), partsMax: parsed.WATCH_PARTS_MAX };
+  return {
+    ...commonConfig(parsed),
+    /** Parts of one sweep that may wait for their results: this bound paces a sweep. */
+    partsMax: parsed.WATCH_PARTS_MAX,
+  };
 }

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export type { Registry };
 
@@ -16,6 +16,35 @@ export function makeRegistry(service: string): Registry {
   collectDefaultMetrics({ register: registry });
   showMemoryLimits(registry);
   return registry;
+}
+
+/**
+ * Makes the metrics of one registry.
+ *
+ * @example
+ * const { counter } = makeInstruments(registry);
+ * counter('rolecall_verdicts_total', 'Rules judged, by outcome.', ['outcome']).inc({ outcome: 'granted' });
+ */
+export function makeInstruments(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: <const Label extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly Label[] = [],
+    ) => new Counter<Label>({ name, help, labelNames, registers }),
+    gauge: <const Label extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly Label[] = [],
+    ) => new Gauge<Label>({ name, help, labelNames, registers }),
+    histogram: <const Label extends string = never>(
+      name: string,
+      help: string,
+      buckets: readonly number[],
+      labelNames: readonly Label[] = [],
+    ) => new Histogram<Label>({ name, help, buckets: [...buckets], labelNames, registers }),
+  };
 }
 
 /** What the process's memory is compared with: beyond the first the container is killed, beyond the second Node ends. */

@@ -44,7 +44,7 @@ export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }
   }));
   const chains = stack.use(connectTestChains([{ urls: [chain.rpc] }], { attemptTimeoutMs: 10_000 }));
   let logCount = 0;
-  const metrics = makeFollowingMetrics([context.metrics]);
+  const metrics = makeFollowingMetrics(context.metrics);
   stack.use(
     startFollowingTransfers({
       chains: chains.chains.followable,

@@ -104,7 +104,7 @@ function anEvaluator(
       if (broker.isAway) throw new Error('the broker is away');
       published.push(message as ChainTransferred);
     },
-    metrics: makeFollowingMetrics([makeRegistry('test')]),
+    metrics: makeFollowingMetrics(makeRegistry('test')),
     log: makeSilentLogger(),
     redisNowMs: Date.now,
     // A failure is tried again at once: the tests would only wait.
