@@ -1,5 +1,11 @@
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { A_CHECK, aClientApp, anAdmission, holderOf, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
+import {
+  A_CHECK,
+  anAdmission,
+  anAppWithKey,
+  holderOf,
+  NOW_MS,
+} from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
@@ -80,7 +86,7 @@ describe('an API key', () => {
     ['revoked', { revokedAt: new Date(NOW_MS - 1).toISOString() }],
     ['expired', { expiresAt: new Date(NOW_MS).toISOString() }],
   ])('that is %s is 401', async (_, change) => {
-    const app = aClientApp();
+    const app = anAppWithKey();
     const gateway = await start({ app: { ...app, keys: app.keys.map((key) => ({ ...key, ...change })) } });
     expect((await gateway.post(A_CHECK)).status).toBe(401);
   });
@@ -150,10 +156,10 @@ describe('an API key', () => {
   });
 
   it('is refused as soon as its revocation is announced', async () => {
-    let app = aClientApp();
+    let app = anAppWithKey();
     const gateway = await start({ findKey: async (hash) => holderOf(app, hash) });
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
-    app = aClientApp({
+    app = anAppWithKey({
       keys: app.keys.map((key) => ({ ...key, revokedAt: new Date(NOW_MS).toISOString() })),
     });
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
@@ -165,7 +171,7 @@ describe('an API key', () => {
     [{ scope: 'requested' }, 'scope-not-approved'],
     [{ suspended: true }, 'client-app-suspended'],
   ] as const)('of an app with %j is 403 %s, which costs rate, on every path', async (change, code) => {
-    const gateway = await start({ app: aClientApp(change) });
+    const gateway = await start({ app: anAppWithKey(change) });
     const answers = [
       await gateway.post('not json'),
       await gateway.get('/access-control/check-roles/responses/x'),

@@ -1,8 +1,8 @@
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
 import {
   A_CHECK,
-  aClientApp,
   anAdmission,
+  anAppWithKey,
   aResult,
   type FakeGateway,
   NOW_MS,
@@ -112,7 +112,7 @@ test('an enterprise app stores up to 1000 rules, any other up to 100', async () 
   const free = await start();
   expect((await put(free, 'a', rules(101))).status).toBe(422);
   const limits = { tier: 'enterprise', requestsPerSecond: 10, requestsPerMonth: 10 } as const;
-  const enterprise = await start({ app: aClientApp({ limits }) });
+  const enterprise = await start({ app: anAppWithKey({ limits }) });
   expect((await put(enterprise, 'a', rules(1_000))).status).toBe(201);
   expect((await put(enterprise, 'a', rules(1_001))).status).toBe(422);
 });
@@ -262,7 +262,7 @@ describe('a check by rule set', () => {
   it('does not find the set of another client app', async () => {
     const ruleSets = makeFakeRuleSets();
     await put(await start({ ruleSets }), 'a');
-    const other = await start({ ruleSets, app: aClientApp({ clientId: 'app_2' }) });
+    const other = await start({ ruleSets, app: anAppWithKey({ clientId: 'app_2' }) });
     expect((await problemOf(await other.post(check)))['code']).toBe('rule-set-unknown');
     expect((await other.get(`${PATH}/a`)).status).toBe(404);
   });

@@ -4,8 +4,8 @@ import type { AdmitRequest } from '#shared/stores/checks/admit.ts';
 import {
   A_CHECK,
   API_KEY,
-  aClientApp,
   anAdmission,
+  anAppWithKey,
   type FakeGateway,
   type FakeOptions,
   holderOf,
@@ -17,11 +17,11 @@ import { waitUntil } from '../../test/support/wait-until.ts';
 
 const OTHER_KEY = makeApiKey(new Uint8Array(30).fill(8));
 const A_POLL_CHECK = { ...A_CHECK, async: true };
-const apps = [aClientApp(), otherApp()];
+const apps = [anAppWithKey(), otherApp()];
 const holdersOf = (hash: string) => apps.flatMap((app) => holderOf(app, hash) ?? []);
 
 function otherApp() {
-  const app = aClientApp({ clientId: 'app_2', accountId: 'acc_2' });
+  const app = anAppWithKey({ clientId: 'app_2', accountId: 'acc_2' });
   return { ...app, keys: app.keys.map((key) => ({ ...key, hash: hashApiKey(OTHER_KEY) })) };
 }
 

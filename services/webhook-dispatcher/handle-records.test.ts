@@ -1,6 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aCheckCompleted } from '../../test/support/builders/a-check-completed.ts';
 import type { DeliverWebhook, NewBody } from './deliver-webhook.ts';
 import { makeHandlers } from './handle-records.ts';
 
@@ -18,18 +19,15 @@ const record: RecordContext = {
   park: () => undefined,
 };
 
-const aResult = (delivery: CheckCompleted['delivery']): CheckCompleted => ({
-  requestId: 'r1',
-  clientId: 'app_1',
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  request: { partition: 0, offset: 0 },
-  delivery,
-  acceptedAt: '2026-11-21T10:00:00.000Z',
-  retainUntil: '2026-11-24T10:00:00.000Z',
-  decided: true,
-  resultJson: '{"mine":true}',
-});
+const aResult = (delivery: CheckCompleted['delivery']): CheckCompleted =>
+  aCheckCompleted('app_1', {
+    requestId: 'r1',
+    accountId: 'acc_1',
+    delivery,
+    acceptedAt: '2026-11-21T10:00:00.000Z',
+    retainUntil: '2026-11-24T10:00:00.000Z',
+    resultJson: '{"mine":true}',
+  });
 const aWebhook = aResult({ mode: 'webhook', callbackUrl: 'https://hooks.example/' });
 
 function setUp() {

@@ -8,8 +8,8 @@ import {
 } from '../../services/gateway/docs/examples.ts';
 import {
   API_KEY,
-  aClientApp,
   anAdmission,
+  anAppWithKey,
   type FakeGateway,
   type FakeOptions,
   NOW_MS,
@@ -100,7 +100,7 @@ const PROBLEMS: Readonly<Record<Name, Readonly<Record<string, () => Promise<Resp
     'too-many-entries': () => post({ entries: accounts(1_001) }),
     async 'batch-too-large'() {
       const rules = Array.from({ length: 200 }, (_, index) => ({ ...RULE, roleId: `r${index}` }));
-      return post({ rules, entries: accounts(5_001) }, { app: aClientApp({ limits: enterprise }) });
+      return post({ rules, entries: accounts(5_001) }, { app: anAppWithKey({ limits: enterprise }) });
     },
     'account-format-unsupported': () => post({ entries: ['vitalik.eth'] }),
     'rule-type-unsupported': () => rule({ type: 'ERC404' }),

@@ -1,27 +1,24 @@
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
+import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
 import { blockTimesOf, composeFailure, composeResult, nameRule } from './compose-result.ts';
 import type { Verdict } from './judge-rules.ts';
 
 const AT = '2026-11-21T10:00:00.000Z';
-const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
-  requestId: 'req_1',
-  clientId: 'app_1',
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  account: `0x${'aa'.repeat(20)}`,
-  rules: [
-    { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' },
-    { type: 'ERC20', chainId: 5, contractAddress: `0x${'Bb'.repeat(20)}`, roleId: 'b', minToken: '1' },
-  ],
-  onUndetermined: 'omit',
-  consistency: { blockTag: 'latest', minBlock: {} },
-  delivery: { mode: 'poll' },
-  acceptedAt: AT,
-  retainUntil: AT,
-  chargedMonth: '2026-11',
-  ...over,
-});
+const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested =>
+  aCheckRequested('app_1', {
+    requestId: 'req_1',
+    accountId: 'acc_1',
+    account: `0x${'aa'.repeat(20)}`,
+    rules: [
+      { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' },
+      { type: 'ERC20', chainId: 5, contractAddress: `0x${'Bb'.repeat(20)}`, roleId: 'b', minToken: '1' },
+    ],
+    acceptedAt: AT,
+    retainUntil: AT,
+    chargedMonth: '2026-11',
+    ...over,
+  });
 const granted: Verdict = { outcome: 'granted' };
 const denied: Verdict = { outcome: 'denied' };
 const unread: Verdict = { outcome: 'undetermined', code: 'rpc-timeout' };

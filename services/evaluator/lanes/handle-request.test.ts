@@ -3,6 +3,7 @@ import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts
 import { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { failed, type Reading } from '../domain/read.ts';
 import { makeGiveUp } from './give-up.ts';
@@ -10,20 +11,16 @@ import { makeRequestHandler } from './handle-request.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
-const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
-  requestId: 'req_1',
-  clientId: 'app_1',
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  account: `0x${'aa'.repeat(20)}`,
-  rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' }],
-  onUndetermined: 'omit',
-  consistency: { blockTag: 'latest', minBlock: {} },
-  delivery: { mode: 'poll' },
-  acceptedAt: new Date(NOW - 2_000).toISOString(),
-  retainUntil: new Date(NOW + 3_600_000).toISOString(),
-  ...over,
-});
+const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested =>
+  aCheckRequested('app_1', {
+    requestId: 'req_1',
+    accountId: 'acc_1',
+    account: `0x${'aa'.repeat(20)}`,
+    rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' }],
+    acceptedAt: new Date(NOW - 2_000).toISOString(),
+    retainUntil: new Date(NOW + 3_600_000).toISOString(),
+    ...over,
+  });
 const aRecord = (value: unknown = null, signal = new AbortController().signal): RecordContext => ({
   topic: 'check.requested.bulk.v1',
   partition: 0,

@@ -1,7 +1,7 @@
-import { aClientApp } from '../../../test/support/fakes/fake-gateway.ts';
+import { anAppWithKey } from '../../../test/support/fakes/fake-gateway.ts';
 import { makeNoteKeyUse } from './note-key-use.ts';
 
-const app = aClientApp();
+const app = anAppWithKey();
 
 describe('the last use of a key', () => {
   it('is written at most once a minute for each key', () => {

@@ -2,10 +2,10 @@ import { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { aClientApp, anAdmission, NOW_MS } from '../../../test/support/fakes/fake-gateway.ts';
+import { anAdmission, anAppWithKey, NOW_MS } from '../../../test/support/fakes/fake-gateway.ts';
 import { type CheckToPublish, makePublishCheck } from './publish-check.ts';
 
-const app = AppAccess.parse(aClientApp());
+const app = AppAccess.parse(anAppWithKey());
 const A_CHECK_TO_PUBLISH: CheckToPublish = {
   app,
   keyId: 'key_1',

@@ -1,20 +1,18 @@
 import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aCheckCompleted } from '../../../test/support/builders/a-check-completed.ts';
 import { makeResultHandler } from './handle-result.ts';
 
-const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
-  requestId: 'r1',
-  clientId: 'app_1',
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  request: { partition: 0, offset: 0 },
-  delivery: { mode: 'sync', replyChannel: 'results:g1' },
-  acceptedAt: '2026-11-21T10:00:00.000Z',
-  retainUntil: '2026-11-21T11:00:00.000Z',
-  decided: true,
-  resultJson: '{"first":true}',
-  ...over,
-});
+const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted =>
+  aCheckCompleted('app_1', {
+    requestId: 'r1',
+    accountId: 'acc_1',
+    delivery: { mode: 'sync', replyChannel: 'results:g1' },
+    acceptedAt: '2026-11-21T10:00:00.000Z',
+    retainUntil: '2026-11-21T11:00:00.000Z',
+    resultJson: '{"first":true}',
+    ...over,
+  });
 
 function makeStore() {
   const stored = new Map<string, string>();

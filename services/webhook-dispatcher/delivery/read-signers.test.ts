@@ -1,18 +1,8 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { aClientApp } from '../../../test/support/builders/a-client-app.ts';
 import { makeSign, makeSigners } from './read-signers.ts';
 
-const app = (secrets: ClientApp['webhookSecrets']): ClientApp => ({
-  clientId: 'app_1',
-  version: 1,
-  accountId: 'acc_1',
-  name: 'app',
-  scope: 'approved',
-  suspended: false,
-  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
-  keys: [],
-  webhookSecrets: secrets,
-  createdAt: '2026-11-21T10:00:00.000Z',
-});
+const app = (webhookSecrets: ClientApp['webhookSecrets']) => aClientApp('app_1', { webhookSecrets });
 const secret = (encrypted: string, expiresAt?: string) => ({
   encrypted,
   createdAt: '2026-11-21T10:00:00.000Z',

@@ -2,26 +2,23 @@ import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts
 import { DAY_FIGURES_MAX } from '#shared/contracts/usage/day-figures.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
 import { aBatchPartCompleted } from '../../../test/support/builders/a-batch.ts';
+import { aCheckCompleted } from '../../../test/support/builders/a-check-completed.ts';
 import { DayCount } from './count-days.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
-const aResult = (requestId: string, date: string): CheckCompleted => ({
-  requestId,
-  clientId: 'app_1',
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  request: { partition: 0, offset: 0 },
-  delivery: { mode: 'poll' },
-  acceptedAt: `${date}T10:00:00.000Z`,
-  retainUntil: `${date}T11:00:00.000Z`,
-  decided: true,
-  resultJson: JSON.stringify({
-    status: 'completed',
-    roles: [{ id: 'r', granted: true }],
-    errors: [],
-    evaluatedAt: `${date}T10:00:00.001Z`,
-  }),
-});
+const aResult = (requestId: string, date: string): CheckCompleted =>
+  aCheckCompleted('app_1', {
+    requestId,
+    accountId: 'acc_1',
+    acceptedAt: `${date}T10:00:00.000Z`,
+    retainUntil: `${date}T11:00:00.000Z`,
+    resultJson: JSON.stringify({
+      status: 'completed',
+      roles: [{ id: 'r', granted: true }],
+      errors: [],
+      evaluatedAt: `${date}T10:00:00.001Z`,
+    }),
+  });
 const aTotal = (hour: string, refused: number, asOfMinute: number, day: Usage['day']): Usage => ({
   clientId: 'app_1',
   hour,

@@ -5,6 +5,7 @@ import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { makeRequestHandler } from '../../../services/evaluator/lanes/handle-request.ts';
 import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/lanes/read-budget.ts';
+import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aRule, faultProxies, grantedOf } from '../../support/builders/chain-checks.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { connectTestKafka, testConfig } from '../../support/infrastructure/connections.ts';
@@ -21,20 +22,16 @@ const WINDOW = 16;
 const WAITING = 20;
 const aProxy = faultProxies();
 
-const aCheck = (name: string, over: Partial<CheckRequested>): CheckRequested => ({
-  requestId: `${name}.${run}`.slice(0, 64),
-  clientId: 'app_good',
-  accountId: 'acc_good',
-  keyId: 'key_1',
-  account: demoTokens.holder,
-  rules: [aRule()],
-  onUndetermined: 'omit',
-  consistency: { blockTag: 'latest', minBlock: {} },
-  delivery: { mode: 'poll' },
-  acceptedAt: new Date().toISOString(),
-  retainUntil: new Date(Date.now() + 3_600_000).toISOString(),
-  ...over,
-});
+const aCheck = (name: string, over: Partial<CheckRequested>): CheckRequested =>
+  aCheckRequested('app_good', {
+    requestId: `${name}.${run}`.slice(0, 64),
+    accountId: 'acc_good',
+    account: demoTokens.holder,
+    rules: [aRule()],
+    acceptedAt: new Date().toISOString(),
+    retainUntil: new Date(Date.now() + 3_600_000).toISOString(),
+    ...over,
+  });
 
 test('checks that wait for a chain delay no others, and are released at once when their evaluator stops', async () => {
   const { rpcUrl } = infrastructure();

@@ -11,6 +11,7 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { settleBeforeJoin } from '#shared/kafka/consumer/patch-kafkajs.ts';
 import type { ConsumeOptions } from '#shared/kafka/consumer/start-consumer.ts';
 import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
+import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
 import { connectTestKafka, testConfig } from '../../support/infrastructure/connections.ts';
 import { waitUntilProcessed } from '../../support/infrastructure/topic-work.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -28,19 +29,15 @@ const Broker = createRequire(import.meta.url)('kafkajs/src/broker') as { readonl
 
 let kafka: KafkaConnection;
 const run = randomUUID();
-const aResult = (name: string, over: Partial<CheckCompleted> = {}): CheckCompleted => ({
-  requestId: `${name}.${run}`.slice(0, 64),
-  clientId: 'app_kafka',
-  accountId: 'acc_kafka',
-  keyId: 'key_1',
-  request: { partition: 0, offset: 0 },
-  delivery: { mode: 'poll' },
-  acceptedAt: '2026-11-21T10:00:00.000Z',
-  retainUntil: '2026-11-21T11:00:00.000Z',
-  decided: true,
-  resultJson: '{}',
-  ...over,
-});
+const aResult = (name: string, over: Partial<CheckCompleted> = {}): CheckCompleted =>
+  aCheckCompleted('app_kafka', {
+    requestId: `${name}.${run}`.slice(0, 64),
+    accountId: 'acc_kafka',
+    acceptedAt: '2026-11-21T10:00:00.000Z',
+    retainUntil: '2026-11-21T11:00:00.000Z',
+    resultJson: '{}',
+    ...over,
+  });
 const consume = (over: Partial<ConsumeOptions<CheckCompleted>>, by = kafka) =>
   by.consume<CheckCompleted>({
     groupId: `test.${randomUUID()}`,

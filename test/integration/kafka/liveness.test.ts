@@ -8,6 +8,7 @@ import { Liveness } from '#shared/http/liveness.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
+import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
 import { connectTestRedis, testConfig, testContext } from '../../support/infrastructure/connections.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -31,18 +32,7 @@ async function consume(requestId: string, handle: (signal: AbortSignal) => Promi
       },
     }),
   );
-  await kafka.publish(checkCompleted, {
-    requestId,
-    clientId: 'app_liveness',
-    accountId: 'acc_liveness',
-    keyId: 'key_1',
-    request: { partition: 0, offset: 0 },
-    delivery: { mode: 'poll' },
-    acceptedAt: '2026-11-21T10:00:00.000Z',
-    retainUntil: '2026-11-21T11:00:00.000Z',
-    decided: true,
-    resultJson: '{}',
-  });
+  await kafka.publish(checkCompleted, aCheckCompleted('app_liveness', { requestId }));
   const text = () => context.metrics.metrics();
   return { liveness, kafka, text, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

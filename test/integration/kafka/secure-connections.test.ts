@@ -10,6 +10,7 @@ import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeResults, replyChannelOf } from '#shared/stores/checks/results.ts';
+import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
 import { testContext } from '../../support/infrastructure/connections.ts';
 import { type Certificates, makeCertificates } from '../../support/infrastructure/make-certificates.ts';
@@ -65,18 +66,11 @@ afterAll(async () => {
 const configOf = (over: Environment) =>
   commonConfig(loadEnvironment(z.object(commonEnvironment), { ...secure, ...over }));
 
-const aMessage = (requestId: string): CheckCompleted => ({
-  requestId,
-  clientId: 'app_1',
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  request: { partition: 0, offset: 0 },
-  delivery: { mode: 'poll' },
-  acceptedAt: new Date().toISOString(),
-  retainUntil: new Date(Date.now() + 3_600_000).toISOString(),
-  decided: true,
-  resultJson: aCheckResult({ requestId }),
-});
+const aMessage = (requestId: string): CheckCompleted =>
+  aCheckCompleted('app_1', {
+    requestId,
+    resultJson: aCheckResult({ requestId }),
+  });
 
 /** For a connection that is never made. */
 const REFUSED_SOON = { DEPENDENCY_WAIT_MS: '2000' } as const;

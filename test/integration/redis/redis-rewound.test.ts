@@ -17,6 +17,8 @@ import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
+import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
+import { aClientApp } from '../../support/builders/a-client-app.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
 // Scenario: a Redis comes back with its marker and without its last writes, as after a failover. The tests restore an
@@ -74,21 +76,8 @@ async function accept(clientId: string): Promise<string> {
     check: { seed: '1.00', claim },
   });
   const requestId = randomUUID();
-  await stores.kafka.publish(checkRequestedBulk, {
-    requestId,
-    clientId,
-    accountId: `acc_of_${clientId}`,
-    keyId: 'key_1',
-    account: `0x${'1'.repeat(40)}`,
-    rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
-    onUndetermined: 'omit',
-    consistency: { blockTag: 'latest', minBlock: {} },
-    delivery: { mode: 'poll' },
-    acceptedAt: new Date(nowMs).toISOString(),
-    retainUntil: later(),
-    chargedMonth: month,
-    idempotency: claim,
-  });
+  const charged = { chargedMonth: month, idempotency: claim, acceptedAt: new Date(nowMs).toISOString() };
+  await stores.kafka.publish(checkRequestedBulk, aCheckRequested(clientId, { requestId, ...charged }));
   return requestId;
 }
 
@@ -147,19 +136,7 @@ test('an app whose first check of the hour was lost is charged for that check', 
 
 test('a written document and its audit entry come back', async () => {
   const clientId = `app_${randomUUID()}`;
-  const createdAt = '2026-11-21T10:00:00.000Z';
-  const app = {
-    ...{
-      clientId,
-      version: 1,
-      accountId: clientId,
-      name: 'one',
-      scope: 'approved' as const,
-      suspended: false,
-    },
-    limits: { tier: 'free' as const, requestsPerSecond: 10, requestsPerMonth: 10_000 },
-    ...{ keys: [], webhookSecrets: [], createdAt },
-  };
+  const app = aClientApp(clientId, { accountId: clientId });
   await stores.kafka.publish(clientApp, app);
   await views.clientApps.project(app);
   const rewind = await remember();
@@ -172,7 +149,7 @@ test('a written document and its audit entry come back', async () => {
     actor: 'a',
     action: 'app-suspended',
     subject: 's',
-    at: createdAt,
+    at: app.createdAt,
   };
   await stores.kafka.publish(audit, entry);
   await views.auditTrail.record(entry);

@@ -20,7 +20,9 @@ import { dayOf } from '#shared/stores/usage/usage-days.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeProjector } from '../../../services/result-store/project/project-document.ts';
 import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
+import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
+import { aClientApp } from '../../support/builders/a-client-app.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -28,33 +30,14 @@ import { waitUntil } from '../../support/wait-until.ts';
 // what every other part relies on: the first result wins, and an emptied Redis is rebuilt completely.
 
 const stores = testStores(1);
-const later = () => new Date(Date.now() + 3_600_000).toISOString();
 const aResult = (over: Partial<CheckCompleted> = {}) => aCheckCompleted('app_views', over);
-const aCheck = (requestId: string, clientId: string): CheckRequested => ({
-  requestId,
-  clientId,
-  accountId: `acc_of_${clientId}`,
-  keyId: 'key_1',
-  account: `0x${'1'.repeat(40)}`,
-  rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
-  onUndetermined: 'omit',
-  consistency: { blockTag: 'latest', minBlock: {} },
-  delivery: { mode: 'poll' },
-  acceptedAt: new Date().toISOString(),
-  retainUntil: later(),
-});
-const anApp = (version: number, name: string, clientId = 'app_views'): ClientApp => ({
-  clientId,
-  version,
-  accountId: 'acc_1',
-  name,
-  scope: 'approved',
-  suspended: false,
-  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
-  keys: [],
-  webhookSecrets: [],
-  createdAt: '2026-11-21T10:00:00.000Z',
-});
+const aCheck = (requestId: string, clientId: string): CheckRequested =>
+  aCheckRequested(clientId, { requestId });
+const anApp = (version: number, name: string, clientId = 'app_views'): ClientApp =>
+  aClientApp(clientId, {
+    version,
+    name,
+  });
 /** The hourly totals of every app for this hour and the last one. */
 async function readRecent(): Promise<Usage[]> {
   const figures = makeUsageFigures(stores.redis);

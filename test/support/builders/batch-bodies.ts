@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import { API_KEY, aClientApp, type FakeGateway } from '../fakes/fake-gateway.ts';
+import { API_KEY, anAppWithKey, type FakeGateway } from '../fakes/fake-gateway.ts';
 
 // Bodies of batches, for unit tests of the gateway.
 
@@ -7,7 +7,7 @@ export const ACCOUNT = '0x52908400098527886e0f7030069857d2e4169ee7';
 export const RULES = [{ type: 'NATIVE', chainId: 1, roleId: 'holder' }];
 export const NDJSON = { 'content-type': 'application/x-ndjson' };
 /** An app whose batches may have more entries than a part. */
-export const ENTERPRISE_APP = aClientApp({
+export const ENTERPRISE_APP = anAppWithKey({
   limits: { tier: 'enterprise', requestsPerSecond: 500, requestsPerMonth: 1_000_000 },
 });
 

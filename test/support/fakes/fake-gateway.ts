@@ -28,6 +28,7 @@ import { makeApplyLimits } from '../../../services/gateway/limits/apply-limits.t
 import { makeGatewayMetrics } from '../../../services/gateway/metrics.ts';
 import { makeResolveRuleSet, makeRuleSetCache } from '../../../services/gateway/rule-sets/cache-rule-sets.ts';
 import { aChain } from '../builders/a-chain.ts';
+import { aClientApp } from '../builders/a-client-app.ts';
 import { type FakeBatchOptions, makeFakeBatches } from './fake-batches.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
 import { serveOnLoopback } from './serve-on-loopback.ts';
@@ -40,29 +41,23 @@ export const A_CHECK = {
   rules: [{ type: 'NATIVE', chainId: 1, roleId: 'holder' }],
 } as const;
 
-export const aClientApp = (changes: Partial<ClientApp> = {}): ClientApp => ({
-  clientId: 'app_1',
-  version: 1,
-  accountId: 'account_1',
-  name: 'An app',
-  scope: 'approved',
-  suspended: false,
-  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
-  keys: [
-    {
-      keyId: 'key_1',
-      hash: hashApiKey(API_KEY),
-      name: 'default',
-      prefix: 'rck_live_0000',
-      lastFour: '0000',
-      marketplace: false,
-      createdAt: new Date(NOW_MS).toISOString(),
-    },
-  ],
-  webhookSecrets: [],
-  createdAt: new Date(NOW_MS).toISOString(),
-  ...changes,
-});
+export const anAppWithKey = (changes: Partial<ClientApp> = {}): ClientApp =>
+  aClientApp('app_1', {
+    accountId: 'account_1',
+    keys: [
+      {
+        keyId: 'key_1',
+        hash: hashApiKey(API_KEY),
+        name: 'default',
+        prefix: 'rck_live_0000',
+        lastFour: '0000',
+        marketplace: false,
+        createdAt: new Date(NOW_MS).toISOString(),
+      },
+    ],
+    createdAt: new Date(NOW_MS).toISOString(),
+    ...changes,
+  });
 
 /** An admission within all limits. */
 export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
@@ -113,7 +108,7 @@ export function holderOf(app: ClientApp, hash: string): KeyHolder | undefined {
 
 /** The gateway's app on its own port, with object literals instead of Kafka and Redis. */
 export async function startFakeGateway(options: FakeOptions = {}) {
-  const app = options.app ?? aClientApp();
+  const app = options.app ?? anAppWithKey();
   const published: CheckRequested[] = [];
   const admitted: AdmitRequest[] = [];
   const released: unknown[] = [];

@@ -3,7 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { makeOpenApi } from '../../../services/gateway/docs/openapi.ts';
 import { codesOf as operationCodesOf } from '../../../services/gateway/edge/operation.ts';
 import { OPERATIONS, type OperationId } from '../../../services/gateway/operations.ts';
-import { aClientApp, anAdmission, type FakeGateway, type FakeOptions } from '../fakes/fake-gateway.ts';
+import { anAdmission, anAppWithKey, type FakeGateway, type FakeOptions } from '../fakes/fake-gateway.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -66,8 +66,8 @@ export type Ask = (gateway: FakeGateway, headers?: Record<string, string>) => Pr
 const COMMON_PROBLEMS: Record<string, (start: Start, ask: Ask) => Promise<Response>> = {
   'api-key-missing': async (start, ask) => ask(await start(), { 'x-api-key': '' }),
   'api-key-invalid': async (start, ask) => ask(await start(), { 'x-api-key': 'x' }),
-  'scope-not-approved': async (start, ask) => ask(await start({ app: aClientApp({ scope: 'rejected' }) })),
-  'client-app-suspended': async (start, ask) => ask(await start({ app: aClientApp({ suspended: true }) })),
+  'scope-not-approved': async (start, ask) => ask(await start({ app: anAppWithKey({ scope: 'rejected' }) })),
+  'client-app-suspended': async (start, ask) => ask(await start({ app: anAppWithKey({ suspended: true }) })),
   'rate-limited': async (start, ask) =>
     ask(await start({ admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }) })),
   internal: async (start, ask) => ask(await start({ findKey: () => Promise.reject(new Error('a bug')) })),

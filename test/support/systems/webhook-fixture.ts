@@ -9,6 +9,8 @@ import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { type Deliveries, makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
+import { aCheckCompleted } from '../builders/a-check-completed.ts';
+import { aClientApp } from '../builders/a-client-app.ts';
 import { connectTestRedis, testConfig, testContext } from '../infrastructure/connections.ts';
 import { startDedicatedKafka } from '../infrastructure/dedicated-infrastructure.ts';
 import { waitUntil } from '../wait-until.ts';
@@ -93,29 +95,15 @@ export async function untilReady(spawned: SpawnedProcess): Promise<number> {
 
 function aWebhookCheck(clientId: string, callbackUrl: string): CheckCompleted {
   const requestId = randomUUID();
-  return {
+  return aCheckCompleted(clientId, {
     requestId,
-    clientId,
     accountId: 'acc_1',
-    keyId: 'key_1',
-    request: { partition: 0, offset: 0 },
     delivery: { mode: 'webhook', callbackUrl },
-    acceptedAt: new Date().toISOString(),
-    retainUntil: new Date(Date.now() + 3_600_000).toISOString(),
-    decided: true,
     resultJson: JSON.stringify({ requestId, status: 'completed', roles: [], errors: [] }),
-  };
+  });
 }
 
-const anApp = (clientId: string, encrypted: string): ClientApp => ({
-  clientId,
-  version: 1,
-  accountId: 'acc_1',
-  name: 'receiver',
-  scope: 'approved',
-  suspended: false,
-  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
-  keys: [],
-  webhookSecrets: [{ encrypted, createdAt: new Date().toISOString() }],
-  createdAt: new Date().toISOString(),
-});
+const anApp = (clientId: string, encrypted: string): ClientApp =>
+  aClientApp(clientId, {
+    webhookSecrets: [{ encrypted, createdAt: new Date().toISOString() }],
+  });
