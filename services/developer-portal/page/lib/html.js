@@ -3,18 +3,7 @@ import { useRef } from '/assets/vendor/htm-preact.js';
 
 /** @import { Value } from '/assets/vendor/htm-preact.js' */
 
-export {
-  createContext,
-  html,
-  render,
-  useContext,
-  useEffect,
-  useErrorBoundary,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from '/assets/vendor/htm-preact.js';
+export * from '/assets/vendor/htm-preact.js';
 
 /**
  * What is drawn of a value that is there; nothing of `undefined`, `false`, zero or an empty text.

@@ -80,28 +80,32 @@ export function useRead(key, read, isDone) {
 export const useResource = (call, params, query, isDone) =>
   useRead(addressOf(call, params, query), () => ask(call, /** @type {any} */ ({ params, query })), isDone);
 
+/** The member of a page that is its list. @template A @typedef {Extract<{ [M in keyof A]: A[M] extends readonly any[] ? M : never }[keyof A], string>} ListOf */
+
 /**
  * Pages of a list, each read after the one before when it is requested. A row that is on two pages is shown once.
  * @template {Read} C
- * @template Row
+ * @template {ListOf<Answer<C>>} M
  * @param {C} call
  * @param {Params<C>} params
- * @param {Query<C>} query
+ * @param {M} list the member of the answer
  * @param {keyof Query<C>} position the parameter that gets the `next` of the page before
- * @param {(page: Answer<C>) => readonly Row[]} rowsOf
- * @param {(row: Row) => string | number} [idOf] every row is kept where it is absent
- *
+ * @param {Query<C>} [query]
+ * @param {string} [id] the member of a row that names it; every row is kept where it is absent
  * @example
- * const checks = usePages('GET /api/apps/:clientId/checks', { clientId }, {}, 'before', ({ checks }) => checks);
+ * const checks = usePages('GET /api/apps/:clientId/checks', { clientId }, 'checks', 'before');
  */
-export function usePages(call, params, query, position, rowsOf, idOf) {
+export function usePages(call, params, list, position, query = {}, id) {
+  /** @typedef {Answer<C>[M] extends readonly (infer R)[] ? R : never} Row */
+  /** @param {any} page @returns {Row[]} */
+  const rowsOf = (page) => page?.[list] ?? [];
   /** @param {any} page @returns {string | number | undefined} */
   const nextOf = (page) => page?.next;
   const first = useResource(call, params, query);
   const [further, setFurther] = useState({
     after: first.value,
-    rows: /** @type {Row[]} */ ([]),
-    next: nextOf(null),
+    rows: rowsOf(undefined),
+    next: nextOf(undefined),
   });
   const more = further.after === first.value ? further : { rows: [], next: nextOf(first.value) };
   const readMore = async () => {
@@ -115,7 +119,7 @@ export function usePages(call, params, query, position, rowsOf, idOf) {
       toast(error.message, 'bad');
     }
   };
-  const all = [...(first.value === undefined ? [] : rowsOf(first.value)), ...more.rows];
-  const rows = idOf ? [...new Map(all.map((row) => [idOf(row), row])).values()] : all;
+  const all = [...rowsOf(first.value), ...more.rows];
+  const rows = id ? [...new Map(all.map((row) => [/** @type {any} */ (row)[id], row])).values()] : all;
   return { first, rows, readMore: more.next === undefined ? undefined : readMore };
 }

@@ -16,12 +16,8 @@ export const useSession = () => /** @type {SignedIn} */ (useContext(Session));
 /**
  * The client app that the current page is about, and the path of its pages. `may('createKey')` tells whether the
  * server allows an operation to the account; it decides, and the pages show only allowed operations.
- * @typedef {object} OpenApp
- * @property {App} app
- * @property {string} clientId
- * @property {string} base
- * @property {() => void} reload
- * @property {(operation: string) => boolean} may
+ * @typedef {{ app: App, clientId: string, base: string, reload: () => void }} ReadApp
+ * @typedef {ReadApp & { may: (operation: string) => boolean }} OpenApp
  */
 export const CurrentApp = createContext(/** @type {OpenApp | undefined} */ (undefined));
 /** Of a page of an app. */

@@ -5,17 +5,12 @@ import { useEffect, useRef, useState } from './html.js';
 /** @import { ApiError } from './api.js' */
 
 /**
- * @typedef {object} SubmitState
- * @property {boolean} busy
- * @property {ApiError | undefined} error
- * @property {Record<string, string>} faults texts by JSON pointer
- * @property {boolean} isUncertain
- */
-/**
- * @typedef {SubmitState & { onSubmit: (event: SubmitEvent) => Promise<void>, formRef: { current: any } }} Submission
+ * The state of a form; the faults by JSON pointer.
+ * @typedef {{ busy: boolean, error: ApiError | undefined, faults: Record<string, string>, isUncertain: boolean }} State
+ * @typedef {State & { onSubmit: (event: SubmitEvent) => Promise<void>, formRef: { current: any } }} Submission
  */
 
-/** @type {SubmitState} */
+/** @type {State} */
 const IDLE = { busy: false, error: undefined, faults: {}, isUncertain: false };
 
 /**

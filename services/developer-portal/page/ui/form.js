@@ -90,13 +90,8 @@ export const options = (pairs, chosen) =>
  * @param {string} props.label
  * @param {readonly (readonly [value: string, text: string])[]} [props.choices] beside all
  */
-export const FilterField = ({
-  query: [values, change],
-  name,
-  label,
-  choices,
-  ...rest
-}) => html`<${Field} label=${label} name=${name}
+export const FilterField = ({ query: [values, change], name, label, choices, ...rest }) => html`<${Field}
+  label=${label} name=${name}
   as=${choices ? 'select' : 'input'} value=${values[name]} onChange=${(event) => change({ [name]: event.target.value.trim() })} ...${rest}>
   ${choices && options([['', 'All'], ...choices])}
 <//>`;
@@ -127,11 +122,8 @@ export const Overlap = ({ label }) =>
   html`<${Field} label=${label} name="overlapHours" as="select">${options(OVERLAPS, 24)}<//>`;
 
 /** An API key of the app, to send a request with. */
-export const KeyField = ({
-  value,
-  onText,
-  ...rest
-}) => html`<${Field} label="API key" name="apiKey" required maxlength="100" class="mono-input"
+export const KeyField = ({ value, onText, ...rest }) => html`<${Field}
+  label="API key" name="apiKey" required maxlength="100" class="mono-input"
   value=${value} placeholder="rck_live_…" onInput=${(event) => onText(event.target.value)} ...${rest}
   hint=${keptKeys.has(useApp().clientId) ? 'The key that you have just made.' : 'Paste a key of this app.'} />`;
 
@@ -292,13 +284,8 @@ export function FormDialog({ title, said, onDone, children, ...rest }) {
  * @param {() => Promise<unknown>} props.send
  * @param {Value} props.children
  */
-export const Confirm = ({
-  action,
-  typed,
-  send,
-  children,
-  ...rest
-}) => html`<${FormDialog} tone="danger" submit=${action} ...${rest}
+export const Confirm = ({ action, typed, send, children, ...rest }) => html`<${FormDialog}
+  tone="danger" submit=${action} ...${rest}
   send=${async (values) => {
     if (typed !== undefined && values.typed.trim() !== typed)
       throw faultAt('/typed', `Type “${typed}” exactly as shown.`);

@@ -72,9 +72,7 @@ function TurnOn() {
 }
 
 /** Dark on white in every theme: that is how cameras read it. @param {Setup['qr']} props */
-const QrCode = ({
-  size,
-  path,
-}) => html`<svg class="qr" viewBox=${`0 0 ${size} ${size}`} role="img" aria-label="QR code of the secret below">
+const QrCode = ({ size, path }) => html`<svg
+  class="qr" viewBox=${`0 0 ${size} ${size}`} role="img" aria-label="QR code of the secret below">
   <rect width=${size} height=${size} fill="#fff" /><path d=${path} fill="#000" shape-rendering="crispEdges" />
 </svg>`;

@@ -140,13 +140,7 @@ function Results({ params }) {
 
 /** The entries of a batch with rules that could not be read, and the reasons. */
 function UnreadEntries({ params }) {
-  const pages = usePages(
-    'GET /api/apps/:clientId/batches/:requestId/unread',
-    params,
-    {},
-    'from',
-    ({ entries }) => entries,
-  );
+  const pages = usePages('GET /api/apps/:clientId/batches/:requestId/unread', params, 'entries', 'from');
   return html`<${Card} title="Could not be read">${paged(pages, null, (entries) =>
     rows(
       entries,

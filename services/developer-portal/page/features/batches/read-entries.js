@@ -5,12 +5,9 @@ import { idColumn, isAddress } from './read-table.js';
 /**
  * The wallets of a table as they will be sent: the two columns, undefined where the choice is still open, the entries
  * with the line of each, invalid lines with the reason, and lines that have the wallet and the id of an earlier line.
- * @typedef {object} Found
- * @property {number | undefined} account
- * @property {number | null | undefined} ref
- * @property {Entry[]} entries
- * @property {{ line: number, text: string, reason: string }[]} invalid
- * @property {{ line: number, of: number }[]} repeated
+ * @typedef {{ line: number, text: string, reason: string }} Invalid
+ * @typedef {{ account: number | undefined, ref: number | null | undefined }} Columns
+ * @typedef {Columns & { entries: Entry[], invalid: Invalid[], repeated: { line: number, of: number }[] }} Found
  */
 /** @typedef {{ account?: number | null, ref?: number | null }} Choice of columns; `ref` is null for none */
 

@@ -20,13 +20,7 @@ const AMOUNT_NAME = /amount|balance|quantity|value|token|share|percent|pending/i
  */
 /**
  * What a column holds; `sample` is its first filled cell.
- * @typedef {object} Column
- * @property {number} index
- * @property {number} filledCount
- * @property {number} addressCount
- * @property {boolean} isNumeric
- * @property {boolean} isInteger
- * @property {string} sample
+ * @typedef {ReturnType<typeof emptyColumn>} Column
  */
 /** @typedef {Column & { name: string }} NamedColumn with its name in the header */
 /**
@@ -114,15 +108,24 @@ function cellsOf(line, separator) {
   return cells;
 }
 
+/** @param {number} index */
+const emptyColumn = (index) => ({
+  index,
+  filledCount: 0,
+  addressCount: 0,
+  isNumeric: true,
+  isInteger: true,
+  sample: '',
+});
+
 /** What each column holds. */
 function describe(rows) {
   /** @type {Column[]} */
   const columns = [];
   for (const { cells = [] } of rows)
     for (const [index, cell] of cells.entries()) {
-      const empty = { index, filledCount: 0, addressCount: 0, isNumeric: true, isInteger: true, sample: '' };
-      columns[index] ??= empty;
-      const column = columns[index] ?? empty;
+      columns[index] ??= emptyColumn(index);
+      const column = /** @type {Column} */ (columns[index]);
       if (cell === '') continue;
       if (column.filledCount === 0) column.sample = cell;
       column.filledCount += 1;

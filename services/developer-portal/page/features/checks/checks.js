@@ -34,13 +34,10 @@ export function Checks() {
   const { app, clientId, base, may } = useApp();
   const query = useQuery(FILTERS);
   const [filters] = query;
-  const checks = usePages(
-    'GET /api/apps/:clientId/checks',
-    { clientId },
-    { ...filters, since: instantOf(filters.since) },
-    'before',
-    (page) => page.checks,
-  );
+  const checks = usePages('GET /api/apps/:clientId/checks', { clientId }, 'checks', 'before', {
+    ...filters,
+    since: instantOf(filters.since),
+  });
   const empty = html`<${Empty} title="No checks"><p>${
     Object.values(filters).some(Boolean)
       ? 'None matches these filters.'

@@ -35,13 +35,10 @@ export function Deliveries() {
   const { clientId, base, may } = useApp();
   const query = useQuery({ state: '', since: '' });
   const [{ state, since }] = query;
-  const deliveries = usePages(
-    'GET /api/apps/:clientId/deliveries',
-    { clientId },
-    { state, since: instantOf(since) },
-    'before',
-    (page) => page.deliveries,
-  );
+  const deliveries = usePages('GET /api/apps/:clientId/deliveries', { clientId }, 'deliveries', 'before', {
+    state,
+    since: instantOf(since),
+  });
   const [dialog, open] = useDialog(deliveries.first.reload);
   const resendFailed = () => {
     // Fixed when the form is opened: a second try must send the very same.
@@ -88,10 +85,8 @@ export function Deliveries() {
 }
 
 /** @param {DeliverySummary} delivery */
-const drawDelivery = (
-  { requestId, state, callbackUrl, attempts, lastAttempt },
-  base,
-) => html`<li key=${requestId}>
+const drawDelivery = ({ requestId, state, callbackUrl, attempts, lastAttempt }, base) => html`<li
+  key=${requestId}>
   <div class="grow">
     <a class="row-link mono" href=${`${base}/webhooks/${encodeURIComponent(requestId)}${location.search}`}>${requestId}</a>
     <p class="sub clip" title=${callbackUrl}>${callbackUrl}</p>

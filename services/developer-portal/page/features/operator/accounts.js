@@ -39,14 +39,7 @@ const TIERS = /** @type {const} */ ([
 /** All accounts, searched by address. */
 export function OperatorAccounts() {
   const [{ query }, setQuery] = useQuery({ query: '' });
-  const pages = usePages(
-    'GET /api/operator/accounts',
-    {},
-    { query },
-    'after',
-    ({ accounts }) => accounts,
-    ({ accountId }) => accountId,
-  );
+  const pages = usePages('GET /api/operator/accounts', {}, 'accounts', 'after', { query }, 'accountId');
   const [dialog, open] = useDialog(pages.first.reload);
   return html`
     <${PageHead} title="Accounts" />
@@ -132,10 +125,8 @@ export function OperatorAccount({ item }) {
 }
 
 /** Makes a link by which the owner of an account sets a new password. @param {SomeAccount} account */
-const drawResetLink = ({
-  accountId,
-  email,
-}) => html`<${MakeSecrets} title="Make a link for a new password?" submit="Make link"
+const drawResetLink = ({ accountId, email }) => html`<${MakeSecrets}
+  title="Make a link for a new password?" submit="Make link"
   send=${() => ask('POST /api/operator/accounts/:accountId/reset-link', { params: { accountId } })}
   show=${({ token, expiresAt }) => ({
     title: 'Link for a new password',
@@ -168,10 +159,8 @@ function SetTier({ data }) {
       tier === 'enterprise' &&
       html`<p class="hint">A limit that is left empty is the tier's default.</p>
         ${Object.entries(LIMITS).map(
-          ([
-            name,
-            label,
-          ]) => html`<${Field} key=${name} label=${label} name=${`limits/${name}`} type="number" min="1" step="1"
+          ([name, label]) => html`<${Field}
+            key=${name} label=${label} name=${`limits/${name}`} type="number" min="1" step="1"
             max=${LIMIT_MAX[/** @type {keyof Limits} */ (name)]}
             defaultValue=${data.tier === 'enterprise' ? String(data.limits[/** @type {keyof Limits} */ (name)]) : ''} />`,
         )}`

@@ -37,14 +37,7 @@ function drawSuspension({ clientId, name, suspended }) {
  */
 export function OperatorApps() {
   const [filters, setQuery] = useQuery({ query: '', suspended: '' });
-  const pages = usePages(
-    'GET /api/operator/apps',
-    {},
-    filters,
-    'after',
-    ({ apps }) => apps,
-    ({ clientId }) => clientId,
-  );
+  const pages = usePages('GET /api/operator/apps', {}, 'apps', 'after', filters, 'clientId');
   const [dialog, open] = useDialog(pages.first.reload);
   return html`
     <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
@@ -98,16 +91,8 @@ export function OperatorApp({ item }) {
     <${Card} title="API keys">${rows(
       app.keys,
       html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`,
-      ({
-        keyId,
-        name,
-        prefix,
-        lastFour,
-        marketplace,
-        revokedAt,
-        expiresAt,
-        lastUsedAt,
-      }) => html`<li key=${keyId}>
+      ({ keyId, name, prefix, lastFour, marketplace, revokedAt, expiresAt, lastUsedAt }) => html`<li
+        key=${keyId}>
         <div class="grow"><p class="break">${name}</p><p class="sub"><code>${prefix}…${lastFour}</code> · <code>${keyId}</code></p></div>
         <div class="badges">${marketplace && html`<${Badge}>Marketplace<//>`}${revokedAt && html`<${Badge} tone="bad">Revoked<//>`}</div>
         <p class="sub facts"><${KeyUse} at=${lastUsedAt} />

@@ -13,13 +13,11 @@ const RECENT_COUNT = 10;
 export function OperatorAudit() {
   const query = useQuery({ account: '', app: '', action: '', since: '', until: '' });
   const [{ since, until, ...filters }] = query;
-  const pages = usePages(
-    'GET /api/operator/audit',
-    {},
-    { ...filters, since: instantOf(since), until: instantOf(until) },
-    'before',
-    ({ entries }) => entries,
-  );
+  const pages = usePages('GET /api/operator/audit', {}, 'entries', 'before', {
+    ...filters,
+    since: instantOf(since),
+    until: instantOf(until),
+  });
   return html`
     <${PageHead} title="Audit" aside=${refreshButton(pages.first)}>
       <p class="sub">Every change, with its author. The newest 10 000 entries of all accounts are kept, and 500 of each account and app.</p>

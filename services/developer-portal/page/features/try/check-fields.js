@@ -187,14 +187,8 @@ function More({ form, faults, change }) {
 /**
  * The rules of a check, or those inside of a composed rule. `path` is their JSON pointer; `canAdd` tells whether there
  * may be one more rule.
- * @typedef {object} Rules
- * @property {RuleForm[]} rules
- * @property {string} path
- * @property {number} depth
- * @property {Chains} chains
- * @property {Faults} faults
- * @property {boolean} canAdd
- * @property {(rules: RuleForm[]) => void} onChange
+ * @typedef {{ path: string, depth: number, chains: Chains, faults: Faults, canAdd: boolean }} Place
+ * @typedef {Place & { rules: RuleForm[], onChange: (rules: RuleForm[]) => void }} Rules
  */
 
 /** @param {Rules} props @returns {VNode[]} */
@@ -207,7 +201,7 @@ const drawRules = ({ rules, path, onChange, ...rest }) =>
 
 /**
  * The fields of one rule, and of the rules inside of it. Which there are depends on its type.
- * @param {Omit<Rules, 'rules' | 'onChange'> & { rule: RuleForm, onChange: (rule: RuleForm) => void, onRemove?: () => void }} props
+ * @param {Place & { rule: RuleForm, onChange: (rule: RuleForm) => void, onRemove?: () => void }} props
  */
 function RuleFields({ rule, path, depth, chains, faults, canAdd, onChange, onRemove }) {
   const { type, rules, chainId } = rule;

@@ -111,11 +111,8 @@ export function UsageCharts({ usage, isUnused }) {
               <${Table} label="Figures" heads=${['UTC', ...view.series.map(([, name]) => `#${name}`)]}>${days
                 .toReversed()
                 .map(
-                  ({
-                    hour,
-                    date,
-                    ...row
-                  }) => html`<tr key=${hour ?? date}><th scope="row">${hour ? `${hour.replace('T', ' ')}:00` : date}</th>
+                  ({ hour, date, ...row }) => html`<tr
+                    key=${hour ?? date}><th scope="row">${hour ? `${hour.replace('T', ' ')}:00` : date}</th>
                   ${view.series.map(([field]) => html`<td class="number">${view.format(row[field] ?? null)}</td>`)}</tr>`,
                 )}<//>
             </details>`

@@ -41,18 +41,14 @@ export function Watch({ item }) {
   const events = usePages(
     'GET /api/apps/:clientId/watches/:watchId/events',
     params,
-    { member },
+    'events',
     'before',
-    (page) => page.events,
-    ({ eventId }) => eventId,
+    { member },
+    'eventId',
   );
-  const members = usePages(
-    'GET /api/apps/:clientId/watches/:watchId/members',
-    params,
-    { limit: MEMBERS_COUNT },
-    'after',
-    (page) => page.members,
-  );
+  const members = usePages('GET /api/apps/:clientId/watches/:watchId/members', params, 'members', 'after', {
+    limit: MEMBERS_COUNT,
+  });
   const reload = () => {
     for (const one of [resource, events.first, members.first]) one.reload();
   };
