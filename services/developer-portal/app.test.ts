@@ -90,6 +90,7 @@ test('under /assets only what the page loads is served, however the path of anot
   expect(await answers(loaded)).toEqual(loaded.map((path) => [path, 200]));
   const others = [
     '/assets/page.test.ts',
+    '/assets/%zz',
     '/assets/page.test%2Ets',
     '/assets/page%2etest.ts',
     '/assets/page.test.%74s',

@@ -41,7 +41,8 @@ const ASSET_CACHE = 'public, no-cache';
 export function servePage(app: Express): void {
   const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;
   const assets = listAssets();
-  app.get(/^\/assets(\/.*)$/, ({ path }, response, next) => {
+  // Without a group: Express would decode it, and fail on an invalid percent escape.
+  app.get(/^\/assets\//, ({ path }, response, next) => {
     const asset = assets.get(path.slice('/assets'.length));
     if (!asset) return next();
     response.set('cache-control', ASSET_CACHE);
