@@ -20,7 +20,7 @@ import { CodeProofs } from './reader/code-proofs.ts';
 import { CostlyContracts } from './reader/costly-contracts.ts';
 import { IsolatedReadSlots } from './reader/isolated-read-slots.ts';
 import { NativeSource } from './reader/native-source.ts';
-import { Quarantine } from './reader/quarantine.ts';
+import { HeavyContracts, Quarantine } from './reader/quarantine.ts';
 import { makeReadFromEndpoint } from './reader/read-from-endpoint.ts';
 import { readOwn } from './reader/read-own.ts';
 import { KeptHashes } from './reader/state-identity.ts';
@@ -120,6 +120,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     readFrom: makeReadFromEndpoint({
       capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
       quarantine,
+      heavyContracts: new HeavyContracts(monotonicMs),
       codeProofs: new CodeProofs(monotonicMs),
       callerProofs: new CallerProofs(monotonicMs),
       nativeSource: new NativeSource(monotonicMs),

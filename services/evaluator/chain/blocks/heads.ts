@@ -15,7 +15,7 @@ const HEAD_AGE_MS_MAX = 500;
 export const AHEAD_MS_MAX = 10_000;
 /** Time limit of fetching the head from all endpoints; later answers are ignored. */
 const FETCH_ALL_MS_MAX = 1_000;
-/** Poll interval while the head is below the minimum block. */
+/** Pause between polls while the head is below the minimum block: half a block time, doubling up to the maximum. */
 const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
 
@@ -107,24 +107,20 @@ export class Heads {
 
   /** Polls all endpoints until one has the block: a single lagging node does not show the state of the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
-    while (!signal.aborted) {
-      const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, {
-        isWide: true,
-      });
+    const { blockTime, monotonicMs } = this.#options;
+    const firstMs = Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, blockTime.ms / 2));
+    for (let pauseMs = firstMs; !signal.aborted; pauseMs = Math.min(POLL_MS_MAX, 2 * pauseMs)) {
+      const fetched = this.#fetch(tag, monotonicMs() - pauseMs, { isWide: true });
       const block = await awaitFetch(fetched, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
       if (block === undefined) break;
       if (block.number >= minBlock) return block;
-      const isTooFar = minBlock - block.number > this.#options.blockTime.blocksIn(AHEAD_MS_MAX);
+      const isTooFar = minBlock - block.number > blockTime.blocksIn(AHEAD_MS_MAX);
       if (isTooFar) throw new RpcFailure('block-too-far-ahead');
-      await pause(this.#pollMs, signal);
+      await pause(pauseMs, signal);
     }
     throw new RpcFailure('min-block-not-reached');
-  }
-
-  get #pollMs(): number {
-    return Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, this.#options.blockTime.ms / 2));
   }
 
   /** Returns the last fetch if it is recent enough, else starts a new one. */

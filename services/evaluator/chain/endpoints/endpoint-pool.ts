@@ -175,12 +175,17 @@ export class EndpointPool implements AsyncDisposable {
 
   /**
    * Finds out whether an endpoint is at fault after a call that carries a client's choice has failed: by a call of the
-   * same kind that carries none, at most once a second. Its outcome counts. Runs in the background.
+   * same kind that carries none, at most once a second, and not if such a call was answered within that time. Its outcome
+   * counts. Runs in the background.
    */
   doubt(endpoint: Endpoint, kind: CallKind): void {
     const triedMs = this.#triedMs[kind];
     const nowMs = this.#options.monotonicMs();
-    if (nowMs - (triedMs.get(endpoint) ?? Number.NEGATIVE_INFINITY) < TRIAL_MS_MIN) return;
+    if (
+      nowMs - Math.max(triedMs.get(endpoint) ?? Number.NEGATIVE_INFINITY, endpoint.answeredMs[kind]) <
+      TRIAL_MS_MIN
+    )
+      return;
     triedMs.set(endpoint, nowMs);
     const { signal } = this.#controller;
     const trial = kind === 'head' ? fetchBlock(endpoint, 'latest', signal) : this.#tryOut(endpoint, signal);

@@ -88,6 +88,11 @@ export class Endpoint {
   readonly latency = new LatencyWindow();
   /** How long after a head was seen calls at it are answered. */
   readonly lag = new CallLag();
+  /** When each kind of call was last answered. */
+  readonly answeredMs: Record<CallKind, number> = {
+    head: Number.NEGATIVE_INFINITY,
+    call: Number.NEGATIVE_INFINITY,
+  };
   inFlightCount = 0;
   readonly #options: EndpointOptions;
   readonly #breaker: Breaker;
@@ -307,6 +312,7 @@ export class Endpoint {
       const answer = await send(this.#options.rpc);
       this.#breaker.succeed(kind);
       this.#quietSinceMs = this.#options.monotonicMs();
+      this.answeredMs[kind] = this.#quietSinceMs;
       this.latency.add(this.#options.monotonicMs() - startedMs);
       return answer;
     } catch (error) {

@@ -34,3 +34,28 @@ export class Quarantine {
     this.#reads.delete(key);
   }
 }
+
+/** How long a contract that failed a call of many is read alone. */
+const HEAVY_MS = 20_000;
+const CONTRACTS_MAX = 10_000;
+
+/**
+ * Contracts whose calls time out or return too much, by endpoint: where calls have no stipend, each of them costs all the
+ * gas that the endpoint gives. Their reads are isolated, so that only their first call fails together with others.
+ */
+export class HeavyContracts {
+  readonly #contracts: LRUCache<string, true>;
+
+  /** @param monotonicMs monotonic clock */
+  constructor(monotonicMs: () => number) {
+    this.#contracts = new LRUCache({ max: CONTRACTS_MAX, ttl: HEAVY_MS, perf: { now: monotonicMs } });
+  }
+
+  of(endpointName: string): { add(contract: string): void; has(contract: string): boolean } {
+    const keyOf = (contract: string) => `${endpointName}/${contract}`;
+    return {
+      add: (contract) => void this.#contracts.set(keyOf(contract), true),
+      has: (contract) => this.#contracts.size > 0 && this.#contracts.has(keyOf(contract)),
+    };
+  }
+}

@@ -5,7 +5,7 @@ import type { Capabilities, Endpoint } from '../endpoints/endpoint.ts';
 import type { CallerProofs } from './caller-proofs.ts';
 import type { CodeProofs } from './code-proofs.ts';
 import type { NativeSource } from './native-source.ts';
-import type { Quarantine } from './quarantine.ts';
+import type { HeavyContracts, Quarantine } from './quarantine.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
@@ -51,6 +51,7 @@ type Options = {
   /** @throws RpcFailure */
   readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
   readonly quarantine: Quarantine;
+  readonly heavyContracts: HeavyContracts;
   readonly codeProofs: CodeProofs;
   readonly callerProofs: CallerProofs;
   readonly nativeSource: NativeSource;
@@ -85,6 +86,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
         isPast,
         // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
         isSuspect: method === 'multicall3' && !isIsolated,
+        heavy: method !== 'reader' && way === 'shared' ? options.heavyContracts.of(endpoint.name) : undefined,
         readSome: async (some) => {
           const own = { pin, source, isIsolated, kept };
           if (method === 'reader')

@@ -1,6 +1,7 @@
 import { failed, type Read } from '../../domain/read.ts';
 import { BatchLimit } from '../endpoints/batch-limit.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
+import { HeavyContracts } from './quarantine.ts';
 import { readInParts } from './read-in-parts.ts';
 import { PERHAPS_OUT_OF_GAS } from './readings.ts';
 
@@ -17,9 +18,14 @@ function makeReading(
   const limit = new BatchLimit(perCallMax);
   const sizes: number[] = [];
   let ownCount = 0;
+  const heavy = new HeavyContracts(() => 0).of('0');
+  /** Reads of as many contracts, through an endpoint that gives calls no stipend. */
+  const readContracts = (count: number) =>
+    read(count, {}, { heavy, reads: makeReads(count).map((each) => ({ ...each, contract: each.key })) });
   const read = (
     count: number,
     { isSuspect = false, isNew = false, isPast = false, isRepeated = false } = {},
+    over: Partial<Parameters<typeof readInParts>[0]> = {},
   ) =>
     readInParts({
       endpoint: { limit, use: () => Promise.reject(new Error('not called')) },
@@ -38,8 +44,9 @@ function makeReading(
         if (kind !== undefined) throw new RpcFailure(kind, { isErrorAnswer: kind !== 'timeout' });
         return part.map(() => READ);
       },
+      ...over,
     });
-  return { limit, sizes, read, ownCount: () => ownCount };
+  return { limit, sizes, read, readContracts, ownCount: () => ownCount };
 }
 
 test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
@@ -144,4 +151,24 @@ test('a read alone at a new block costs a read of our own only if it fails again
     isConfirmed: true,
   });
   expect(ownCount()).toBe(1);
+});
+
+test.each(['timeout', 'endless'] as const)(
+  'a contract without a stipend that ends a call by %s fails no other, and is not read with others again',
+  async (kind) => {
+    const { sizes, readContracts, limit } = makeReading({ 3: kind });
+    const limitBefore = limit.current;
+    const expected = makeReads(8).map(({ key }) => (key === '3' ? PERHAPS_OUT_OF_GAS : READ));
+    expect(await readContracts(8)).toEqual(expected);
+    expect([sizes, limit.current]).toEqual([[8, 1, 1, 1, 1, 1, 1, 1, 1], limitBefore]);
+    expect(await readContracts(8)).toEqual(expected);
+    expect(sizes.slice(9)).toEqual([7]);
+  },
+);
+
+test('an endpoint that times out for a read of our own too makes no contract heavy', async () => {
+  const { readContracts, sizes } = makeReading(ALL('timeout'), { own: new RpcFailure('timeout') });
+  await expect(readContracts(8)).rejects.toMatchObject({ kind: 'timeout' });
+  await expect(readContracts(8)).rejects.toMatchObject({ kind: 'timeout' });
+  expect(sizes).toEqual([8, 8]);
 });

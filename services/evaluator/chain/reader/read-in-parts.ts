@@ -1,6 +1,7 @@
 import { failed, type Read } from '../../domain/read.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { mayBeContractFault, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import type { HeavyContracts } from './quarantine.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
 
 /** Calls that bisecting one batch may cost: finding one bad read among a thousand takes about twenty. */
@@ -20,18 +21,21 @@ type Options = {
   readonly isPast: boolean;
   /** Whether a read that fails its whole call must be repeated in isolation before its outcome is final. */
   readonly isSuspect: boolean;
+  /** Where calls have no stipend: the contracts that are too heavy to be read together with others. */
+  readonly heavy?: ReturnType<HeavyContracts['of']> | undefined;
 };
 
 /**
  * Reads a batch in parts of the endpoint's batch size. A part that fails as a whole is bisected, so that one bad read does
  * not fail the others, but only once the endpoint has read something else at the same block: else the error does not
- * depend on what is in the batch. If the endpoint fails midway, or the bound on calls is reached, the remaining reads stay
+ * depend on what is in the batch. Where calls have no stipend, a part that times out or returns too much is divided by
+ * contract, all at once, and the contracts that do so again are heavy: their reads are isolated. If the endpoint fails midway, or the bound on calls is reached, the remaining reads stay
  * open for a later batch, and so do those that fail at a new block for a reason that no contract gives.
  *
  * @throws RpcFailure if nothing could be read; `block-unavailable` if the endpoint does not have the block (yet)
  */
 export async function readInParts(options: Options): Promise<BatchReadings> {
-  const { endpoint, reads, readSome, isNew, isPast } = options;
+  const { endpoint, reads, readSome, isNew, isPast, heavy } = options;
   const partMax = endpoint.limit.current;
   let callsLeft = CALLS_MAX + Math.ceil(reads.length / partMax) - 1;
   let isAnyRead = false;
@@ -54,6 +58,17 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
   const isNotYet = ({ kind, isErrorAnswer }: RpcFailure): boolean =>
     isNew && isErrorAnswer && !mayBeContractFault(kind);
 
+  /** Reads each contract by itself, all at once: a heavy one would use up the time of the others. */
+  async function readApart(part: readonly Read[], groups: readonly Read[][]): Promise<BatchReadings> {
+    const readings = new Map<Read, BatchReadings[number]>();
+    const readGroup = async (group: readonly Read[]) => {
+      const ofGroup = (await readPart(group)).values();
+      for (const read of group) readings.set(read, ofGroup.next().value);
+    };
+    await Promise.all(groups.map(readGroup));
+    return part.map((read) => readings.get(read));
+  }
+
   async function readPart(part: readonly Read[]): Promise<BatchReadings> {
     if (callsLeft === 0) return part.map(() => undefined);
     callsLeft -= 1;
@@ -65,6 +80,18 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
     } catch (error) {
       const failure = toRpcFailure(error);
       const { kind } = failure;
+      if (heavy !== undefined && (kind === 'timeout' || kind === 'endless')) {
+        const groups = [...Map.groupBy(part, contractOf).values()];
+        if (groups.length > 1) {
+          await requireBlock(failure);
+          lastFailure = failure;
+          return readApart(part, groups);
+        }
+        if (isAnyRead || hasReadOwn) {
+          heavy.add(contractOf(part[0]));
+          return part.map(() => PERHAPS_OUT_OF_GAS);
+        }
+      }
       // A call with a single read cannot be made smaller.
       if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.shrink(part.length);
       if (!failure.isRefusal && !mayBeContractFault(kind)) {
@@ -87,11 +114,18 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
     }
   }
 
-  const readings: BatchReadings[number][] = [];
-  for (let from = 0; from < reads.length; from += partMax)
-    readings.push(...(await readPart(reads.slice(from, from + partMax))));
-  const isOneSuspect = readings.length === 1 && isSuspect(readings[0]);
-  if (lastFailure !== undefined && !isAnyRead && !isOneSuspect)
+  const isHeavy = reads.map((read) => heavy?.has(contractOf(read)) ?? false);
+  const light = reads.filter((_, index) => !isHeavy[index]);
+  const ofLight: BatchReadings[number][] = [];
+  for (let from = 0; from < light.length; from += partMax)
+    ofLight.push(...(await readPart(light.slice(from, from + partMax))));
+  const next = ofLight.values();
+  const readings = isHeavy.map((is) => (is ? PERHAPS_OUT_OF_GAS : next.next().value));
+  if (lastFailure !== undefined && !isAnyRead && !readings.some(isSuspect))
     throw isNotYet(lastFailure) ? lastFailure.as('block-unavailable') : lastFailure;
   return readings;
 }
+
+/** Native balances cost no gas: they are of one kind. */
+const contractOf = (read: Read | undefined): string =>
+  read === undefined || read.kind === 'native' ? '' : read.contract;
