@@ -15,14 +15,15 @@ import { probeEndpoint } from './endpoints/probe-endpoint.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 import { LogReader } from './logs/read-logs.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
-import { CallerProofs } from './reader/caller-proofs.ts';
-import { CodeProofs } from './reader/code-proofs.ts';
-import { CostlyContracts } from './reader/costly-contracts.ts';
-import { IsolatedReadSlots } from './reader/isolated-read-slots.ts';
-import { NativeSource } from './reader/native-source.ts';
-import { HeavyContracts, Quarantine } from './reader/quarantine.ts';
-import { makeReadFromEndpoint } from './reader/read-from-endpoint.ts';
-import { readOwn } from './reader/read-own.ts';
+import { CallerProofs, CodeProofs, NativeSource } from './reader/learned-facts.ts';
+import { makeReadFromEndpoint, readOwn } from './reader/read-from-endpoint.ts';
+import {
+  COSTLY_MS,
+  HEAVY_MS,
+  IsolatedReadSlots,
+  QUARANTINE_MS,
+  RememberedNames,
+} from './reader/reads-apart.ts';
 import { KeptHashes } from './reader/state-identity.ts';
 import { connectRpc } from './rpc/connect-rpc.ts';
 
@@ -101,10 +102,10 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     headNumber: (signal) => heads.newestNumber(signal),
   });
   scope.defer(() => pastBlocks.close());
-  const quarantine = new Quarantine(monotonicMs);
+  const quarantine = new RememberedNames(QUARANTINE_MS, monotonicMs);
   const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
   const costlyCallSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
-  const costlyContracts = new CostlyContracts(monotonicMs);
+  const costlyContracts = new RememberedNames(COSTLY_MS, monotonicMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
   const performBatch = makeBatchReader({
     pool,
@@ -120,7 +121,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     readFrom: makeReadFromEndpoint({
       capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
       quarantine,
-      heavyContracts: new HeavyContracts(monotonicMs),
+      heavyContracts: new RememberedNames(HEAVY_MS, monotonicMs),
       codeProofs: new CodeProofs(monotonicMs),
       callerProofs: new CallerProofs(monotonicMs),
       nativeSource: new NativeSource(monotonicMs),
@@ -130,11 +131,11 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const queue = new ReadQueue({
     perform: traceBatches(chainId, performBatch),
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
-    isQuarantined: (read) => quarantine.has(read),
+    isQuarantined: ({ key }) => quarantine.has(key),
     takeIsolatedReadSlot: (clientId) => isolatedReadSlots.take(clientId),
     takeCostlyCallSlot: (clientId, windowsMax) => costlyCallSlots.take(clientId, windowsMax),
-    isCostly: (clientId, contract) => costlyContracts.has(clientId, contract),
-    onCostly: (clientId, contract) => costlyContracts.add(clientId, contract),
+    isCostly: (clientId, contract) => costlyContracts.has(`${clientId}/${contract}`),
+    onCostly: (clientId, contract) => costlyContracts.add(`${clientId}/${contract}`),
     isFact: (observation) => options.isAnswer(agreed(observation)),
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
   });

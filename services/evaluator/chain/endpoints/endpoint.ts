@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockSource } from '../reader/reader-codec.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import { BatchLimit } from './batch-limit.ts';
 import { Breaker, type BreakerState, type CallKind } from './breaker.ts';
 import { CallLag } from './call-lag.ts';
 import { LatencyWindow } from './latency-window.ts';
+import { LearnedLimit } from './learned-limit.ts';
 import { RateBucket } from './rate-bucket.ts';
 
 /** The state of an endpoint for the operator. */
@@ -71,20 +71,22 @@ export type EndpointOptions = {
 
 /** The part of an endpoint that reading balances needs: it makes calls as the service's own, or for clients. */
 export type Callable = {
-  readonly limit: BatchLimit;
+  readonly limit: LearnedLimit;
   /** @throws RpcFailure */
   readonly use: <T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>) => Promise<T>;
 };
 
 /** The part of the rate that calls may use whose block a client has named: such calls are no use to anybody else. */
 const NAMED_PART = 1 / 4;
+/** Reads of one call, unless the operator or a refusal sets fewer. */
+const READS_MAX = 1_000;
 /** A call that would wait longer for the rate limit fails with `over-rate`. */
 const RATE_WAIT_MS_MAX = 10_000;
 
 /** One RPC endpoint and all that is known about it. */
 export class Endpoint {
   readonly name: string;
-  readonly limit: BatchLimit;
+  readonly limit: LearnedLimit;
   readonly latency = new LatencyWindow();
   /** How long after a head was seen calls at it are answered. */
   readonly lag = new CallLag();
@@ -109,7 +111,7 @@ export class Endpoint {
   constructor(options: EndpointOptions) {
     this.name = options.name;
     this.#options = options;
-    this.limit = new BatchLimit(options.maxCallsPerBatch);
+    this.limit = new LearnedLimit(options.maxCallsPerBatch ?? READS_MAX, options.monotonicMs);
     this.#breaker = new Breaker(options.monotonicMs);
     const { rateShare, monotonicMs } = options;
     if (rateShare === undefined) return;

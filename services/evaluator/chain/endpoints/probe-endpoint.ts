@@ -1,7 +1,7 @@
 import { type Block, blockParameter, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
 import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/read-by-multicall3.ts';
 import { readByReader } from '../reader/read-by-reader.ts';
-import { callZeroAddress } from '../reader/read-own.ts';
+import { callZeroAddress } from '../reader/read-from-endpoint.ts';
 import { HISTORY_ADDRESS, isHistoryCode, type KeptHashes } from '../reader/state-identity.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Callable, Capabilities, Endpoint } from './endpoint.ts';
@@ -73,11 +73,14 @@ export async function probeEndpoint(
         TRANSPORT_FAILURES.has(kind) ? strikes : 0,
       ),
   };
+  // No method can prove a block on a chain with other block hashes.
+  let isProvable = true;
   const firstProving = (at: Block, attempt: ProvingAttempt) =>
     firstThatWorks(PROVING_WAYS, hanging, (way) => attempt(way, at)).catch(async (error) => {
       if (toRpcFailure(error).kind !== 'block-hash-mismatch') throw error;
       const fetchAt = (number: number) => fetchOwnBlock(endpoint, number, signal);
       if (!(await hasOtherHashes(at, hanging, attempt, fetchAt))) throw error;
+      isProvable = false;
       return undefined;
     });
   const fromBlock = block.number;
@@ -88,8 +91,8 @@ export async function probeEndpoint(
   // On a young chain it may have been deployed since the older block.
   const hasMulticall3 = async (at: string) =>
     isMulticall3(await codeAt(onTrial, MULTICALL3_ADDRESS, at, signal));
-  const isOld = await hasMulticall3(`0x${block.number.toString(16)}`);
-  if (isOld || (await hasMulticall3('latest'))) {
+  const isOld = isProvable && (await hasMulticall3(`0x${block.number.toString(16)}`));
+  if (isOld || (isProvable && (await hasMulticall3('latest')))) {
     const young = isOld ? block : head;
     const history = await codeAt(onTrial, HISTORY_ADDRESS, `0x${young.number.toString(16)}`, signal);
     const hasHistory = isHistoryCode(history);

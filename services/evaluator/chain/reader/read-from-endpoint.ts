@@ -1,18 +1,53 @@
+import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { failed, type Read } from '../../domain/read.ts';
 import type { ReadWay } from '../batching/entry.ts';
-import type { Block } from '../blocks/block.ts';
-import type { Capabilities, Endpoint } from '../endpoints/endpoint.ts';
-import type { CallerProofs } from './caller-proofs.ts';
-import type { CodeProofs } from './code-proofs.ts';
-import type { NativeSource } from './native-source.ts';
-import type { HeavyContracts, Quarantine } from './quarantine.ts';
+import { type Block, blockParameter } from '../blocks/block.ts';
+import type { Callable, Capabilities, Endpoint } from '../endpoints/endpoint.ts';
+import type { CallerProofs, CodeProofs, NativeSource } from './learned-facts.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
 import { readInParts } from './read-in-parts.ts';
-import { readOwn } from './read-own.ts';
 import type { Answered, BatchReadings } from './readings.ts';
+import type { RememberedNames } from './reads-apart.ts';
 import type { KeptHashes } from './state-identity.ts';
+
+/** What the zero address holds: a read of the chain's state that no client can make fail. */
+const READ: Read = {
+  chainId: 0,
+  kind: 'native',
+  contract: ZERO_ADDRESS,
+  account: ZERO_ADDRESS,
+  id: 0n,
+  key: '',
+};
+
+/**
+ * Makes one read of the service's own at a block, in the way that clients' reads take. Its outcome says whether the
+ * endpoint can read at this block at all: a failure of a client's call at the same block is then the call's own fault.
+ *
+ * @throws RpcFailure
+ */
+export async function readOwn(
+  endpoint: Callable,
+  block: Block,
+  { method, pin, source, hasHistory = false }: Capabilities,
+  kept: KeptHashes,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = { pin, source, kept };
+  if (method === 'reader')
+    await readByReader(endpoint, block, [READ], { ...own, stipend: 0, isIsolated: true }, signal);
+  else if (method === 'multicall3')
+    await readByMulticall3(endpoint, block, [READ], { ...own, hasHistory, isIsolated: false }, signal);
+  else await callZeroAddress(endpoint, blockParameter(block, pin), signal);
+}
+
+/** Calls the zero address: the cheapest `eth_call`. @throws RpcFailure */
+export function callZeroAddress(endpoint: Callable, at: string, signal: AbortSignal): Promise<unknown> {
+  const params = `[{"to":"${ZERO_ADDRESS}","data":"0x"},${at}]`;
+  return endpoint.use(signal, (rpc) => rpc.call({ method: 'eth_call', params }, signal));
+}
 
 /** Gas of one read: enough for every known token, and low enough that hundreds of gas burners fit in one call. */
 const STIPEND = 250_000;
@@ -50,8 +85,8 @@ export type ReadFromEndpoint = (
 type Options = {
   /** @throws RpcFailure */
   readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
-  readonly quarantine: Quarantine;
-  readonly heavyContracts: HeavyContracts;
+  readonly quarantine: RememberedNames;
+  readonly heavyContracts: RememberedNames;
   readonly codeProofs: CodeProofs;
   readonly callerProofs: CallerProofs;
   readonly nativeSource: NativeSource;
@@ -60,7 +95,11 @@ type Options = {
 
 /** Makes the function that reads a batch from one endpoint by the best method that the endpoint supports. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
-  const { capabilitiesOf, quarantine, codeProofs, kept } = options;
+  const { capabilitiesOf, quarantine, heavyContracts, codeProofs, kept } = options;
+  const heavyAt = ({ name }: Endpoint) => ({
+    has: (contract: string) => heavyContracts.has(`${name}/${contract}`),
+    add: (contract: string) => heavyContracts.add(`${name}/${contract}`),
+  });
   return async function readFromEndpoint(endpoint, { block, reads, way, isNew, isRepeated, isPast }, signal) {
     const capabilities = await capabilitiesOf(endpoint);
     const { method, pin, source, hasHistory = false } = capabilities;
@@ -86,7 +125,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
         isPast,
         // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
         isSuspect: method === 'multicall3' && !isIsolated,
-        heavy: method !== 'reader' && way === 'shared' ? options.heavyContracts.of(endpoint.name) : undefined,
+        heavy: method !== 'reader' && way === 'shared' ? heavyAt(endpoint) : undefined,
         readSome: async (some) => {
           const own = { pin, source, isIsolated, kept };
           if (method === 'reader')
@@ -105,7 +144,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
     };
     const readIsolated = async (): Promise<BatchReadings> => {
       // A known gas burner gets the small stipend even when isolated, and no other read shares its call.
-      const isBurner = reads.map((read) => quarantine.has(read));
+      const isBurner = reads.map((read) => quarantine.has(read.key));
       const burners = reads.filter((_, index) => isBurner[index]);
       const others = reads.filter((_, index) => !isBurner[index]);
       const ofBurners = (await readPresent(STIPEND, burners)).values();
@@ -113,8 +152,8 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
       const readings = isBurner.map((is) => (is ? ofBurners : ofOthers).next().value);
       for (const [index, read] of reads.entries()) {
         if (isAbsent(read)) continue;
-        if (readings[index] === failed('gas-exhausted')) quarantine.add(read);
-        else quarantine.delete(read);
+        if (readings[index] === failed('gas-exhausted')) quarantine.add(read.key);
+        else quarantine.delete(read.key);
       }
       return readings;
     };

@@ -1,9 +1,9 @@
 import { failed, type Read } from '../../domain/read.ts';
-import { BatchLimit } from '../endpoints/batch-limit.ts';
+import { LearnedLimit } from '../endpoints/learned-limit.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
-import { HeavyContracts } from './quarantine.ts';
 import { readInParts } from './read-in-parts.ts';
 import { PERHAPS_OUT_OF_GAS } from './readings.ts';
+import { HEAVY_MS, RememberedNames } from './reads-apart.ts';
 
 const READ = { ok: true, value: 5n } as const;
 const makeReads = (count: number) =>
@@ -15,10 +15,10 @@ function makeReading(
   bad: Readonly<Record<string, FailureKind>>,
   { perCallMax, own }: { perCallMax?: number; own?: RpcFailure } = {},
 ) {
-  const limit = new BatchLimit(perCallMax);
+  const limit = new LearnedLimit(perCallMax ?? 500, () => 0);
   const sizes: number[] = [];
   let ownCount = 0;
-  const heavy = new HeavyContracts(() => 0).of('0');
+  const heavy = new RememberedNames(HEAVY_MS, () => 0);
   /** Reads of as many contracts, through an endpoint that gives calls no stipend. */
   const readContracts = (count: number) =>
     read(count, {}, { heavy, reads: makeReads(count).map((each) => ({ ...each, contract: each.key })) });

@@ -1,8 +1,8 @@
 import { failed, type Read } from '../../domain/read.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { mayBeContractFault, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import type { HeavyContracts } from './quarantine.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
+import type { RememberedNames } from './reads-apart.ts';
 
 /** Calls that bisecting one batch may cost: finding one bad read among a thousand takes about twenty. */
 const CALLS_MAX = 32;
@@ -22,7 +22,7 @@ type Options = {
   /** Whether a read that fails its whole call must be repeated in isolation before its outcome is final. */
   readonly isSuspect: boolean;
   /** Where calls have no stipend: the contracts that are too heavy to be read together with others. */
-  readonly heavy?: ReturnType<HeavyContracts['of']> | undefined;
+  readonly heavy?: Pick<RememberedNames, 'add' | 'has'> | undefined;
 };
 
 /**
@@ -93,7 +93,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         }
       }
       // A call with a single read cannot be made smaller.
-      if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.shrink(part.length);
+      if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.refuse(part.length);
       if (!failure.isRefusal && !mayBeContractFault(kind)) {
         if (!isAnyRead || kind === 'abandoned') throw failure;
         callsLeft = 0;

@@ -8,8 +8,8 @@ const CLIENTS_MAX = 10_000;
 
 /**
  * Limits how often a client app's reads are repeated in a call of their own: 4 a second per chain, and 4 more may wait for
- * the next second. One instance counts reads that are isolated, another one calls for many reads of one contract. Without this limit one client's expensive reads could keep a chain's endpoints busy
- * for all clients.
+ * the next second. One instance counts reads that are isolated, another one calls for many reads of one contract. Without
+ * this limit one client's expensive reads could keep a chain's endpoints busy for all clients.
  *
  * @example
  * slots.take('app_1'); // 0: now; 730: in 730 ms; undefined: too many reads already wait
@@ -42,5 +42,46 @@ export class IsolatedReadSlots {
     if (startMs - nowMs > windowsMax * windowMs) return undefined;
     this.#startsByClient.set(clientId, [...starts, startMs].slice(-READS_PER_WINDOW));
     return startMs - nowMs;
+  }
+}
+
+/** How long it is remembered that a client app's reads of a contract needed more gas than a shared call gives. */
+export const COSTLY_MS = 600_000;
+/**
+ * How long a read that used up even the large stipend is isolated; it gets the small one. Never a whole contract, because
+ * another id of it may cost little.
+ */
+export const QUARANTINE_MS = 600_000;
+/**
+ * How long an endpoint's reads of a contract that times out or returns too much are isolated, where calls have no stipend: each
+ * of them costs all the gas that the endpoint gives, so that only the first one may fail together with others.
+ */
+export const HEAVY_MS = 20_000;
+/** Names remembered at a time; the least recently used is evicted first. */
+const NAMES_MAX = 10_000;
+
+/** Names that are remembered for some time. */
+export class RememberedNames {
+  readonly #names: LRUCache<string, true>;
+
+  /** @param monotonicMs monotonic clock */
+  constructor(ttlMs: number, monotonicMs: () => number) {
+    this.#names = new LRUCache({ max: NAMES_MAX, ttl: ttlMs, perf: { now: monotonicMs } });
+  }
+
+  get size(): number {
+    return this.#names.size;
+  }
+
+  add(name: string): void {
+    this.#names.set(name, true);
+  }
+
+  has(name: string): boolean {
+    return this.#names.size > 0 && this.#names.has(name);
+  }
+
+  delete(name: string): void {
+    this.#names.delete(name);
   }
 }

@@ -1,4 +1,4 @@
-import { IsolatedReadSlots } from './isolated-read-slots.ts';
+import { IsolatedReadSlots } from './reads-apart.ts';
 
 function makeSlots(poolSize = 1) {
   const clock = { ms: 0 };

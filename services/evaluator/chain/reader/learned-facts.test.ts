@@ -1,7 +1,37 @@
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import type { Block } from '../blocks/block.ts';
+import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
-import { CallerProofs } from './caller-proofs.ts';
+import { CallerProofs, CodeProofs, NativeSource } from './learned-facts.ts';
 import { NOT_OWNED, NOTHING, PERHAPS_FOR_CONTRACTS } from './readings.ts';
+
+const CONTRACT = `0x${'aa'.repeat(20)}`;
+const READ = { kind: 'balance', contract: CONTRACT } as Read;
+const blockOf = (number: number) => ({ number, hash: `0x${number}` }) as Block;
+
+test('code that was seen at a block proves nothing for an earlier one', async () => {
+  const deployedAt = 100;
+  let asked = 0;
+  const codeAt = ({ params }: RpcRequest) => {
+    asked += 1;
+    return Number(JSON.parse(params)[1]) >= deployedAt ? '0x60' : '0x';
+  };
+  const rpc = {
+    call: async (request: RpcRequest) => codeAt(request),
+    callMany: async (requests: readonly RpcRequest[]) =>
+      requests.map((request) => ({ ok: true, result: codeAt(request) })),
+  } as unknown as Rpc;
+  const use = async (_: AbortSignal, send: (rpc: Rpc) => Promise<unknown>) => send(rpc);
+  const callable = { use } as unknown as Parameters<CodeProofs['findAbsent']>[1];
+  const proofs = new CodeProofs(() => 0);
+  const isAbsentAt = async (number: number) => {
+    const { signal } = new AbortController();
+    return (await proofs.findAbsent('0', callable, blockOf(number), [READ], 'number', signal)).has(CONTRACT);
+  };
+  const absent: boolean[] = [];
+  for (const number of [200, 250, 99, 150, 150, 200]) absent.push(await isAbsentAt(number));
+  expect({ absent, asked }).toEqual({ absent: [false, false, true, false, false, false], asked: 3 });
+});
 
 const OWNER = { kind: 'owner', contract: '0xaa', key: '1' } as Read;
 const CALL = { kind: 'call', contract: '0xaa', key: '2', call: { calldata: '12345678' } } as Read;
@@ -61,4 +91,38 @@ test('many reverts of one contract need one plain call, and other readings none'
     return NOTHING;
   });
   expect({ settled, asked }).toEqual({ settled: [NOTHING, NOTHING, NOTHING, FIVE], asked: ['1', 'b'] });
+});
+
+const NATIVE = { kind: 'native', account: '0x01' } as Read;
+const BALANCE = { kind: 'balance', account: '0x01' } as Read;
+
+function makeSource() {
+  let plainCount = 0;
+  const source = new NativeSource(() => 0);
+  const isOther = (reads: Read[], readings: Reading[], plain: Reading, endpoint = '0') =>
+    source.isOther(endpoint, reads, readings, async () => {
+      plainCount += 1;
+      return [plain];
+    });
+  return { isOther, plainCount: () => plainCount };
+}
+
+test.each([
+  [FIVE, false],
+  [{ ok: true, value: 50_000_000_000n } as const, true],
+])(
+  'the first native balance above 0 is compared with eth_getBalance, once per endpoint: %j',
+  async (plain, expected) => {
+    const { isOther, plainCount } = makeSource();
+    expect(await isOther([BALANCE, NATIVE], [FIVE, FIVE], plain)).toBe(expected);
+    expect(await isOther([NATIVE], [FIVE], FIVE)).toBe(expected);
+    expect(plainCount()).toBe(1);
+  },
+);
+
+test('a balance of 0, a token and a failed read show nothing', async () => {
+  const { isOther, plainCount } = makeSource();
+  const readings = [NOTHING, FIVE, failed('rpc-timeout')];
+  expect(await isOther([NATIVE, BALANCE, NATIVE], readings, FIVE)).toBe(false);
+  expect(plainCount()).toBe(0);
 });

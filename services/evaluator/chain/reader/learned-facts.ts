@@ -1,0 +1,204 @@
+import { LRUCache } from 'lru-cache';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import { type Block, blockParameter } from '../blocks/block.ts';
+import type { Callable } from '../endpoints/endpoint.ts';
+import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
+import { mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type BatchReadings, NOT_OWNED, NOTHING, PERHAPS_FOR_CONTRACTS } from './readings.ts';
+
+/** Calls of one JSON-RPC batch: the smallest limit among the well-known providers. */
+const CALLS_PER_BATCH_MAX = 100;
+/** Contracts remembered at a time; the least recently used is evicted first. */
+const CONTRACTS_MAX = 20_000;
+/**
+ * How long a contract's code is not checked again. An address that had code is not a precompile, and a contract that lost
+ * its code gives an empty answer, which is detected; so this bounds only how long a wrong answer is trusted.
+ */
+const CODE_TTL_MS = HOUR_MS;
+
+/**
+ * Checks which contracts have code, for the read methods that cannot detect it: a precompile has none but still answers
+ * (SHA-256 at `0x…02` returns 32 bytes for any input). Only code that was seen is remembered, for the blocks from there
+ * on: an earlier block may be from before the deployment. It is remembered separately for each endpoint, so that a quorum
+ * never depends on the answer of a single endpoint.
+ */
+export class CodeProofs {
+  /** The number of the lowest block at which the code was seen. */
+  readonly #seen: LRUCache<string, number>;
+
+  /** @param monotonicMs monotonic clock */
+  constructor(monotonicMs: () => number) {
+    this.#seen = new LRUCache({ max: CONTRACTS_MAX, ttl: CODE_TTL_MS, perf: { now: monotonicMs } });
+  }
+
+  /**
+   * Returns the contracts of these reads that have no code at the block.
+   *
+   * @throws RpcFailure
+   */
+  async findAbsent(
+    endpointName: string,
+    callable: Callable,
+    block: Block,
+    reads: readonly Read[],
+    pin: 'hash' | 'number',
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const keyOf = (contract: string) => `${endpointName}/${contract}`;
+    const isProved = (contract: string) =>
+      block.number >= (this.#seen.get(keyOf(contract)) ?? Number.POSITIVE_INFINITY);
+    const asked = new Set<string>();
+    for (const { kind, contract } of reads) if (kind !== 'native' && !isProved(contract)) asked.add(contract);
+    const at = blockParameter(block, pin);
+    const requests = [...asked].map((contract) => ({
+      method: 'eth_getCode',
+      params: `["${contract}",${at}]`,
+    }));
+    const codes = await callAll(callable, requests, signal);
+    const absent = new Set<string>();
+    for (const [index, contract] of [...asked].entries()) {
+      if (codes[index] === '0x') absent.add(contract);
+      else this.#seen.set(keyOf(contract), block.number);
+    }
+    return absent;
+  }
+}
+
+async function callAll(
+  endpoint: Callable,
+  requests: readonly RpcRequest[],
+  signal: AbortSignal,
+): Promise<unknown[]> {
+  const codes: unknown[] = [];
+  for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX)
+    codes.push(
+      ...(await endpoint.use(signal, async (rpc) =>
+        (
+          await rpc.callMany(requests.slice(from, from + CALLS_PER_BATCH_MAX), signal)
+        )
+          .map(resultOf)
+          .map(requireCode),
+      )),
+    );
+  return codes;
+}
+
+function resultOf(outcome: RpcOutcome): unknown {
+  if (!outcome.ok) throw outcome.failure;
+  return outcome.result;
+}
+
+function requireCode(code: unknown): string {
+  if (typeof code !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(code)) throw new RpcFailure('malformed');
+  return code;
+}
+
+/** A contract behind a proxy may be replaced. */
+const TTL_MS = HOUR_MS;
+const SELECTOR_DIGITS = 8;
+
+/** Makes a read by a plain call, whose caller has no code. @throws RpcFailure */
+type ReadPlainly = (read: Read) => Promise<Reading | undefined>;
+
+/**
+ * Confirms reverts that decide a rule: the reader and Multicall3 are contracts, and a function may revert for those alone
+ * (`require(msg.sender == tx.origin)`). One plain call shows whether it does. Its outcome is remembered for each
+ * endpoint and contract, and for each function that a client names.
+ */
+export class CallerProofs {
+  /** Whether the contract reverts for a caller without code too. */
+  readonly #isSame: LRUCache<string, boolean>;
+
+  /** @param monotonicMs monotonic clock */
+  constructor(monotonicMs: () => number) {
+    this.#isSame = new LRUCache({ max: CONTRACTS_MAX, ttl: TTL_MS, perf: { now: monotonicMs } });
+  }
+
+  /**
+   * Returns the readings, of which each revert that decides a rule is confirmed, contradicted or, if no plain call may be
+   * made, suspected.
+   *
+   * @throws RpcFailure
+   */
+  async settle(
+    endpointName: string,
+    reads: readonly Read[],
+    readings: BatchReadings,
+    readPlainly: ReadPlainly | undefined,
+  ): Promise<BatchReadings> {
+    const keyOf = ({ contract, call }: Read) =>
+      `${endpointName}/${contract}/${call?.calldata.slice(0, SELECTOR_DIGITS) ?? ''}`;
+    const isDeciding = (index: number) =>
+      readings[index] === NOT_OWNED || readings[index] === REVERTED_WITH_DATA;
+    const unknown = new Map<string, Read>();
+    for (const [index, read] of reads.entries())
+      if (isDeciding(index) && !this.#isSame.has(keyOf(read))) unknown.set(keyOf(read), read);
+    const unread = new Map<string, Reading>();
+    const ask = async ([key, read]: readonly [string, Read]) => {
+      const plain = await readPlainly?.(read).catch(toReading);
+      if (plain === undefined) return;
+      if (!plain.ok && plain.code !== 'call-reverted') unread.set(key, plain);
+      else this.#isSame.set(key, !plain.ok || (read.kind === 'owner' && plain.value === 0n));
+    };
+    await Promise.all([...unknown].map(ask));
+    return readings.map((reading, index) => {
+      const read = reads[index];
+      if (read === undefined || !isDeciding(index)) return reading;
+      const isSame = this.#isSame.get(keyOf(read));
+      if (isSame === undefined) return unread.get(keyOf(read)) ?? PERHAPS_FOR_CONTRACTS;
+      if (!isSame) return failed('call-reverted');
+      return reading === NOT_OWNED ? NOTHING : reading;
+    });
+  }
+}
+
+/** What a call shows that failed as a whole because of its contract. */
+function toReading(error: unknown): Reading {
+  const { kind, reading } = toRpcFailure(error);
+  if (!mayBeContractFault(kind)) throw error;
+  // It reverts with more than an endpoint or this service takes.
+  return kind === 'endless' ? failed('call-reverted') : reading;
+}
+
+/** Endpoints remembered at a time: more than a chain has. */
+const ENDPOINTS_MAX = 100;
+
+/**
+ * Which endpoints count native coins in the EVM in another unit than `eth_getBalance` does: Hedera's EVM has 8 decimals,
+ * its RPC 18. The first balance above 0 that is read is compared; where the two differ, `eth_getBalance` counts.
+ */
+export class NativeSource {
+  readonly #isOther: LRUCache<string, boolean>;
+
+  /** @param monotonicMs monotonic clock */
+  constructor(monotonicMs: () => number) {
+    this.#isOther = new LRUCache({ max: ENDPOINTS_MAX, ttl: TTL_MS, perf: { now: monotonicMs } });
+  }
+
+  /**
+   * Whether the endpoint's native balances must be read by `eth_getBalance`.
+   *
+   * @param readPlainly reads by `eth_getBalance`
+   * @throws RpcFailure
+   */
+  async isOther(
+    endpointName: string,
+    reads: readonly Read[],
+    readings: BatchReadings,
+    readPlainly: (reads: readonly Read[]) => Promise<readonly Reading[]>,
+  ): Promise<boolean> {
+    const known = this.#isOther.get(endpointName);
+    if (known !== undefined) return known;
+    const amountOf = (reading: BatchReadings[number]) =>
+      reading !== undefined && 'ok' in reading && reading.ok ? reading.value : 0n;
+    const index = reads.findIndex(({ kind }, at) => kind === 'native' && amountOf(readings[at]) > 0n);
+    const read = reads[index];
+    if (read === undefined) return false;
+    const [plain] = await readPlainly([read]);
+    if (!plain?.ok) return false;
+    const isOther = plain.value !== amountOf(readings[index]);
+    this.#isOther.set(endpointName, isOther);
+    return isOther;
+  }
+}
