@@ -76,7 +76,7 @@ test.each(['block-unavailable', 'block-mismatch'] as const)(
     const { readOnce, asked } = makeReader([[failed(code)], SIX]);
     expect(await readOnce()).toMatchObject({ block: 2, observation: SIX });
     expect(asked.map(({ block }) => block)).toEqual([1, 2]);
-    const never = makeReader([[failed(code)], [failed(code)]]);
+    const never = makeReader([[failed(code)], [failed(code)], [failed(code)]]);
     expect(await never.readOnce()).toMatchObject({ block: undefined, observation: [failed(code)] });
   },
 );

@@ -31,8 +31,8 @@ type KnownDecimals = {
 };
 /** Stands where the observation of an open read will be. */
 const UNREAD: Observation = [];
-/** Blocks that a check may try: a reorg may replace the first one. */
-const BLOCKS_MAX = 2;
+/** Blocks that a check may try: a reorg may replace one, and a node behind an endpoint's URL answer from another. */
+const BLOCKS_MAX = 3;
 
 export type ChainReadContext = {
   readonly lane: ReadLane;

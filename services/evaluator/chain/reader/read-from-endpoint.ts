@@ -99,6 +99,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
   const heavyAt = ({ name }: Endpoint) => ({
     has: (contract: string) => heavyContracts.has(`${name}/${contract}`),
     add: (contract: string) => heavyContracts.add(`${name}/${contract}`),
+    delete: (contract: string) => heavyContracts.delete(`${name}/${contract}`),
   });
   return async function readFromEndpoint(endpoint, { block, reads, way, isNew, isRepeated, isPast }, signal) {
     const capabilities = await capabilitiesOf(endpoint);

@@ -158,6 +158,8 @@ test.each(['timeout', 'endless'] as const)(
   async (kind) => {
     const { sizes, readContracts, limit } = makeReading({ 3: kind });
     const limitBefore = limit.current;
+    // The next attempt may be one at another endpoint.
+    await expect(readContracts(8)).rejects.toMatchObject({ kind });
     const expected = makeReads(8).map(({ key }) => (key === '3' ? PERHAPS_OUT_OF_GAS : READ));
     expect(await readContracts(8)).toEqual(expected);
     expect([sizes, limit.current]).toEqual([[8, 1, 1, 1, 1, 1, 1, 1, 1], limitBefore]);
@@ -170,5 +172,11 @@ test('an endpoint that times out for a read of our own too makes no contract hea
   const { readContracts, sizes } = makeReading(ALL('timeout'), { own: new RpcFailure('timeout') });
   await expect(readContracts(8)).rejects.toMatchObject({ kind: 'timeout' });
   await expect(readContracts(8)).rejects.toMatchObject({ kind: 'timeout' });
-  expect(sizes).toEqual([8, 8]);
+  expect(sizes).toEqual([8, ...Array(8).fill(1)]);
+});
+
+test('a lone read whose answer has no end is the fault of its contract once the endpoint has read something else', async () => {
+  expect(await makeReading({ 0: 'endless' }).read(1)).toEqual([failed('return-malformed')]);
+  const own = new RpcFailure('endless');
+  await expect(makeReading({ 0: 'endless' }, { own }).read(1)).rejects.toMatchObject({ kind: 'endless' });
 });

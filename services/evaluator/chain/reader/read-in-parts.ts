@@ -22,15 +22,17 @@ type Options = {
   /** Whether a read that fails its whole call must be repeated in isolation before its outcome is final. */
   readonly isSuspect: boolean;
   /** Where calls have no stipend: the contracts that are too heavy to be read together with others. */
-  readonly heavy?: Pick<RememberedNames, 'add' | 'has'> | undefined;
+  readonly heavy?: Pick<RememberedNames, 'add' | 'has' | 'delete'> | undefined;
 };
 
 /**
  * Reads a batch in parts of the endpoint's batch size. A part that fails as a whole is bisected, so that one bad read does
  * not fail the others, but only once the endpoint has read something else at the same block: else the error does not
- * depend on what is in the batch. Where calls have no stipend, a part that times out or returns too much is divided by
- * contract, all at once, and the contracts that do so again are heavy: their reads are isolated. If the endpoint fails midway, or the bound on calls is reached, the remaining reads stay
+ * depend on what is in the batch. If the endpoint fails midway, or the bound on calls is reached, the remaining reads stay
  * open for a later batch, and so do those that fail at a new block for a reason that no contract gives.
+ *
+ * Where calls have no stipend, a part may time out or return too much because of one contract. The next attempt, perhaps at
+ * another endpoint, reads each of its contracts apart, all at once; one that fails again is heavy, and its reads are isolated.
  *
  * @throws RpcFailure if nothing could be read; `block-unavailable` if the endpoint does not have the block (yet)
  */
@@ -58,37 +60,29 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
   const isNotYet = ({ kind, isErrorAnswer }: RpcFailure): boolean =>
     isNew && isErrorAnswer && !mayBeContractFault(kind);
 
-  /** Reads each contract by itself, all at once: a heavy one would use up the time of the others. */
-  async function readApart(part: readonly Read[], groups: readonly Read[][]): Promise<BatchReadings> {
-    const readings = new Map<Read, BatchReadings[number]>();
-    const readGroup = async (group: readonly Read[]) => {
-      const ofGroup = (await readPart(group)).values();
-      for (const read of group) readings.set(read, ofGroup.next().value);
-    };
-    await Promise.all(groups.map(readGroup));
-    return part.map((read) => readings.get(read));
-  }
-
-  async function readPart(part: readonly Read[]): Promise<BatchReadings> {
+  /** @param apart the contract that all of the part are of, if its reads are made apart */
+  async function readPart(part: readonly Read[], apart?: string): Promise<BatchReadings> {
     if (callsLeft === 0) return part.map(() => undefined);
     callsLeft -= 1;
     try {
       const readings = await readSome(part);
       isAnyRead = true;
       endpoint.limit.succeed(part.length);
+      if (apart !== undefined) heavy?.delete(doubtOf(apart));
       return readings;
     } catch (error) {
       const failure = toRpcFailure(error);
       const { kind } = failure;
       if (heavy !== undefined && (kind === 'timeout' || kind === 'endless')) {
-        const groups = [...Map.groupBy(part, contractOf).values()];
-        if (groups.length > 1) {
-          await requireBlock(failure);
-          lastFailure = failure;
-          return readApart(part, groups);
+        const contracts = new Set(part.map(contractOf));
+        if (contracts.size > 1) {
+          for (const contract of contracts) heavy.add(doubtOf(contract));
+          if (!isAnyRead) throw failure;
+          return part.map(() => undefined);
         }
-        if (isAnyRead || hasReadOwn) {
-          heavy.add(contractOf(part[0]));
+        if (apart !== undefined) {
+          await requireBlock(failure);
+          heavy.add(apart);
           return part.map(() => PERHAPS_OUT_OF_GAS);
         }
       }
@@ -114,18 +108,30 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
     }
   }
 
-  const isHeavy = reads.map((read) => heavy?.has(contractOf(read)) ?? false);
-  const light = reads.filter((_, index) => !isHeavy[index]);
-  const ofLight: BatchReadings[number][] = [];
-  for (let from = 0; from < light.length; from += partMax)
-    ofLight.push(...(await readPart(light.slice(from, from + partMax))));
-  const next = ofLight.values();
-  const readings = isHeavy.map((is) => (is ? PERHAPS_OUT_OF_GAS : next.next().value));
-  if (lastFailure !== undefined && !isAnyRead && !readings.some(isSuspect))
+  const readingOf = new Map<Read, BatchReadings[number]>();
+  const readAll = async (some: readonly Read[], apart?: string): Promise<void> => {
+    for (let from = 0; from < some.length; from += partMax) {
+      const part = some.slice(from, from + partMax);
+      const ofPart = (await readPart(part, apart)).values();
+      for (const read of part) readingOf.set(read, ofPart.next().value);
+    }
+  };
+  const light = reads.filter((read) => !heavy?.has(contractOf(read)));
+  const isDoubted = (read: Read): boolean => heavy?.has(doubtOf(contractOf(read))) ?? false;
+  const apart = Map.groupBy(light.filter(isDoubted), contractOf);
+  await Promise.all([
+    readAll(light.filter((read) => !isDoubted(read))),
+    ...[...apart].map(([contract, some]) => readAll(some, contract)),
+  ]);
+  const lightReads = new Set(light);
+  const readings = reads.map((read) => (lightReads.has(read) ? readingOf.get(read) : PERHAPS_OUT_OF_GAS));
+  const isExplained = readings.some(isSuspect) || lastFailure?.kind === 'endless';
+  if (lastFailure !== undefined && !isAnyRead && !isExplained)
     throw isNotYet(lastFailure) ? lastFailure.as('block-unavailable') : lastFailure;
   return readings;
 }
 
+/** Names a contract that may be heavy: a part that holds it failed. */
+const doubtOf = (contract: string): string => `?${contract}`;
 /** Native balances cost no gas: they are of one kind. */
-const contractOf = (read: Read | undefined): string =>
-  read === undefined || read.kind === 'native' ? '' : read.contract;
+const contractOf = ({ kind, contract }: Read): string => (kind === 'native' ? '' : contract);
