@@ -44,11 +44,20 @@ type Judged = { readonly check: TestCheck; readonly phase: Phase; readonly verdi
  * Runs one provider: ordinary checks, then the same beside a hostile client, while the tokens of the accounts move.
  *
  * @param moves resolves with all moves once the last one is in a block
+ * @param isDead whether it refuses everything for good, so that nothing more is read
  */
 export async function runProfile(
   chain: MinedChain,
   subject: Subject,
-  { accounts, moves }: { readonly accounts: readonly string[]; readonly moves: Promise<readonly Move[]> },
+  {
+    accounts,
+    moves,
+    isDead,
+  }: {
+    readonly accounts: readonly string[];
+    readonly moves: Promise<readonly Move[]>;
+    readonly isDead: boolean;
+  },
   times: Times,
 ): Promise<Outcome> {
   const { chainId } = subject;
@@ -87,7 +96,7 @@ export async function runProfile(
   stopping.abort();
   await Promise.all([ordinary, hostile]);
   await Promise.all(running);
-  const { lost, unread } = await settle(subject, await moves, times.drainMsMax);
+  const { lost, unread } = await settle(subject, await moves, { msMax: times.drainMsMax, isDead });
   return {
     lost,
     unread,
@@ -100,23 +109,27 @@ export async function runProfile(
   };
 }
 
-/** Waits until every move was noticed, and returns those that were not. */
+/** Waits until every move was noticed, of a dead provider until `following` says so, and returns those that were not. */
 async function settle(
   subject: Subject,
   moves: readonly Move[],
-  msMax: number,
+  { msMax, isDead }: { readonly msMax: number; readonly isDead: boolean },
 ): Promise<{ lost: string[]; unread: string[] }> {
   const giveUpMs = performance.now() + msMax;
-  while ((await subject.unnoticed(moves)).length > 0 && performance.now() < giveUpMs)
+  for (;;) {
+    const states = await subject.states();
+    const isLive = (contract: string): boolean => states.get(contract)?.at(-1) === 'live';
+    const missing = await subject.unnoticed(moves);
+    const isSettled = !missing.some(({ contract }) => !isDead || isLive(contract));
+    if (isSettled || performance.now() >= giveUpMs) {
+      const describe = ({ contract, what }: { contract: string; what: string }) => `${contract} ${what}`;
+      return {
+        lost: missing.filter(({ contract }) => isLive(contract)).map(describe),
+        unread: missing.filter(({ contract }) => !isLive(contract)).map(describe),
+      };
+    }
     await delay(SETTLE_POLL_MS);
-  const states = await subject.states();
-  const isLive = (contract: string): boolean => states.get(contract)?.at(-1) === 'live';
-  const missing = await subject.unnoticed(moves);
-  const describe = ({ contract, what }: { contract: string; what: string }) => `${contract} ${what}`;
-  return {
-    lost: missing.filter(({ contract }) => isLive(contract)).map(describe),
-    unread: missing.filter(({ contract }) => !isLive(contract)).map(describe),
-  };
+  }
 }
 
 function byPhase<T>(judged: readonly Judged[], reduce: (of: readonly Judged[]) => T): Record<Phase, T> {

@@ -75,15 +75,8 @@ async function runBoth(
 ): Promise<Both> {
   const runOne = async (isBesideHealthy: boolean): Promise<Outcome> => {
     await using subject = await connect(profile, stage, { isBesideHealthy, quorum });
-    // What refuses everything for good is not waited for.
-    const isDead = !isBesideHealthy && profile.isUsedUp;
-    const drainMsMax = isDead ? 0 : times.drainMsMax;
-    return await runProfile(
-      stage.chain,
-      subject,
-      { accounts: stage.wallets.accounts, moves },
-      { ...times, drainMsMax },
-    );
+    const isDead = !isBesideHealthy && profile.isUsedUp === true;
+    return await runProfile(stage.chain, subject, { accounts: stage.wallets.accounts, moves, isDead }, times);
   };
   const [beside, alone] = await Promise.all([runOne(true), runOne(false)]);
   return { beside, alone };

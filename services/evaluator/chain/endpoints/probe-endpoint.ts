@@ -135,17 +135,16 @@ async function hasOtherHashes(
   fetchAt: (number: number) => Promise<Block>,
 ): Promise<boolean> {
   const depths = DEPTHS.filter((depth) => depth < head.number);
-  for (const depth of depths) {
+  const ways = PROVING_WAYS.filter(({ pin, source }) => source === 'evm' && !hanging.has(pin));
+  const isRefused = (kind: FailureKind | undefined) => kind !== undefined && REFUSALS.has(kind);
+  const shown = depths.map(async (depth) => {
     const block = depth === 0 ? head : await fetchAt(head.number - depth);
-    const kinds: (FailureKind | undefined)[] = [];
-    for (const way of PROVING_WAYS)
-      if (way.source === 'evm' && !hanging.has(way.pin))
-        kinds.push((await failureOf(() => attempt(way, block)))?.kind);
+    const failures = await Promise.all(ways.map((way) => failureOf(() => attempt(way, block))));
+    const kinds = failures.map((failure) => failure?.kind);
     const isShown = kinds.includes('block-hash-mismatch');
-    const isRefused = (kind: FailureKind | undefined) => kind !== undefined && REFUSALS.has(kind);
-    if (!isShown || !kinds.every((kind) => kind === 'block-hash-mismatch' || isRefused(kind))) return false;
-  }
-  return depths.length > 1;
+    return isShown && kinds.every((kind) => kind === 'block-hash-mismatch' || isRefused(kind));
+  });
+  return (await Promise.all(shown)).every((isShown) => isShown) && depths.length > 1;
 }
 
 /**
