@@ -28,26 +28,29 @@ export const memberAppsKey = (accountId: string): string => `member-apps:${accou
 export const marketplaceKeysKey = (accountId: string): string => `places:marketplace-keys:${accountId}`;
 
 /**
+ * @example
+ * if (!(await makeLeasedSlots(redis).take(ownedAppsKey('acc_1'), 'app_1', 5))) throw limitReached();
+ */
+export function makeLeasedSlots(redis: Redis) {
+  const take = makeScript<number>(redis, TAKE);
+  return {
+    /** Leases a slot for `member`, by default for 30 s; false if `countMax` other members hold one. */
+    take: async (
+      set: string,
+      member: string,
+      countMax: number,
+      leaseMs: number = LEASE_MS,
+    ): Promise<boolean> =>
+      (await take([GENERATION_KEY, set], [ORDINARY_ACCESS, member, countMax, leaseMs])) === 1,
+    /** Gives a leased slot back before its lease ends. */
+    give: (set: string, member: string): Promise<void> =>
+      inStore(async () => void (await redis.zrem(set, member))),
+  };
+}
+
+/**
  * Limits on how many documents of a kind may exist, exact under any concurrency. Each limit is a set of ids, not a
  * counter, so nothing is counted twice and a crash leaks nothing: a creation first leases a slot, then the write of the
  * document to the view makes the slot permanent (`setsOf`). A rebuild of the views restores the set.
  */
-export type LeasedSlots = {
-  /** Leases a slot for `member`, by default for 30 s; false if `countMax` other members hold one. */
-  readonly take: (set: string, member: string, countMax: number, leaseMs?: number) => Promise<boolean>;
-  /** Gives a leased slot back before its lease ends. */
-  readonly give: (set: string, member: string) => Promise<void>;
-};
-
-/**
- * @example
- * if (!(await makeLeasedSlots(redis).take(ownedAppsKey('acc_1'), 'app_1', 5))) throw limitReached();
- */
-export function makeLeasedSlots(redis: Redis): LeasedSlots {
-  const take = makeScript<number>(redis, TAKE);
-  return {
-    take: async (set, member, countMax, leaseMs = LEASE_MS) =>
-      (await take([GENERATION_KEY, set], [ORDINARY_ACCESS, member, countMax, leaseMs])) === 1,
-    give: (set, member) => inStore(async () => void (await redis.zrem(set, member))),
-  };
-}
+export type LeasedSlots = ReturnType<typeof makeLeasedSlots>;

@@ -45,27 +45,21 @@ export type Draw = {
   readonly count?: number;
 };
 
-export type Throttle = {
-  /**
-   * @param chargeId a repetition with the same id within the first budget's window is not counted again
-   * @throws ServiceError `rate-limited`, with the time to wait, if a budget is exhausted; then no budget is charged
-   */
-  readonly take: (draws: readonly Draw[], chargeId?: string) => Promise<void>;
-  /** Refunds attempts that turned out not to count. */
-  readonly refund: (draws: readonly Draw[]) => Promise<void>;
-};
-
 /**
  * Counts attempts in Redis, for all processes together.
  *
  * @example
  * await throttle.take([{ budget: SIGN_UPS, owner: address }]);
  */
-export function makeThrottle(redis: Redis): Throttle {
+export function makeThrottle(redis: Redis) {
   const take = makeScript<number>(redis, TAKE);
   const refund = makeScript<number>(redis, REFUND);
   return {
-    async take(draws, chargeId) {
+    /**
+     * @param chargeId a repetition with the same id within the first budget's window is not counted again
+     * @throws ServiceError `rate-limited`, with the time to wait, if a budget is exhausted; then no budget is charged
+     */
+    async take(draws: readonly Draw[], chargeId?: string): Promise<void> {
       const limits = draws.flatMap(({ budget, count = 1 }) => [budget.countMax, budget.windowMs, count]);
       const waitMs = await take(
         [...draws.map(keyOf), ...(chargeId === undefined ? [] : [markOf(chargeId)])],
@@ -76,7 +70,8 @@ export function makeThrottle(redis: Redis): Throttle {
           retryAfterMs: waitMs,
         });
     },
-    async refund(draws) {
+    /** Refunds attempts that turned out not to count. */
+    async refund(draws: readonly Draw[]): Promise<void> {
       await refund(
         draws.map(keyOf),
         draws.map(({ count = 1 }) => count),
@@ -84,6 +79,8 @@ export function makeThrottle(redis: Redis): Throttle {
     },
   };
 }
+
+export type Throttle = ReturnType<typeof makeThrottle>;
 
 /** Keys are digests, so Redis holds no e-mail address that people typed. */
 const keyOf = ({ budget, owner }: Draw): string => `throttle:${budget.name}:${digest(owner)}`;

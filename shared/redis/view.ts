@@ -69,41 +69,29 @@ export type LastSeen = {
   readonly positions: Positions;
 };
 
-export type ViewState = {
-  readonly isComplete: () => Promise<boolean>;
-  /**
-   * `outdated` if the server's run id has changed since the views were complete. Then, and if the marker is `missing`,
-   * all processes hold their work. Stores the time of the read while the views are complete.
-   */
-  readonly readState: () => Promise<'complete' | 'outdated' | 'missing'>;
-  /** The recorded state of an outdated Redis, for the holder of the lock. */
-  readonly readLast: (token: string) => Promise<LastSeen>;
-  /** Takes the rebuild lock; undefined if another process has it. */
-  readonly lock: (token: string) => Promise<boolean>;
-  readonly renewLock: (token: string) => Promise<boolean>;
-  /** Frees the lock if it still has this token: for a rebuild that failed. */
-  readonly releaseLock: (token: string) => Promise<void>;
-  /** Declares the views complete up to these positions and frees the lock; false if the lock was lost. */
-  readonly finish: (token: string, positions?: Positions) => Promise<boolean>;
-  /** Removes the marker, so that all processes hold their work until a rebuild: the operator's `store rebuild`. */
-  readonly invalidate: () => Promise<void>;
-};
-
 /** The state of all views together: complete, outdated or missing. */
-export function makeViewState(redis: Redis): ViewState {
+export function makeViewState(redis: Redis) {
   const renew = makeScript<number>(redis, RENEW);
   const release = makeScript<number>(redis, RELEASE);
   const readState = makeScript<'complete' | 'outdated' | 'missing'>(redis, READ_VIEW_STATE);
   const readLast = makeScript<[string, string, string[]]>(redis, READ_LAST);
   const finish = makeScript<number>(redis, FINISH);
   return {
-    isComplete: () => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
-    lock: (token) =>
+    isComplete: (): Promise<boolean> => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
+    /** Takes the rebuild lock; undefined if another process has it. */
+    lock: (token: string): Promise<boolean> =>
       inStore(async () => (await redis.set(VIEW_KEYS.lock, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
-    renewLock: async (token) => (await renew([VIEW_KEYS.lock], [token, REBUILD_LOCK_MS])) === 1,
-    releaseLock: async (token) => void (await release([VIEW_KEYS.lock], [token])),
-    readState: () => readState(VIEW_STATE_KEYS, ['1']),
-    async readLast(token) {
+    renewLock: async (token: string): Promise<boolean> =>
+      (await renew([VIEW_KEYS.lock], [token, REBUILD_LOCK_MS])) === 1,
+    /** Frees the lock if it still has this token: for a rebuild that failed. */
+    releaseLock: async (token: string): Promise<void> => void (await release([VIEW_KEYS.lock], [token])),
+    /**
+     * `outdated` if the server's run id has changed since the views were complete. Then, and if the marker is `missing`,
+     * all processes hold their work. Stores the time of the read while the views are complete.
+     */
+    readState: (): Promise<'complete' | 'outdated' | 'missing'> => readState(VIEW_STATE_KEYS, ['1']),
+    /** The recorded state of an outdated Redis, for the holder of the lock. */
+    async readLast(token: string): Promise<LastSeen> {
       const keys = [VIEW_KEYS.lock, VIEW_KEYS.seenAt, VIEW_KEYS.chargedUntil, VIEW_KEYS.positions];
       const [atMs, chargedUntilMs, flat] = await readLast(keys, [token]);
       const positions = new Map<string, number>();
@@ -114,14 +102,19 @@ export function makeViewState(redis: Redis): ViewState {
         positions,
       };
     },
-    async finish(token, positions = new Map()) {
+    /** Declares the views complete up to these positions and frees the lock; false if the lock was lost. */
+    async finish(token: string, positions: Positions = new Map()): Promise<boolean> {
       const { lock, marker, outdated, run, seenAt, chargedUntil } = VIEW_KEYS;
       const keys = [lock, marker, outdated, run, seenAt, chargedUntil, VIEW_KEYS.positions];
       return (await finish(keys, [token, new Date().toISOString(), ...[...positions].flat()])) === 1;
     },
-    invalidate: () => inStore(async () => void (await redis.del(GENERATION_KEY, VIEW_KEYS.outdated))),
+    /** Removes the marker, so that all processes hold their work until a rebuild: the operator's `store rebuild`. */
+    invalidate: (): Promise<void> =>
+      inStore(async () => void (await redis.del(GENERATION_KEY, VIEW_KEYS.outdated))),
   };
 }
+
+export type ViewState = ReturnType<typeof makeViewState>;
 
 /** Renew the lock this often. */
 export const REBUILD_LOCK_RENEW_MS = REBUILD_LOCK_MS / 6;

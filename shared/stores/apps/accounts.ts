@@ -1,13 +1,7 @@
 import { Account } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { Redis } from '#shared/redis/connect.ts';
-import type { ViewAccess } from '#shared/redis/view.ts';
-import {
-  type DocumentScan,
-  keysOf,
-  makeVersionedDocuments,
-  type VersionedDocuments,
-} from '../documents/versioned-documents.ts';
+import { keysOf, makeVersionedDocuments } from '../documents/versioned-documents.ts';
 
 /** Announces a changed account; the message is its id. */
 export const ACCOUNT_CHANGED = 'account:changed';
@@ -15,26 +9,11 @@ export const ACCOUNTS_KEY = 'accounts';
 /** By its id, the limits that an account gives its apps (`AppLimits`). */
 export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
 
-/** The view of the accounts. */
-export type Accounts = {
-  /** E-mail addresses are compared without regard to case. */
-  readonly findByEmail: (email: string) => Promise<Account | undefined>;
-  /** Deleted ones included: their document stays as a tombstone. */
-  readonly read: (accountId: string) => Promise<Account | undefined>;
-  readonly lease: VersionedDocuments<Account>['lease'];
-  /** Announces the change, since the permissions of apps follow from their account. */
-  readonly project: (account: Account, access?: ViewAccess) => Promise<boolean>;
-  /** All that are not deleted, by e-mail address. */
-  readonly list: () => Promise<Account[]>;
-  /** A step through all accounts, deleted ones included. */
-  readonly scan: DocumentScan<Account>;
-};
-
 /**
  * @example
  * const account = await makeAccounts(redis).findByEmail('dev@example.com');
  */
-export function makeAccounts(redis: Redis): Accounts {
+export function makeAccounts(redis: Redis) {
   const { read, find, lease, project, list, scan } = makeVersionedDocuments(redis, {
     key: ACCOUNTS_KEY,
     parse: (json) => Account.parse(json),
@@ -45,17 +24,25 @@ export function makeAccounts(redis: Redis): Accounts {
     channel: ACCOUNT_CHANGED,
   });
   return {
+    /** Deleted ones included: their document stays as a tombstone. */
     read,
     lease,
+    /** Announces the change, since the permissions of apps follow from their account. */
     project,
+    /** A step through all accounts, deleted ones included. */
     scan,
-    async findByEmail(email) {
+    /** E-mail addresses are compared without regard to case. */
+    async findByEmail(email: string): Promise<Account | undefined> {
       const found = await find(email.toLowerCase());
       return found?.deletedAt === undefined ? found : undefined;
     },
-    list: async () =>
+    /** All that are not deleted, by e-mail address. */
+    list: async (): Promise<Account[]> =>
       (await list((account) => (account.deletedAt === undefined ? [account] : [])))
         .flat()
         .sort((a, b) => a.email.localeCompare(b.email)),
   };
 }
+
+/** The view of the accounts. */
+export type Accounts = ReturnType<typeof makeAccounts>;

@@ -16,24 +16,22 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('PEXPIRE', KEYS[1], ${KEPT_MS})
 `;
 
-/** When each API key was last used. A convenience for people: it is not rebuilt after a loss. */
-export type KeyUse = {
-  /** `usedAtMs`: epoch ms of Redis's clock. */
-  readonly note: (clientId: string, keyId: string, usedAtMs: number) => Promise<void>;
-  /** ISO instants by key id. */
-  readonly read: (clientId: string) => Promise<Readonly<Record<string, string>>>;
-};
-
 /**
  * @example
  * (await makeKeyUse(redis).read('app_1'))['key_1']; // '2026-11-21T10:00:00.000Z', or undefined
  */
-export function makeKeyUse(redis: Redis): KeyUse {
+export function makeKeyUse(redis: Redis) {
   const note = makeScript<number>(redis, NOTE);
   return {
-    async note(clientId, keyId, usedAtMs) {
+    /** `usedAtMs`: epoch ms of Redis's clock. */
+    async note(clientId: string, keyId: string, usedAtMs: number): Promise<void> {
       await note([keyUseKey(clientId)], [keyId, new Date(usedAtMs).toISOString()]);
     },
-    read: (clientId) => inStore(() => redis.hgetall(keyUseKey(clientId))),
+    /** ISO instants by key id. */
+    read: (clientId: string): Promise<Readonly<Record<string, string>>> =>
+      inStore(() => redis.hgetall(keyUseKey(clientId))),
   };
 }
+
+/** When each API key was last used. A convenience for people: it is not rebuilt after a loss. */
+export type KeyUse = ReturnType<typeof makeKeyUse>;

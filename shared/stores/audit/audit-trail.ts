@@ -58,22 +58,11 @@ type AuditPageOptions = {
 
 type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
 
-/** The audit trail: a view of the audit topic, bounded per account, per app and of all accounts. */
-export type AuditTrail = {
-  /** Idempotent: the same entry is kept once. */
-  readonly record: (entry: Audit, access?: ViewAccess) => Promise<void>;
-  /** Newest first. */
-  readonly ofAccount: (accountId: string, countMax: number) => Promise<Audit[]>;
-  readonly ofApp: (clientId: string, countMax: number) => Promise<Audit[]>;
-  /** A page of a trail, newest first. Without account and app it is of all accounts: the newest 10 000 entries. */
-  readonly page: (options: AuditPageOptions) => Promise<AuditPage>;
-};
-
 /**
  * @example
  * const entries = await makeAuditTrail(redis).ofApp('app_1', 100);
  */
-export function makeAuditTrail(redis: Redis): AuditTrail {
+export function makeAuditTrail(redis: Redis) {
   const record = makeScript<number>(redis, RECORD);
   const readTrail = makeScript<string[]>(redis, READ);
   const readRange = makeScript<string[]>(redis, READ_RANGE);
@@ -82,7 +71,8 @@ export function makeAuditTrail(redis: Redis): AuditTrail {
       Audit.parse(JSON.parse(line)),
     );
   return {
-    async record(entry, access = ORDINARY_ACCESS) {
+    /** Idempotent: the same entry is kept once. */
+    async record(entry: Audit, access: ViewAccess = ORDINARY_ACCESS): Promise<void> {
       const { accountId, clientId, actor, action, subject, at } = entry;
       // In one order of members, so that every writer makes the same text of the same entry.
       const line = JSON.stringify({ accountId, clientId, actor, action, subject, at });
@@ -93,9 +83,12 @@ export function makeAuditTrail(redis: Redis): AuditTrail {
       ];
       await record([GENERATION_KEY, ...trails], [access, Date.parse(at), line]);
     },
-    ofAccount: (accountId, countMax) => read(accountTrail(accountId), countMax),
-    ofApp: (clientId, countMax) => read(appTrailKey(clientId), countMax),
-    async page(options) {
+    /** Newest first. */
+    ofAccount: (accountId: string, countMax: number): Promise<Audit[]> =>
+      read(accountTrail(accountId), countMax),
+    ofApp: (clientId: string, countMax: number): Promise<Audit[]> => read(appTrailKey(clientId), countMax),
+    /** A page of a trail, newest first. Without account and app it is of all accounts: the newest 10 000 entries. */
+    async page(options: AuditPageOptions): Promise<AuditPage> {
       const { sinceMs = 0, untilMs, before, countMax } = options;
       const trail = trailOf(options);
       const found: Audit[] = [];
@@ -120,6 +113,9 @@ export function makeAuditTrail(redis: Redis): AuditTrail {
     },
   };
 }
+
+/** The audit trail: a view of the audit topic, bounded per account, per app and of all accounts. */
+export type AuditTrail = ReturnType<typeof makeAuditTrail>;
 
 function trailOf({ accountId, clientId }: AuditPageOptions): string {
   if (accountId !== undefined) return accountTrail(accountId);

@@ -72,60 +72,13 @@ type BatchProgress = {
   readonly storedPartCount: number;
 };
 
-/** Stored batches: result-store writes, the gateway reads. Keys, counts and time to live are decided here. */
-export type Batches = {
-  /**
-   * Records that a batch is being published, so that it is abandoned unless it is accepted in time.
-   *
-   * @param charge the counter that its entries were charged to; undefined if nothing was charged
-   * @param seed of its admission, which holds its entries until now
-   * @returns false if it was abandoned meanwhile, and the rest of the monthly quota is too small to charge it again
-   */
-  readonly begin: (batch: AcceptedBatch, charge: BatchCharge | undefined, seed: string) => Promise<boolean>;
-  /** Undoes `begin` for a batch if surely none of its parts was published, and frees its slot. */
-  readonly withdraw: (
-    batch: Pick<AcceptedBatch, 'requestId' | 'clientId'> & { readonly seed: string },
-  ) => Promise<void>;
-  /**
-   * Registers a batch, unless it is registered.
-   *
-   * @param isAccepted whether all of its parts are published
-   */
-  readonly register: (batch: AcceptedBatch, isAccepted: boolean, access?: ViewAccess) => Promise<void>;
-  /**
-   * Abandons batches that were not accepted within this time: refunds their entries without results, and says so in
-   * the status. Parts that come later are stored and charged all the same, and a retry publishes the batch again.
-   *
-   * @returns how many, at most `countMax`
-   */
-  readonly abandon: (countMax: number, idleMs?: number) => Promise<number>;
-  /**
-   * Stores a part unless it is stored, and counts it. The first save also refunds its `refundCount` to the month and
-   * adds to the figures of the day, unless `isTallied` is false; the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
-   */
-  readonly savePart: (
-    part: BatchPartCompleted,
-    options?: { readonly access?: ViewAccess; readonly isTallied?: boolean },
-  ) => Promise<SavedPart>;
-  /** Nothing where the batch was never registered, or is no longer kept. */
-  readonly readStatus: (requestId: string) => Promise<StoredBatchStatus | undefined>;
-  /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
-  readonly readProgress: (requestId: string) => Promise<BatchProgress | undefined>;
-  /** The stored part that holds the entry at this index; nothing while it is not finished. */
-  readonly readPart: (requestId: string, index: number) => Promise<StoredLines | undefined>;
-  /** How many entries from this index on are finished without a gap, up to `countMax`. */
-  readonly countFinished: (requestId: string, index: number, countMax: number) => Promise<number>;
-  /** How many batches are unfinished, over all client apps. */
-  readonly countUnfinished: (nowMs: number) => Promise<number>;
-};
-
 /**
  * @example
  * const batches = makeBatches(redis);
  * const { isComplete } = await batches.savePart(part);
  * const lines = await batches.readPart(requestId, 500); // the part of entry 500
  */
-export function makeBatches(redis: Redis): Batches {
+export function makeBatches(redis: Redis) {
   const begin = makeScript<number>(redis, BEGIN);
   const withdraw = makeScript<number>(redis, WITHDRAW);
   const register = makeScript<number>(redis, REGISTER);
@@ -135,7 +88,14 @@ export function makeBatches(redis: Redis): Batches {
   const readStatus = makeScript<string[]>(redis, READ_STATUS);
   const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, READ_PART);
   return {
-    async begin(batch, charge, seed) {
+    /**
+     * Records that a batch is being published, so that it is abandoned unless it is accepted in time.
+     *
+     * @param charge the counter that its entries were charged to; undefined if nothing was charged
+     * @param seed of its admission, which holds its entries until now
+     * @returns false if it was abandoned meanwhile, and the rest of the monthly quota is too small to charge it again
+     */
+    async begin(batch: AcceptedBatch, charge: BatchCharge | undefined, seed: string): Promise<boolean> {
       const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';
       const isBegun = await begin(
         [...registrationKeysOf(batch), counter],
@@ -148,15 +108,43 @@ export function makeBatches(redis: Redis): Batches {
       );
       return isBegun === 1;
     },
-    async withdraw(batch) {
+    /** Undoes `begin` for a batch if surely none of its parts was published, and frees its slot. */
+    async withdraw(
+      batch: Pick<AcceptedBatch, 'requestId' | 'clientId'> & { readonly seed: string },
+    ): Promise<void> {
       await withdraw(registrationKeysOf(batch), [ORDINARY_ACCESS, batch.requestId, batch.seed]);
     },
-    async register(batch, isAccepted, access = ORDINARY_ACCESS) {
+    /**
+     * Registers a batch, unless it is registered.
+     *
+     * @param isAccepted whether all of its parts are published
+     */
+    async register(
+      batch: AcceptedBatch,
+      isAccepted: boolean,
+      access: ViewAccess = ORDINARY_ACCESS,
+    ): Promise<void> {
       await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted, access));
     },
-    abandon: (countMax, idleMs = ABANDONED_AFTER_MS) =>
+    /**
+     * Abandons batches that were not accepted within this time: refunds their entries without results, and says so in
+     * the status. Parts that come later are stored and charged all the same, and a retry publishes the batch again.
+     *
+     * @returns how many, at most `countMax`
+     */
+    abandon: (countMax: number, idleMs: number = ABANDONED_AFTER_MS): Promise<number> =>
       abandon([GENERATION_KEY, PUBLISHING_KEY], [ORDINARY_ACCESS, idleMs, countMax]),
-    async savePart(part, { access = ORDINARY_ACCESS, isTallied = true } = {}) {
+    /**
+     * Stores a part unless it is stored, and counts it. The first save also refunds its `refundCount` to the month and
+     * adds to the figures of the day, unless `isTallied` is false; the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
+     */
+    async savePart(
+      part: BatchPartCompleted,
+      {
+        access = ORDINARY_ACCESS,
+        isTallied = true,
+      }: { readonly access?: ViewAccess; readonly isTallied?: boolean } = {},
+    ): Promise<SavedPart> {
       const { requestId, clientId, chargedMonth, roles } = part;
       const refundCount = isTallied && chargedMonth !== undefined ? part.refundCount : 0;
       const { date, figures } = countPart(part);
@@ -189,13 +177,15 @@ export function makeBatches(redis: Redis): Batches {
       );
       return { isFirst: isFirst === 1, isComplete: isComplete === 1 };
     },
-    async readStatus(requestId) {
+    /** Nothing where the batch was never registered, or is no longer kept. */
+    async readStatus(requestId: string): Promise<StoredBatchStatus | undefined> {
       return parseStatus(
         requestId,
         await readStatus([GENERATION_KEY, batchKey(requestId)], [ORDINARY_ACCESS]),
       );
     },
-    async readProgress(requestId) {
+    /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
+    async readProgress(requestId: string): Promise<BatchProgress | undefined> {
       const fields = fieldsOf(await readStatus([GENERATION_KEY, batchKey(requestId)], [ORDINARY_ACCESS]));
       if (fields.size === 0) return undefined;
       return {
@@ -204,22 +194,28 @@ export function makeBatches(redis: Redis): Batches {
         storedPartCount: Number(fields.get('partsDone') ?? 0),
       };
     },
-    async readPart(requestId, index) {
+    /** The stored part that holds the entry at this index; nothing while it is not finished. */
+    async readPart(requestId: string, index: number): Promise<StoredLines | undefined> {
       const keys = [GENERATION_KEY, indexKey(requestId), linesKey(requestId)];
       const found = await readPart(keys, [ORDINARY_ACCESS, index]);
       if (found === null) return undefined;
       const [firstIndex, lineCount, gzip] = found;
       return { firstIndex: Number(firstIndex), lineCount: Number(lineCount), gzip };
     },
-    countFinished: (requestId, index, countMax) =>
+    /** How many entries from this index on are finished without a gap, up to `countMax`. */
+    countFinished: (requestId: string, index: number, countMax: number): Promise<number> =>
       countFinished([GENERATION_KEY, indexKey(requestId)], [ORDINARY_ACCESS, index, countMax]),
-    countUnfinished: (nowMs) =>
+    /** How many batches are unfinished, over all client apps. */
+    countUnfinished: (nowMs: number): Promise<number> =>
       inStore(async () => {
         await redis.zremrangebyscore(UNFINISHED_BATCHES_KEY, '-inf', nowMs - UNFINISHED_MS_MAX);
         return redis.zcard(UNFINISHED_BATCHES_KEY);
       }),
   };
 }
+
+/** Stored batches: result-store writes, the gateway reads. Keys, counts and time to live are decided here. */
+export type Batches = ReturnType<typeof makeBatches>;
 
 /** As `LUA_REGISTER_BATCH` expects them, behind the marker. */
 const registrationKeysOf = ({
@@ -327,23 +323,18 @@ return found
 export const BatchSummary = StoredBatchStatus.omit({ roles: true });
 export type BatchSummary = Omit<StoredBatchStatus, 'roles'>;
 
-/** The newest batches of each client app: a batch is added when it is begun, and leaves with its results. */
-export type BatchList = {
-  /** Newest first, from the batch behind `before` on. A `before` that is no longer listed begins with the newest. */
-  readonly list: (
-    clientId: string,
-    page: { readonly countMax: number; readonly before?: string },
-  ) => Promise<BatchSummary[]>;
-};
-
 /**
  * @example
  * const [newest] = await makeBatchList(redis).list('app_1', { countMax: 25 });
  */
-export function makeBatchList(redis: Redis): BatchList {
+export function makeBatchList(redis: Redis) {
   const read = makeScript<[string, ...(string | null)[]][]>(redis, READ_LIST);
   return {
-    async list(clientId, { countMax, before = '' }) {
+    /** Newest first, from the batch behind `before` on. A `before` that is no longer listed begins with the newest. */
+    async list(
+      clientId: string,
+      { countMax, before = '' }: { readonly countMax: number; readonly before?: string },
+    ): Promise<BatchSummary[]> {
       const found = await read(
         [GENERATION_KEY, batchListKey(clientId)],
         [ORDINARY_ACCESS, batchKey(''), before, countMax],
@@ -355,6 +346,9 @@ export function makeBatchList(redis: Redis): BatchList {
     },
   };
 }
+
+/** The newest batches of each client app: a batch is added when it is begun, and leaves with its results. */
+export type BatchList = ReturnType<typeof makeBatchList>;
 
 /** The summary in the fields of a stored batch; undefined without fields. */
 function parseSummary(

@@ -130,20 +130,6 @@ export type Admission = {
   readonly claim: Claim | undefined;
 };
 
-export type Admitter = {
-  /** One round trip, shared by concurrent callers: rate, quota and idempotency claim. Throws ServiceError `store-unavailable`, `view-rebuilding`. */
-  readonly admit: (request: AdmitRequest) => Promise<Admission>;
-  /** Says that the broker has the check, so that a replay is answered at once. */
-  readonly markPublished: (claim: ClaimRef & { readonly requestId: string }) => Promise<void>;
-  /**
-   * Drops the claim of a check that was surely not published. False if a retry has taken the claim over, or may have because
-   * Redis has lost the claim: it may have published the check, which keeps its charge then.
-   */
-  readonly dropClaim: (claim: ClaimRef) => Promise<boolean>;
-  /** Refunds a charge. */
-  readonly release: (charge: Charge) => Promise<void>;
-};
-
 type Charge = {
   readonly clientId: string;
   readonly month: string;
@@ -159,7 +145,7 @@ export type ClaimRef = { readonly clientId: string; readonly keyHash: string; re
  * const { admit } = makeAdmitter(redis, clock.now);
  * const { outcome } = await admit({ clientId, limits, bucket: 'per-second', check: { seed } });
  */
-export function makeAdmitter(redis: Redis, now: () => number): Admitter {
+export function makeAdmitter(redis: Redis, now: () => number) {
   const run = makeScript<string[]>(redis, ADMIT_LUA);
   const mark = makeScript<number>(redis, MARK_PUBLISHED_LUA);
   const drop = makeScript<number>(redis, DROP_CLAIM_LUA);
@@ -178,17 +164,31 @@ export function makeAdmitter(redis: Redis, now: () => number): Admitter {
     return requests.map((request, index) => readReply(request, months, replies[index] ?? FAILED));
   });
   return {
+    /** One round trip, shared by concurrent callers: rate, quota and idempotency claim. Throws ServiceError `store-unavailable`, `view-rebuilding`. */
     admit,
-    async markPublished({ clientId, keyHash, seed, requestId }) {
+    /** Says that the broker has the check, so that a replay is answered at once. */
+    async markPublished({
+      clientId,
+      keyHash,
+      seed,
+      requestId,
+    }: ClaimRef & { readonly requestId: string }): Promise<void> {
       await mark([claimKey(clientId, keyHash)], [seed, requestId]);
     },
-    dropClaim: async ({ clientId, keyHash, seed }) =>
+    /**
+     * Drops the claim of a check that was surely not published. False if a retry has taken the claim over, or may have because
+     * Redis has lost the claim: it may have published the check, which keeps its charge then.
+     */
+    dropClaim: async ({ clientId, keyHash, seed }: ClaimRef): Promise<boolean> =>
       (await drop([claimKey(clientId, keyHash)], [seed])) === 1,
-    async release({ clientId, month, count = 1 }) {
+    /** Refunds a charge. */
+    async release({ clientId, month, count = 1 }: Charge): Promise<void> {
       await release([monthCounterKey(clientId, month)], [count]);
     },
   };
 }
+
+export type Admitter = ReturnType<typeof makeAdmitter>;
 
 const limitOf = ({ bucket, limits }: AdmitRequest): number =>
   bucket === 'per-second' ? limits.requestsPerSecond : limits.requestsPerSecond * POLL_FACTOR;

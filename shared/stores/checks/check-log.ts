@@ -39,32 +39,21 @@ logCheck(KEYS[2], ARGV[3], ARGV[4])
 return 1
 `;
 
-/** The newest checks of each client app: written where first results are saved. */
-export type CheckLog = {
-  /** Newest first; at most `CHECK_LOG_COUNT_MAX`. */
-  readonly list: (clientId: string) => Promise<LoggedCheck[]>;
-  /** One check of the log, found by the time in its id. */
-  readonly find: (clientId: string, requestId: string) => Promise<LoggedCheck | undefined>;
-  /** Logs a check whose result is no longer kept, for a rebuilder. */
-  readonly restore: (
-    check: { readonly clientId: string; readonly logged: LoggedCheck },
-    access: ViewAccess,
-  ) => Promise<void>;
-};
-
 /**
  * @example
  * const [newest] = await makeCheckLog(redis).list('app_1');
  */
-export function makeCheckLog(redis: Redis): CheckLog {
+export function makeCheckLog(redis: Redis) {
   const restore = makeBatchedScript<number>(redis, RESTORE);
   return {
-    list: (clientId) =>
+    /** Newest first; at most `CHECK_LOG_COUNT_MAX`. */
+    list: (clientId: string): Promise<LoggedCheck[]> =>
       inStore(async () => {
         const lines = await redis.zrevrange(checkLogKey(clientId), 0, CHECK_LOG_COUNT_MAX - 1);
         return lines.flatMap((line) => parseCheckLine(line) ?? []);
       }),
-    find: (clientId, requestId) =>
+    /** One check of the log, found by the time in its id. */
+    find: (clientId: string, requestId: string): Promise<LoggedCheck | undefined> =>
       inStore(async () => {
         const atMs = issuedAtOf(requestId);
         if (atMs === undefined) return undefined;
@@ -72,10 +61,17 @@ export function makeCheckLog(redis: Redis): CheckLog {
         const line = lines.find((one) => one.startsWith(`${requestId} `));
         return line === undefined ? undefined : parseCheckLine(line);
       }),
-    async restore({ clientId, logged }, access) {
+    /** Logs a check whose result is no longer kept, for a rebuilder. */
+    async restore(
+      { clientId, logged }: { readonly clientId: string; readonly logged: LoggedCheck },
+      access: ViewAccess,
+    ): Promise<void> {
       const { requestId, acceptedAtMs } = logged;
       const keys = [GENERATION_KEY, checkLogKey(clientId)];
       await restore(keys, [access, requestId, lineOfCheck(logged), acceptedAtMs]);
     },
   };
 }
+
+/** The newest checks of each client app: written where first results are saved. */
+export type CheckLog = ReturnType<typeof makeCheckLog>;

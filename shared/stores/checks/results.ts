@@ -145,26 +145,12 @@ export type SaveResult = {
   readonly access?: ViewAccess;
 };
 
-/** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
-export type Results = {
-  /** Saves a result unless there is one, and notifies the gateway that waits for it; returns the bytes that are stored. */
-  readonly saveIfAbsent: (result: SaveResult) => Promise<string>;
-  readonly read: (requestId: string) => Promise<string | undefined>;
-  /** In the order of the ids. */
-  readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
-  /**
-   * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the waiter a second, never
-   * the answer.
-   */
-  readonly requestNotice: (replyChannel: string, requestId: string, forMs: number) => Promise<void>;
-};
-
 /**
  * @example
  * const results = makeResults(redis);
  * const stored = await results.saveIfAbsent({ requestId, resultJson, retainUntil: clock.now() + 3_600_000 });
  */
-export function makeResults(redis: Redis): Results {
+export function makeResults(redis: Redis) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
   const readKeys = makeScript<(string | null)[]>(redis, READ);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
@@ -177,7 +163,8 @@ export function makeResults(redis: Redis): Results {
     return found;
   };
   return {
-    async saveIfAbsent(saving) {
+    /** Saves a result unless there is one, and notifies the gateway that waits for it; returns the bytes that are stored. */
+    async saveIfAbsent(saving: SaveResult): Promise<string> {
       const { requestId, resultJson, access = ORDINARY_ACCESS, replyChannel = '' } = saving;
       const keys = [GENERATION_KEY, ...savingKeysOf(saving)];
       const notifiedChannel = access === ORDINARY_ACCESS ? replyChannel : '';
@@ -185,18 +172,26 @@ export function makeResults(redis: Redis): Results {
         (await save(keys, [access, requestId, ...savingArgumentsOf(saving), notifiedChannel])) ?? resultJson
       );
     },
-    async read(requestId) {
+    async read(requestId: string): Promise<string | undefined> {
       const [found] = await readMany([requestId]);
       return found;
     },
+    /** In the order of the ids. */
     readMany,
-    requestNotice: (replyChannel, requestId, forMs) =>
+    /**
+     * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the waiter a second, never
+     * the answer.
+     */
+    requestNotice: (replyChannel: string, requestId: string, forMs: number): Promise<void> =>
       inStore(async () => {
         const key = wantedKey(requestId);
         await Promise.all([redis.sadd(key, replyChannel), redis.pexpire(key, Math.ceil(forMs))]);
       }),
   };
 }
+
+/** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
+export type Results = ReturnType<typeof makeResults>;
 
 /** The record to save for a completed check. */
 export function savingOf(message: CheckCompleted): SaveResult {

@@ -91,25 +91,14 @@ export type MonthCharges = {
   readonly refunds: number;
 };
 
-/** Restores the counters and claims of admission, for a rebuild. */
-export type RestoreAdmission = {
-  /** Nothing is done for a claim that would have expired by `nowMs`. */
-  readonly claim: (claim: RestoredClaim, nowMs: number, access: ViewAccess) => Promise<void>;
-  /** The last millisecond in which the app's checks of an hour were counted; undefined if none was. */
-  readonly lastAdmitted: (appHour: AppHour, access: ViewAccess) => Promise<AdmittedAt | undefined>;
-  /** Adds charges behind `before`, once. */
-  readonly addCharges: (charges: LostCharges, access: ViewAccess) => Promise<void>;
-  /** Raises the month's counter to `count`; a higher one stays. */
-  readonly counter: (charges: MonthCharges, access: ViewAccess) => Promise<void>;
-};
-
-export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
+export function makeRestoreAdmission(redis: Redis) {
   const restoreClaim = makeScript<number>(redis, RESTORE_CLAIM);
   const readAdmitted = makeScript<string>(redis, READ_ADMITTED);
   const addCharges = makeScript<number>(redis, ADD_CHARGES);
   const restoreCounter = makeScript<number>(redis, RESTORE_COUNTER);
   return {
-    async claim(claim, nowMs, access) {
+    /** Nothing is done for a claim that would have expired by `nowMs`. */
+    async claim(claim: RestoredClaim, nowMs: number, access: ViewAccess): Promise<void> {
       const { clientId, keyHash, bodyHash, requestId, acceptedAtMs, month = '', isPublished } = claim;
       const state = isPublished ? 'published' : 'claimed';
       const endsAtMs = acceptedAtMs + CLAIM_KEPT_MS;
@@ -117,23 +106,32 @@ export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
       const keys = [GENERATION_KEY, claimKey(clientId, keyHash)];
       await restoreClaim(keys, [access, bodyHash, acceptedAtMs, requestId, month, endsAtMs, state]);
     },
-    async lastAdmitted({ clientId, hour }, access) {
+    /** The last millisecond in which the app's checks of an hour were counted; undefined if none was. */
+    async lastAdmitted({ clientId, hour }: AppHour, access: ViewAccess): Promise<AdmittedAt | undefined> {
       const stored = await readAdmitted([GENERATION_KEY, usageKey(clientId, hour)], [access]);
       const [ms, count] = stored.split(':').map(Number);
       return ms === undefined || count === undefined ? undefined : { ms, count };
     },
-    async addCharges({ clientId, hour, month, count, before, last }, access) {
+    /** Adds charges behind `before`, once. */
+    async addCharges(
+      { clientId, hour, month, count, before, last }: LostCharges,
+      access: ViewAccess,
+    ): Promise<void> {
       const keys = [GENERATION_KEY, usageKey(clientId, hour), monthCounterKey(clientId, month)];
       const lasts = [before ? textOf(before) : '', textOf(last)];
       await addCharges(keys, [access, ...lasts, count, hour, counterEndsAt(month), clientId]);
     },
-    async counter({ clientId, month, count, refunds }, access) {
+    /** Raises the month's counter to `count`; a higher one stays. */
+    async counter({ clientId, month, count, refunds }: MonthCharges, access: ViewAccess): Promise<void> {
       const counter = monthCounterKey(clientId, month);
       const keys = [GENERATION_KEY, counter, refundsKey(counter)];
       await restoreCounter(keys, [access, count, counterEndsAt(month), refunds]);
     },
   };
 }
+
+/** Restores the counters and claims of admission, for a rebuild. */
+export type RestoreAdmission = ReturnType<typeof makeRestoreAdmission>;
 
 const textOf = ({ ms, count }: AdmittedAt): string => `${ms}:${count}`;
 

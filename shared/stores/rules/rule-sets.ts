@@ -3,18 +3,8 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import { RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
-import {
-  GENERATION_KEY,
-  ORDINARY_ACCESS,
-  PAGE_BYTES_MAX,
-  REQUIRE_VIEW,
-  type ViewAccess,
-} from '#shared/redis/view.ts';
-import {
-  makeVersionedDocuments,
-  type SetEntry,
-  type VersionedDocuments,
-} from '../documents/versioned-documents.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
 
 /** Announces a changed rule set; the message is `<client id>/<id>`. */
 export const RULE_SET_CHANGED = 'rule-set:changed';
@@ -54,25 +44,11 @@ return found
 /** A page of an app's rule sets, by id. */
 type RuleSetPage = { readonly ruleSets: readonly RuleSet[]; readonly hasMore: boolean };
 
-/** The view of the rule sets. */
-export type RuleSets = RuleSetUsers & {
-  /** Nothing where it was deleted. Returns `known` itself, without parsing, if that has not changed. */
-  readonly read: (clientId: string, id: string, known?: RuleSet) => Promise<RuleSet | undefined>;
-  /** For writers: by `ruleSetKey`, tombstones included. */
-  readonly documents: Pick<VersionedDocuments<RuleSet>, 'read' | 'lease' | 'project'>;
-  /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
-  readonly project: (ruleSet: RuleSet, access?: ViewAccess) => Promise<boolean>;
-  /** At most `countMax`, fewer where they are large. */
-  readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<RuleSetPage>;
-  /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps them. */
-  readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
-};
-
 /**
  * @example
  * const holders = await makeRuleSets(redis).read('app_1', 'holders');
  */
-export function makeRuleSets(redis: Redis): RuleSets {
+export function makeRuleSets(redis: Redis) {
   const list = makeScript<string[]>(redis, LIST);
   const { read, lease, project, removeEnded } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,
@@ -85,13 +61,20 @@ export function makeRuleSets(redis: Redis): RuleSets {
   });
   return {
     ...makeRuleSetUsers(redis),
-    async read(clientId, id, known) {
+    /** Nothing where it was deleted. Returns `known` itself, without parsing, if that has not changed. */
+    async read(clientId: string, id: string, known?: RuleSet): Promise<RuleSet | undefined> {
       const found = await read(ruleSetKey(clientId, id), known);
       return found?.deletedAt === undefined ? found : undefined;
     },
+    /** For writers: by `ruleSetKey`, tombstones included. */
     documents: { read, lease, project },
+    /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
     project,
-    async list(clientId, { after = '', countMax }) {
+    /** At most `countMax`, fewer where they are large. */
+    async list(
+      clientId: string,
+      { after = '', countMax }: { after?: string; countMax: number },
+    ): Promise<RuleSetPage> {
       const keys = [GENERATION_KEY, RULE_SETS_KEY, idsKey(clientId)];
       const [more, ...stored] = await list(keys, [
         ORDINARY_ACCESS,
@@ -103,13 +86,17 @@ export function makeRuleSets(redis: Redis): RuleSets {
       const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
       return { ruleSets, hasMore: more === '1' };
     },
-    async dropEnded(nowMs, countMax) {
+    /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps them. */
+    async dropEnded(nowMs: number, countMax: number): Promise<number> {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) await removeEnded(key, nowMs, ENDED_KEY);
       return keys.length;
     },
   };
 }
+
+/** The view of the rule sets. */
+export type RuleSets = ReturnType<typeof makeRuleSets>;
 
 function setsOf({ clientId, id, deletedAt }: RuleSet): SetEntry[] {
   const isLive = deletedAt === undefined;

@@ -119,28 +119,11 @@ end
 return 1
 `;
 
-/** The activity of client apps by day: written where first results are saved and where requests are refused. */
-export type UsageDays = {
-  /** In the order of `days`, which are counted since 1970; a day without anything is empty. */
-  readonly read: (clientId: string, days: readonly number[]) => Promise<DayFigures[]>;
-  /** In the order of `hours`, which are counted since 1970; kept for `HOUR_KEPT_MS`. */
-  readonly readHours: (clientId: string, hours: readonly number[]) => Promise<DayFigures[]>;
-  /** Replaces the stored day, for a rebuild. */
-  readonly restore: (clientId: string, day: number, figures: DayFigures, access: ViewAccess) => Promise<void>;
-  /** Replaces the stored hour, for a rebuild. */
-  readonly restoreHour: (
-    clientId: string,
-    hour: number,
-    figures: DayFigures,
-    access: ViewAccess,
-  ) => Promise<void>;
-};
-
 /**
  * @example
  * const [today] = await makeUsageDays(redis).read('app_1', [dayOf(clock.now())]);
  */
-export function makeUsageDays(redis: Redis): UsageDays {
+export function makeUsageDays(redis: Redis) {
   const replace = makeScript<number>(redis, RESTORE);
   const restore = async (
     key: string,
@@ -160,11 +143,20 @@ export function makeUsageDays(redis: Redis): UsageDays {
       ),
     );
   return {
-    read: (clientId, days) => readAll(days.map((day) => usageDayKey(clientId, day))),
-    readHours: (clientId, hours) => readAll(hours.map((hour) => usageHourKey(clientId, hour))),
-    restore: (clientId, day, figures, access) =>
+    /** In the order of `days`, which are counted since 1970; a day without anything is empty. */
+    read: (clientId: string, days: readonly number[]): Promise<DayFigures[]> =>
+      readAll(days.map((day) => usageDayKey(clientId, day))),
+    /** In the order of `hours`, which are counted since 1970; kept for `HOUR_KEPT_MS`. */
+    readHours: (clientId: string, hours: readonly number[]): Promise<DayFigures[]> =>
+      readAll(hours.map((hour) => usageHourKey(clientId, hour))),
+    /** Replaces the stored day, for a rebuild. */
+    restore: (clientId: string, day: number, figures: DayFigures, access: ViewAccess): Promise<void> =>
       restore(usageDayKey(clientId, day), figures, [access, DAY_KEPT_MS, clientId, day]),
-    restoreHour: (clientId, hour, figures, access) =>
+    /** Replaces the stored hour, for a rebuild. */
+    restoreHour: (clientId: string, hour: number, figures: DayFigures, access: ViewAccess): Promise<void> =>
       restore(usageHourKey(clientId, hour), figures, [access, HOUR_KEPT_MS, '', 0]),
   };
 }
+
+/** The activity of client apps by day: written where first results are saved and where requests are refused. */
+export type UsageDays = ReturnType<typeof makeUsageDays>;

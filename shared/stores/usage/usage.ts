@@ -39,25 +39,11 @@ return 1
 /** A client app in one hour, counted since 1970. */
 export type AppHour = { readonly clientId: string; readonly hour: number };
 
-/** The figures of client apps by hour, which admission counts. */
-export type UsageFigures = {
-  /** The apps that did something in the hour of `nowMs`, or in the one before. */
-  readonly listRecent: (nowMs: number) => Promise<AppHour[]>;
-  readonly read: (appHour: AppHour) => Promise<Usage>;
-  /** Whether this process is the one to publish now; for `forMs` no other one is. */
-  readonly lockPublishing: (forMs: number) => Promise<boolean>;
-  /** Puts an hour's figures back, for a rebuilder. */
-  readonly restore: (
-    usage: Pick<Usage, 'clientId' | 'accepted' | 'refused'> & { readonly hour: number },
-    access: ViewAccess,
-  ) => Promise<void>;
-};
-
 /**
  * @example
  * for (const appHour of await figures.listRecent(clock.now())) await publish(await figures.read(appHour));
  */
-export function makeUsageFigures(redis: Redis): UsageFigures {
+export function makeUsageFigures(redis: Redis) {
   const read = makeScript<[number, string, string, string, string[], string]>(redis, READ);
   const restore = makeScript<number>(redis, RESTORE);
   const readOne = async ({ clientId, hour }: AppHour): Promise<Usage> => {
@@ -83,7 +69,8 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     };
   };
   return {
-    async listRecent(nowMs) {
+    /** The apps that did something in the hour of `nowMs`, or in the one before. */
+    async listRecent(nowMs: number): Promise<AppHour[]> {
       const hours = [hourOf(nowMs) - 1, hourOf(nowMs)];
       const found = await inStore(
         () => Promise.all(hours.map((hour) => redis.smembers(usageAppsKey(hour)))),
@@ -92,11 +79,24 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
       return found.flatMap((apps, i) => apps.map((clientId) => ({ clientId, hour: hours[i] ?? 0 })));
     },
     read: readOne,
-    lockPublishing: (forMs) =>
+    /** Whether this process is the one to publish now; for `forMs` no other one is. */
+    lockPublishing: (forMs: number): Promise<boolean> =>
       inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
-    async restore({ clientId, hour, accepted, refused }, access) {
+    /** Puts an hour's figures back, for a rebuilder. */
+    async restore(
+      {
+        clientId,
+        hour,
+        accepted,
+        refused,
+      }: Pick<Usage, 'clientId' | 'accepted' | 'refused'> & { readonly hour: number },
+      access: ViewAccess,
+    ): Promise<void> {
       const keys = [GENERATION_KEY, usageKey(clientId, hour)];
       await restore(keys, [access, clientId, accepted, refused, hour]);
     },
   };
 }
+
+/** The figures of client apps by hour, which admission counts. */
+export type UsageFigures = ReturnType<typeof makeUsageFigures>;

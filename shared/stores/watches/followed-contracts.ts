@@ -86,72 +86,56 @@ end
 return 1
 `;
 
-/** The contracts that watches want followed, and how each is followed: written by both sides, read by both. */
-export type FollowedContracts = {
-  /** Says which contracts a watch is about: none to end it. */
-  readonly follow: (
-    uid: string,
-    contracts: readonly FollowedContract[],
-    access?: ViewAccess,
-  ) => Promise<void>;
-  /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has lost which. */
-  readonly isFollowedBy: (uid: string, contract: FollowedContract) => Promise<boolean | undefined>;
-  /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its contract until it is looked at again. */
-  readonly noteMissed: (uid: string, nowMs: number) => Promise<void>;
-  /** Notes a change of which no transfer told, if the contract was followed without a gap since the member was last checked. */
-  readonly noteSilent: (
-    uid: string,
-    contract: FollowedContract,
-    change: SilentChange,
-    checkedAtMs: number,
-  ) => Promise<void>;
-  /** A transfer came later than the sweep that found its change. */
-  readonly withdrawSilent: (
-    uid: string,
-    transfer: FollowedContract & { readonly account: string; readonly blockNumber: number },
-  ) => Promise<void>;
-  /** Every followed contract of a chain, once for each block tag. */
-  readonly list: (chainId: number) => Promise<FollowedContract[]>;
-  /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
-  readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
-  /** For the reader of logs: says how a contract is followed. */
-  readonly setState: (contract: FollowedContract, state: FollowingState) => Promise<void>;
-  /** How each of a watch's contracts is followed, in the order given. */
-  readonly states: (
-    uid: string,
-    contracts: readonly FollowedContract[],
-  ) => Promise<(Omit<FollowedContract, 'blockTag'> & FollowingState)[]>;
-};
-
 /**
  * @example
  * await makeFollowedContracts(redis).list(31337); // [{ chainId: 31337, contractAddress: '0x…', blockTag: 'latest' }]
  */
-export function makeFollowedContracts(redis: Redis): FollowedContracts {
+export function makeFollowedContracts(redis: Redis) {
   const follow = makeScript<number>(redis, FOLLOW);
   return {
-    async follow(uid, contracts, access = ORDINARY_ACCESS) {
+    /** Says which contracts a watch is about: none to end it. */
+    async follow(
+      uid: string,
+      contracts: readonly FollowedContract[],
+      access: ViewAccess = ORDINARY_ACCESS,
+    ): Promise<void> {
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
       await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
     },
-    isFollowedBy: (uid, contract) =>
+    /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has lost which. */
+    isFollowedBy: (uid: string, contract: FollowedContract): Promise<boolean | undefined> =>
       inStore(async () => {
         if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
         return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
       }),
-    noteMissed: (uid, nowMs) =>
+    /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its contract until it is looked at again. */
+    noteMissed: (uid: string, nowMs: number): Promise<void> =>
       inStore(async () => {
         const names = await redis.smembers(ofWatchKey(uid));
         if (names.length > 0)
           await redis.hset(sinceKey(uid), Object.fromEntries(names.map((name) => [name, nowMs])));
       }),
-    noteSilent: (uid, contract, change, checkedAtMs) =>
+    /** Notes a change of which no transfer told, if the contract was followed without a gap since the member was last checked. */
+    noteSilent: (
+      uid: string,
+      contract: FollowedContract,
+      change: SilentChange,
+      checkedAtMs: number,
+    ): Promise<void> =>
       inStore(async () => {
         const since = await redis.hget(sinceKey(uid), nameOf(contract));
         if (since !== null && Number(since) + START_MS_MAX < checkedAtMs)
           await redis.hsetnx(silentKey(uid), nameOf(contract), JSON.stringify(change));
       }),
-    withdrawSilent: (uid, { account, blockNumber, ...contract }) =>
+    /** A transfer came later than the sweep that found its change. */
+    withdrawSilent: (
+      uid: string,
+      {
+        account,
+        blockNumber,
+        ...contract
+      }: FollowedContract & { readonly account: string; readonly blockNumber: number },
+    ): Promise<void> =>
       inStore(async () => {
         const text = await redis.hget(silentKey(uid), nameOf(contract));
         if (text === null) return;
@@ -159,15 +143,22 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
         if (change.accounts.includes(account) && blockNumber <= change.blockNumber)
           await redis.hdel(silentKey(uid), nameOf(contract));
       }),
-    list: (chainId) =>
+    /** Every followed contract of a chain, once for each block tag. */
+    list: (chainId: number): Promise<FollowedContract[]> =>
       inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
+    /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
     watchedAmong: makeWalletIndex(redis).watchedAmong,
-    setState: (contract, state) =>
+    /** For the reader of logs: says how a contract is followed. */
+    setState: (contract: FollowedContract, state: FollowingState): Promise<void> =>
       inStore(
         async () =>
           void (await redis.hset(stateKey(contract.chainId), fieldOf(contract), JSON.stringify(state))),
       ),
-    states: (uid, contracts) =>
+    /** How each of a watch's contracts is followed, in the order given. */
+    states: (
+      uid: string,
+      contracts: readonly FollowedContract[],
+    ): Promise<(Omit<FollowedContract, 'blockTag'> & FollowingState)[]> =>
       inStore(async () => {
         const [names, silent] = await Promise.all([
           redis.smembers(ofWatchKey(uid)),
@@ -207,6 +198,9 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
       }),
   };
 }
+
+/** The contracts that watches want followed, and how each is followed: written by both sides, read by both. */
+export type FollowedContracts = ReturnType<typeof makeFollowedContracts>;
 
 /** The field of a contract in the hashes of its chain. */
 const fieldOf = ({ contractAddress, blockTag }: FollowedContract): string =>

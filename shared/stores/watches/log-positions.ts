@@ -27,22 +27,6 @@ export type LogPositionChange = Omit<LogPosition, 'blocks'> & {
   readonly blocks: ReadonlyMap<number, string | undefined>;
 };
 
-export type LogPositions = {
-  /** Takes or renews the lease of a chain; `false` while another process holds it. */
-  readonly lease: (chainId: number, token: string) => Promise<boolean>;
-  readonly release: (chainId: number, token: string) => Promise<void>;
-  readonly load: (chainId: number, stream: string) => Promise<LogPosition | undefined>;
-  /** Forgets the position of a chain that is not followed any more. */
-  readonly forget: (chainId: number, stream: string) => Promise<void>;
-  /** Saves a change; `false`, and nothing saved, where the lease is lost. */
-  readonly save: (
-    chainId: number,
-    stream: string,
-    token: string,
-    change: LogPositionChange,
-  ) => Promise<boolean>;
-};
-
 export const logLeaseKey = (chainId: number | string): string => `logs:lease:${chainId}`;
 const positionKey = (chainId: number, stream: string): string => `logs:position:${chainId}:${stream}`;
 
@@ -81,16 +65,18 @@ return 1
  * const positions = makeLogPositions(redis);
  * if (await positions.lease(1, token)) await positions.load(1, 'latest');
  */
-export function makeLogPositions(redis: Redis): LogPositions {
+export function makeLogPositions(redis: Redis) {
   const lease = makeScript<number>(redis, LEASE);
   const release = makeScript<number>(redis, RELEASE);
   const load = makeScript<string[]>(redis, LOAD);
   const save = makeScript<number>(redis, SAVE);
   return {
-    lease: async (chainId, token) =>
+    /** Takes or renews the lease of a chain; `false` while another process holds it. */
+    lease: async (chainId: number, token: string): Promise<boolean> =>
       (await lease([GENERATION_KEY, logLeaseKey(chainId)], [ORDINARY_ACCESS, token, LOG_LEASE_MS])) === 1,
-    release: async (chainId, token) => void (await release([logLeaseKey(chainId)], [token])),
-    async load(chainId, stream) {
+    release: async (chainId: number, token: string): Promise<void> =>
+      void (await release([logLeaseKey(chainId)], [token])),
+    async load(chainId: number, stream: string): Promise<LogPosition | undefined> {
       const flat = await load([GENERATION_KEY, positionKey(chainId, stream)], [ORDINARY_ACCESS]);
       const fields = new Map<string, string>();
       for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '');
@@ -108,8 +94,16 @@ export function makeLogPositions(redis: Redis): LogPositions {
         gaps,
       };
     },
-    forget: (chainId, stream) => inStore(async () => void (await redis.unlink(positionKey(chainId, stream)))),
-    async save(chainId, stream, token, { since, settledTo, readTo, blocks, gaps }) {
+    /** Forgets the position of a chain that is not followed any more. */
+    forget: (chainId: number, stream: string): Promise<void> =>
+      inStore(async () => void (await redis.unlink(positionKey(chainId, stream)))),
+    /** Saves a change; `false`, and nothing saved, where the lease is lost. */
+    async save(
+      chainId: number,
+      stream: string,
+      token: string,
+      { since, settledTo, readTo, blocks, gaps }: LogPositionChange,
+    ): Promise<boolean> {
       const keys = [GENERATION_KEY, logLeaseKey(chainId), positionKey(chainId, stream)];
       const changes = [...blocks].flatMap(([number, text]) => [number, text ?? '']);
       const position = [since, settledTo, readTo, gaps.join(' ')];
@@ -117,3 +111,5 @@ export function makeLogPositions(redis: Redis): LogPositions {
     },
   };
 }
+
+export type LogPositions = ReturnType<typeof makeLogPositions>;

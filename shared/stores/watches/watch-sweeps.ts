@@ -101,44 +101,12 @@ export type Sweep = {
   readonly toSettle: readonly number[];
 };
 
-export type WatchSweeps = {
-  /** False where a sweep of the watch is running. If one was due, the next one is due at `nextAtMs` (epoch ms) from then on. */
-  readonly begin: (
-    sweep: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>,
-    nextAtMs: number,
-  ) => Promise<boolean>;
-  readonly running: () => Promise<string[]>;
-  /** When the oldest running sweep of all watches began, epoch ms. */
-  readonly oldestAt: () => Promise<number | undefined>;
-  readonly read: (uid: string) => Promise<Sweep | undefined>;
-  /** Whether the sweep is the running one and not decided yet. */
-  readonly isOpen: (uid: string, sweep: number) => Promise<boolean>;
-  readonly addPart: (uid: string, sweep: number, part: string) => Promise<void>;
-  /** A partition has asked (`ask/<p>`) or settled (`settle/<p>`), or a part was answered. */
-  readonly finish: (uid: string, sweep: number, item: string) => Promise<void>;
-  /** Decides once; returns the first decision. */
-  readonly decide: (
-    uid: string,
-    sweep: number,
-    holdRoles: readonly string[],
-  ) => Promise<string[] | undefined>;
-  /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that are being swept. */
-  readonly end: (uid: string, sweep: number | undefined) => Promise<void>;
-  /** When the next sweep is due, epoch ms. */
-  readonly nextAt: (uid: string) => Promise<number | undefined>;
-  /** Makes the next sweep due then, unless it is due earlier. */
-  readonly bringForward: (uid: string, atMs: number) => Promise<void>;
-  /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for that reason. */
-  readonly setNextAfterGap: (uid: string, nowMs: number, everyMs: number) => Promise<void>;
-  readonly forget: (uid: string) => Promise<void>;
-};
-
 /** Not by a zod record, which drops a role with the id `__proto__`. */
 const parseHolders = (json: string): Sweep['holders'] =>
   new Map(Object.entries(JSON.parse(json) as Record<string, number>));
 
 /** The sweeps of the watches: which are running, and the remaining tasks of each. */
-export function makeWatchSweeps(redis: Redis): WatchSweeps {
+export function makeWatchSweeps(redis: Redis) {
   const begin = makeScript<number>(redis, BEGIN);
   const changeOpen = makeScript<number>(redis, CHANGE_OPEN);
   const decide = makeScript<string | null>(redis, DECIDE);
@@ -147,18 +115,23 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
   const end = makeScript<number>(redis, END);
   const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
   return {
-    begin: async ({ uid, sweep, cause, rules, holders }, nextAtMs) =>
+    /** False where a sweep of the watch is running. If one was due, the next one is due at `nextAtMs` (epoch ms) from then on. */
+    begin: async (
+      { uid, sweep, cause, rules, holders }: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>,
+      nextAtMs: number,
+    ): Promise<boolean> =>
       (await begin(
         [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
         [ORDINARY_ACCESS, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
       )) === 1,
-    running: () => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
-    oldestAt: () =>
+    running: (): Promise<string[]> => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
+    /** When the oldest running sweep of all watches began, epoch ms. */
+    oldestAt: (): Promise<number | undefined> =>
       inStore(async () => {
         const [, score] = await redis.zrange(RUNNING_KEY, '0', '0', 'WITHSCORES');
         return score === undefined ? undefined : Number(score);
       }),
-    async read(uid) {
+    async read(uid: string): Promise<Sweep | undefined> {
       const [stored, open] = await inStore(() =>
         Promise.all([redis.hgetall(sweepKey(uid)), redis.smembers(openKey(uid))]),
       );
@@ -183,39 +156,46 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
         toSettle,
       };
     },
-    isOpen: (uid, sweep) =>
+    /** Whether the sweep is the running one and not decided yet. */
+    isOpen: (uid: string, sweep: number): Promise<boolean> =>
       inStore(async () => {
         const [running, hold] = await redis.hmget(sweepKey(uid), 'sweep', 'hold');
         return running === String(sweep) && hold === null;
       }),
-    addPart: async (uid, sweep, part) =>
+    addPart: async (uid: string, sweep: number, part: string): Promise<void> =>
       void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SADD', part])),
-    finish: async (uid, sweep, item) =>
+    /** A partition has asked (`ask/<p>`) or settled (`settle/<p>`), or a part was answered. */
+    finish: async (uid: string, sweep: number, item: string): Promise<void> =>
       void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SREM', item])),
-    async decide(uid, sweep, holdRoles) {
+    /** Decides once; returns the first decision. */
+    async decide(uid: string, sweep: number, holdRoles: readonly string[]): Promise<string[] | undefined> {
       const stood = await decide(keysOf(uid), [ORDINARY_ACCESS, sweep, JSON.stringify(holdRoles), uid]);
       return stood === null ? undefined : z.array(z.string()).parse(JSON.parse(stood));
     },
-    async end(uid, sweep) {
+    /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that are being swept. */
+    async end(uid: string, sweep: number | undefined): Promise<void> {
       await end([...keysOf(uid), RUNNING_KEY], [ORDINARY_ACCESS, sweep ?? '', uid]);
       // Held revocations are to be announced, and the next sweep may be waiting.
       await setDueTime(redis, uid, 0);
     },
-    nextAt: (uid) =>
+    /** When the next sweep is due, epoch ms. */
+    nextAt: (uid: string): Promise<number | undefined> =>
       inStore(async () => {
         const at = await redis.hget(NEXT_KEY, uid);
         return at === null ? undefined : Number(at);
       }),
-    async bringForward(uid, atMs) {
+    /** Makes the next sweep due then, unless it is due earlier. */
+    async bringForward(uid: string, atMs: number): Promise<void> {
       await bringForward([GENERATION_KEY, NEXT_KEY], [ORDINARY_ACCESS, uid, atMs]);
       await setDueTime(redis, uid, atMs);
     },
-    async setNextAfterGap(uid, nowMs, everyMs) {
+    /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for that reason. */
+    async setNextAfterGap(uid: string, nowMs: number, everyMs: number): Promise<void> {
       const keys = [GENERATION_KEY, NEXT_KEY, GAP_KEY];
       const isSet = await setNextAfterGap(keys, [ORDINARY_ACCESS, uid, nowMs, everyMs]);
       if (isSet === 1) await setDueTime(redis, uid, nowMs);
     },
-    forget: (uid) =>
+    forget: (uid: string): Promise<void> =>
       inStore(async () => {
         await Promise.all([
           redis.hdel(NEXT_KEY, uid),
@@ -226,3 +206,5 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
       }),
   };
 }
+
+export type WatchSweeps = ReturnType<typeof makeWatchSweeps>;

@@ -1,12 +1,8 @@
 import { partitionOfWatch, Watch, watchKey, watchOfUid, watchUid } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
-import {
-  makeVersionedDocuments,
-  type SetEntry,
-  type VersionedDocuments,
-} from '../documents/versioned-documents.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
 import { ruleSetUsersKey } from '../rules/rule-sets.ts';
 
 /** Announces a changed watch; the message is `<client id>/<watch id>`. */
@@ -61,42 +57,11 @@ end
 return found
 `;
 
-/** The view of the watches. */
-export type Watches = {
-  /** Nothing where it was deleted. */
-  readonly read: (clientId: string, watchId: string) => Promise<Watch | undefined>;
-  /** The watch that a uid names; undefined if it was deleted, though there may be a new one with its id. */
-  readonly readByUid: (uid: string) => Promise<Watch | undefined>;
-  /** For writers: by `watchKey`, tombstones included. */
-  readonly documents: Pick<VersionedDocuments<Watch>, 'read' | 'lease' | 'project'>;
-  readonly project: (watch: Watch, access?: ViewAccess) => Promise<boolean>;
-  readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<Watch[]>;
-  /** The watches whose sweeps belong to a partition, tombstones included. */
-  readonly inPartition: (partition: number) => Promise<Watch[]>;
-  /** The watches of a partition that are due, tombstones included; they are due again at `againAtMs` at the latest. */
-  readonly claimDue: (
-    partition: number,
-    nowMs: number,
-    againAtMs: number,
-    countMax: number,
-  ) => Promise<Watch[]>;
-  /** Makes a watch due then, unless it is due earlier. */
-  readonly setDue: (uid: string, atMs: number) => Promise<void>;
-  /** Postpones the due time of a watch; a later due time stays. */
-  readonly postpone: (uid: string, atMs: number) => Promise<void>;
-  /** The same as `setDue` for every watch of an app with this rule set. */
-  readonly setUsersDue: (clientId: string, ruleSet: string, atMs: number) => Promise<void>;
-  /** The same for every watch of a partition. */
-  readonly setAllDue: (partition: number, atMs: number) => Promise<void>;
-  /** Takes tombstones out of the view whose time has come; how many they were. */
-  readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
-};
-
 /**
  * @example
  * const members = await makeWatches(redis).read('app_1', 'members');
  */
-export function makeWatches(redis: Redis): Watches {
+export function makeWatches(redis: Redis) {
   const list = makeScript<string[]>(redis, LIST);
   const claim = makeScript<string[]>(redis, CLAIM);
   const setAllDue = makeScript<number>(redis, SET_ALL_DUE);
@@ -109,40 +74,57 @@ export function makeWatches(redis: Redis): Watches {
     channel: WATCH_CHANGED,
     startsAtClock: true,
   });
-  const readLive: Watches['read'] = async (clientId, watchId) => {
+  const readLive: (clientId: string, watchId: string) => Promise<Watch | undefined> = async (
+    clientId,
+    watchId,
+  ) => {
     const found = await read(watchKey({ clientId, watchId }));
     return found?.deletedAt === undefined ? found : undefined;
   };
   return {
+    /** Nothing where it was deleted. */
     read: readLive,
-    async readByUid(uid) {
+    /** The watch that a uid names; undefined if it was deleted, though there may be a new one with its id. */
+    async readByUid(uid: string): Promise<Watch | undefined> {
       const { clientId, watchId } = watchOfUid(uid);
       const watch = await readLive(clientId, watchId);
       return watch && watchUid(watch) === uid ? watch : undefined;
     },
+    /** For writers: by `watchKey`, tombstones included. */
     documents: { read, lease, project },
     project,
-    async list(clientId, { after = '', countMax }) {
+    async list(
+      clientId: string,
+      { after = '', countMax }: { after?: string; countMax: number },
+    ): Promise<Watch[]> {
       const keys = [GENERATION_KEY, WATCHES_KEY, idsKey(clientId)];
       const stored = await list(keys, [ORDINARY_ACCESS, clientId, after, countMax]);
       return stored.map(parseStored);
     },
-    inPartition: (partition) => listSet(ofPartitionKey(partition), (watch) => watch),
-    async claimDue(partition, nowMs, againAtMs, countMax) {
+    /** The watches whose sweeps belong to a partition, tombstones included. */
+    inPartition: (partition: number): Promise<Watch[]> =>
+      listSet(ofPartitionKey(partition), (watch) => watch),
+    /** The watches of a partition that are due, tombstones included; they are due again at `againAtMs` at the latest. */
+    async claimDue(partition: number, nowMs: number, againAtMs: number, countMax: number): Promise<Watch[]> {
       const keys = [GENERATION_KEY, WATCHES_KEY, dueKey(partition)];
       return (await claim(keys, [ORDINARY_ACCESS, nowMs, againAtMs, countMax])).map(parseStored);
     },
-    setDue: (uid, atMs) => setDueTime(redis, uid, atMs),
-    postpone: (uid, atMs) => setDueTime(redis, uid, atMs, 'GT'),
-    async setUsersDue(clientId, ruleSet, atMs) {
+    /** Makes a watch due then, unless it is due earlier. */
+    setDue: (uid: string, atMs: number): Promise<void> => setDueTime(redis, uid, atMs),
+    /** Postpones the due time of a watch; a later due time stays. */
+    postpone: (uid: string, atMs: number): Promise<void> => setDueTime(redis, uid, atMs, 'GT'),
+    /** The same as `setDue` for every watch of an app with this rule set. */
+    async setUsersDue(clientId: string, ruleSet: string, atMs: number): Promise<void> {
       const ids = await inStore(() => redis.zrange(ruleSetUsersKey(clientId, ruleSet), '0', '-1'));
       await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
     },
-    async setAllDue(partition, atMs) {
+    /** The same for every watch of a partition. */
+    async setAllDue(partition: number, atMs: number): Promise<void> {
       const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
       await setAllDue(keys, [ORDINARY_ACCESS, atMs]);
     },
-    async dropEnded(nowMs, countMax) {
+    /** Takes tombstones out of the view whose time has come; how many they were. */
+    async dropEnded(nowMs: number, countMax: number): Promise<number> {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) {
         const partition = partitionOfWatch(key);
@@ -152,6 +134,9 @@ export function makeWatches(redis: Redis): Watches {
     },
   };
 }
+
+/** The view of the watches. */
+export type Watches = ReturnType<typeof makeWatches>;
 
 /** Makes a watch due then, unless it is due earlier (`LT`), or unless it is due later (`GT`). */
 export const setDueTime = (

@@ -48,65 +48,11 @@ type DeliveryPage = {
   readonly next: string | undefined;
 };
 
-/** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies the attempt log. */
-export type Deliveries = {
-  /**
-   * Claims the current step of `delivery` for the Kafka record at `position` (`topic/partition/offset`).
-   * The same record may claim again; a second record at the same step gets `taken`, unless it was deferred more often.
-   *
-   * A stored body is kept until its delivery has ended, however short its retention.
-   *
-   * @param body stored with the claim, unless one is stored
-   */
-  readonly claim: (
-    delivery: WebhookRetry,
-    position: string,
-    redisNowMs: number,
-    body?: string,
-  ) => Promise<ClaimOutcome>;
-  /**
-   * Saves a result unless one is stored, and claims its delivery, in one step. Returns the stored bytes, which are the
-   * ones to deliver. The result is saved whatever the outcome of the claim.
-   */
-  readonly saveAndClaim: (
-    delivery: WebhookRetry,
-    saving: SaveResult,
-    position: string,
-    redisNowMs: number,
-  ) => Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }>;
-  /** Releases a claim, before the record that claims the step next is published. */
-  readonly releaseClaim: (
-    delivery: WebhookRetry,
-    position: string,
-    nextAttemptAt: string,
-    redisNowMs: number,
-  ) => Promise<void>;
-  /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
-  readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
-  readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
-  /** Those that there are, in the order of the ids. */
-  readonly readMany: (requestIds: readonly string[]) => Promise<DeliveryView[]>;
-  /**
-   * Ids of a client app's newest 10 000 deliveries, newest first, those after `before`. None if `before` is no longer
-   * among them: it was at their end.
-   */
-  readonly listIds: (clientId: string, options: IdsOptions) => Promise<string[]>;
-  /**
-   * One page of a client app's deliveries, newest first. At most 1 000 are read for one page, so a page may have
-   * fewer than `countMax` deliveries and still a `next`.
-   */
-  readonly page: (clientId: string, options: PageOptions) => Promise<DeliveryPage>;
-  /** Ids of a client app's deliveries that were exhausted or stopped from `sinceMs` to `untilMs`, oldest first. */
-  readonly failedSince: (clientId: string, sinceMs: number, untilMs?: number) => Promise<string[]>;
-  /** When the oldest undelivered webhook was accepted, epoch ms. */
-  readonly oldestUndeliveredAt: (nowMs: number) => Promise<number | undefined>;
-};
-
 /**
  * @example
  * if ((await makeDeliveries(redis).claim(delivery, 'check.completed.v1/3/42', clock.now())) !== 'claimed') return;
  */
-export function makeDeliveries(redis: Redis): Deliveries {
+export function makeDeliveries(redis: Redis) {
   const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
   const saveAndClaim = makeBatchedScript<[ClaimOutcome, string | null]>(redis, SAVE_AND_CLAIM);
   const releaseClaim = makeBatchedScript<number>(redis, RELEASE_CLAIM);
@@ -135,9 +81,31 @@ export function makeDeliveries(redis: Redis): Deliveries {
   };
 
   return {
-    claim: (delivery, position, redisNowMs, body = '') =>
+    /**
+     * Claims the current step of `delivery` for the Kafka record at `position` (`topic/partition/offset`).
+     * The same record may claim again; a second record at the same step gets `taken`, unless it was deferred more often.
+     *
+     * A stored body is kept until its delivery has ended, however short its retention.
+     *
+     * @param body stored with the claim, unless one is stored
+     */
+    claim: (
+      delivery: WebhookRetry,
+      position: string,
+      redisNowMs: number,
+      body: string = '',
+    ): Promise<ClaimOutcome> =>
       claim(keysOf(delivery), [...claimArguments(delivery, position, redisNowMs, body), body]),
-    async saveAndClaim(delivery, saving, position, redisNowMs) {
+    /**
+     * Saves a result unless one is stored, and claims its delivery, in one step. Returns the stored bytes, which are the
+     * ones to deliver. The result is saved whatever the outcome of the claim.
+     */
+    async saveAndClaim(
+      delivery: WebhookRetry,
+      saving: SaveResult,
+      position: string,
+      redisNowMs: number,
+    ): Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }> {
       const [outcome, stored] = await saveAndClaim(
         // The first key of a saving is the last one of a claim.
         [...keysOf(delivery), ...savingKeysOf(saving).slice(1)],
@@ -145,31 +113,47 @@ export function makeDeliveries(redis: Redis): Deliveries {
       );
       return { outcome, resultJson: stored ?? saving.resultJson };
     },
-    async releaseClaim(delivery, position, nextAttemptAt, redisNowMs) {
+    /** Releases a claim, before the record that claims the step next is published. */
+    async releaseClaim(
+      delivery: WebhookRetry,
+      position: string,
+      nextAttemptAt: string,
+      redisNowMs: number,
+    ): Promise<void> {
       const { requestId, resendCount, attemptCount } = delivery;
       const keys = [GENERATION_KEY, deliveryKey(requestId), resultKey(requestId)];
       const step = [resendCount, attemptCount, position, nextAttemptAt];
       await releaseClaim(keys, [ORDINARY_ACCESS, ...step, keepBodyUntil(delivery, redisNowMs) ?? '']);
     },
-    async record(attempted, access = ORDINARY_ACCESS) {
+    /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
+    async record(attempted: WebhookAttempted, access: ViewAccess = ORDINARY_ACCESS): Promise<void> {
       await record(keysOf(attempted), recordArguments(attempted, access));
     },
-    read: (requestId) =>
+    read: (requestId: string): Promise<DeliveryView | undefined> =>
       inStore(async () => {
         await requireView(redis);
         return (await readMany([requestId]))[0];
       }),
-    readMany: (requestIds) =>
+    /** Those that there are, in the order of the ids. */
+    readMany: (requestIds: readonly string[]): Promise<DeliveryView[]> =>
       inStore(async () => {
         await requireView(redis);
         return readMany(requestIds);
       }),
-    listIds: (clientId, options) =>
+    /**
+     * Ids of a client app's newest 10 000 deliveries, newest first, those after `before`. None if `before` is no longer
+     * among them: it was at their end.
+     */
+    listIds: (clientId: string, options: IdsOptions): Promise<string[]> =>
       inStore(async () => {
         await requireView(redis);
         return listIds(clientId, options);
       }, LISTING_TIMEOUT_MS),
-    page: (clientId, { state, sinceMs, before, countMax }) =>
+    /**
+     * One page of a client app's deliveries, newest first. At most 1 000 are read for one page, so a page may have
+     * fewer than `countMax` deliveries and still a `next`.
+     */
+    page: (clientId: string, { state, sinceMs, before, countMax }: PageOptions): Promise<DeliveryPage> =>
       inStore(async () => {
         await requireView(redis);
         const found: DeliveryView[] = [];
@@ -187,12 +171,14 @@ export function makeDeliveries(redis: Redis): Deliveries {
         }
         return { deliveries: found, next: last };
       }, LISTING_TIMEOUT_MS),
-    failedSince: (clientId, sinceMs, untilMs) =>
+    /** Ids of a client app's deliveries that were exhausted or stopped from `sinceMs` to `untilMs`, oldest first. */
+    failedSince: (clientId: string, sinceMs: number, untilMs?: number): Promise<string[]> =>
       inStore(async () => {
         await requireView(redis);
         return redis.zrangebyscore(failedKey(clientId), sinceMs, untilMs ?? '+inf', 'LIMIT', 0, FAILED_MAX);
       }),
-    oldestUndeliveredAt: (nowMs) =>
+    /** When the oldest undelivered webhook was accepted, epoch ms. */
+    oldestUndeliveredAt: (nowMs: number): Promise<number | undefined> =>
       inStore(async () => {
         await redis.zremrangebyscore(UNDELIVERED_KEY, '-inf', `${nowMs - UNDELIVERED_AGE_MS_MAX}`);
         const [oldest] = await redis.zrange(UNDELIVERED_KEY, '0', '0');
@@ -201,6 +187,9 @@ export function makeDeliveries(redis: Redis): Deliveries {
       }),
   };
 }
+
+/** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies the attempt log. */
+export type Deliveries = ReturnType<typeof makeDeliveries>;
 
 /** As the scripts expect them: marker, delivery, list, failed, undelivered, the stored body. */
 const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clientId'>) => [

@@ -19,28 +19,10 @@ return redis.call('HGET', KEYS[2], 'state')
 type Body = Pick<NewWebhook, 'requestId' | 'acceptedAt' | 'retainUntil' | 'resultJson'>;
 
 /**
- * The bodies of webhooks, each stored under its request id as the result of a check is. A delivery keeps its body from
- * its claim until its end, however short the retention; what may be polled, the gateway decides by the age of the id.
- */
-export type WebhookBodies = {
-  /** The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery that begins now. */
-  readonly keep: (about: Pick<Body, 'requestId' | 'retainUntil'>, redisNowMs: number) => Promise<number>;
-  /**
-   * For a rebuilder that has restored the deliveries: stores a body, or keeps the stored one, if its delivery may be open and
-   * may outlast the retention. Otherwise nothing is done.
-   *
-   * @returns whether it is stored
-   */
-  readonly restoreOpen: (body: Body, redisNowMs: number, access: ViewAccess) => Promise<boolean>;
-  /** The same, and also stores a body whose retention has not ended. */
-  readonly restore: (body: Body, redisNowMs: number, access: ViewAccess) => Promise<boolean>;
-};
-
-/**
  * @example
  * const bytes = await makeWebhookBodies(redis).keep(delivery, clock.now());
  */
-export function makeWebhookBodies(redis: Redis): WebhookBodies {
+export function makeWebhookBodies(redis: Redis) {
   const keepBody = makeBatchedScript<number>(redis, KEEP_BODY);
   const readState = makeBatchedScript<WebhookState | null>(redis, READ_STATE);
   const store = async ({ requestId, resultJson }: Body, untilMs: number, access: ViewAccess) => {
@@ -52,22 +34,40 @@ export function makeWebhookBodies(redis: Redis): WebhookBodies {
     const state = await readState([GENERATION_KEY, deliveryKey(requestId)], [access]);
     return state === null ? Date.parse(acceptedAt) > redisNowMs - DELIVERY_KEPT_MS : state === 'pending';
   };
-  const restoreOpen: WebhookBodies['restoreOpen'] = async (body, redisNowMs, access) => {
+  const restoreOpen: (body: Body, redisNowMs: number, access: ViewAccess) => Promise<boolean> = async (
+    body,
+    redisNowMs,
+    access,
+  ) => {
     const untilMs = keepBodyUntil(body, redisNowMs);
     if (untilMs === undefined || !(await mayBeOpen(body, redisNowMs, access))) return false;
     return store(body, untilMs, access);
   };
   return {
-    keep: (about, redisNowMs) =>
+    /** The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery that begins now. */
+    keep: (about: Pick<Body, 'requestId' | 'retainUntil'>, redisNowMs: number): Promise<number> =>
       keepBody(
         [GENERATION_KEY, resultKey(about.requestId)],
         [ORDINARY_ACCESS, '', keepBodyUntil(about, redisNowMs) ?? ''],
       ),
+    /**
+     * For a rebuilder that has restored the deliveries: stores a body, or keeps the stored one, if its delivery may be open and
+     * may outlast the retention. Otherwise nothing is done.
+     *
+     * @returns whether it is stored
+     */
     restoreOpen,
-    async restore(body, redisNowMs, access) {
+    /** The same, and also stores a body whose retention has not ended. */
+    async restore(body: Body, redisNowMs: number, access: ViewAccess): Promise<boolean> {
       if (await restoreOpen(body, redisNowMs, access)) return true;
       const retainUntilMs = Date.parse(body.retainUntil);
       return retainUntilMs > redisNowMs && store(body, retainUntilMs, access);
     },
   };
 }
+
+/**
+ * The bodies of webhooks, each stored under its request id as the result of a check is. A delivery keeps its body from
+ * its claim until its end, however short the retention; what may be polled, the gateway decides by the age of the id.
+ */
+export type WebhookBodies = ReturnType<typeof makeWebhookBodies>;

@@ -81,20 +81,11 @@ end
 return { from, names }
 `;
 
-/** The members of wallets, in lower case. Written with the members themselves. */
-type WalletIndex = {
-  /** In pages of some thousand; of each watch so many at most. */
-  readonly membersOf: (wallet: string, ofWatchMax: number) => AsyncIterable<MemberName[]>;
-  /** Which of these wallets belong to a member of any watch. */
-  readonly watchedAmong: (wallets: readonly string[]) => Promise<ReadonlySet<string>>;
-  /** Takes the number of a watch without members back. */
-  readonly forget: (uid: string) => Promise<void>;
-};
-
-export function makeWalletIndex(redis: Redis): WalletIndex {
+export function makeWalletIndex(redis: Redis) {
   const ofWallet = makeScript<[string, string[]]>(redis, OF_WALLET);
   return {
-    async *membersOf(wallet, ofWatchMax) {
+    /** In pages of some thousand; of each watch so many at most. */
+    async *membersOf(wallet: string, ofWatchMax: number): AsyncIterable<MemberName[]> {
       const keys = [GENERATION_KEY, bucketOf(wallet), sortedSetOf(wallet)];
       for (let from = '-'; from !== ''; ) {
         const [next, names] = await ofWallet(keys, [
@@ -108,7 +99,8 @@ export function makeWalletIndex(redis: Redis): WalletIndex {
         from = next;
       }
     },
-    async watchedAmong(wallets) {
+    /** Which of these wallets belong to a member of any watch. */
+    async watchedAmong(wallets: readonly string[]): Promise<ReadonlySet<string>> {
       const watched = new Set<string>();
       for (let at = 0; at < wallets.length; at += WALLETS_MAX) {
         const part = wallets.slice(at, at + WALLETS_MAX);
@@ -127,7 +119,8 @@ export function makeWalletIndex(redis: Redis): WalletIndex {
       }
       return watched;
     },
-    forget: (uid) =>
+    /** Takes the number of a watch without members back. */
+    forget: (uid: string): Promise<void> =>
       inStore(async () => {
         const number = await redis.hget(NUMBERS_KEY, uid);
         if (number !== null) await redis.hdel(UIDS_KEY, number);
@@ -135,3 +128,6 @@ export function makeWalletIndex(redis: Redis): WalletIndex {
       }),
   };
 }
+
+/** The members of wallets, in lower case. Written with the members themselves. */
+export type WalletIndex = ReturnType<typeof makeWalletIndex>;

@@ -53,65 +53,8 @@ type WriteOptions = {
   readonly access?: ViewAccess;
 };
 
-export type WatchMembers = DueMembers &
-  RemovedMembers &
-  MembersLock & {
-    /** A few members in the order of their ids; see `readInPages`. */
-    readonly readMany: (
-      uid: string,
-      memberIds: readonly string[],
-      access?: ViewAccess,
-    ) => Promise<(WatchMember | undefined)[]>;
-    /** The view's version of a member if it is newer than this one. Cheap for many at once. */
-    readonly readNewer: (member: WatchMember) => Promise<WatchMember | undefined>;
-    /** Writes a member that was read as `before`; false if it has changed since. */
-    readonly write: (
-      before: WatchMember | undefined,
-      after: WatchMember,
-      nowMs: number,
-      options?: WriteOptions,
-    ) => Promise<boolean>;
-    /** Puts a document in that was read from the topic; false if the view has the same or a newer version. */
-    readonly project: (member: WatchMember, nowMs: number, access?: ViewAccess) => Promise<boolean>;
-    /** Notes checks that changed nothing that is published. */
-    readonly refresh: (uid: string, partition: number, members: readonly WatchMember[]) => Promise<void>;
-    readonly page: ReadMemberPage;
-    /**
-     * Reads many members in the order of their ids, 500 at a time or about 1 MiB: a member of a watch with many roles is large.
-     * Tombstones included; undefined for a member that does not exist.
-     */
-    readonly readInPages: (
-      uid: string,
-      memberIds: readonly string[],
-    ) => AsyncIterable<readonly (WatchMember | undefined)[]>;
-    /** Every member of a partition, in no order, 500 at a time or about 1 MiB. */
-    readonly scan: (uid: string, partition: number) => AsyncIterable<WatchMember[]>;
-    /** Members of whom something is withheld. */
-    readonly withheld: (uid: string, partition: number) => Promise<string[]>;
-    readonly figures: (uid: string) => Promise<WatchFigures>;
-    /** Members of all the watches of an app. */
-    readonly countOfApp: (clientId: string) => Promise<number>;
-    /** Members of a partition whose event is to be published. */
-    readonly outbox: (partition: number) => Promise<MemberName[]>;
-    /** Takes a member out of the outbox; false if it has changed since. */
-    readonly markSent: (member: WatchMember) => Promise<boolean>;
-    /** Which members may lose a role now, if no sweep decides; revocations of the others must be held. */
-    readonly mayRevoke: (
-      uid: string,
-      roleId: string,
-      memberIds: readonly string[],
-      bound: { nowMs: number; holders: number; held: number; share: number; atLeast: number },
-    ) => Promise<ReadonlySet<string>>;
-    /** How many revocations of a role were sent in the last hour; released ones do not count. */
-    readonly countRevoked: (uid: string, roleId: string, nowMs: number, untilMs?: number) => Promise<number>;
-    /** The members that a wallet, in lower case, belongs to, in pages; of each watch about so many at most. */
-    readonly ofWallet: (account: string, ofWatchMax: number) => AsyncIterable<MemberName[]>;
-    /** Deletes the remaining keys of a watch without members. */
-    readonly forget: (uid: string) => Promise<void>;
-  };
-
 /** The view of the members. */
-export function makeWatchMembers(redis: Redis): WatchMembers {
+export function makeWatchMembers(redis: Redis) {
   const wallets = makeWalletIndex(redis);
   const pages = makeMemberPages(redis);
   const write = makeBatchedScript<number>(redis, WRITE);
@@ -122,7 +65,11 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
 
   const readWithheld = makeScript<string[]>(redis, READ_WITHHELD, LISTING_TIMEOUT_MS);
 
-  const readMany: WatchMembers['readMany'] = async (uid, memberIds, access) => {
+  const readMany: (
+    uid: string,
+    memberIds: readonly string[],
+    access?: ViewAccess,
+  ) => Promise<(WatchMember | undefined)[]> = async (uid, memberIds, access) => {
     const found: (WatchMember | undefined)[] = [];
     for await (const page of pages.readInPages(uid, memberIds, access)) found.push(...page);
     return found;
@@ -136,7 +83,12 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     return readNewer(keys, args);
   });
 
-  const writeOne: WatchMembers['write'] = async (before, after, nowMs, options = {}) => {
+  const writeOne: (
+    before: WatchMember | undefined,
+    after: WatchMember,
+    nowMs: number,
+    options?: WriteOptions,
+  ) => Promise<boolean> = async (before, after, nowMs, options = {}) => {
     const { dueAtMs, isUnpublished = true, countsRevoked = true, access = ORDINARY_ACCESS } = options;
     const uid = uidOfMember(after);
     const { memberId, clientId } = after;
@@ -186,13 +138,17 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     ...makeDueMembers(redis),
     ...makeRemovedMembers(redis),
     ...makeMembersLock(redis),
+    /** A few members in the order of their ids; see `readInPages`. */
     readMany,
-    async readNewer(member) {
+    /** The view's version of a member if it is newer than this one. Cheap for many at once. */
+    async readNewer(member: WatchMember): Promise<WatchMember | undefined> {
       const text = await readNewerText(member);
       return text === '' ? undefined : parseStored(uidOfMember(member), member.memberId, text);
     },
+    /** Writes a member that was read as `before`; false if it has changed since. */
     write: writeOne,
-    async project(member, nowMs, access) {
+    /** Puts a document in that was read from the topic; false if the view has the same or a newer version. */
+    async project(member: WatchMember, nowMs: number, access?: ViewAccess): Promise<boolean> {
       const uid = uidOfMember(member);
       for (;;) {
         const [before] = await readMany(uid, [member.memberId], access);
@@ -207,7 +163,8 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
         if (await writeOne(before, after, nowMs, options)) return true;
       }
     },
-    async refresh(uid, partition, members) {
+    /** Notes checks that changed nothing that is published. */
+    async refresh(uid: string, partition: number, members: readonly WatchMember[]): Promise<void> {
       const args = members.flatMap((member) => [member.memberId, member.version, textOf(member)]);
       if (args.length > 0)
         await refresh(
@@ -216,11 +173,17 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
         );
     },
     page: pages.read,
+    /**
+     * Reads many members in the order of their ids, 500 at a time or about 1 MiB: a member of a watch with many roles is large.
+     * Tombstones included; undefined for a member that does not exist.
+     */
     readInPages: pages.readInPages,
+    /** Every member of a partition, in no order, 500 at a time or about 1 MiB. */
     scan: pages.scan,
-    withheld: (uid, partition) =>
+    /** Members of whom something is withheld. */
+    withheld: (uid: string, partition: number): Promise<string[]> =>
       readWithheld([GENERATION_KEY, withheldKey(uid, partition)], [ORDINARY_ACCESS]),
-    async figures(uid) {
+    async figures(uid: string): Promise<WatchFigures> {
       const stored = Object.entries(await inStore(() => redis.hgetall(figuresKey(uid))));
       const of = (prefix: string) =>
         new Map(
@@ -231,9 +194,14 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       const members = stored.find(([name]) => name === 'members')?.[1];
       return { members: Number(members ?? 0), holders: of('holders/'), held: of('held/') };
     },
-    countOfApp: (clientId) => inStore(async () => Number((await redis.hget(APP_MEMBERS_KEY, clientId)) ?? 0)),
-    outbox: (partition) => inStore(async () => (await redis.smembers(outboxKey(partition))).map(nameOf)),
-    async markSent(member) {
+    /** Members of all the watches of an app. */
+    countOfApp: (clientId: string): Promise<number> =>
+      inStore(async () => Number((await redis.hget(APP_MEMBERS_KEY, clientId)) ?? 0)),
+    /** Members of a partition whose event is to be published. */
+    outbox: (partition: number): Promise<MemberName[]> =>
+      inStore(async () => (await redis.smembers(outboxKey(partition))).map(nameOf)),
+    /** Takes a member out of the outbox; false if it has changed since. */
+    async markSent(member: WatchMember): Promise<boolean> {
       const uid = uidOfMember(member);
       const partition = partitionOfMember(uid, member.memberId);
       const { event, ...sent } = member;
@@ -244,11 +212,24 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       );
       return reply === 1;
     },
-    async mayRevoke(uid, roleId, memberIds, { nowMs, holders, held, share, atLeast }) {
+    /** Which members may lose a role now, if no sweep decides; revocations of the others must be held. */
+    async mayRevoke(
+      uid: string,
+      roleId: string,
+      memberIds: readonly string[],
+      {
+        nowMs,
+        holders,
+        held,
+        share,
+        atLeast,
+      }: { nowMs: number; holders: number; held: number; share: number; atLeast: number },
+    ): Promise<ReadonlySet<string>> {
       const args = [ORDINARY_ACCESS, nowMs, holders, held, share, atLeast, ...memberIds];
       return new Set(await mayRevoke([GENERATION_KEY, revokedKey(uid, roleId)], args));
     },
-    countRevoked: (uid, roleId, nowMs, untilMs = Infinity) =>
+    /** How many revocations of a role were sent in the last hour; released ones do not count. */
+    countRevoked: (uid: string, roleId: string, nowMs: number, untilMs: number = Infinity): Promise<number> =>
       inStore(() =>
         redis.zcount(
           revokedKey(uid, roleId),
@@ -256,13 +237,17 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
           untilMs === Infinity ? '+inf' : untilMs,
         ),
       ),
+    /** The members that a wallet, in lower case, belongs to, in pages; of each watch about so many at most. */
     ofWallet: wallets.membersOf,
-    async forget(uid) {
+    /** Deletes the remaining keys of a watch without members. */
+    async forget(uid: string): Promise<void> {
       await inStore(() => redis.unlink(figuresKey(uid), sweepKey(uid)));
       await wallets.forget(uid);
     },
   };
 }
+
+export type WatchMembers = ReturnType<typeof makeWatchMembers>;
 
 const flag = (is: boolean): string => (is ? '1' : '0');
 
@@ -543,22 +528,6 @@ function nextScanCount(count: number, found: number, bytes: number): number {
 /** The members of a partition that are due, by when. */
 const dueKey = (partition: number): string => `wm-due:${partition}`;
 
-/** The members that are to be checked by themselves, outside of sweeps. */
-type DueMembers = {
-  /** Members that are due, the earliest first. They stay due until they were checked. */
-  readonly due: (partition: number, nowMs: number, countMax: number) => Promise<MemberName[]>;
-  /** When the first member of a partition was due. */
-  readonly oldestDueAt: (partition: number) => Promise<number | undefined>;
-  /** Whether a member waits for a check by itself. */
-  readonly isDue: (name: MemberName) => Promise<boolean>;
-  /** Makes members due then, unless they are due earlier. */
-  readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
-  /** Takes members of a partition out of those that are due, if their due time is still this one. */
-  readonly dropDue: (partition: number, names: readonly MemberName[], atMs: number) => Promise<void>;
-  /** Defers the due time: the check was requested, and is requested again at the new time if no answer came. */
-  readonly postpone: (names: readonly MemberName[], atMs: number) => Promise<void>;
-};
-
 /** KEYS: marker, due members. ARGV: access, due time, names. */
 const DROP_DUE = `${REQUIRE_VIEW}
 for i = 3, #ARGV do
@@ -567,7 +536,7 @@ end
 return 1
 `;
 
-function makeDueMembers(redis: Redis): DueMembers {
+function makeDueMembers(redis: Redis) {
   const dropDue = makeScript<number>(redis, DROP_DUE);
   /** One command for each partition. */
   const setTimes = (condition: 'LT' | 'XX', names: readonly MemberName[], atMs: number): Promise<void> =>
@@ -581,23 +550,33 @@ function makeDueMembers(redis: Redis): DueMembers {
       await Promise.all([...byKey].map(([key, scored]) => redis.call('ZADD', key, condition, ...scored)));
     });
   return {
-    due: (partition, nowMs, countMax) =>
+    /** Members that are due, the earliest first. They stay due until they were checked. */
+    due: (partition: number, nowMs: number, countMax: number): Promise<MemberName[]> =>
       inStore(async () =>
         (await redis.zrangebyscore(dueKey(partition), '-inf', nowMs, 'LIMIT', 0, countMax)).map(nameOf),
       ),
-    oldestDueAt: (partition) =>
+    /** When the first member of a partition was due. */
+    oldestDueAt: (partition: number): Promise<number | undefined> =>
       inStore(async () => {
         const [, score] = await redis.zrange(dueKey(partition), '0', '0', 'WITHSCORES');
         return score === undefined ? undefined : Number(score);
       }),
-    isDue: (name) => inStore(async () => (await redis.zscore(keyOf(name), textOfName(name))) !== null),
-    async dropDue(partition, names, atMs) {
+    /** Whether a member waits for a check by itself. */
+    isDue: (name: MemberName): Promise<boolean> =>
+      inStore(async () => (await redis.zscore(keyOf(name), textOfName(name))) !== null),
+    /** Takes members of a partition out of those that are due, if their due time is still this one. */
+    async dropDue(partition: number, names: readonly MemberName[], atMs: number): Promise<void> {
       await dropDue([GENERATION_KEY, dueKey(partition)], [ORDINARY_ACCESS, atMs, ...names.map(textOfName)]);
     },
-    setDue: (names, atMs) => setTimes('LT', names, atMs),
-    postpone: (names, atMs) => setTimes('XX', names, atMs),
+    /** Makes members due then, unless they are due earlier. */
+    setDue: (names: readonly MemberName[], atMs: number): Promise<void> => setTimes('LT', names, atMs),
+    /** Defers the due time: the check was requested, and is requested again at the new time if no answer came. */
+    postpone: (names: readonly MemberName[], atMs: number): Promise<void> => setTimes('XX', names, atMs),
   };
 }
+
+/** The members that are to be checked by themselves, outside of sweeps. */
+export type DueMembers = ReturnType<typeof makeDueMembers>;
 
 const keyOf = ({ uid, memberId }: MemberName): string => dueKey(partitionOfMember(uid, memberId));
 
@@ -618,16 +597,11 @@ redis.call('ZREM', KEYS[3], ARGV[3])
 return 1
 `;
 
-/** The members that were removed from their watches. */
-type RemovedMembers = {
-  /** Takes tombstones out of the view whose time has come; how many were looked at. */
-  readonly dropRemoved: (nowMs: number, countMax: number) => Promise<number>;
-};
-
-function makeRemovedMembers(redis: Redis): RemovedMembers {
+function makeRemovedMembers(redis: Redis) {
   const drop = makeBatchedScript<number>(redis, DROP_REMOVED);
   return {
-    async dropRemoved(nowMs, countMax) {
+    /** Takes tombstones out of the view whose time has come; how many were looked at. */
+    async dropRemoved(nowMs: number, countMax: number): Promise<number> {
       const untilMs = nowMs - TOMBSTONE_MS;
       const names = await inStore(() =>
         redis.zrangebyscore(REMOVED_KEY, '-inf', untilMs, 'LIMIT', 0, countMax),
@@ -644,6 +618,9 @@ function makeRemovedMembers(redis: Redis): RemovedMembers {
   };
 }
 
+/** The members that were removed from their watches. */
+export type RemovedMembers = ReturnType<typeof makeRemovedMembers>;
+
 const lockKey = (clientId: string): string => `lock:wm:${clientId}`;
 
 /** KEYS: lock. ARGV: holder, ms. Returns 0 if the holder has lost it. */
@@ -658,22 +635,20 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
 `;
 
-/** Lets one request at a time change the members of an app's watches. */
-type MembersLock = {
-  /** Holds the writes of an app's members for one writer; undefined if another one has them. */
-  readonly lock: (clientId: string, holder: string, forMs: number) => Promise<boolean>;
-  /** Holds them for longer; false where they are held no more. */
-  readonly keepLock: (clientId: string, holder: string, forMs: number) => Promise<boolean>;
-  readonly unlock: (clientId: string, holder: string) => Promise<void>;
-};
-
-export function makeMembersLock(redis: Redis): MembersLock {
+export function makeMembersLock(redis: Redis) {
   const keepLock = makeScript<number>(redis, KEEP_LOCK);
   const unlock = makeScript<number>(redis, UNLOCK);
   return {
-    lock: (clientId, holder, forMs) =>
+    /** Holds the writes of an app's members for one writer; undefined if another one has them. */
+    lock: (clientId: string, holder: string, forMs: number): Promise<boolean> =>
       inStore(async () => (await redis.set(lockKey(clientId), holder, 'PX', forMs, 'NX')) === 'OK'),
-    keepLock: async (clientId, holder, forMs) => (await keepLock([lockKey(clientId)], [holder, forMs])) === 1,
-    unlock: async (clientId, holder) => void (await unlock([lockKey(clientId)], [holder])),
+    /** Holds them for longer; false where they are held no more. */
+    keepLock: async (clientId: string, holder: string, forMs: number): Promise<boolean> =>
+      (await keepLock([lockKey(clientId)], [holder, forMs])) === 1,
+    unlock: async (clientId: string, holder: string): Promise<void> =>
+      void (await unlock([lockKey(clientId)], [holder])),
   };
 }
+
+/** Lets one request at a time change the members of an app's watches. */
+export type MembersLock = ReturnType<typeof makeMembersLock>;
