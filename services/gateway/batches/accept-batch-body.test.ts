@@ -8,7 +8,7 @@ import {
   openBatchRequest,
   RULES,
   sendSlowly,
-} from '../../../test/support/builders/batch-bodies.ts';
+} from '../../../test/support/fakes/batch-bodies.ts';
 import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 

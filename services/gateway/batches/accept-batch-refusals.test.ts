@@ -7,7 +7,7 @@ import {
   NDJSON,
   RULES,
   sendSlowly,
-} from '../../../test/support/builders/batch-bodies.ts';
+} from '../../../test/support/fakes/batch-bodies.ts';
 import { anAdmission, type FakeGateway, NOW_MS } from '../../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 

@@ -1,5 +1,5 @@
 import { aWatch } from '../../../test/support/builders/a-watch.ts';
-import { ACCOUNT, openBatchRequest } from '../../../test/support/builders/batch-bodies.ts';
+import { ACCOUNT, openBatchRequest } from '../../../test/support/fakes/batch-bodies.ts';
 import type { FakeGateway, FakeOptions } from '../../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';

@@ -8,7 +8,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
-import { countRecords } from '../../support/infrastructure/count-records.ts';
+import { countRecords } from '../../support/infrastructure/topic-work.ts';
 import { makeTestApp, startGateway, type TestApp } from '../../support/systems/start-gateway.ts';
 import { cpuSecondsOf } from '../system/cpu-seconds.ts';
 import type { Row, Table } from '../table.ts';

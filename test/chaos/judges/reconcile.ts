@@ -4,7 +4,7 @@ import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
 import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import type { ReceivedWebhook } from '../../support/fakes/receive-webhooks.ts';
-import { countRecords } from '../../support/infrastructure/count-records.ts';
+import { countRecords } from '../../support/infrastructure/topic-work.ts';
 import { makeChainOracle } from '../../support/judges/chain-oracle.ts';
 import type { Attempt, Faults, Ledger } from '../../support/judges/ledger.ts';
 import { pollAll } from '../../support/judges/load.ts';

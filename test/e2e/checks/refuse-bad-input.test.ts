@@ -4,7 +4,7 @@
 import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import type { OpenSystem } from '../../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
-import { countRecords } from '../../support/infrastructure/count-records.ts';
+import { countRecords } from '../../support/infrastructure/topic-work.ts';
 import { findSecrets } from '../../support/judges/find-secrets.ts';
 import { type Answer, type CheckClient, makeCheckClient } from '../../support/systems/check-client.ts';
 import { openTestSystem } from '../../support/systems/open-test-system.ts';

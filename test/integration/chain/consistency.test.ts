@@ -1,6 +1,6 @@
 import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
-import { aRule, codesOf, faultProxies, grantedOf } from '../../support/builders/chain-checks.ts';
+import { aRule, codesOf, faultProxies, grantedOf } from '../../support/fakes/chain-checks.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 import { waitUntil } from '../../support/wait-until.ts';

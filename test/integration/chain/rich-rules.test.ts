@@ -1,6 +1,5 @@
 import type { ContractCondition, Rule } from '#shared/contracts/rules/rule.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
-import { codesOf, grantedOf } from '../../support/builders/chain-checks.ts';
 import { startDeployer } from '../../support/contracts/deploy-contracts.ts';
 import {
   deployCode,
@@ -9,6 +8,7 @@ import {
   WRITABLE_CODE,
 } from '../../support/contracts/hostile-contracts.ts';
 import { MULTICALL3_CODE } from '../../support/contracts/multicall3-code.ts';
+import { codesOf, grantedOf } from '../../support/fakes/chain-checks.ts';
 import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';

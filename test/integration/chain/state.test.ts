@@ -2,8 +2,8 @@ import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
 import { type RunningChain, startChain } from '../../../deploy/local/infrastructure/chain.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
-import { aRule, codesOf, grantedOf } from '../../support/builders/chain-checks.ts';
 import { MULTICALL3_CODE } from '../../support/contracts/multicall3-code.ts';
+import { aRule, codesOf, grantedOf } from '../../support/fakes/chain-checks.ts';
 import { type FaultKind, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 

@@ -6,7 +6,7 @@ import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { makeRequestHandler } from '../../../services/evaluator/lanes/handle-request.ts';
 import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/lanes/read-budget.ts';
 import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
-import { aRule, faultProxies, grantedOf } from '../../support/builders/chain-checks.ts';
+import { aRule, faultProxies, grantedOf } from '../../support/fakes/chain-checks.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { connectTestKafka, testConfig } from '../../support/infrastructure/connections.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';

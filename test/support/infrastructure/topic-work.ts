@@ -1,5 +1,7 @@
-import type { KafkaMessage } from 'kafkajs';
+import type { Admin, KafkaMessage } from 'kafkajs';
+import type { TopicSpec } from '#shared/contracts/topic.ts';
 import { readLag } from '#shared/kafka/lag.ts';
+import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import type { OpenSystem } from '../../../services/developer-portal/admin/open-system.ts';
 import { waitUntil } from '../wait-until.ts';
 
@@ -30,4 +32,13 @@ export async function waitUntilProcessed(
     const lag = await readLag(kafka.admin);
     return lag[groupId]?.[topic] === 0;
   });
+}
+
+/** How many records the topics have ever had, including expired ones. */
+export async function countRecords(
+  admin: Admin,
+  topics: readonly Pick<TopicSpec, 'name'>[],
+): Promise<number> {
+  const offsets = await Promise.all(topics.map(({ name }) => readTopicOffsets(admin, name)));
+  return offsets.flatMap((ofTopic) => [...ofTopic.values()]).reduce((sum, { high }) => sum + high, 0);
 }

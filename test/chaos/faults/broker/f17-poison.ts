@@ -4,7 +4,7 @@ import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { demoRules } from '../../../support/builders/demo-rules.ts';
-import { countRecords } from '../../../support/infrastructure/count-records.ts';
+import { countRecords } from '../../../support/infrastructure/topic-work.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import type { Fault, Scene } from '../../fault.ts';
 import { lagOf } from '../../judges/lag-of.ts';

@@ -1,13 +1,8 @@
 import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
-import {
-  type Fault,
-  type FaultKind,
-  type RpcFaultProxy,
-  startRpcFaultProxy,
-} from '../fakes/rpc-fault-proxy.ts';
 import { infrastructure } from '../infrastructure/infrastructure.ts';
+import { type Fault, type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from './rpc-fault-proxy.ts';
 
 /** Starts fault proxies in front of the run's chain for the tests of a file; each is stopped after its test. */
 export function faultProxies(): (fault?: Fault | FaultKind) => Promise<RpcFaultProxy> {

@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import { API_KEY, anAppWithKey, type FakeGateway } from '../fakes/fake-gateway.ts';
+import { API_KEY, anAppWithKey, type FakeGateway } from './fake-gateway.ts';
 
 // Bodies of batches, for unit tests of the gateway.
 
