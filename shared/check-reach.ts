@@ -10,7 +10,8 @@ type ReachCheck = AsyncDisposable & {
 };
 
 /**
- * Polls a dependency every 2 s. A dependency counts as unreachable also if it is frozen and a poll hangs.
+ * Polls a dependency every 2 s. A dependency counts as unreachable also if it is frozen and a poll
+ * hangs.
  *
  * @param name as in "the broker" does not answer
  *

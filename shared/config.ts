@@ -28,7 +28,8 @@ export const decimal = (bounds: { min: number; max: number; default: number }) =
     .pipe(z.number().min(bounds.min, `below ${bounds.min}`).max(bounds.max, `above ${bounds.max}`))
     .default(bounds.default);
 
-/** `true` or `false`; an empty text is `false`, as an empty list is a list: clearing a permission means no. */
+/** `true` or `false`; an empty text is `false`, as an empty list is a list: clearing a permission
+ * means no. */
 export const boolean = (fallback: boolean) =>
   z
     .enum(['true', 'false', ''])
@@ -117,7 +118,8 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
   );
 }
 
-/** Added to the longest allowed work: two waits of a minute each for an absent broker are not a stall. */
+/** Added to the longest allowed work: two waits of a minute each for an absent broker are not a
+ * stall. */
 const LIVENESS_STALL_MS_MIN = 150_000;
 
 /**
@@ -176,7 +178,8 @@ export type KafkaConfig = {
   readonly brokers: readonly string[];
   readonly sessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
-  /** One broker: long, because a request that timed out is executed all the same. Several: short, to fail over. */
+  /** One broker: long, because a request that timed out is executed all the same. Several: short,
+   * to fail over. */
   readonly requestTimeoutMs: number;
   /** Absent: plain text. */
   readonly tls?: TlsSettings;
@@ -215,8 +218,8 @@ const SEVERAL_BROKERS_REQUEST_TIMEOUT_MS = 5_000;
 /**
  * The settings that every process has.
  *
- * @throws ServiceError `config-invalid` where settings contradict each other: a heartbeat that is not well below the session
- *   timeout, parts of a login or of TLS without the rest.
+ * @throws ServiceError `config-invalid` where settings contradict each other: a heartbeat that is
+ *   not well below the session timeout, parts of a login or of TLS without the rest.
  */
 export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConfig {
   if (env.KAFKA_HEARTBEAT_INTERVAL_MS * 3 > env.KAFKA_SESSION_TIMEOUT_MS)
@@ -287,7 +290,8 @@ function redisConfig(env: CommonVariables): RedisConfig {
 /** An instant or span given in hours, fractions allowed, as milliseconds. */
 export const hoursToMs = (hours: number): number => Math.round(hours * 3_600_000);
 
-/** The certificates and the key of a TLS client, as PEM texts. The key is a secret: never logged. */
+/** The certificates and the key of a TLS client, as PEM texts. The key is a secret: never
+ * logged. */
 type TlsSettings = {
   /** Authorities to trust instead of the system's. */
   readonly ca?: string;
@@ -298,7 +302,8 @@ type TlsSettings = {
 type TlsFiles = { readonly [part in keyof TlsSettings]?: string | undefined };
 
 /**
- * Reads the files of a TLS client; without any the system's authorities are trusted and no certificate is shown.
+ * Reads the files of a TLS client; without any the system's authorities are trusted and no
+ * certificate is shown.
  *
  * @param prefix the beginning of the variables that name the files, for messages
  * @throws ServiceError `config-invalid` if a file cannot be read, or a certificate has no key

@@ -1,11 +1,13 @@
 /**
- * The internal error codes, and which of them are retriable: the same work may succeed later without a change of it.
+ * The internal error codes, and which of them are retriable: the same work may succeed later
+ * without a change of it.
  *
- * A consumer keeps trying a record with a retriable error, and a gateway answers 503. A consumer tries a record with any other
- * error three times, an unreadable message once, and then dead-letters it (`kafka/consumer/process-record.ts`).
+ * A consumer keeps trying a record with a retriable error, and a gateway answers 503. A consumer
+ * tries a record with any other error three times, an unreadable message once, and then
+ * dead-letters it (`kafka/consumer/process-record.ts`).
  *
- * Clients see the messages of `overloaded`, `limit-reached`, `version-conflict`, `rule-set-unknown`, `rule-set-in-use` and
- * `watch-not-found`.
+ * Clients see the messages of `overloaded`, `limit-reached`, `version-conflict`,
+ * `rule-set-unknown`, `rule-set-in-use` and `watch-not-found`.
  */
 const ERRORS = {
   /** The broker could not be asked. A message that was to be published is surely not written. */
@@ -40,7 +42,8 @@ const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A failure with a code. Its message may be logged and dead-lettered, so it never holds a secret or a URL. */
+/** A failure with a code. Its message may be logged and dead-lettered, so it never holds a secret
+ * or a URL. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
@@ -58,11 +61,13 @@ export class ServiceError extends Error {
 export const sentenceOf = ({ message }: ServiceError): string =>
   `${message[0]?.toUpperCase()}${message.slice(1)}.`;
 
-/** Whether the same work may succeed later. An error that is no `ServiceError` is a bug, and a bug is not retriable. */
+/** Whether the same work may succeed later. An error that is no `ServiceError` is a bug, and a bug
+ * is not retriable. */
 export const isRetriable = (error: unknown): boolean =>
   error instanceof ServiceError && ERRORS[error.code].retriable;
 
-/** Whether a publish that failed has surely written nothing. An error that is no `ServiceError` came before the broker was asked. */
+/** Whether a publish that failed has surely written nothing. An error that is no `ServiceError`
+ * came before the broker was asked. */
 export const isSurelyUnwritten = (error: unknown): boolean =>
   !(error instanceof ServiceError) || error.code !== 'publish-unknown';
 

@@ -16,8 +16,9 @@ type Start<C> = (scope: AsyncDisposableStack, context: ServiceContext, config: C
 /**
  * Runs a service: configuration → ops server → `start` → signal → disposal, newest first → exit 0.
  *
- * Ready once `start` has returned and every readiness check is well; not ready again from the signal on.
- * A stop that takes longer than `shutdownTimeoutMs`, or a second signal, ends the process with exit 1.
+ * Ready once `start` has returned and every readiness check is well; not ready again from the
+ * signal on. A stop that takes longer than `shutdownTimeoutMs`, or a second signal, ends the
+ * process with exit 1.
  *
  * @example
  * await runService('evaluator', () => loadConfig(process.env), async (scope, context, config) => {
@@ -50,7 +51,8 @@ export async function runService<C extends CommonConfig>(
     await runScope(name, config, start, { log, stopping: stop.signal, fail });
   } catch (error) {
     if (!stop.signal.aborted) fail(error);
-    // A start that the signal cut short has failed on purpose, and may have left a connection half-made.
+    // A start that the signal cut short has failed on purpose, and may have left a connection
+    // half-made.
     log.info('stopped before it was ready');
     process.exit(0);
   }
@@ -76,7 +78,8 @@ async function runScope<C extends CommonConfig>(
     return state.started || 'starting';
   });
   await using scope = new AsyncDisposableStack();
-  // First, because only an open listener keeps the event loop alive while all else is still connecting.
+  // First, because only an open listener keeps the event loop alive while all else is still
+  // connecting.
   const ops = scope.use(await startOpsServer({ ...config.ops, readiness, liveness, metrics }));
   if (config.otlpEndpoint) scope.use(await startTracing(name, process.log));
   await start(scope, { ...process, metrics, readiness, liveness }, config);
@@ -85,7 +88,8 @@ async function runScope<C extends CommonConfig>(
   if (!process.stopping.aborted) await once(process.stopping, 'abort');
 }
 
-/** A wrong configuration is reported without a stack: its reader is the operator who corrects it. */
+/** A wrong configuration is reported without a stack: its reader is the operator who corrects
+ * it. */
 function loadOrExit<C>(name: string, load: () => C): C {
   try {
     return load();

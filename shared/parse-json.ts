@@ -6,7 +6,8 @@ export type ParsedJson =
   | { readonly ok: false; readonly detail: string };
 
 /**
- * Parses a JSON text in UTF-8. A byte-order mark in front of it is ignored, because tools of Windows write one.
+ * Parses a JSON text in UTF-8. A byte-order mark in front of it is ignored, because tools of
+ * Windows write one.
  *
  * @example
  * parseJson(Buffer.from('{"a":1,}'), 'The body').detail; // 'The body is not JSON: Expected double-quoted property name at position 7.'
@@ -31,7 +32,8 @@ export const isBlank = (bytes: Buffer): boolean => withoutMark(bytes).every((byt
 const withoutMark = (bytes: Buffer): Buffer =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
-/** The engine's reason and place, without the text around the place, which it quotes for some faults. */
+/** The engine's reason and place, without the text around the place, which it quotes for some
+ * faults. */
 const JSON_ERROR = /^(.+?)(?: in JSON)? at position (\d+)/;
 
 function describeJsonError(subject: string, error: unknown): string {

@@ -23,7 +23,8 @@ export const privateKeyOf = (seed: Buffer): KeyObject =>
 const publicBytesOf = (seed: Buffer): Buffer =>
   Buffer.from(createPublicKey(privateKeyOf(seed)).export({ format: 'jwk' }).x ?? '', 'base64url');
 
-/** The key's thumbprint (RFC 7638): equal numbers of two systems name different keys, their thumbprints do not collide. */
+/** The key's thumbprint (RFC 7638): equal numbers of two systems name different keys, their
+ * thumbprints do not collide. */
 const kidOf = (publicBytes: Buffer): string => {
   const members = `{"crv":"Ed25519","kty":"OKP","x":"${publicBytes.toString('base64url')}"}`;
   return createHash('sha256').update(members).digest('base64url');

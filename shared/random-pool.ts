@@ -3,8 +3,8 @@ import { randomFillSync } from 'node:crypto';
 const POOL_BYTES = 4_096;
 
 /**
- * Deals out cryptographic randomness in pieces of `lengthBytes`, as hex. It is drawn from the system a pool at a
- * time: a system call for every piece costs more than the use of the piece.
+ * Deals out cryptographic randomness in pieces of `lengthBytes`, as hex. It is drawn from the
+ * system a pool at a time: a system call for every piece costs more than the use of the piece.
  *
  * @example
  * const spanId = makeRandomHex(8);

@@ -15,8 +15,8 @@ export type Repetition = AsyncDisposable & {
 };
 
 /**
- * Runs `work` periodically until disposal; one run never overlaps the next. Its timer does not keep the process alive,
- * and disposal does not wait for a run in progress.
+ * Runs `work` periodically until disposal; one run never overlaps the next. Its timer does not keep
+ * the process alive, and disposal does not wait for a run in progress.
  *
  * @example
  * const polling = scope.use(startRepeating(() => poll(), { intervalMs: 2_000, onError: (error) => log.debug({ error }) }));

@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ServiceError } from './errors.ts';
 
-/** Numbered 256-bit keys. Of those in use the one with the highest number seals; all of them open. */
+/** Numbered 256-bit keys. Of those in use the one with the highest number seals; all of them
+ * open. */
 export type KeyRing = {
   readonly current: { readonly number: number; readonly key: Buffer };
   readonly byNumber: ReadonlyMap<number, Buffer>;
@@ -13,8 +14,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Parses `1:<base64 of 32 bytes>,2:…`, numbers from 0 to 255. A key whose number is followed by `?` opens and does
- * not seal yet: so all processes can know it before the first of them uses it.
+ * Parses `1:<base64 of 32 bytes>,2:…`, numbers from 0 to 255. A key whose number is followed by `?`
+ * opens and does not seal yet: so all processes can know it before the first of them uses it.
  *
  * @throws ServiceError `config-invalid`, without any part of the text.
  */
@@ -48,7 +49,8 @@ export type SecretBox = {
 };
 
 /**
- * Encrypts secrets at rest by AES-256-GCM. A secret sealed for one owner (`associated`) opens for no other.
+ * Encrypts secrets at rest by AES-256-GCM. A secret sealed for one owner (`associated`) opens for
+ * no other.
  *
  * @example
  * const box = makeSecretBox(parseKeyRing(`1:${'A'.repeat(43)}=`));

@@ -11,6 +11,7 @@ export type ServiceContext = {
   readonly liveness: Liveness;
   /** Aborted by the first SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
-  /** Ends the process at once with a non-zero code, because it would otherwise run without doing any work. */
+  /** Ends the process at once with a non-zero code, because it would otherwise run without doing
+   * any work. */
   readonly fail: (error: unknown) => void;
 };

@@ -1,6 +1,7 @@
 /**
- * Waits for several resources that are being started at the same time, and disposes of them at the same time: a start and
- * a stop take as long as the slowest of them. If one fails to start, the others are disposed of.
+ * Waits for several resources that are being started at the same time, and disposes of them at the
+ * same time: a start and a stop take as long as the slowest of them. If one fails to start, the
+ * others are disposed of.
  *
  * @throws the first failed start's error, once the others have been disposed of
  *

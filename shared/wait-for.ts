@@ -9,8 +9,8 @@ const REMIND_MS = 5_000;
  * Tries to reach a dependency at the start of a process, every 500 ms, and logs that it waits.
  *
  * @param code of the error after `boundMs`
- * @throws ServiceError `code` after `boundMs`; the attempt's own error at once if the process is stopping or the error is
- *   not retriable
+ * @throws ServiceError `code` after `boundMs`; the attempt's own error at once if the process is
+ *   stopping or the error is not retriable
  */
 export async function waitFor<T>(
   awaited: string,

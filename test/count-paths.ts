@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-// How many files somebody must open to know all that happens on one path: the files that hold its handlers and
-// adapters, and all that they import as values, directly or through others. `npm run count` prints the numbers; those
-// of the later paths leave out the files of a sync check.
+// How many files somebody must open to know all that happens on one path: the files that hold its
+// handlers and adapters, and all that they import as values, directly or through others.
+// `npm run count` prints the numbers; those of the later paths leave out the files of a sync check.
 
 const ROOT = join(import.meta.dirname, '..');
 

@@ -22,8 +22,9 @@ const entries = Object.entries(packages).filter(([path, { link }]) => path !== '
 const isInstalled = ({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }: Entry): boolean =>
   os.includes('linux') && cpu.includes('x64') && libc.includes('glibc');
 /**
- * TODO(issue): binaries of other platforms that the registry did not have when the lockfile was written, so they have no
- * hash. npm takes them unchecked; `npm install` on a registry that has them adds the hashes.
+ * TODO(issue): binaries of other platforms that the registry did not have when the lockfile was
+ * written, so they have no hash. npm takes them unchecked; `npm install` on a registry that has
+ * them adds the hashes.
  */
 const WITHOUT_HASH = /^node_modules\/(@biomejs\/cli|@foundry-rs\/anvil|@swc\/core|@unrs\/resolver-binding)-/;
 const WITHOUT_HASH_MAX = 37;

@@ -1,4 +1,5 @@
-// `npm run build:client`: writes the package @rolecall/client to dist/client, with types from the OpenAPI document.
+// `npm run build:client`: writes the package @rolecall/client to dist/client, with types from the
+// OpenAPI document.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -45,7 +45,8 @@ export function generateTypes(document: OpenApiDocument): string {
 
 const withoutSuffix = (text: string): string => text.replace(/(\w)Output\b/g, '$1');
 
-/** Whether a schema differs from the one of requests only in that answers may have further members. */
+/** Whether a schema differs from the one of requests only in that answers may have further
+ * members. */
 const isRepeated = (name: string, rendered: ReadonlyMap<string, string>): boolean => {
   const type = rendered.get(name);
   return (
@@ -117,7 +118,8 @@ function typeOfObject(schema: Schema): string {
   return [`{ ${own.join('\n')} }`, ...alternatives].join(' & ');
 }
 
-/** Members of which exactly one is given: `allOf: [{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }]`. */
+/** Members of which exactly one is given:
+ * `allOf: [{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }]`. */
 function choicesOf({ allOf = [], oneOf }: Schema): string[][] {
   return [...allOf, { ...(oneOf ? { oneOf } : {}) }].flatMap(({ oneOf: branches = [] }) => {
     const names = branches.flatMap(({ required, properties }) =>

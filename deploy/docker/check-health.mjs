@@ -1,5 +1,5 @@
-// The health check of every container: exit 0 if the process says that it is ready. No package, no TypeScript: it
-// runs every few seconds.
+// The health check of every container: exit 0 if the process says that it is ready. No package, no
+// TypeScript: it runs every few seconds.
 import { get } from 'node:http';
 
 const TIMEOUT_MS = 4_000;

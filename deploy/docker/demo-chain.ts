@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { startChain } from '../local/infrastructure/chain.ts';
 
-// The demo chain in a container: anvil for all containers of the network, ready once the tokens are deployed.
+// The demo chain in a container: anvil for all containers of the network, ready once the tokens are
+// deployed.
 
 const CHAIN_PORT = 8545;
 const OPS_PORT = Number(process.env['OPS_PORT'] ?? 9090);

@@ -1,8 +1,9 @@
-// Prepares this machine and runs the command that follows: `node setup.mjs node deploy/local/start.ts …`.
-// It runs before any package is installed, so it uses nothing but Node ≥ 20, and it writes to stderr only,
-// because the command may owe its caller one line of JSON on stdout. With `--with-browser` in front of the
-// command a Chromium is among the needed tools, with `--with-prometheus` a Prometheus: tests use them, `npm start`
-// does not. `--own-session` runs the command in a session of its own.
+// Prepares this machine and runs the command that follows:
+// `node setup.mjs node deploy/local/start.ts …`. It runs before any package is installed, so it
+// uses nothing but Node ≥ 20, and it writes to stderr only, because the command may owe its caller
+// one line of JSON on stdout. With `--with-browser` in front of the command a Chromium is among the
+// needed tools, with `--with-prometheus` a Prometheus: tests use them, `npm start` does not.
+// `--own-session` runs the command in a session of its own.
 import { constants } from 'node:os';
 import { report, stopChildren } from './setup/run.mjs';
 import { runCommand } from './setup/run-command.mjs';

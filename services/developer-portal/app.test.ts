@@ -133,6 +133,7 @@ test.each([
   const cookie = headers.get('set-cookie') ?? '';
   expect(cookie).toMatch(new RegExp(`^${name}=token; Max-Age=1; Path=/; `));
   expect(cookie.includes('Secure')).toBe(isSecure);
-  // A cookie with a domain, or without `Secure`, is refused by browsers where its name has the prefix.
+  // A cookie with a domain, or without `Secure`, is refused by browsers where its name has the
+  // prefix.
   expect(cookie).not.toMatch(/domain/i);
 });

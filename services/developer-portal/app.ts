@@ -47,9 +47,10 @@ type Dependencies = Pick<PortalDependencies, 'sessions' | 'apps' | 'accounts' | 
 };
 
 /**
- * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. Order per request:
- * route → bound on unfinished bodies → origin → session → the account's budget → role in the app → body → in-flight bound → handler,
- * which waits where many heavy reads run. It does not listen.
+ * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page.
+ * Order per request: route → bound on unfinished bodies → origin → session → the account's budget →
+ * role in the app → body → in-flight bound → handler, which waits where many heavy reads run. It
+ * does not listen.
  *
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
@@ -90,7 +91,8 @@ export function makeApp(deps: Dependencies): RequestListener {
   });
 }
 
-/** The OpenAPI document, the way to the gateway's documentation, and the page wherever the API is not. */
+/** The OpenAPI document, the way to the gateway's documentation, and the page wherever the API is
+ * not. */
 function mountPage(app: Express, { config }: Dependencies, { enterInFlight }: Bounds): void {
   const enter = (request: Request, response: Response, next: () => void) => {
     enterInFlight(request, response);
@@ -170,7 +172,9 @@ function makeHandle(
   };
 }
 
-/** Checks origin, session, the account's budget and the role in the app, then parses body and query. @throws Problem for the first failed check */
+/** Checks origin, session, the account's budget and the role in the app, then parses body and
+ * query.
+ * @throws Problem for the first failed check */
 async function authorize(
   deps: Dependencies,
   operation: Operation,

@@ -111,7 +111,8 @@ export function loadConfig(env: Environment) {
       url: parsed.GATEWAY_URL,
       publicUrl: withoutEndSlash(parsed.PUBLIC_BASE_URL) || parsed.GATEWAY_URL,
     },
-    /** The chain file, whose chains the try form lists; if absent, the form accepts any chain id. */
+    /** The chain file, whose chains the try form lists; if absent, the form accepts any chain
+     * id. */
     chainsFile: parsed.CHAINS_FILE,
     demo: parsed.PORTAL_DEMO,
     /** The portal's own origin; if absent, `Origin` must match the request's `Host`. */
@@ -128,7 +129,8 @@ export function loadConfig(env: Environment) {
   };
 }
 
-/** Loaded apart from the configuration, because that may be logged. @throws ServiceError `config-invalid` */
+/** Loaded apart from the configuration, because that may be logged.
+ * @throws ServiceError `config-invalid` */
 export const loadSecretKeys = (env: Environment): KeyRing =>
   loadEnvironment(PortalEnvironment.pick({ ROLECALL_SECRET_KEYS: true }), env).ROLECALL_SECRET_KEYS;
 

@@ -34,15 +34,15 @@ type EvaluatorSecrets = {
 const PROOF_ISSUER = 'urn:rolecall';
 
 /**
- * Parts of batches that run at once, of which an app alone has three: while one is read from the chain another is judged. Parked
- * parts come on top.
+ * Parts of batches that run at once, of which an app alone has three: while one is read from the
+ * chain another is judged. Parked parts come on top.
  */
 const PARTS_MAX = 12;
 
 /**
- * How many checks may wait for one chain, in windows of a lane; an app alone may have half a window. Waiting checks are
- * parked outside the window. The parking area holds four windows: those of other chains, and checks that wait for their
- * reads, still fit.
+ * How many checks may wait for one chain, in windows of a lane; an app alone may have half a
+ * window. Waiting checks are parked outside the window. The parking area holds four windows: those
+ * of other chains, and checks that wait for their reads, still fit.
  */
 const WAITING_WINDOWS = 2;
 
@@ -81,7 +81,8 @@ export function loadSecrets(env: Environment): EvaluatorSecrets {
 
 type EvaluatorConfig = Readonly<ReturnType<typeof loadConfig>>;
 
-/** Share of the shutdown timeout for checks in progress; an attempt that has just begun must fit in it. */
+/** Share of the shutdown timeout for checks in progress; an attempt that has just begun must fit in
+ * it. */
 const STOP_MARGIN = 0.7;
 
 /** Settings that contradict each other but are allowed; logged at start-up. */

@@ -76,7 +76,8 @@ await runService(
     const others = new ReadBudget(READS_IN_PROGRESS.others);
     const readBudgets = { interactive: new ReadBudget(READS_IN_PROGRESS.sync), bulk: others };
     const running = makeRunningChecks();
-    // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the interactive window.
+    // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the
+    // interactive window.
     const consume = (lane: Lane) =>
       kafka.consume({
         groupId: CONSUMER_GROUPS.lanes[lane],
@@ -119,7 +120,8 @@ await runService(
         redisNowMs: clock.now,
       }),
     );
-    // Stopped together: each consumer may take the full time that a shutdown allows for checks in progress.
+    // Stopped together: each consumer may take the full time that a shutdown allows for checks in
+    // progress.
     scope.use(await startTogether([consume('interactive'), consume('bulk'), consumeParts()]));
   },
 );

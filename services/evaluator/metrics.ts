@@ -15,7 +15,8 @@ const READS_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 
 const OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
 const FLIPS = ['granted-to-denied', 'denied-to-granted'] as const;
-/** Results of a call whose series exist from the start for each endpoint: success and the common failures. */
+/** Results of a call whose series exist from the start for each endpoint: success and the common
+ * failures. */
 const USUAL_RESULTS = [
   'ok',
   'timeout',
@@ -26,7 +27,8 @@ const USUAL_RESULTS = [
   'rpc-error',
 ];
 
-/** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its position in the chain file. */
+/** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its position in
+ * the chain file. */
 export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealth'] = () => undefined) {
   const memory = new VerdictMemory();
   const { counter, histogram } = makeInstruments(registry);

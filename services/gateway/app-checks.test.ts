@@ -3,7 +3,8 @@ import type { Claim } from '#shared/stores/checks/admit.ts';
 import { A_CHECK, API_KEY, anAdmission, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
-/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
+/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or
+ * Redis. */
 
 const start = fakeGateways();
 

@@ -4,7 +4,8 @@ import { parseKeyRing } from '#shared/secret-box.ts';
 import { A_CHECK, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
-/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
+/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or
+ * Redis. */
 
 const start = fakeGateways();
 

@@ -8,7 +8,8 @@ import {
 } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
-/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
+/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or
+ * Redis. */
 
 const start = fakeGateways();
 

@@ -34,7 +34,8 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-/** Sends a check whose body never ends; returns the answer, and whether the connection was closed. */
+/** Sends a check whose body never ends; returns the answer, and whether the connection was
+ * closed. */
 function sendHalf({ url }: FakeGateway) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   sockets.push(socket);

@@ -13,13 +13,15 @@ import type { Bounds, Services } from './dependencies.ts';
 import { addHeaders, modeOf, type Request, type Response, send } from './edge/exchange.ts';
 import { makeRoutes } from './routes.ts';
 
-/** Lists of watches and rule sets made at once, of all client apps; each holds up to four rule sets of 250 KB, parsed. */
+/** Lists of watches and rule sets made at once, of all client apps; each holds up to four rule sets
+ * of 250 KB, parsed. */
 const DOCUMENT_LISTS_MAX = 8;
 const DOCUMENT_LISTS_WAITING_MAX = 128;
 
 /**
- * Memory of the bodies of requests in flight, from their reading until they are published. A parsed body of the smallest
- * rules takes up to eight times the bytes of its text; a stored rule set is counted by what the cache counts.
+ * Memory of the bodies of requests in flight, from their reading until they are published. A parsed
+ * body of the smallest rules takes up to eight times the bytes of its text; a stored rule set is
+ * counted by what the cache counts.
  */
 const MEMORY_PER_BYTE = 8;
 export const IN_FLIGHT_BYTES = {
@@ -31,8 +33,9 @@ export const IN_FLIGHT_BYTES = {
 export const BODY_READS_MAX = 256;
 
 /**
- * The HTTP surface of the gateway, in the order of events: in-flight bound → route (`routes.ts`) → trace → the handler
- * (key → the client app's part of that bound → scope → body → limits → …). It does not listen.
+ * The HTTP surface of the gateway, in the order of events: in-flight bound → route (`routes.ts`) →
+ * trace → the handler (key → the client app's part of that bound → scope → body → limits → …). It
+ * does not listen.
  *
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
@@ -87,8 +90,8 @@ const sendProblem = (response: Response, problem: Problem): void =>
   );
 
 /**
- * The bounds on each client app once its key is known: requests in flight, and separately the bodies that are still
- * arriving.
+ * The bounds on each client app once its key is known: requests in flight, and separately the
+ * bodies that are still arriving.
  */
 function makeBounds(
   { authenticate, applyLimits, bodyReadsMax, bodyTimeoutMs, batchBodies }: Services,
@@ -127,7 +130,8 @@ function makeBounds(
         return body;
       } catch (refusal) {
         if (!(refusal instanceof Problem)) throw refusal;
-        // The rest of a body that is still arriving is not read: its connection ends with the answer.
+        // The rest of a body that is still arriving is not read: its connection ends with the
+        // answer.
         if (!request.complete) addHeaders(response, { connection: 'close' });
         await applyLimits({ app, bucket: 'per-second' }, response);
         throw refusal;

@@ -41,7 +41,8 @@ const GatewayEnvironment = z.object({
   TRUSTED_PROXIES: proxyList(),
 });
 
-/** The time of a stop beside the sync checks it waits for: 2 s of failed readiness, and time to close. */
+/** The time of a stop beside the sync checks it waits for: 2 s of failed readiness, and time to
+ * close. */
 const STOP_MARGIN_MS = 4_000;
 
 /** Kept apart from the configuration, which may be logged. */

@@ -28,7 +28,8 @@ import type { RuleSetCache } from './rule-sets/cache-rule-sets.ts';
 
 /** The parts of the gateway, made once at its start; tests replace some of them. */
 export type Services = {
-  /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the view is away. */
+  /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the
+   * view is away. */
   readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
   readonly applyLimits: ApplyLimits;
   readonly isOverloaded: IsOverloaded;
@@ -88,11 +89,13 @@ export type Bounds = {
   readonly freeMemory: (response: Response) => void;
   /** Opens a client app's body; the request leaves the requests in flight until `resumeRequest`. */
   readonly openBatchBody: (request: Request, response: Response, app: AppAccess) => BatchBody;
-  /** Waits while another body of the app is being read; then the request leaves the requests in flight, too. */
+  /** Waits while another body of the app is being read; then the request leaves the requests in
+   * flight, too. */
   readonly openMembersBody: (request: Request, response: Response, app: AppAccess) => Promise<BatchBody>;
   /** Counts a request in flight again, once its body was read. */
   readonly resumeRequest: (response: Response, app: AppAccess) => void;
-  /** A list may read 200 rule sets of up to 250 KB, so only a few are made at a time; client apps take turns. */
+  /** A list may read 200 rule sets of up to 250 KB, so only a few are made at a time; client apps
+   * take turns. */
   readonly documentLists: FairTaskQueue;
 };
 

@@ -45,7 +45,8 @@ import { makeResolveRuleSet, makeRuleSetCache } from './rule-sets/cache-rule-set
 
 /** How long readiness fails before the listener closes. */
 const READINESS_LEAD_MS = 2_000;
-/** The share of the requests in flight that may be long polls; more are answered at once, to leave room for checks. */
+/** The share of the requests in flight that may be long polls; more are answered at once, to leave
+ * room for checks. */
 const LONG_POLL_SHARE = 0.5;
 /** Of a rule set: the answer is due within 5 s, as for a check. */
 const WRITE_TIMEOUTS_MS = { publish: 4_000, wait: 4_500 } as const;
@@ -201,7 +202,8 @@ await runService(
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       trustedProxies: config.http.trustedProxies,
       isStopping: () => context.stopping.aborted,
-      // Of the batch lane the last resort: it is counted in parts here, and shared by account and app at admission.
+      // Of the batch lane the last resort: it is counted in parts here, and shared by account and
+      // app at admission.
       isOverloaded: (lane) => lag.laneLag(lane) > config.laneLagMax,
       metrics,
       log: context.log,

@@ -1,4 +1,5 @@
-// Mistakes of newcomers. The answer alone must say how to correct them: its detail has the text below.
+// Mistakes of newcomers. The answer alone must say how to correct them: its detail has the text
+// below.
 import { A_CHECK, API_KEY } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 

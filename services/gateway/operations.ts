@@ -3,7 +3,8 @@ import { CHECK_OPERATIONS } from './checks/operations.ts';
 import { RULE_SET_OPERATIONS } from './rule-sets/operations.ts';
 import { WATCH_OPERATIONS } from './watches/operations.ts';
 
-/** Every operation of the gateway's API, by its id. Server, OpenAPI document, documentation and tests are made of it. */
+/** Every operation of the gateway's API, by its id. Server, OpenAPI document, documentation and
+ * tests are made of it. */
 export const OPERATIONS = {
   ...CHECK_OPERATIONS,
   ...BATCH_OPERATIONS,

@@ -16,8 +16,9 @@ import { ruleSetHandlers } from './rule-sets/handle-rule-sets.ts';
 import { watchHandlers } from './watches/handle-watches.ts';
 
 /**
- * Every route of the gateway: its operations, and the documents about them. A handler begins with the key: key → the client
- * app's share of the requests in flight → scope → body → limits → its work.
+ * Every route of the gateway: its operations, and the documents about them. A handler begins with
+ * the key: key → the client app's share of the requests in flight → scope → body → limits → its
+ * work.
  */
 export function makeRoutes(deps: Dependencies): Route[] {
   const handlers: Readonly<Record<OperationId, Handle>> = {
@@ -37,7 +38,8 @@ export function makeRoutes(deps: Dependencies): Route[] {
 /** The documents are the same for all callers. */
 const PUBLIC = { 'cache-control': 'public, max-age=300' } as const;
 
-/** The keys of signed verdicts: verifiers need no key of ours, and may be pages of other origins. */
+/** The keys of signed verdicts: verifiers need no key of ours, and may be pages of other
+ * origins. */
 function sendJwks({ proofKeys }: Pick<Dependencies, 'proofKeys'>): Handle {
   const json = JSON.stringify(proofKeys ? jwksOf(proofKeys) : { keys: [] });
   const headers = {

@@ -33,7 +33,8 @@ export function makeMetrics(registry: Registry) {
   );
   usageComplete.setToCurrentTime();
   for (const outcome of TOTAL_OUTCOMES) usageTotals.inc({ outcome }, 0);
-  // From the first scrape on: a rate over a series that appears with its first event does not see that event.
+  // From the first scrape on: a rate over a series that appears with its first event does not see
+  // that event.
   for (const mode of ['sync', 'poll', 'webhook']) checkSeconds.zero({ mode });
   for (const outcome of ['completed', 'failed']) entries.inc({ outcome }, 0);
   for (const kind of ['first', 'copy']) resultsSaved.inc({ kind }, 0);

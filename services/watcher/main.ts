@@ -41,7 +41,8 @@ import { makeRunSweeps } from './sweeps/run-sweeps.ts';
 import { makeSweepFollowers, makeSweepSoon } from './sweeps/sweep-followers.ts';
 import { makeHandleTransfer } from './transfers/handle-transfer.ts';
 
-/** Partitions whose records are handled at once; those of one partition are handled one after another. */
+/** Partitions whose records are handled at once; those of one partition are handled one after
+ * another. */
 const WINDOW = MEMBER_PARTITIONS;
 const TRANSFERS_WINDOW = 256;
 const DUE_INTERVAL_MS = 500;

@@ -69,7 +69,8 @@ export function loadConfig(env: Environment): DispatcherConfig {
 }
 
 /**
- * The keys that open the signing secrets: an object of its own, never in the configuration, which may be logged.
+ * The keys that open the signing secrets: an object of its own, never in the configuration, which
+ * may be logged.
  *
  * @throws ServiceError `config-invalid`
  */

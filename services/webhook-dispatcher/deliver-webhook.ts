@@ -43,7 +43,8 @@ export type DeliveryDependencies = {
   readonly attempt: AttemptDelivery;
   readonly publishRetry: (tier: RetryTier, message: WebhookRetry, traceparent: string) => Promise<void>;
   readonly publishAttempted: (message: WebhookAttempted, traceparent: string) => Promise<void>;
-  /** Whether the account of an app has used its bytes of the day: then the answers of its receivers are not kept. */
+  /** Whether the account of an app has used its bytes of the day: then the answers of its receivers
+   * are not kept. */
   readonly isFull: (clientId: string) => boolean;
   readonly log: Pick<Logger, 'error'>;
   readonly metrics: DispatcherMetrics;
@@ -56,7 +57,8 @@ export type DeliveryDependencies = {
   readonly userAgent: string;
 };
 
-/** The body that the first record of a delivery brings: an event's text, or a check's result, of which the first wins. */
+/** The body that the first record of a delivery brings: an event's text, or a check's result, of
+ * which the first wins. */
 export type NewBody = string | SaveResult;
 
 /** Stores `body` first unless one is stored. Without it, the body is stored already. */
@@ -74,15 +76,18 @@ type Step = {
 } & Pick<RecordContext, 'signal' | 'alive' | 'traceparent'>;
 
 /**
- * Handles one step of a delivery, the same way for first attempts, retries and resends: claim → gate → sign →
- * attempt → schedule the next step (a deferred record: gate → claim). The next record is on its topic before this
- * returns, so a crash at any instant repeats at most the attempt, with the same id and the same bytes. The body is
- * in the first record alone; it is stored with the claim and kept until the delivery has ended.
+ * Handles one step of a delivery, the same way for first attempts, retries and resends: claim →
+ * gate → sign → attempt → schedule the next step (a deferred record: gate → claim). The next record
+ * is on its topic before this returns, so a crash at any instant repeats at most the attempt, with
+ * the same id and the same bytes. The body is in the first record alone; it is stored with the
+ * claim and kept until the delivery has ended.
  *
- * @throws ServiceError with a retriable code while Kafka or Redis is unavailable; the offset stays uncommitted
+ * @throws ServiceError with a retriable code while Kafka or Redis is unavailable; the offset stays
+ *   uncommitted
  */
 export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
-  /** Returns the claimed step with the stored bytes, or `undefined` if another record holds the claim. */
+  /** Returns the claimed step with the stored bytes, or `undefined` if another record holds the
+   * claim. */
   const claim = async (step: Step): Promise<Step | undefined> => {
     const { delivery, position, body } = step;
     const { deliveries, redisNowMs, metrics } = deps;
@@ -107,7 +112,8 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
       admitted.end(verdictOf(outcome));
     }
     if (outcome !== undefined) return scheduleAndLog(deps, step, outcome, atMs);
-    // Every body is kept until its delivery has ended, so this one was deleted by hand, or its record sent again too late.
+    // Every body is kept until its delivery has ended, so this one was deleted by hand, or its
+    // record sent again too late.
     logError(deps, step, undefined, 'the body of a webhook is not stored');
     await giveUp(deps, step);
   }
@@ -156,16 +162,17 @@ function logError(
 }
 
 /**
- * Makes the function that ends the delivery of a record that cannot be handled: the delivery is shown as exhausted,
- * and the consumer writes the record to the dead-letter topic.
+ * Makes the function that ends the delivery of a record that cannot be handled: the delivery is
+ * shown as exhausted, and the consumer writes the record to the dead-letter topic.
  */
 export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
   return (delivery, record) => giveUp(deps, stepOf(deps, delivery, record));
 }
 
 /**
- * Reads the signers, or returns `undefined` if a secret cannot be opened, for example because its key is not
- * configured. Only this client app's webhooks are deferred until the operator has added the key.
+ * Reads the signers, or returns `undefined` if a secret cannot be opened, for example because its
+ * key is not configured. Only this client app's webhooks are deferred until the operator has added
+ * the key.
  */
 async function readSigners(deps: DeliveryDependencies, step: Step) {
   try {
@@ -177,7 +184,8 @@ async function readSigners(deps: DeliveryDependencies, step: Step) {
   }
 }
 
-/** After an attempt: publishes the retry first, because it must not be lost, then the log record, then the view. */
+/** After an attempt: publishes the retry first, because it must not be lost, then the log record,
+ * then the view. */
 async function scheduleAndLog(
   deps: DeliveryDependencies,
   step: Step,
@@ -210,8 +218,9 @@ async function scheduleAndLog(
 }
 
 /**
- * Releases the claim first, so that the record published next can claim the step. A deferred record releases too,
- * although it has not claimed now: it may have claimed before a crash, and be read a second time.
+ * Releases the claim first, so that the record published next can claim the step. A deferred record
+ * releases too, although it has not claimed now: it may have claimed before a crash, and be read a
+ * second time.
  */
 async function defer(deps: DeliveryDependencies, step: Step, reason: DeferralReason): Promise<void> {
   const { delivery, position, waitedIn, traceparent } = step;

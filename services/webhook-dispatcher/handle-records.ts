@@ -10,11 +10,13 @@ import type { DeliverWebhook } from './deliver-webhook.ts';
 
 type Handlers<M> = { readonly handle: Handler<M>; readonly giveUp: GiveUp<M> };
 
-/** Makes the handlers of every topic that brings deliveries; `giveUp` ends the delivery of a record that cannot be handled. */
+/** Makes the handlers of every topic that brings deliveries; `giveUp` ends the delivery of a record
+ * that cannot be handled. */
 export function makeHandlers(deliver: DeliverWebhook, giveUp: DeliverWebhook) {
   /**
-   * Completed checks in webhook mode; the other modes have no delivery. The result is saved before the first attempt, with
-   * the same save-if-absent as in the result-store, so that the webhook carries the stored bytes.
+   * Completed checks in webhook mode; the other modes have no delivery. The result is saved before
+   * the first attempt, with the same save-if-absent as in the result-store, so that the webhook
+   * carries the stored bytes.
    */
   const results: Handlers<CheckCompleted> = {
     async handle(message, record) {

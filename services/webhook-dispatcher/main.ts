@@ -107,7 +107,8 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
         groupId: CONSUMER_GROUPS.webhookRequests,
         topics: [webhookRequested],
         window,
-        // How far the bodies of this topic are stored: where a Redis that lost writes is read up from.
+        // How far the bodies of this topic are stored: where a Redis that lost writes is read up
+        // from.
         beforeCommit: makeSavePositions(store.redis),
         ...handlers.deliveries,
       }),

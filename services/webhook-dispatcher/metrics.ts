@@ -63,7 +63,8 @@ export function makeMetrics(
     'Records dropped because another record of the same delivery claimed or finished their step, by reason.',
     'reason',
   );
-  // Export every series from the first scrape: a rate misses the event with which a series first appears.
+  // Export every series from the first scrape: a rate misses the event with which a series first
+  // appears.
   for (const attemptClass of AttemptClass.options) attempts.inc({ class: attemptClass }, 0);
   for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0);
   for (const reason of ['taken', 'superseded', 'finished']) dropped.inc({ reason }, 0);

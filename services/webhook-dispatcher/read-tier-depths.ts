@@ -10,8 +10,8 @@ const KEEP_MS = 15_000;
 type TierDepths = Readonly<Record<RetryTier, number>>;
 
 /**
- * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: the records of the tier's
- * topic that the group has not committed.
+ * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: the records
+ * of the tier's topic that the group has not committed.
  *
  * @example
  * const depths = await makeReadTierDepths(kafka.admin, () => performance.now())(); // { '5s': 3, … }

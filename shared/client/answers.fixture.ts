@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How the server answers one request; it counts an accepted check by its idempotency key, as the gateway does. */
+/** How the server answers one request; it counts an accepted check by its idempotency key, as the
+ * gateway does. */
 export type Step =
   | {
       readonly do: 'answer';

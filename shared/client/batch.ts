@@ -12,9 +12,11 @@ import {
 
 export type BatchOptions = {
   readonly signal?: AbortSignal | undefined;
-  /** How long no further line may come until the iteration ends with `timeout`; default 10 minutes. */
+  /** How long no further line may come until the iteration ends with `timeout`; default 10
+   * minutes. */
   readonly timeoutMs?: number | undefined;
-  /** Called once the batch is accepted: with this id its lines can be read again, by `batchLines`. */
+  /** Called once the batch is accepted: with this id its lines can be read again, by
+   * `batchLines`. */
   readonly onAccepted?: ((requestId: string) => void) | undefined;
 };
 
@@ -25,15 +27,18 @@ export type BatchLinesOptions = Omit<BatchOptions, 'onAccepted'> & {
 
 const BATCH_PATH = '/access-control/check-roles/batch';
 const IDLE_MS = 600_000;
-/** Time limit of sending the entries once, up to 16 MiB: the gateway's own. The client's limit bounds the waits between attempts. */
+/** Time limit of sending the entries once, up to 16 MiB: the gateway's own. The client's limit
+ * bounds the waits between attempts. */
 const START_ATTEMPT_MS = 120_000;
 /** Lines of one answer, all of them in memory at once. */
 const LINES_PER_ANSWER = 1_000;
-/** A status poll returns when the batch is completed, or then: finished parts are read in between. */
+/** A status poll returns when the batch is completed, or then: finished parts are read in
+ * between. */
 const POLL_SECONDS = 3;
 const POLL_MARGIN_MS = 10_000;
 
-/** Starts a batch and yields its lines in the order of the entries, each as soon as all before it are finished. */
+/** Starts a batch and yields its lines in the order of the entries, each as soon as all before it
+ * are finished. */
 export async function* runBatch(
   transport: Transport,
   { entries, ...common }: BatchRequest,
@@ -71,7 +76,8 @@ export async function* readLines(
   const path = `${BATCH_PATH}/${encodeURIComponent(requestId)}`;
   let next = from;
   let endsAt = performance.now() + timeoutMs;
-  // An accepted batch goes on while the gateway is away, so each call may use all of the time that is left.
+  // An accepted batch goes on while the gateway is away, so each call may use all of the time that
+  // is left.
   const get: Get = async (subPath, options) => {
     const leftMs = Math.max(1, endsAt - performance.now());
     try {
@@ -112,7 +118,8 @@ export async function* readLines(
 /** A GET of the batch, or of something under it. */
 type Get = (subPath: string, options: Pick<ApiRequest, 'attemptMs' | 'headers'>) => Promise<ApiResponse>;
 
-/** The lines of one answer; none past the last entry; `undefined` if the next one is not finished yet. */
+/** The lines of one answer; none past the last entry; `undefined` if the next one is not finished
+ * yet. */
 async function readFinished(get: Get, next: number, attemptMs: number): Promise<BatchLine[] | undefined> {
   const { status, headers, text } = await get(`/results?from=${next}&limit=${LINES_PER_ANSWER}`, {
     attemptMs,

@@ -14,9 +14,11 @@ type Fetch = typeof globalThis.fetch;
 
 /** As long as the gateway says that the document may be cached. */
 const FRESH_MS = 300_000;
-/** While the document cannot be read, its keys are used for a day: as long as a proof of a retired key can be valid. */
+/** While the document cannot be read, its keys are used for a day: as long as a proof of a retired
+ * key can be valid. */
 const STALE_MS_MAX = 86_400_000;
-/** A document whose keys are kept is requested at most so often: a stranger may send tokens with any `kid`. */
+/** A document whose keys are kept is requested at most so often: a stranger may send tokens with
+ * any `kid`. */
 const REREAD_MS_MIN = 10_000;
 const FETCH_TIMEOUT_MS = 5_000;
 const DOCUMENTS_MAX = 16;
@@ -27,7 +29,8 @@ type Keys = ReadonlyMap<string, PublicKey>;
 /** The documents by their URLs, the latest used last. */
 const documents = new Map<string, RemoteDocument>();
 
-/** How keys are found: in a document, or at its URL, read when it is needed and kept for five minutes. */
+/** How keys are found: in a document, or at its URL, read when it is needed and kept for five
+ * minutes. */
 export function makeFindKey(jwks: Jwks | string | URL, fetch: Fetch): FindKey {
   // A URL of another realm is not an instance of this one's.
   const href = typeof jwks === 'string' ? jwks : (jwks as Partial<URL> | null)?.href;
@@ -61,7 +64,8 @@ class RemoteDocument {
     this.#url = url;
   }
 
-  /** Older keys are used if they cannot be read again. Only the first caller of an outage waits for the request. */
+  /** Older keys are used if they cannot be read again. Only the first caller of an outage waits for
+   * the request. */
   currentKeys(fetch: Fetch): Promise<Keys> {
     const kept = this.#kept;
     const ageMs = kept ? performance.now() - kept.readAt : Number.POSITIVE_INFINITY;

@@ -8,7 +8,8 @@ type Rules = Extract<SyncCheck, { readonly rules?: unknown }>['rules'];
 /** The roles to require, and the accounts that must hold them. */
 export type RequireRoleOptions<Request> = {
   readonly client: Pick<Rolecall, 'check'>;
-  /** The wallet, several wallets of one person, or how a request tells them; none is answered 401. */
+  /** The wallet, several wallets of one person, or how a request tells them; none is answered
+   * 401. */
   readonly account:
     | Accounts
     | ((request: Request) => Accounts | undefined | null | Promise<Accounts | undefined | null>);
@@ -42,10 +43,10 @@ type Refusal = {
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Express middleware: passes on requests of accounts that hold the roles. Denied is 403. An undetermined role, or an
- * unreachable Rolecall, is 503 with `Retry-After`, never 403. A refusal that only the app can repair, such as a revoked
- * API key, goes to `next(error)`: `error.status` is 503 too, because the visitor may well hold the role, and
- * `error.cause` is the `RolecallError`.
+ * Express middleware: passes on requests of accounts that hold the roles. Denied is 403. An
+ * undetermined role, or an unreachable Rolecall, is 503 with `Retry-After`, never 403. A refusal
+ * that only the app can repair, such as a revoked API key, goes to `next(error)`: `error.status` is
+ * 503 too, because the visitor may well hold the role, and `error.cause` is the `RolecallError`.
  *
  * @example
  * app.get('/vip', requireRole({ client: rolecall, account: (request) => request.user.wallet, rules }), handler);
@@ -68,8 +69,8 @@ function refuse(response: NodeResponse, refusal: Refusal): void {
 }
 
 /**
- * The same for fetch handlers (Hono, Next, Workers): `next` makes the answer of a request that passes. What goes to
- * `next(error)` in Express is thrown.
+ * The same for fetch handlers (Hono, Next, Workers): `next` makes the answer of a request that
+ * passes. What goes to `next(error)` in Express is thrown.
  *
  * @example
  * const guard = requireRole.fetch({ client: rolecall, account: walletOf, rules });
@@ -130,8 +131,8 @@ const isOfRolecall = (error: unknown): error is RolecallError =>
   error instanceof Error && error.name === 'RolecallError';
 
 /**
- * Frameworks answer with the `status` of an error. That of a `RolecallError` is the gateway's answer to the app: passed
- * on, it would tell the visitor 401, 403 or 404.
+ * Frameworks answer with the `status` of an error. That of a `RolecallError` is the gateway's
+ * answer to the app: passed on, it would tell the visitor 401, 403 or 404.
  */
 const errorOf = (refusal: Refusal, cause: RolecallError): Error =>
   Object.assign(new Error(`${refusal.detail} ${cause.message}`, { cause }), {
@@ -139,7 +140,8 @@ const errorOf = (refusal: Refusal, cause: RolecallError): Error =>
     headers: { 'cache-control': 'no-store', 'retry-after': String(refusal.retryAfterSeconds) },
   });
 
-/** Three-valued: an undetermined role leaves the outcome open only where it could still change it. */
+/** Three-valued: an undetermined role leaves the outcome open only where it could still change
+ * it. */
 function combine(outcomes: readonly RoleOutcome[], isAnyEnough: boolean): RoleOutcome {
   const [decisive, unanimous] = isAnyEnough
     ? (['granted', 'denied'] as const)

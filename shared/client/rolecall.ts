@@ -31,7 +31,8 @@ export type SyncCheck = Without<CheckRequest, 'async' | 'callbackUrl'>;
 export type AsyncCheck = Without<CheckRequest, 'async'>;
 
 const CHECK_PATH = '/access-control/check-roles';
-/** The longest wait that the gateway allows; a call asks for less when its own timeout ends before. */
+/** The longest wait that the gateway allows; a call asks for less when its own timeout ends
+ * before. */
 const LONG_POLL_SECONDS = 20;
 /** How long an answer may take beyond its long poll. */
 const POLL_MARGIN_MS = 5_000;
@@ -76,7 +77,8 @@ export class Rolecall {
     }
   }
 
-  /** Starts a check and returns once it is accepted; `wait` has its result, and `callbackUrl` gets it too. */
+  /** Starts a check and returns once it is accepted; `wait` has its result, and `callbackUrl` gets
+   * it too. */
   async start(request: AsyncCheck, options: CallOptions = {}): Promise<Acknowledgement> {
     const { requestId } = parseAnswer(await this.#post({ ...request, async: true }, options));
     if (typeof requestId !== 'string') throw unexpectedAnswer('The acknowledgement has no requestId.');
@@ -130,8 +132,8 @@ export class Rolecall {
   }
 
   /**
-   * Checks many wallets in one request: starts the batch, and yields a line per entry, in the order of the entries,
-   * while the rest is still being checked.
+   * Checks many wallets in one request: starts the batch, and yields a line per entry, in the order
+   * of the entries, while the rest is still being checked.
    *
    * @example
    * for await (const { ref, roles } of rolecall.batch({ entries, ruleSet: 'holders' })) console.log(ref, roles);

@@ -48,7 +48,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A wait is up to so much longer, so that clients that were refused together do not all come back together. */
+/** A wait is up to so much longer, so that clients that were refused together do not all come back
+ * together. */
 const JITTER_SHARE = 0.5;
 const JITTER_MS_MAX = 5_000;
 
@@ -60,7 +61,8 @@ const JITTER_MS_MAX = 5_000;
 export const jittered = (leastMs: number, random = Math.random()): number =>
   leastMs + random * Math.min(leastMs * JITTER_SHARE, JITTER_MS_MAX);
 
-/** A `Retry-After` header, in seconds or as a date, in ms; `undefined` if it is missing or invalid. */
+/** A `Retry-After` header, in seconds or as a date, in ms; `undefined` if it is missing or
+ * invalid. */
 export function retryAfterMsOf(header: string | null, nowMs = Date.now()): number | undefined {
   if (header === null) return undefined;
   if (/^[0-9]{1,9}$/.test(header)) return Number(header) * 1_000;

@@ -33,7 +33,8 @@ export type ApiRequest = CallOptions & {
   readonly attemptMs?: number;
   /** Time limit of the waits between the attempts, all together; default the call's. */
   readonly waitsMs?: number;
-  /** Whether the request may be sent again when it is not known if it was carried out; default true. */
+  /** Whether the request may be sent again when it is not known if it was carried out; default
+   * true. */
   readonly isRepeatable?: boolean;
 };
 
@@ -50,20 +51,22 @@ export type Transport = {
 };
 
 const TIMEOUT_MS = 30_000;
-/** One attempt has this share of the call's time, so that a hanging attempt leaves time for others. */
+/** One attempt has this share of the call's time, so that a hanging attempt leaves time for
+ * others. */
 const ATTEMPT_SHARE = 0.4;
 const ATTEMPT_MS_MIN = 500;
 /** Bounds the loop; the call's time ends it long before. */
 const ATTEMPTS_MAX = 10_000;
-/** A check of which nothing could be read is made anew by its retry, and may be charged each time. */
+/** A check of which nothing could be read is made anew by its retry, and may be charged each
+ * time. */
 const UNAVAILABLE_ATTEMPTS_MAX = 3;
 /** Where the answer names no time: 0.2 s, 0.4 s, … 5 s. Every wait is up to a half longer. */
 const BACKOFF_MS_MIN = 200;
 const BACKOFF_MS_MAX = 5_000;
 
 /**
- * Sends requests and retries them. A check or batch carries one `Idempotency-Key` on all attempts, so that it is
- * accepted once, whatever was lost on the way.
+ * Sends requests and retries them. A check or batch carries one `Idempotency-Key` on all attempts,
+ * so that it is accepted once, whatever was lost on the way.
  *
  * @throws RolecallError `config-invalid`
  */
@@ -184,7 +187,8 @@ function toJson(value: unknown): string {
 const backoffMs = (attempts: number): number =>
   Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempts - 1));
 
-/** The answer's problem document; for an answer that is not Rolecall's, an error that names the sender. */
+/** The answer's problem document; for an answer that is not Rolecall's, an error that names the
+ * sender. */
 function errorOf(response: ApiResponse, url: string): RolecallError {
   const { status, headers, text } = response;
   const isProblem = headers.get('content-type')?.startsWith('application/problem+json');

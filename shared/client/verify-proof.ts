@@ -23,10 +23,11 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 const PROOF_CHARS_MAX = 1_048_576;
 
 /**
- * Verifies a signed verdict and returns its claims. A proof does not tell who presents it: link `accounts` to the
- * session by other means.
+ * Verifies a signed verdict and returns its claims. A proof does not tell who presents it: link
+ * `accounts` to the session by other means.
  *
- * @throws RolecallError `proof-invalid`, `proof-expired`, `proof-audience-mismatch`, `proof-key-unknown`, `jwks-invalid`
+ * @throws RolecallError `proof-invalid`, `proof-expired`, `proof-audience-mismatch`,
+ *   `proof-key-unknown`, `jwks-invalid`
  *
  * @example
  * const claims = await verifyProof(result.proof, { jwks: 'https://api.example/.well-known/jwks.json', audience: 'app_…' });

@@ -116,8 +116,8 @@ function keyBytesOf(secret: unknown): Bytes {
 }
 
 /**
- * Headers of any class: `undici` and other realms have their own. Node lower-cases the names in a record; other sources
- * may not.
+ * Headers of any class: `undici` and other realms have their own. Node lower-cases the names in a
+ * record; other sources may not.
  */
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
   if (typeof headers.get === 'function') return headers.get(name) ?? undefined;

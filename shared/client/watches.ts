@@ -16,7 +16,8 @@ export type Watches = Documents<WatchBody, Watch> & {
   readonly check: (id: string, options?: CallOptions) => Promise<Watch>;
   /** Sends the revocations that are held back. */
   readonly release: (id: string, options?: CallOptions) => Promise<Watch>;
-  /** Adds members, or gives known ones other wallets. Every 10 000 are one request: an error leaves earlier ones added. */
+  /** Adds members, or gives known ones other wallets. Every 10 000 are one request: an error leaves
+   * earlier ones added. */
   readonly addMembers: (
     id: string,
     entries: readonly BatchEntry[],
@@ -37,7 +38,8 @@ export function makeWatches(transport: Transport): Watches {
   const command =
     (name: 'pause' | 'resume' | 'check' | 'release') =>
     async (id: string, options: CallOptions = {}): Promise<Watch> => {
-      // Each of the others begins something: a second sweep, or the release of what has been held since.
+      // Each of the others begins something: a second sweep, or the release of what has been held
+      // since.
       const isRepeatable = name === 'pause';
       const path = `${pathOf(id)}/${name}`;
       return parseAnswer(

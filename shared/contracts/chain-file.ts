@@ -3,7 +3,8 @@ import type { Environment } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { isAddressText } from './rules/address.ts';
 
-/** Visible characters, spaces and tabs: anything else, such as a line break, cannot be sent in a header (RFC 9110, 5.5). */
+/** Visible characters, spaces and tabs: anything else, such as a line break, cannot be sent in a
+ * header (RFC 9110, 5.5). */
 const HeaderValue = z
   .string()
   .regex(

@@ -2,7 +2,8 @@ import type { z } from 'zod';
 
 /** One fault of a request's body or query, or of its headers (with the pointer `""`). */
 export type Fault = {
-  /** RFC 6901, into the body as the client sent it; for a query its parameter, as if the query were an object. */
+  /** RFC 6901, into the body as the client sent it; for a query its parameter, as if the query were
+   * an object. */
   readonly pointer: string;
   /** A problem code if the fault has one of its own, otherwise a word for its kind. */
   readonly code: string;
@@ -22,7 +23,8 @@ export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /**
- * The fault of an unknown member. Its detail is a predicate, and names the members that would be right.
+ * The fault of an unknown member. Its detail is a predicate, and names the members that would be
+ * right.
  *
  * @param known the members of the object that holds it, where that is certain
  * @example
@@ -44,8 +46,9 @@ const MEMBER_FAULTS: MemberFaults = {
 };
 
 /**
- * The faults of a schema's issues: one per unknown member and per missing one, and `faultOf` for every other issue. At most
- * `BODY_FAULTS_MAX`, since each costs more than the member that it is about.
+ * The faults of a schema's issues: one per unknown member and per missing one, and `faultOf` for
+ * every other issue. At most `BODY_FAULTS_MAX`, since each costs more than the member that it is
+ * about.
  *
  * @param body the value that the schema refused
  */

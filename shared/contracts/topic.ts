@@ -6,7 +6,8 @@ const MIB = 1024 * 1024;
 
 export type Cleanup = 'delete' | 'compact' | 'compact,delete';
 
-/** The declaration of a topic: `admin topics apply` creates it so, every process verifies it at its start. */
+/** The declaration of a topic: `admin topics apply` creates it so, every process verifies it at its
+ * start. */
 export type TopicSpec = {
   readonly name: string;
   readonly partitionCount: number;
@@ -16,7 +17,8 @@ export type TopicSpec = {
   readonly messageBytesMax: number;
 };
 
-/** What a record takes beside its key and value, in Kafka and in the views: headers, framing, keys, entries of lists. */
+/** What a record takes beside its key and value, in Kafka and in the views: headers, framing, keys,
+ * entries of lists. */
 export const RECORD_OVERHEAD_BYTES = 512;
 
 /** A topic and the one message schema that travels on it. */
@@ -28,15 +30,18 @@ export type Topic<M> = TopicSpec & {
   readonly urgent?: Urgent<M>;
   /** Where the partition is not that of the key's hash. */
   readonly partitionOf?: (message: M) => number;
-  /** Whether its records are the system's own: their bytes count towards no account's day, though they name a client app. */
+  /** Whether its records are the system's own: their bytes count towards no account's day, though
+   * they name a client app. */
   readonly isOfSystem?: boolean;
 };
 
-/** A record that a client waits for: it goes to the broker before all others that wait in the same process. */
+/** A record that a client waits for: it goes to the broker before all others that wait in the same
+ * process. */
 export type Urgent<M> = {
   /** The same for every message of a key: a key has one partition. */
   readonly is: (message: M) => boolean;
-  /** This many partitions, the last ones, are for these messages alone, so that no backlog delays them. Default none. */
+  /** This many partitions, the last ones, are for these messages alone, so that no backlog delays
+   * them. Default none. */
   readonly partitionCount?: number;
 };
 
@@ -51,7 +56,8 @@ type TopicOptions<M> = {
   readonly cleanup?: Cleanup;
   readonly retentionDays?: number;
   readonly messageMibMax?: number;
-  /** So much less may be published: the content of a message may travel on in one with more members. Default none. */
+  /** So much less may be published: the content of a message may travel on in one with more
+   * members. Default none. */
   readonly reservedKib?: number;
 };
 
@@ -102,7 +108,8 @@ export function deadLetterSpecOf(topic: TopicSpec): TopicSpec {
 /**
  * Parses the bytes of a record as the topic's message.
  *
- * @throws ServiceError `message-unreadable`, naming where the value differs from the schema but not the value.
+ * @throws ServiceError `message-unreadable`, naming where the value differs from the schema but not
+ *   the value.
  */
 export function parseMessage<M>(topic: Topic<M>, value: Buffer | string | null): M {
   if (value === null) throw new ServiceError('message-unreadable', 'the record has no value');

@@ -10,14 +10,16 @@ import { ACCOUNT_SUMMARIES_KEY } from '../stores/apps/accounts.ts';
 import { APP_SUMMARIES_KEY } from '../stores/apps/client-apps.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../stores/usage/usage-days.ts';
 
-/** How often written bytes are added to the sums, and so how much later than its write a record counts. */
+/** How often written bytes are added to the sums, and so how much later than its write a record
+ * counts. */
 const INTERVAL_MS = 100;
 /** Apps in one command: while it runs, Redis does nothing else. */
 const APPS_MAX = 256;
 
 /**
- * KEYS: marker, the apps' and the accounts' summaries. ARGV: access, then for each app its id and the bytes to add. Answers for
- * each app the time, the sum of its account's day and the most that it may be; '' where the app is unknown.
+ * KEYS: marker, the apps' and the accounts' summaries. ARGV: access, then for each app its id and
+ * the bytes to add. Answers for each app the time, the sum of its account's day and the most that
+ * it may be; '' where the app is unknown.
  */
 const COUNT = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
 local day, answers = math.floor(now / ${DAY_MS}), {}
@@ -41,7 +43,8 @@ return answers
 
 const KEYS = [GENERATION_KEY, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
 
-/** The bytes that the account of an app has made the system keep today (UTC), and the most that it may. */
+/** The bytes that the account of an app has made the system keep today (UTC), and the most that it
+ * may. */
 export type DayOfAccount = { readonly nowMs: number; readonly bytes: number; readonly bytesMax: number };
 
 export type AccountBytes = {
@@ -88,13 +91,14 @@ export function makeAccountBytes(redis: Redis): AccountBytes {
 /** Counts the bytes of the records that a process writes. */
 export type ByteCounter = AsyncDisposable & {
   readonly add: (clientId: string, bytes: number) => void;
-  /** Whether the account of an app had used its bytes of the day when the app's last record was counted. */
+  /** Whether the account of an app had used its bytes of the day when the app's last record was
+   * counted. */
   readonly isFull: (clientId: string) => boolean;
 };
 
 /**
- * Adds the bytes of written records to the sums of their accounts, those of 100 ms together. Bytes that could not be added are
- * added later; a process that is killed loses those of its last 100 ms.
+ * Adds the bytes of written records to the sums of their accounts, those of 100 ms together. Bytes
+ * that could not be added are added later; a process that is killed loses those of its last 100 ms.
  *
  * @example
  * const bytes = scope.use(startCountingBytes(redis, context.log));

@@ -14,8 +14,8 @@ const nameOf = (owner: Owner): Owner =>
   typeof owner === 'string' ? owner : { accountId: owner.accountId, clientId: owner.clientId };
 
 /**
- * Waiting items of many owners: accounts have turns, and within an account its apps. So an account delays another by one item
- * a round, however many apps it has.
+ * Waiting items of many owners: accounts have turns, and within an account its apps. So an account
+ * delays another by one item a round, however many apps it has.
  *
  * @example
  * queue.push(app, start);
@@ -47,7 +47,8 @@ export class FairQueue<T> {
     this.#accounts.set(name, account);
   }
 
-  /** Takes the first item of the owner whose turn it is, or of the next one whose first item is ready. */
+  /** Takes the first item of the owner whose turn it is, or of the next one whose first item is
+   * ready. */
   take(isReady: (item: T, owner: Owner) => boolean = () => true): T | undefined {
     for (const { apps } of this.#accounts.values())
       for (const { owner, items } of apps.values())
@@ -55,7 +56,8 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Drops the newest item of the longest queue, of the account with the most items; of equally long ones, the newcomer's. */
+  /** Drops the newest item of the longest queue, of the account with the most items; of equally
+   * long ones, the newcomer's. */
   drop(newcomer: Owner): T | undefined {
     const [account, app] = namesOf(newcomer);
     const name = longest(this.#accounts, account, ({ size }) => size);

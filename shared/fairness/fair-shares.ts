@@ -1,7 +1,8 @@
 /** A client app and its account. */
 export type AppOwner = { readonly accountId: string; readonly clientId: string };
 
-/** Who holds a share: one app of an account, or one that has no apps, such as the account itself or a network address. */
+/** Who holds a share: one app of an account, or one that has no apps, such as the account itself or
+ * a network address. */
 export type Owner = string | AppOwner;
 
 type Holdings = { total: number; readonly byApp: Map<string, number> };
@@ -12,14 +13,16 @@ const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner :
 const KEPT_PART = 1 / 4;
 
 /**
- * Shares a number of places, or of bytes, between accounts, and the part of an account between its apps.
+ * Shares a number of places, or of bytes, between accounts, and the part of an account between its
+ * apps.
  *
- * An account that holds none takes its first place while one is free. One that holds some takes more only while it holds
- * fewer than are free above a quarter of the places, so that quarter is left for first places. An account alone gets three
- * eighths, each of two a quarter, each of N three quarters of one part in N + 1. Within an account the same holds for its
- * apps: one that holds some takes more only while it holds fewer than its account may still hold. Unused places are not
- * reserved. The rule is known from switches that share a buffer ("dynamic queue length thresholds", Choudhury and Hahne,
- * 1998).
+ * An account that holds none takes its first place while one is free. One that holds some takes
+ * more only while it holds fewer than are free above a quarter of the places, so that quarter is
+ * left for first places. An account alone gets three eighths, each of two a quarter, each of N
+ * three quarters of one part in N + 1. Within an account the same holds for its apps: one that
+ * holds some takes more only while it holds fewer than its account may still hold. Unused places
+ * are not reserved. The rule is known from switches that share a buffer ("dynamic queue length
+ * thresholds", Choudhury and Hahne, 1998).
  *
  * @example
  * const shares = new FairShares(512);

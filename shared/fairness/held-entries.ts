@@ -10,12 +10,14 @@ const ADMITTED_KEPT_MS = 600_000;
 const PRUNED_MAX = 100;
 
 /**
- * The unfinished entries of the batch lane, shared by account, then by app, under the rule of `FairShares`.
+ * The unfinished entries of the batch lane, shared by account, then by app, under the rule of
+ * `FairShares`.
  *
- * Of one hash: `all`, `account:<id>` and `app:<id>` are sums; `of:<id>` is what a batch holds: account, app, entries left. A
- * batch is held under its seed from its admission until it is begun, then under its request id; each stored part frees its
- * entries. What has no end, because a gateway died or a part is lost, is freed when its time in the sorted set is over.
- * The keys have no hash tag: as all scripts of the views, this one needs a Redis that is not split into a cluster.
+ * Of one hash: `all`, `account:<id>` and `app:<id>` are sums; `of:<id>` is what a batch holds:
+ * account, app, entries left. A batch is held under its seed from its admission until it is begun,
+ * then under its request id; each stored part frees its entries. What has no end, because a gateway
+ * died or a part is lost, is freed when its time in the sorted set is over. The keys have no hash
+ * tag: as all scripts of the views, this one needs a Redis that is not split into a cluster.
  */
 export const LUA_HOLD_ENTRIES = `
 local HELD, HELD_UNTIL = 'batches:held', 'batches:held-until'

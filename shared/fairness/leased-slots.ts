@@ -2,12 +2,14 @@ import { inStore, type Redis } from '../redis/connect.ts';
 import { makeScript } from '../redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../redis/view.ts';
 
-/** Longer than the write of a document may take, until it is in the view or has certainly failed. */
+/** Longer than the write of a document may take, until it is in the view or has certainly
+ * failed. */
 const LEASE_MS = 30_000;
 
 /**
- * KEYS: marker, the set. ARGV: access, member, maximum member count, lease in ms. A score is the time at which the
- * member's lease ends. A member that is in the set already succeeds, so a retry takes no second slot.
+ * KEYS: marker, the set. ARGV: access, member, maximum member count, lease in ms. A score is the
+ * time at which the member's lease ends. A member that is in the set already succeeds, so a retry
+ * takes no second slot.
  */
 const TAKE = `${REQUIRE_VIEW}
 local time = redis.call('TIME')
@@ -34,7 +36,8 @@ export const marketplaceKeysKey = (accountId: string): string => `places:marketp
 export function makeLeasedSlots(redis: Redis) {
   const take = makeScript<number>(redis, TAKE);
   return {
-    /** Leases a slot for `member`, by default for 30 s; false if `countMax` other members hold one. */
+    /** Leases a slot for `member`, by default for 30 s; false if `countMax` other members hold
+     * one. */
     take: async (
       set: string,
       member: string,
@@ -49,8 +52,9 @@ export function makeLeasedSlots(redis: Redis) {
 }
 
 /**
- * Limits on how many documents of a kind may exist, exact under any concurrency. Each limit is a set of ids, not a
- * counter, so nothing is counted twice and a crash leaks nothing: a creation first leases a slot, then the write of the
- * document to the view makes the slot permanent (`setsOf`). A rebuild of the views restores the set.
+ * Limits on how many documents of a kind may exist, exact under any concurrency. Each limit is a
+ * set of ids, not a counter, so nothing is counted twice and a crash leaks nothing: a creation
+ * first leases a slot, then the write of the document to the view makes the slot permanent
+ * (`setsOf`). A rebuild of the views restores the set.
  */
 export type LeasedSlots = ReturnType<typeof makeLeasedSlots>;

@@ -4,8 +4,9 @@ import type { Redis } from '../redis/connect.ts';
 import { makeScript } from '../redis/script.ts';
 
 /**
- * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum, its window in ms and its
- * increment. Nothing is counted if a counter is full, or if the same charge id was counted already.
+ * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum, its
+ * window in ms and its increment. Nothing is counted if a counter is full, or if the same charge id
+ * was counted already.
  */
 const TAKE = `
 local counters = #ARGV / 3
@@ -25,7 +26,8 @@ if mark then redis.call('SET', mark, '1', 'PX', ARGV[2]) end
 return 0
 `;
 
-/** KEYS: counters. ARGV: for each its decrement; a counter that has ended meanwhile stays away, and none gets below 0. */
+/** KEYS: counters. ARGV: for each its decrement; a counter that has ended meanwhile stays away, and
+ * none gets below 0. */
 const REFUND = `
 for i, key in ipairs(KEYS) do
   local count = math.min(tonumber(redis.call('GET', key) or '0'), tonumber(ARGV[i]))
@@ -56,8 +58,10 @@ export function makeThrottle(redis: Redis) {
   const refund = makeScript<number>(redis, REFUND);
   return {
     /**
-     * @param chargeId a repetition with the same id within the first budget's window is not counted again
-     * @throws ServiceError `rate-limited`, with the time to wait, if a budget is exhausted; then no budget is charged
+     * @param chargeId a repetition with the same id within the first budget's window is not counted
+     *   again
+     * @throws ServiceError `rate-limited`, with the time to wait, if a budget is exhausted; then no
+     *   budget is charged
      */
     async take(draws: readonly Draw[], chargeId?: string): Promise<void> {
       const limits = draws.flatMap(({ budget, count = 1 }) => [budget.countMax, budget.windowMs, count]);

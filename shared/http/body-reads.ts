@@ -15,11 +15,12 @@ type Options = {
 type Reading = { readonly stop: (fault: BodyFault) => void };
 
 /**
- * Bounds the bodies that are being read. Requests in flight have a separate bound, because a body costs memory but no
- * work, and a client may send it slowly or never finish it.
+ * Bounds the bodies that are being read. Requests in flight have a separate bound, because a body
+ * costs memory but no work, and a client may send it slowly or never finish it.
  *
  * When an owner has used its share, its newest body displaces its oldest: a client that shares an
- * owner with an attacker still gets through, because an honest body is complete within milliseconds.
+ * owner with an attacker still gets through, because an honest body is complete within
+ * milliseconds.
  *
  * @example
  * const bodies = new BodyReads({ countMax: 512, timeoutMs: 10_000, fail });

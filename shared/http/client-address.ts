@@ -3,7 +3,8 @@ import ipaddr from 'ipaddr.js';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 
-/** A provider hands out whole IPv6 networks of this size, so one person has every address in one of them. */
+/** A provider hands out whole IPv6 networks of this size, so one person has every address in one of
+ * them. */
 const IPV6_PREFIX_BITS = 64;
 const IPV6_PREFIX_PARTS = IPV6_PREFIX_BITS / 16;
 const WARNING_INTERVAL_MS = 60_000;
@@ -12,8 +13,8 @@ const WARNING_INTERVAL_MS = 60_000;
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/;
 
 /**
- * The text under which a client's address is counted: an IPv4 address as it is, an IPv6 address by its /64 network.
- * Everything that is not an address counts as one and the same client.
+ * The text under which a client's address is counted: an IPv4 address as it is, an IPv6 address by
+ * its /64 network. Everything that is not an address counts as one and the same client.
  *
  * @example
  * addressKey('::ffff:192.0.2.1'); // '192.0.2.1'
@@ -37,8 +38,9 @@ type Dependencies = {
 };
 
 /**
- * Notices `X-Forwarded-For` from a sender that `TRUSTED_PROXIES` does not name. It is ignored, so behind such a proxy
- * all clients are one address and use up each other's bounds: each such request is counted, one a minute is logged.
+ * Notices `X-Forwarded-For` from a sender that `TRUSTED_PROXIES` does not name. It is ignored, so
+ * behind such a proxy all clients are one address and use up each other's bounds: each such request
+ * is counted, one a minute is logged.
  *
  * @example
  * const noticeForwardedFor = makeForwardedForNotice({ log, count: metrics.forwardedForIgnored });

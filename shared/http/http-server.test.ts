@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
-// Scenario: bytes that are not HTTP come on a connection whose requests are still being answered, or are answered.
+// Scenario: bytes that are not HTTP come on a connection whose requests are still being answered,
+// or are answered.
 
 let server: HttpServer;
 /** Answers that the handler owes, by path. */

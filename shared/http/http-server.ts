@@ -13,13 +13,15 @@ import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { addressKey } from './client-address.ts';
 
 export const HTTP_TIMEOUTS_MS = {
-  /** Time limit for a request's headers, from its first byte or from the start of the connection. */
+  /** Time limit for a request's headers, from its first byte or from the start of the
+   * connection. */
   headers: 10_000,
   /** Time limit for the whole request, even if the client keeps sending. */
   request: 15_000,
   /**
-   * How long a connection may be idle between requests; Node waits a second more. Longer than the usual idle timeout of
-   * a load balancer (60 s), so that the server never closes a connection that is about to carry a request.
+   * How long a connection may be idle between requests; Node waits a second more. Longer than the
+   * usual idle timeout of a load balancer (60 s), so that the server never closes a connection that
+   * is about to carry a request.
    */
   keepAlive: 72_000,
   /** A client that takes nothing of a finished answer for this long is disconnected. */
@@ -42,11 +44,13 @@ export type HttpServer = AsyncDisposable & {
 export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
-  /** An address may have as many connections as are free: a visitor that keeps connections open, or a whole proxy. */
+  /** An address may have as many connections as are free: a visitor that keeps connections open, or
+   * a whole proxy. */
   readonly connectionsMax: number;
   /** Default `HTTP_TIMEOUTS_MS`. */
   readonly timeoutsMs?: HttpTimeouts;
-  /** How long readiness fails before the listener closes, so that no load balancer sends to a closed port. */
+  /** How long readiness fails before the listener closes, so that no load balancer sends to a
+   * closed port. */
   readonly readinessLeadMs: number;
   /** The answer to bytes that are not an HTTP request: its headers, and its body. */
   readonly describeClientError: (fault: ClientFault) => ClientErrorAnswer;
@@ -63,13 +67,15 @@ export type ClientErrorAnswer = {
 /** Requests whose handlers bound the time of their bodies themselves. */
 const ownDeadlines = new WeakSet<IncomingMessage>();
 
-/** Exempts a request from `timeoutsMs.request`: its handler bounds the time in which the body must arrive. */
+/** Exempts a request from `timeoutsMs.request`: its handler bounds the time in which the body must
+ * arrive. */
 export function setOwnDeadline(request: IncomingMessage): void {
   ownDeadlines.add(request);
 }
 
 /**
- * Serves HTTP/1.1. Disposal: waits `readinessLeadMs`, closes the listener, lets the requests under way finish.
+ * Serves HTTP/1.1. Disposal: waits `readinessLeadMs`, closes the listener, lets the requests under
+ * way finish.
  *
  * @example
  * const server = scope.use(await startHttpServer(makeApp(deps), { ...config.http, describeClientError }));
@@ -96,7 +102,8 @@ export async function startHttpServer(
     const ofSocket = pending.get(socket) ?? new Set();
     pending.set(socket, ofSocket.add(response));
     response.once('close', () => ofSocket.delete(response));
-    // Emitted when the handler has ended the answer. Node replaces the timeout once the socket has taken all of it.
+    // Emitted when the handler has ended the answer. Node replaces the timeout once the socket has
+    // taken all of it.
     response.once('prefinish', () => socket.setTimeout(timeoutsMs.answer));
   });
   // After the one above, because it may end its answer at once.
@@ -123,7 +130,8 @@ export async function startHttpServer(
   };
 }
 
-/** Closes connections that an address opens beyond its share, so that no address takes all connections. */
+/** Closes connections that an address opens beyond its share, so that no address takes all
+ * connections. */
 function boundByAddress(server: Server, countMax: number): void {
   const shares = new FairShares(countMax);
   server.on('connection', (socket: Socket) => {
@@ -133,7 +141,8 @@ function boundByAddress(server: Server, countMax: number): void {
   });
 }
 
-/** Bytes that are not an HTTP request: malformed HTTP, too large headers, a client that was too slow. */
+/** Bytes that are not an HTTP request: malformed HTTP, too large headers, a client that was too
+ * slow. */
 function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -167,9 +176,11 @@ function answerClientError(
   refuse(socket, `${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Sends the last answer of a connection. What still comes is read and thrown away: a refused request must have no effect. */
+/** Sends the last answer of a connection. What still comes is read and thrown away: a refused
+ * request must have no effect. */
 function refuse(socket: Socket, answer: string): void {
-  // In place of the HTTP parser's own. Unread bytes would make the close a reset, and the client would not see its answer.
+  // In place of the HTTP parser's own. Unread bytes would make the close a reset, and the client
+  // would not see its answer.
   socket.removeAllListeners('data');
   socket.on('data', () => undefined);
   socket.end(answer);

@@ -13,12 +13,14 @@ type Options = {
 type Entry = { owner?: Owner; bytes: number };
 
 /**
- * The requests that are being answered: each from its entry until its connection closes, it is answered, or it leaves.
+ * The requests that are being answered: each from its entry until its connection closes, it is
+ * answered, or it leaves.
  *
  *   entered ──assign──► of an owner ──leave, close──► gone
  *      └────────────────leave, close──────────────────┘
  *
- * They are bounded by their number, and by the memory of their bodies, from `hold` until `free`: clients choose its size.
+ * They are bounded by their number, and by the memory of their bodies, from `hold` until `free`:
+ * clients choose its size.
  *
  * @example
  * const inFlight = new InFlight({ countMax: 10_000, observe: (count) => metrics.inFlight.set(count) });
@@ -55,7 +57,8 @@ export class InFlight {
     return true;
   }
 
-  /** Counts more memory of a request's body, once it has an owner; false if the owner has used its share. */
+  /** Counts more memory of a request's body, once it has an owner; false if the owner has used its
+   * share. */
   hold(response: ServerResponse, bytes: number): boolean {
     const entry = this.#entries.get(response);
     if (entry?.owner === undefined || this.#bytes === undefined) return true;

@@ -2,8 +2,8 @@
 type LiveCheck = () => true | string;
 
 /**
- * The checks of `/livez`: only faults that a restart fixes. An unavailable dependency is no such fault, because it is still
- * unavailable after the restart.
+ * The checks of `/livez`: only faults that a restart fixes. An unavailable dependency is no such
+ * fault, because it is still unavailable after the restart.
  */
 export class Liveness {
   readonly #checks = new Map<string, LiveCheck>();

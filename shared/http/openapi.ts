@@ -36,7 +36,8 @@ type Rules<Operation> = {
 };
 
 /**
- * The OpenAPI 3.1 document of a table of operations, made of the schemas that validate requests and answers.
+ * The OpenAPI 3.1 document of a table of operations, made of the schemas that validate requests and
+ * answers.
  *
  * @param frame the document without its operations
  */
@@ -140,7 +141,8 @@ const openAnswers: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchem
 
 type Schemas = Record<string, unknown>;
 
-/** Leaves out the schemas that the generator made a second time, for answers, and that nothing refers to. */
+/** Leaves out the schemas that the generator made a second time, for answers, and that nothing
+ * refers to. */
 function withoutUnusedOutputs<Document extends { components?: { schemas?: object } }>(
   document: Document,
 ): Document {

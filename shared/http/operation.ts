@@ -17,8 +17,8 @@ export type Answer = {
 };
 
 /**
- * One operation of a service's API. The server serves it, and the OpenAPI document, the pages of the documentation and the
- * tests are made of it.
+ * One operation of a service's API. The server serves it, and the OpenAPI document, the pages of
+ * the documentation and the tests are made of it.
  */
 export type BaseOperation<Access extends string = string> = {
   readonly method: Route['method'];

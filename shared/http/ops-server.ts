@@ -6,7 +6,8 @@ import type { Liveness } from './liveness.ts';
 /** True when well, otherwise the reason why not. */
 type ReadyCheck = () => true | string;
 
-/** Conditions under which the process takes work. A check is cheap: it looks at state and does no I/O. */
+/** Conditions under which the process takes work. A check is cheap: it looks at state and does no
+ * I/O. */
 export class Readiness {
   readonly #checks = new Map<string, ReadyCheck>();
 
@@ -32,8 +33,9 @@ type Options = {
 };
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics`: for operators, on a port that the public never sees. An event loop that
- * is stuck answers nothing at all, which a probe with a timeout counts as a failure.
+ * Serves `/livez`, `/readyz` and `/metrics`: for operators, on a port that the public never sees.
+ * An event loop that is stuck answers nothing at all, which a probe with a timeout counts as a
+ * failure.
  */
 export async function startOpsServer({
   host,

@@ -4,7 +4,8 @@ import { ServiceError, sentenceOf } from '#shared/errors.ts';
 import { instanceOf } from './exchange-trace.ts';
 import { retryAfter } from './retry-after.ts';
 
-/** Every problem of Rolecall's HTTP services: the only place where a code gets its status and title. */
+/** Every problem of Rolecall's HTTP services: the only place where a code gets its status and
+ * title. */
 export const PROBLEMS = {
   'malformed-json': { status: 400, title: 'The body is not JSON' },
   'scope-not-approved': { status: 403, title: 'The token-gating scope is not approved' },
@@ -80,8 +81,8 @@ type ProblemOptions = {
 };
 
 /**
- * An error answer. A handler throws it; the app writes it as `application/problem+json`. Clients read its detail: it never
- * holds a stack, a library's text, an internal name or a secret.
+ * An error answer. A handler throws it; the app writes it as `application/problem+json`. Clients
+ * read its detail: it never holds a stack, a library's text, an internal name or a secret.
  */
 export class Problem extends Error {
   override readonly name = 'Problem';

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How long the rest of a refused body is read and dropped, so that the client gets its answer and not a reset. */
+/** How long the rest of a refused body is read and dropped, so that the client gets its answer and
+ * not a reset. */
 const REST_TIMEOUT_MS = 10_000;
 
 type Chunks = AsyncIterable<Buffer> & {
@@ -9,8 +10,9 @@ type Chunks = AsyncIterable<Buffer> & {
 };
 
 /**
- * The body of a request as it arrives. Unlike the stream's own iterator it can be stopped while it waits, and leaves
- * the request usable: the answer can still be sent. Bytes that are not read yet wait in the socket.
+ * The body of a request as it arrives. Unlike the stream's own iterator it can be stopped while it
+ * waits, and leaves the request usable: the answer can still be sent. Bytes that are not read yet
+ * wait in the socket.
  *
  * The iterator throws Error if the client disconnected, so that no answer can be sent.
  */

@@ -23,8 +23,8 @@ export type JsonBody =
     };
 
 /**
- * Reads a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the client gets the answer and
- * not a reset.
+ * Reads a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the
+ * client gets the answer and not a reset.
  *
  * @throws Error if the client disconnected, so that no answer can be sent
  *
@@ -88,7 +88,8 @@ function readBytes(request: IncomingMessage): Promise<Buffer | undefined> {
       chunks.length = 0;
     });
     request.on('error', reject);
-    // Every request closes in the end; an error, which costs a stack, is made only if that was too early.
+    // Every request closes in the end; an error, which costs a stack, is made only if that was too
+    // early.
     request.on('close', () => request.complete || reject(new Error('the client went away')));
   });
 }

@@ -8,7 +8,8 @@ import { makeForwardedForNotice } from './client-address.ts';
 import { instanceOf, setTrace, traceOf } from './exchange-trace.ts';
 import { Problem, problemOf } from './problem.ts';
 
-/** A segment of a request's path by its name in the route's path, decoded; empty for an invalid percent escape. */
+/** A segment of a request's path by its name in the route's path, decoded; empty for an invalid
+ * percent escape. */
 export type Param = (name: string) => string;
 
 export type Handle = (request: Request, response: Response, param: Param) => Promise<void>;
@@ -16,7 +17,8 @@ export type Handle = (request: Request, response: Response, param: Param) => Pro
 /** One method of one path. A path may have several methods, each an entry of its own. */
 export type Route = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** `/apps/:clientId`: a name stands for one segment, which is decoded only when the handler asks for it. */
+  /** `/apps/:clientId`: a name stands for one segment, which is decoded only when the handler asks
+   * for it. */
   readonly path: string;
   /** The route's name in metrics and spans. */
   readonly name: string;
@@ -46,9 +48,10 @@ export type ServeOptions = {
 const NO_ROUTE = 'none';
 
 /**
- * Serves a table of routes, for every service in the same order: notice of an ignored `X-Forwarded-For` → `enter` →
- * route → metric and span → handler. A path without the method is 405 with `Allow` (HEAD and OPTIONS too), an unknown
- * path 404, and a thrown error becomes its problem document. It does not listen.
+ * Serves a table of routes, for every service in the same order: notice of an ignored
+ * `X-Forwarded-For` → `enter` → route → metric and span → handler. A path without the method is 405
+ * with `Allow` (HEAD and OPTIONS too), an unknown path 404, and a thrown error becomes its problem
+ * document. It does not listen.
  *
  * @example
  * const listener = serveRoutes({ routes: [{ method: 'get', path: '/chains', name: 'chains', handle }], … });
@@ -102,7 +105,8 @@ function makeExpress(trustedProxies: readonly string[]): Express {
   return app;
 }
 
-/** Without names in it a path stays text; Express would decode a named segment before the request is authenticated. */
+/** Without names in it a path stays text; Express would decode a named segment before the request
+ * is authenticated. */
 const patternOf = (path: string): string | RegExp =>
   path.includes(':')
     ? new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
@@ -124,7 +128,8 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Runs a handler inside a trace of our own, linked to the client's, and turns its error into a problem document. */
+/** Runs a handler inside a trace of our own, linked to the client's, and turns its error into a
+ * problem document. */
 function answered(
   options: ServeOptions,
   route: string,
@@ -167,7 +172,8 @@ function fail({ log, ownProblemOf, sendProblem }: ServeOptions, response: Respon
       },
       'bug',
     );
-  // An answer that has begun cannot be taken back: the connection is cut, so that no client takes half for whole.
+  // An answer that has begun cannot be taken back: the connection is cut, so that no client takes
+  // half for whole.
   if (response.headersSent) response.destroy();
   else sendProblem(response, problem);
 }

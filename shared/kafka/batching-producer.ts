@@ -5,7 +5,8 @@ import type { Logger } from '#shared/telemetry/log.ts';
 
 const IN_FLIGHT_MAX = 2;
 const BATCH_MESSAGES_MAX = 1_000;
-/** Below the smallest `max.message.bytes` of any topic: the bound that the broker puts on one partition's batch. */
+/** Below the smallest `max.message.bytes` of any topic: the bound that the broker puts on one
+ * partition's batch. */
 const BATCH_BYTES_MAX = 900_000;
 const QUEUED_MAX = 50_000;
 export const QUEUED_BYTES_MAX = 96 * 1024 * 1024;
@@ -35,14 +36,15 @@ type Item = {
 };
 
 /**
- * Collects the messages that are published while a request is in flight into the next request (kafkajs has no linger).
- * Urgent messages go before the others, so no backlog delays them.
+ * Collects the messages that are published while a request is in flight into the next request
+ * (kafkajs has no linger). Urgent messages go before the others, so no backlog delays them.
  *
- * States of an item: queued → in flight → acknowledged, or in flight → (failed) → in flight again. The whole batch is
- * sent again, and kafkajs's own retry is off: kafkajs 2.2.4 retries only with the brokers that have not answered, and
- * after a change of leader it can resolve without having written (tulios/kafkajs #1303). So a message is written at
- * least once, and its consumers must be idempotent. A batch that the broker refuses is halved until the refused message
- * is found; only that message fails.
+ * States of an item: queued → in flight → acknowledged, or in flight → (failed) → in flight again.
+ * The whole batch is sent again, and kafkajs's own retry is off: kafkajs 2.2.4 retries only with
+ * the brokers that have not answered, and after a change of leader it can resolve without having
+ * written (tulios/kafkajs #1303). So a message is written at least once, and its consumers must be
+ * idempotent. A batch that the broker refuses is halved until the refused message is found; only
+ * that message fails.
  */
 export class BatchingProducer {
   readonly #producer: SendBatch;
@@ -73,9 +75,9 @@ export class BatchingProducer {
   /**
    * Resolves when all in-sync replicas have the message.
    *
-   * @throws ServiceError after `timeoutMs`: `broker-unavailable` if the message was surely not sent, else
-   *   `publish-unknown`; at once: `overloaded` if the queue is full, `message-too-large` or `publish-unknown` if the broker
-   *   refuses this message.
+   * @throws ServiceError after `timeoutMs`: `broker-unavailable` if the message was surely not
+   *   sent, else `publish-unknown`; at once: `overloaded` if the queue is full, `message-too-large`
+   *   or `publish-unknown` if the broker refuses this message.
    */
   send(topic: string, message: Message, timeoutMs: number, isUrgent = false): Promise<void> {
     const bytes = sizeOf(message);
@@ -212,8 +214,8 @@ export class BatchingProducer {
 const TOO_LARGE: ReadonlySet<string> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 /**
- * Whether a retry of the same request would fail again: the broker's error is not retriable, or kafkajs could not encode
- * the request. The error does not say which message caused it.
+ * Whether a retry of the same request would fail again: the broker's error is not retriable, or
+ * kafkajs could not encode the request. The error does not say which message caused it.
  */
 const isRefusal = (error: unknown): boolean =>
   error instanceof TypeError ||

@@ -7,7 +7,8 @@ import { patchKafkajs } from './consumer/patch-kafkajs.ts';
 /** Lines that kafkajs may log per second while a broker is away. */
 const LOG_LINES_PER_SECOND_MAX = 3;
 
-/** Answers of a broker that starts, or whose group moves to another one: they occur on every start of a new cluster. */
+/** Answers of a broker that starts, or whose group moves to another one: they occur on every start
+ * of a new cluster. */
 const COORDINATOR_ERRORS: ReadonlySet<string> = new Set([
   'The group coordinator is not available',
   "The coordinator is loading and hence can't process requests for this group",
@@ -23,7 +24,8 @@ function makeLogCreator(log: Logger) {
     if (++lines > LOG_LINES_PER_SECOND_MAX) return;
     const { message, error } = entry.log as { message: string; error?: string };
     const fields = { namespace: entry.namespace, detail: message, ...(error ? { error } : {}) };
-    // kafkajs retries these by itself, and throws if its retries fail: then its caller logs the error.
+    // kafkajs retries these by itself, and throws if its retries fail: then its caller logs the
+    // error.
     if (entry.level <= logLevel.ERROR && !COORDINATOR_ERRORS.has(error ?? ''))
       log.warn(fields, 'kafka client');
     else log.debug(fields, 'kafka client');
@@ -84,14 +86,16 @@ async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise
  * @throws when none does
  */
 export async function probeBroker(config: KafkaConfig): Promise<void> {
-  // A broker that requires a login accepts the connection of a client without one, and answers nothing else.
+  // A broker that requires a login accepts the connection of a client without one, and answers
+  // nothing else.
   await askQuietly(config, (admin) => admin.describeCluster());
 }
 
 /**
- * Waits until the coordinator of a group is ready for members. A new cluster makes its offsets topic when it is first
- * asked for a coordinator, and a broker that has just started loads it; a consumer that joins meanwhile logs errors and
- * crashes, and is restarted by kafkajs. After 10 s the consumer joins anyway, so that kafkajs logs the fault.
+ * Waits until the coordinator of a group is ready for members. A new cluster makes its offsets
+ * topic when it is first asked for a coordinator, and a broker that has just started loads it; a
+ * consumer that joins meanwhile logs errors and crashes, and is restarted by kafkajs. After 10 s
+ * the consumer joins anyway, so that kafkajs logs the fault.
  */
 export async function waitForCoordinator(
   config: KafkaConfig,
@@ -115,8 +119,8 @@ export async function waitForCoordinator(
 const CONSUMER_RETRIES = 5;
 
 /**
- * The retries of a consumer that is not restarted once it `isOver`. By default kafkajs also restarts a consumer that
- * crashes while it is being disconnected, and nothing stops the new one.
+ * The retries of a consumer that is not restarted once it `isOver`. By default kafkajs also
+ * restarts a consumer that crashes while it is being disconnected, and nothing stops the new one.
  *
  * @example
  * kafka.consumer({ groupId, retry: restartUnless(() => isOver) });

@@ -42,8 +42,9 @@ export type KafkaConnection = AsyncDisposable & {
   /**
    * Resolves when all in-sync replicas have the message.
    *
-   * @throws ServiceError `broker-unavailable` (surely not written), `publish-unknown`, `overloaded`,
-   *   `message-too-large`, `message-unreadable` (it does not match its own schema: a bug)
+   * @throws ServiceError `broker-unavailable` (surely not written), `publish-unknown`,
+   *   `overloaded`, `message-too-large`, `message-unreadable` (it does not match its own schema: a
+   *   bug)
    */
   readonly publish: <M>(topic: Topic<M>, message: M, options?: PublishOptions) => Promise<void>;
   /** Writes a record unchanged, for example a dead-lettered record that is sent again. */
@@ -78,7 +79,8 @@ type ConnectOptions = {
 /**
  * Connects to the cluster. Waits for a broker at most `dependencyWaitMs`, and logs that it waits.
  *
- * @throws ServiceError `broker-unavailable` if no broker answered, `config-invalid` if the topics differ from their declaration
+ * @throws ServiceError `broker-unavailable` if no broker answered, `config-invalid` if the topics
+ *   differ from their declaration
  */
 export async function connectKafka(
   config: CommonConfig,
@@ -139,7 +141,8 @@ export async function connectKafka(
 function makePublish(batching: BatchingProducer, countBytes: CountBytes): KafkaConnection['publish'] {
   return async (topic, message, options = {}) => {
     const { traceparent: parent, fairness, isValidated, isCounted, timeoutMs } = options;
-    // Checked before writing as well as when reading: a message that its consumers would refuse is not written.
+    // Checked before writing as well as when reading: a message that its consumers would refuse is
+    // not written.
     const parsed = isValidated
       ? ({ success: true, data: message } as const)
       : topic.schema.safeParse(message);
@@ -182,5 +185,6 @@ function rangeOf<M>({ partitionCount, urgent }: Topic<M>, isUrgent: boolean): Pa
   return isUrgent ? { first: othersCount, count: urgentCount } : { first: 0, count: othersCount };
 }
 
-/** The share of a stop that running records may take. A record that is not finished by then is left to the next owner. */
+/** The share of a stop that running records may take. A record that is not finished by then is left
+ * to the next owner. */
 const drainMsOf = (shutdownTimeoutMs: number): number => Math.max(500, Math.round(shutdownTimeoutMs * 0.7));

@@ -10,7 +10,8 @@ const DEAD_LETTER = {
   origin: 'rolecall-origin',
 } as const;
 
-/** Makes the record for the dead-letter topic: key, value and headers unchanged, plus the reason and the origin. */
+/** Makes the record for the dead-letter topic: key, value and headers unchanged, plus the reason
+ * and the origin. */
 export function makeDeadLetter(
   record: KafkaMessage,
   origin: string,
@@ -33,8 +34,8 @@ export function makeDeadLetter(
 }
 
 /**
- * The headers of a record that kafkajs can write. Kafka allows a header without a value, also as one of several of the same name;
- * kafkajs reads it as null but cannot write it.
+ * The headers of a record that kafkajs can write. Kafka allows a header without a value, also as
+ * one of several of the same name; kafkajs reads it as null but cannot write it.
  */
 function writableHeaders({ headers = {} }: Pick<KafkaMessage, 'headers'>): IHeaders {
   const isGiven = (value: unknown): boolean => value !== null;
@@ -86,7 +87,8 @@ const nameOf = ({ partition, offset }: Pick<DeadLetter, 'partition' | 'offset'>)
 /**
  * Lists the unsettled dead-lettered records of a source topic, oldest first.
  *
- * A record is settled by a later record that names it, so redriven and discarded records stay in the topic.
+ * A record is settled by a later record that names it, so redriven and discarded records stay in
+ * the topic.
  */
 export async function listDeadLetters(kafka: Kafka, topic: string): Promise<DeadLetter[]> {
   const letters = new Map<string, DeadLetter>();

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type ICustomPartitioner, type Message, Partitioners, type PartitionMetadata } from 'kafkajs';
 
-/** The account that a record belongs to, whichever of its apps sent it, and how many partitions of a lane its records may use. */
+/** The account that a record belongs to, whichever of its apps sent it, and how many partitions of
+ * a lane its records may use. */
 export type Fairness = { readonly accountId: string; readonly partitionShare: number };
 
-/** A message of a lane. kafkajs passes this object to the partitioner, so its extra members are not sent as headers. */
+/** A message of a lane. kafkajs passes this object to the partitioner, so its extra members are not
+ * sent as headers. */
 export type FairMessage = Message & { readonly fairness?: Fairness; readonly range?: PartitionRange };
 
 /** The range of partitions that the key of a record is hashed to. */
@@ -13,7 +15,8 @@ export type PartitionRange = { readonly first: number; readonly count: number };
 /**
  * The partitions of an account's records: always the same `share` of `partitionCount`.
  *
- * Shuffle sharding: two accounts rarely have the same set, so one's backlog leaves the others a free partition.
+ * Shuffle sharding: two accounts rarely have the same set, so one's backlog leaves the others a
+ * free partition.
  */
 export function shardOf(accountId: string, share: number, partitionCount: number): number[] {
   const partitions = Array.from({ length: partitionCount }, (_, index) => index);
@@ -34,15 +37,16 @@ const SHARDS_CACHED_MAX = 10_000;
 type Share = { readonly metadata: PartitionMetadata[]; readonly partitions: readonly number[] };
 
 /**
- * Sends an account's records to the partition of its shard with the least lag, and other records by their key to a
- * partition of the topic, or of the given range.
+ * Sends an account's records to the partition of its shard with the least lag, and other records by
+ * their key to a partition of the topic, or of the given range.
  */
 export class FairPartitioner {
   readonly #lag = new Map<string, number[]>();
   readonly #shares = new Map<string, Share>();
   readonly #byKey = Partitioners.DefaultPartitioner();
 
-  /** Sets a topic's lag by partition. Records that this process sends are added until the next sample. */
+  /** Sets a topic's lag by partition. Records that this process sends are added until the next
+   * sample. */
   observeLag(topic: string, lagByPartition: readonly number[]): void {
     this.#lag.set(topic, [...lagByPartition]);
   }
@@ -66,7 +70,8 @@ export class FairPartitioner {
     const known = this.#shares.get(name);
     if (known?.metadata === metadata) return known;
     const shard = shardOf(accountId, partitionShare, metadata.length);
-    // kafkajs silently drops a record for a partition without a leader: such a partition is never chosen.
+    // kafkajs silently drops a record for a partition without a leader: such a partition is never
+    // chosen.
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),
     );

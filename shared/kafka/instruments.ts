@@ -24,7 +24,8 @@ export type KafkaInstruments = {
   readonly watchPending: (count: () => number) => void;
 };
 
-/** All metrics of a process's connection to Kafka. Labels are the names of groups and topics, which are few. */
+/** All metrics of a process's connection to Kafka. Labels are the names of groups and topics, which
+ * are few. */
 export function makeKafkaInstruments(registry: Registry): KafkaInstruments {
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
@@ -86,7 +87,8 @@ export function makeKafkaInstruments(registry: Registry): KafkaInstruments {
   });
   return {
     ofGroup(group, topics) {
-      // Present from the first scrape on: `rate` does not count the event with which a series appears.
+      // Present from the first scrape on: `rate` does not count the event with which a series
+      // appears.
       for (const topic of topics)
         for (const outcome of RECORD_OUTCOMES) records.inc({ group, topic, outcome }, 0);
       rebalances.inc({ group }, 0);

@@ -8,8 +8,8 @@ type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
 /**
  * Reads the lag of every group with a commit or members, over all partitions.
  *
- * A partition without a commit counts from its beginning, where the group would start. So does a whole topic without a
- * commit, while the group has members.
+ * A partition without a commit counts from its beginning, where the group would start. So does a
+ * whole topic without a commit, while the group has members.
  */
 export async function readLag(admin: Admin): Promise<Lag> {
   const { groups } = await admin.listGroups();
@@ -38,8 +38,9 @@ export async function readLag(admin: Admin): Promise<Lag> {
 }
 
 /**
- * The records of a topic that a group has not committed. The broker lists only partitions with a commit, unless the request
- * names each partition; without a commit the group begins at the first record.
+ * The records of a topic that a group has not committed. The broker lists only partitions with a
+ * commit, unless the request names each partition; without a commit the group begins at the first
+ * record.
  */
 export function uncommittedOf(
   ends: Awaited<ReturnType<typeof readTopicOffsets>>,

@@ -20,18 +20,20 @@ type Reading = {
   readonly kafka: Kafka;
   readonly topic: string;
   readonly signal?: AbortSignal | undefined;
-  /** One fetch asks for at most this many bytes; the broker sends the first record whatever its size. */
+  /** One fetch asks for at most this many bytes; the broker sends the first record whatever its
+   * size. */
   readonly bytesMax?: number;
   /** What to read, by partition. */
   readonly plan: (admin: Admin, bounds: ReadonlyMap<number, Bounds>) => Promise<ReadonlyMap<number, Left>>;
-  /** Takes the next records of a partition. If it throws, they are read again. Resolves to true if it needs no more. */
+  /** Takes the next records of a partition. If it throws, they are read again. Resolves to true if
+   * it needs no more. */
   readonly take: (records: readonly KafkaMessage[], partition: number) => Promise<boolean>;
 };
 
 /**
- * Reads parts of a topic. kafkajs reads only as the member of a group, so it joins a separate group, which never commits and is
- * deleted afterwards. After a restart of the client it continues at its position, so that no older record is taken after a
- * newer one.
+ * Reads parts of a topic. kafkajs reads only as the member of a group, so it joins a separate
+ * group, which never commits and is deleted afterwards. After a restart of the client it continues
+ * at its position, so that no older record is taken after a newer one.
  *
  * @throws when the client gives up, or when `signal` aborts
  */
@@ -92,7 +94,8 @@ async function read({ kafka, topic, signal, bytesMax, plan, take }: Reading): Pr
   }
 }
 
-/** Deletes this reader's group and the groups of dead readers. Kafka refuses to delete a group with members. */
+/** Deletes this reader's group and the groups of dead readers. Kafka refuses to delete a group with
+ * members. */
 async function deleteReaderGroup(admin: Admin, own: string): Promise<void> {
   const { groups } = await admin.listGroups().catch(() => ({ groups: [] }));
   const isStale = (id: string) =>
@@ -103,14 +106,16 @@ async function deleteReaderGroup(admin: Admin, own: string): Promise<void> {
 }
 
 /**
- * Reads a topic to the end it had at the call, and returns that end: the next offset of each partition.
+ * Reads a topic to the end it had at the call, and returns that end: the next offset of each
+ * partition.
  *
  * @throws when the client gives up, or when `signal` aborts
  */
 export async function readTopic(options: {
   readonly kafka: Kafka;
   readonly topic: string;
-  /** Called in offset order within a partition; the reader waits for it. If it throws, the records are read again. */
+  /** Called in offset order within a partition; the reader waits for it. If it throws, the records
+   * are read again. */
   readonly apply: (records: readonly KafkaMessage[], partition: number) => Promise<void>;
   /** Where to begin, by partition; by default, or beyond the end of the topic, the beginning. */
   readonly from?: ReadonlyMap<number, number>;
@@ -147,7 +152,8 @@ type OneRecord = {
 /** The position of a record. */
 type RecordPosition = { readonly partition: number; readonly offset: number };
 
-/** Whether a record is the wanted one, whether it may be among the next ones, or whether it is not there. */
+/** Whether a record is the wanted one, whether it may be among the next ones, or whether it is not
+ * there. */
 export type Judgement = 'wanted' | 'next' | 'none';
 
 /**
@@ -167,7 +173,8 @@ export const readRecord = ({ partition, offset, ...options }: OneRecord & Record
 const partitionOf = Partitioners.DefaultPartitioner();
 
 /**
- * Reads the first wanted record among those that were written at `fromMs` or later to the partition of a key.
+ * Reads the first wanted record among those that were written at `fromMs` or later to the partition
+ * of a key.
  *
  * @returns undefined if the topic has none
  * @throws ServiceError `broker-unavailable` after `timeoutMs`

@@ -8,10 +8,11 @@ const TRIES_MAX = 300;
 const RETRY_MS = 100;
 
 /**
- * Reads where each partition of a topic begins (`low`) and ends (`high`, the next offset to be written).
+ * Reads where each partition of a topic begins (`low`) and ends (`high`, the next offset to be
+ * written).
  *
- * Retries while a partition has no leader, as just after a topic's creation and during a change of leader: kafkajs's own
- * call fails at once then.
+ * Retries while a partition has no leader, as just after a topic's creation and during a change of
+ * leader: kafkajs's own call fails at once then.
  */
 export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map<number, PartitionOffsets>> {
   for (let tries = 1; ; tries++) {
@@ -29,7 +30,8 @@ export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map
   }
 }
 
-/** Of each partition the offset of the first record that was stamped at `atMs` or later; its end where there is none. */
+/** Of each partition the offset of the first record that was stamped at `atMs` or later; its end
+ * where there is none. */
 export async function readOffsetsAt(admin: Admin, topic: string, atMs: number): Promise<Map<number, number>> {
   const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, atMs);
   return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));

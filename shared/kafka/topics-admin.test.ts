@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { defineTopic } from '../contracts/topic.ts';
 import { applyTopics } from './topics-admin.ts';
 
-// Scenario: a cluster of several brokers. The controller has created the topics, and the broker that is requested
-// them does not know them yet.
+// Scenario: a cluster of several brokers. The controller has created the topics, and the broker
+// that is requested them does not know them yet.
 
 const TOPIC = defineTopic({
   name: 'new.v1',

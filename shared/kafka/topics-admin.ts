@@ -25,9 +25,11 @@ const settingsOf = (topic: TopicSpec): Record<string, string> => ({
 });
 
 /**
- * Creates missing topics and sets the declared settings of existing ones. Other settings of a topic stay as they are.
+ * Creates missing topics and sets the declared settings of existing ones. Other settings of a topic
+ * stay as they are.
  *
- * Adds partitions if more are declared, except to a compacted topic: there a key must keep its partition.
+ * Adds partitions if more are declared, except to a compacted topic: there a key must keep its
+ * partition.
  */
 export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): Promise<TopicsApplied> {
   const existing = new Set(await admin.listTopics());
@@ -49,8 +51,8 @@ export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): P
   const settings = await readTopicSettings(admin, present);
   const drifted = present.filter((topic) => hasDrifted(topic, settings.get(topic.name)));
   if (drifted.length > 0) {
-    // The request replaces all settings of a topic: what the operator has set is sent again. Kafka's request for single
-    // settings is not in kafkajs.
+    // The request replaces all settings of a topic: what the operator has set is sent again.
+    // Kafka's request for single settings is not in kafkajs.
     await admin.alterConfigs({
       validateOnly: false,
       resources: drifted.map((topic) => ({
@@ -69,8 +71,9 @@ export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): P
 }
 
 /**
- * Returns when a broker knows the leader of every partition of new topics. kafkajs's own wait fails at once where the
- * broker that it asks does not know a topic yet, which happens as soon as there are several brokers.
+ * Returns when a broker knows the leader of every partition of new topics. kafkajs's own wait fails
+ * at once where the broker that it asks does not know a topic yet, which happens as soon as there
+ * are several brokers.
  *
  * @throws the broker's error if it lasts for 60 s, or is not about the topics' age
  */
@@ -110,7 +113,8 @@ async function addPartitions(admin: Admin, topics: readonly TopicSpec[]): Promis
 /** The replication factor by which a broker chooses its own. */
 const BROKER_DEFAULT = -1;
 
-/** Keeps the brokers' default, which may be a compression that cannot be read, from a new topic. An operator may change it. */
+/** Keeps the brokers' default, which may be a compression that cannot be read, from a new topic. An
+ * operator may change it. */
 const AS_SENT = { 'compression.type': 'producer' } as const;
 
 const creationOf = (topic: TopicSpec): ITopicConfig => ({
@@ -123,13 +127,15 @@ const creationOf = (topic: TopicSpec): ITopicConfig => ({
 const entriesOf = (settings: Readonly<Record<string, string>>) =>
   Object.entries(settings).map(([name, value]) => ({ name, value }));
 
-/** The settings of a topic by name: those in effect, and those of them that were set on the topic itself. */
+/** The settings of a topic by name: those in effect, and those of them that were set on the topic
+ * itself. */
 type TopicSettings = {
   readonly inEffect: Readonly<Record<string, string>>;
   readonly own: Readonly<Record<string, string>>;
 };
 
-/** @throws the broker's error, among others if the user has no right to describe the settings of a topic */
+/** @throws the broker's error, among others if the user has no right to describe the settings of a
+ * topic */
 async function readTopicSettings(
   admin: Pick<Admin, 'describeConfigs'>,
   topics: readonly TopicSpec[],
@@ -165,11 +171,12 @@ type Inspected = {
 };
 
 /**
- * Checks the topics as they are: every one exists, has enough partitions, and its records can be read. Logs a warning about settings
- * by which the cluster may lose what it has acknowledged.
+ * Checks the topics as they are: every one exists, has enough partitions, and its records can be
+ * read. Logs a warning about settings by which the cluster may lose what it has acknowledged.
  *
- * More partitions than declared are accepted: of a topic whose old records expire, no consumer needs the records of a key to have
- * been in one partition for ever. In a compacted topic a key's older record would stay in its former partition.
+ * More partitions than declared are accepted: of a topic whose old records expire, no consumer
+ * needs the records of a key to have been in one partition for ever. In a compacted topic a key's
+ * older record would stay in its former partition.
  *
  * @throws ServiceError `config-invalid`, naming every faulty topic and the remedy
  */

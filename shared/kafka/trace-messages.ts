@@ -2,8 +2,9 @@ import { isTracing, withSpan } from '#shared/telemetry/tracing.ts';
 import type { RecordContext } from './consumer/record.ts';
 
 /*
- * The producer span and the consumer span of a message, named by OpenTelemetry's conventions for Kafka
- * (https://opentelemetry.io/docs/specs/semconv/messaging/kafka/). Without tracing both only call the given function.
+ * The producer span and the consumer span of a message, named by OpenTelemetry's conventions for
+ * Kafka (https://opentelemetry.io/docs/specs/semconv/messaging/kafka/). Without tracing both only
+ * call the given function.
  */
 
 /** Processes a record inside a span that continues the trace of its header. */

@@ -2,7 +2,8 @@ import type { Admin } from 'kafkajs';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { verifyTopics } from './topics-admin.ts';
 
-// Scenario: a cluster of several brokers, as its operator has set it up. (The integration test has one broker.)
+// Scenario: a cluster of several brokers, as its operator has set it up. (The integration test has
+// one broker.)
 
 const TOPIC = { name: 'a.v1', partitionCount: 2, cleanup: 'delete', messageBytesMax: 1_000 } as const;
 const SAFE = {

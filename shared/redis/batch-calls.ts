@@ -2,7 +2,8 @@ import { ServiceError } from '#shared/errors.ts';
 import { answerMissing, COMMAND_TIMEOUT_MS } from './connect.ts';
 import { type PauseTolerantTimeout, startPauseTolerantTimeout } from './pause-tolerant-timeout.ts';
 
-/** Calls that wait for their turn; each belongs to a request in flight, whose number is bounded too. */
+/** Calls that wait for their turn; each belongs to a request in flight, whose number is bounded
+ * too. */
 const WAITING_MAX = 100_000;
 
 type Call<Q, A> = {
@@ -11,19 +12,22 @@ type Call<Q, A> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Calls that go out together, and are over together: at the latest `COMMAND_TIMEOUT_MS` after the first was made. */
+/** Calls that go out together, and are over together: at the latest `COMMAND_TIMEOUT_MS` after the
+ * first was made. */
 type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PauseTolerantTimeout; size: number };
 
 /** A bound on the questions of one call together; a question above it goes alone. */
 export type SizeBound<Q> = { readonly sizeOf: (question: Q) => number; readonly sizeMax: number };
 
 /**
- * Gathers calls of one kind into few: requests made while a call is unanswered go out together in the next call, in
- * order. A lone call does not wait. Each answer costs Redis the same, but the two processes far less.
+ * Gathers calls of one kind into few: requests made while a call is unanswered go out together in
+ * the next call, in order. A lone call does not wait. Each answer costs Redis the same, but the two
+ * processes far less.
  *
  * A call ends within `COMMAND_TIMEOUT_MS`; a call that has failed by then may still be carried out.
  *
- * @param ask answers questions in their order; a `ServiceError` in an answer's place is that question's own.
+ * @param ask answers questions in their order; a `ServiceError` in an answer's place is that
+ *   question's own.
  * @throws ServiceError `overloaded` when too many wait
  * @example
  * const admit = batchCalls(64, (requests) => runScriptFor(requests));

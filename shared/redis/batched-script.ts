@@ -5,12 +5,13 @@ import { makeScript, type Script } from './script.ts';
 /** Calls in one command: while its script runs Redis does nothing else (about 20 µs for each). */
 const CALLS_MAX = 128;
 /**
- * Characters of the arguments of one command. A command that Redis does not answer in time is made again as it was: what
- * does not fit into that time once never does.
+ * Characters of the arguments of one command. A command that Redis does not answer in time is made
+ * again as it was: what does not fit into that time once never does.
  */
 const CHARACTERS_MAX = 2 * 1024 * 1024;
 
-/** Runs `one` for each call's own slice of keys and arguments. An error is the answer to its own call alone. */
+/** Runs `one` for each call's own slice of keys and arguments. An error is the answer to its own
+ * call alone. */
 const runMany = (one: string): string => `
 local function one(KEYS, ARGV) ${one}
 end
@@ -35,12 +36,12 @@ const sizeOf = ({ args }: Call): number =>
   args.reduce<number>((sum, arg) => sum + (typeof arg === 'number' ? 0 : arg.length), 0);
 
 /**
- * Makes a Lua script callable as `makeScript` does, but sends all calls made while one command is unanswered as
- * one command: a command per call costs client and Redis more than the script.
+ * Makes a Lua script callable as `makeScript` does, but sends all calls made while one command is
+ * unanswered as one command: a command per call costs client and Redis more than the script.
  *
- * Each call must have the same number of keys, at least one, and of arguments; the script must answer (`false` for
- * nothing). A call that fails by its own script fails alone: an ordinary write and a rebuild may share
- * a command.
+ * Each call must have the same number of keys, at least one, and of arguments; the script must
+ * answer (`false` for nothing). A call that fails by its own script fails alone: an ordinary write
+ * and a rebuild may share a command.
  *
  * @example
  * const add = makeBatchedScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);

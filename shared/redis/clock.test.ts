@@ -3,7 +3,8 @@ import { startClock } from './clock.ts';
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** A Redis whose clock is a second behind; its answers take the given times before and after it reads the clock, ms. */
+/** A Redis whose clock is a second behind; its answers take the given times before and after it
+ * reads the clock, ms. */
 function redisBehind(delays: readonly (readonly [number, number])[]) {
   let count = 0;
   return {

@@ -13,11 +13,12 @@ type Clock = AsyncDisposable & {
 };
 
 /**
- * Follows Redis's clock: measures the difference at the start and every 10 s, and keeps the last one when Redis
- * is away.
+ * Follows Redis's clock: measures the difference at the start and every 10 s, and keeps the last
+ * one when Redis is away.
  *
- * Of several answers the fastest counts: a difference is known to half of the time that its answer took, and an answer
- * takes long when the process or Redis waits for a core (Cristian 1989, "Probabilistic clock synchronization").
+ * Of several answers the fastest counts: a difference is known to half of the time that its answer
+ * took, and an answer takes long when the process or Redis waits for a core (Cristian 1989,
+ * "Probabilistic clock synchronization").
  *
  * @example
  * const clock = scope.use(await startClock(redis));

@@ -33,7 +33,8 @@ type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
  *
  * While it is away commands fail at once (nothing is queued), so a caller can answer or hold.
  *
- * @throws ServiceError `store-unavailable` if Redis cannot be reached in time, `config-invalid` if it is a Redis Cluster
+ * @throws ServiceError `store-unavailable` if Redis cannot be reached in time, `config-invalid` if
+ *   it is a Redis Cluster
  */
 export async function connectRedis(options: Options, context: Context): Promise<RedisConnection> {
   await using scope = new AsyncDisposableStack();
@@ -72,14 +73,16 @@ export async function connectRedis(options: Options, context: Context): Promise<
   };
 }
 
-/** ioredis retries by itself after a failed first attempt; then this only waits for the connection. */
+/** ioredis retries by itself after a failed first attempt; then this only waits for the
+ * connection. */
 async function connectOnce(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
   if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
   else throw new ServiceError('store-unavailable', `Redis is ${redis.status}`);
 }
 
-/** A script touches keys of several slots, so a cluster would refuse most of them, one request after another. */
+/** A script touches keys of several slots, so a cluster would refuse most of them, one request
+ * after another. */
 async function refuseCluster(redis: Redis, { log }: Pick<Context, 'log'>): Promise<void> {
   const cluster = await redis.info('cluster').catch((error: unknown) => {
     log.warn({ error: describeError(error) }, 'Redis refuses INFO, so a failover is detected late');
@@ -104,10 +107,12 @@ async function warnOfEviction(redis: Redis, { log }: Pick<Context, 'log'>): Prom
 /**
  * Runs Redis commands, turning every failure of theirs into one of the store's errors.
  *
- * Ends within `boundMs`; a command that failed so may still be executed. (ioredis counts a command's time from when
- * it is sent, and sends nothing while an automatic pipeline is unanswered.)
+ * Ends within `boundMs`; a command that failed so may still be executed. (ioredis counts a
+ * command's time from when it is sent, and sends nothing while an automatic pipeline is
+ * unanswered.)
  *
- * @throws ServiceError `view-rebuilding` where a script found no generation marker, else `store-unavailable`
+ * @throws ServiceError `view-rebuilding` where a script found no generation marker, else
+ *   `store-unavailable`
  */
 export async function inStore<T>(work: () => Promise<T>, boundMs = COMMAND_TIMEOUT_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -1,6 +1,7 @@
 import { Command, type Redis } from 'ioredis';
 
-/** A new version raises the number in these names if it changes the format of the views, so that they are rebuilt. */
+/** A new version raises the number in these names if it changes the format of the views, so that
+ * they are rebuilt. */
 export const VIEW_KEYS = {
   /** Present while the views are complete. */
   marker: 'view:generation:1',
@@ -26,10 +27,12 @@ export const LUA_RUN = `local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil`;
 
 /**
- * KEYS: marker, outdated marker, run, lock, time of the last look. ARGV: '1' to note the time of this look.
+ * KEYS: marker, outdated marker, run, lock, time of the last look. ARGV: '1' to note the time of
+ * this look.
  *
- * A server that was restarted, or promoted, has another run id, and may lack the last writes that were acknowledged:
- * then the marker is renamed to the outdated one, so every script refuses to run, and a rebuild in progress ends.
+ * A server that was restarted, or promoted, has another run id, and may lack the last writes that
+ * were acknowledged: then the marker is renamed to the outdated one, so every script refuses to
+ * run, and a rebuild in progress ends.
  */
 export const READ_VIEW_STATE = `
 ${LUA_RUN}
@@ -63,8 +66,8 @@ export const VIEW_STATE_KEYS = [
 const FINAL_REFUSAL = /CROSSSLOT|CLUSTERDOWN|MOVED/;
 
 /**
- * Checks the views by the first command of every connection, so that no script of this process runs on an unchecked
- * server.
+ * Checks the views by the first command of every connection, so that no script of this process runs
+ * on an unchecked server.
  *
  * NOTE: sent past the automatic pipeline, which waits for the next tick of the event loop.
  */

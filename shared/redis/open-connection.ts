@@ -5,7 +5,8 @@ import type { RedisConfig } from '../config.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
-/** A server that has owed an answer for this long is gone: its machine vanished and cannot close the connection. */
+/** A server that has owed an answer for this long is gone: its machine vanished and cannot close
+ * the connection. */
 const SILENT_MS_MAX = 10_000;
 const LOG_INTERVAL_MS = 1_000;
 /** Redis's word for a replica, in the answers to INFO and ROLE. */
@@ -32,9 +33,10 @@ type Options = RedisConfig & {
 /**
  * Makes a client that reconnects for ever, and only to a primary.
  *
- * A failover may leave connections open: the old primary continues as a replica, which answers reads and refuses writes.
- * Such a connection ends by the first write that is refused, or by `askRole`, which its owner calls again and again; a
- * new one is not used if it leads to a replica. A server that no longer answers at all is left too.
+ * A failover may leave connections open: the old primary continues as a replica, which answers
+ * reads and refuses writes. Such a connection ends by the first write that is refused, or by
+ * `askRole`, which its owner calls again and again; a new one is not used if it leads to a replica.
+ * A server that no longer answers at all is left too.
  */
 export function openConnection(
   { url, tls, purpose, commandTimeoutMs }: Options,
@@ -66,7 +68,8 @@ export function openConnection(
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_MS_MAX),
     reconnectOnError: ({ message }) => message.startsWith('READONLY') && foundReplica(),
   });
-  // ioredis asks its connector whether a server may be used, as it must for one that a Sentinel has named.
+  // ioredis asks its connector whether a server may be used, as it must for one that a Sentinel has
+  // named.
   const connector: { check: (info: { readonly role?: string }) => boolean } = Reflect.get(redis, 'connector');
   connector.check = ({ role }) => {
     if (role === REPLICA) foundReplica();

@@ -3,15 +3,17 @@ import { inStore } from './connect.ts';
 import { LUA_NOW, LUA_RUN, READ_VIEW_STATE, VIEW_KEYS, VIEW_STATE_KEYS } from './fence.ts';
 import { makeScript } from './script.ts';
 
-/** Present while the views are complete. It is missing from an empty Redis, and all processes hold their work until it is back. */
+/** Present while the views are complete. It is missing from an empty Redis, and all processes hold
+ * their work until it is back. */
 export const GENERATION_KEY: string = VIEW_KEYS.marker;
 const REBUILD_LOCK_MS = 30_000;
 
 /**
  * The line every script that reads or writes a view begins with. The marker is its first key.
  *
- * A rebuilder passes its lock's token as the first argument instead: it may write while there is no marker, and
- * only while it holds the lock, so that a Redis wiped again in mid-rebuild is not declared complete.
+ * A rebuilder passes its lock's token as the first argument instead: it may write while there is no
+ * marker, and only while it holds the lock, so that a Redis wiped again in mid-rebuild is not
+ * declared complete.
  */
 export const REQUIRE_VIEW = `
 if ARGV[1] == '' then
@@ -21,14 +23,16 @@ elseif redis.call('GET', '${VIEW_KEYS.lock}') ~= ARGV[1] then
 end
 `;
 
-/** Stored bytes that one reply of Redis carries where documents are listed; one document always fits. */
+/** Stored bytes that one reply of Redis carries where documents are listed; one document always
+ * fits. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
 /** Empty for ordinary access, the lock's token for a rebuilder. */
 export type ViewAccess = string;
 export const ORDINARY_ACCESS: ViewAccess = '';
 
-/** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions. ARGV: token, time, positions. */
+/** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions. ARGV: token,
+ * time, positions. */
 const FINISH = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 ${LUA_RUN}
@@ -86,8 +90,9 @@ export function makeViewState(redis: Redis) {
     /** Frees the lock if it still has this token: for a rebuild that failed. */
     releaseLock: async (token: string): Promise<void> => void (await release([VIEW_KEYS.lock], [token])),
     /**
-     * `outdated` if the server's run id has changed since the views were complete. Then, and if the marker is `missing`,
-     * all processes hold their work. Stores the time of the read while the views are complete.
+     * `outdated` if the server's run id has changed since the views were complete. Then, and if the
+     * marker is `missing`, all processes hold their work. Stores the time of the read while the
+     * views are complete.
      */
     readState: (): Promise<'complete' | 'outdated' | 'missing'> => readState(VIEW_STATE_KEYS, ['1']),
     /** The recorded state of an outdated Redis, for the holder of the lock. */
@@ -102,13 +107,15 @@ export function makeViewState(redis: Redis) {
         positions,
       };
     },
-    /** Declares the views complete up to these positions and frees the lock; false if the lock was lost. */
+    /** Declares the views complete up to these positions and frees the lock; false if the lock was
+     * lost. */
     async finish(token: string, positions: Positions = new Map()): Promise<boolean> {
       const { lock, marker, outdated, run, seenAt, chargedUntil } = VIEW_KEYS;
       const keys = [lock, marker, outdated, run, seenAt, chargedUntil, VIEW_KEYS.positions];
       return (await finish(keys, [token, new Date().toISOString(), ...[...positions].flat()])) === 1;
     },
-    /** Removes the marker, so that all processes hold their work until a rebuild: the operator's `store rebuild`. */
+    /** Removes the marker, so that all processes hold their work until a rebuild: the operator's
+     * `store rebuild`. */
     invalidate: (): Promise<void> =>
       inStore(async () => void (await redis.del(GENERATION_KEY, VIEW_KEYS.outdated))),
   };

@@ -41,7 +41,8 @@ const checked = (schema: z.ZodString, faultOf: FaultOf) =>
     if (fault) context.addIssue({ code: 'custom', message: fault[1], params: { code: fault[0] } });
   });
 
-/** Compares the length in code points; counts them only if the length in UTF-16 units does not decide. */
+/** Compares the length in code points; counts them only if the length in UTF-16 units does not
+ * decide. */
 const isLongerThan = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max);
 
@@ -86,7 +87,8 @@ export const Amount = checked(z.string(), faultOfAmount).meta({
   example: '1500.5',
 });
 
-/** Of tokens that cannot be divided. Its digits are checked as those of any amount; `validateRule` refuses a fraction. */
+/** Of tokens that cannot be divided. Its digits are checked as those of any amount; `validateRule`
+ * refuses a fraction. */
 export const WholeAmount = checked(z.string(), faultOfAmount).meta({
   pattern: '^(0|[1-9][0-9]{0,77})$',
   description: 'Whole tokens as decimal text.',

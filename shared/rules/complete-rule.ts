@@ -3,7 +3,8 @@ import type { Condition, Rule } from '#shared/contracts/rules/rule.ts';
 import { outputOf, parseViewFunction } from '#shared/contracts/rules/view-function.ts';
 import type { ConditionBody, RuleBody } from './rule-body.ts';
 
-/** A rule as it travels: with its defaults, and without the members that are only for the client. */
+/** A rule as it travels: with its defaults, and without the members that are only for the
+ * client. */
 export function ruleOf(body: RuleBody): Rule {
   // Most rules need no copy.
   if (isTokenBody(body) && hasOnlyEvaluatedMembers(body)) return body;
@@ -46,7 +47,8 @@ export function canonicalRule(body: ConditionBody): unknown {
   return entriesOf({ ...body, minToken: body.minToken ?? '1', contractAddress });
 }
 
-/** The members that the types of the function decide about; they stay as they are if it cannot be parsed. */
+/** The members that the types of the function decide about; they stay as they are if it cannot be
+ * parsed. */
 function canonicalCall({ function: signature, args = [], returns, value = 'true' }: CallBody) {
   const parsed = parseViewFunction(signature);
   if (!parsed.ok) return { args, returns, value };

@@ -7,7 +7,8 @@ export const RULES_MAX = 100;
 /** For asynchronous checks of the enterprise tier. */
 export const RULES_MAX_ENTERPRISE = 1_000;
 
-/** The rules of a request body: one strict schema per type, so that each type has exactly the members it can use. */
+/** The rules of a request body: one strict schema per type, so that each type has exactly the
+ * members it can use. */
 
 const chainId = z.number().int().positive();
 const labels = {
@@ -171,12 +172,14 @@ export const RuleBody = z
   });
 export type RuleBody = z.infer<typeof RuleBody>;
 
-/** Which members some type of rule has: on another type such a member is not allowed, any other is unknown. */
+/** Which members some type of rule has: on another type such a member is not allowed, any other is
+ * unknown. */
 export const RULE_MEMBERS: ReadonlySet<string> = new Set(
   Object.values(RULES).flatMap((schema) => Object.keys(schema.shape)),
 );
 
-/** The members that a rule of a type may have; `undefined` for an unknown type. Only the outermost rule names a role. */
+/** The members that a rule of a type may have; `undefined` for an unknown type. Only the outermost
+ * rule names a role. */
 export function ruleMembersOf(type: string, isNested: boolean): readonly string[] | undefined {
   const schema = Object.values(RULES).find(({ shape }) => shape.type.safeParse(type).success);
   return schema && Object.keys(schema.shape).filter((member) => !isNested || member !== 'roleId');

@@ -40,8 +40,8 @@ type ValidatedBody<Body> = {
 };
 
 /**
- * Holds a body against its schema and lists every fault, those of its `rules` too. Anything that has rules is validated
- * by this: checks, batches, rule sets.
+ * Holds a body against its schema and lists every fault, those of its `rules` too. Anything that
+ * has rules is validated by this: checks, batches, rule sets.
  *
  * @param body the result of `JSON.parse`
  * @example

@@ -34,8 +34,8 @@ type Bounds = {
 };
 
 /**
- * Validates the body of a rule set and lists every fault by JSON pointer. A rule set may be as large as an asynchronous
- * check allows: whether it fits a check is judged with that check.
+ * Validates the body of a rule set and lists every fault by JSON pointer. A rule set may be as
+ * large as an asynchronous check allows: whether it fits a check is judged with that check.
  *
  * @param body the result of `JSON.parse`
  */

@@ -26,7 +26,8 @@ type PlacedRule = { readonly rule: unknown; readonly path: readonly PropertyKey[
 /** The rules of a body, those inside of composed ones too, as far as they may be looked at. */
 export type PlacedRules = {
   readonly rules: readonly PlacedRule[];
-  /** The pointers of composed rules that are nested too deep: nothing inside of them is looked at. */
+  /** The pointers of composed rules that are nested too deep: nothing inside of them is looked
+   * at. */
   readonly tooDeep: readonly string[];
   readonly hasTooMany: boolean;
 };
@@ -41,8 +42,9 @@ const rulesOf = (body: unknown): readonly unknown[] => {
 };
 
 /**
- * Finds the rules of a body of unknown content, and stops at the bounds: a hundred thousand rules cost no more than
- * one too many, and a rule nested a thousand times no more than one nested too deep.
+ * Finds the rules of a body of unknown content, and stops at the bounds: a hundred thousand rules
+ * cost no more than one too many, and a rule nested a thousand times no more than one nested too
+ * deep.
  *
  * @example
  * placeRules({ rules: [{ type: 'NONE', rules: [{ type: 'NATIVE' }] }] }, 100).rules.length; // 2
@@ -64,7 +66,8 @@ export function placeRules(body: unknown, rulesMax: number): PlacedRules {
   return { rules, tooDeep, hasTooMany: rules.length > rulesMax };
 }
 
-/** The body without the composed rules that are nested too deep, which no schema should descend into. */
+/** The body without the composed rules that are nested too deep, which no schema should descend
+ * into. */
 export function withoutTooDeep(body: unknown): unknown {
   const cut = (list: readonly unknown[], depth: number): unknown[] =>
     list.map((rule) => {
@@ -126,7 +129,8 @@ export const chainsOf = ({ rules }: PlacedRules): ReadonlySet<string> =>
     rules.flatMap(({ rule }) => (isObject(rule) && 'chainId' in rule ? [String(rule['chainId'])] : [])),
   );
 
-/** The type of the rule whose member is at a path; `undefined` if the path does not lead to a member of a rule. */
+/** The type of the rule whose member is at a path; `undefined` if the path does not lead to a
+ * member of a rule. */
 export function typeOfHolder(body: unknown, path: readonly PropertyKey[]): string | undefined {
   const holder = path.slice(0, -1);
   const isRule =
@@ -137,7 +141,8 @@ export function typeOfHolder(body: unknown, path: readonly PropertyKey[]): strin
   return typeof type === 'string' ? type : undefined;
 }
 
-/** Why a rule must not have a member that rules of other types may have; `undefined` for a member of no type. */
+/** Why a rule must not have a member that rules of other types may have; `undefined` for a member
+ * of no type. */
 export function describeForeignMember(type: string, path: readonly PropertyKey[]): string | undefined {
   const member = String(path.at(-1));
   if (!RULE_MEMBERS.has(member)) return undefined;
@@ -182,7 +187,8 @@ const CHAINS_LISTED_MAX = 20;
 const isNft = (type: string): boolean => type === 'ERC721' || type === 'ERC1155';
 
 /**
- * Validates a rule beyond the schema of its type: its members together, and against the configuration.
+ * Validates a rule beyond the schema of its type: its members together, and against the
+ * configuration.
  *
  * @param parts the well-formed members
  * @param present the names of all members that the client sent, well-formed or not
@@ -255,7 +261,8 @@ function validateAtLeast({ atLeast, rules }: RuleParts, add: AddFault): void {
     add('atLeast', 'out-of-range', `must be at most ${rules.length}, the number of rules inside`);
 }
 
-/** The members of a `CONTRACT` rule that are well-formed by themselves. A malformed member is absent here. */
+/** The members of a `CONTRACT` rule that are well-formed by themselves. A malformed member is
+ * absent here. */
 type ViewCallParts = {
   readonly function?: string | undefined;
   readonly args?: readonly string[] | undefined;
@@ -265,8 +272,8 @@ type ViewCallParts = {
 };
 
 /**
- * Validates the call of a `CONTRACT` rule and the comparison of its output. Nothing is said of the arguments and the
- * value of a function that is refused.
+ * Validates the call of a `CONTRACT` rule and the comparison of its output. Nothing is said of the
+ * arguments and the value of a function that is refused.
  *
  * @param present the names of all members that the client sent, well-formed or not
  * @example

@@ -5,8 +5,8 @@ import { describeError } from '#shared/errors.ts';
  * Limits a log line to one per interval, and counts the suppressed ones.
  *
  * @param monotonicMs a clock that never goes back, ms
- * @returns a function that returns how many lines were suppressed since the last one, or `undefined` if this line must be
- *   suppressed too
+ * @returns a function that returns how many lines were suppressed since the last one, or
+ *   `undefined` if this line must be suppressed too
  *
  * @example
  * const suppressedCount = makeLogThrottle(2_000);
@@ -32,7 +32,8 @@ export function makeLogThrottle(
 }
 
 /**
- * Makes a handler that warns of repeated failures, once per interval, with the number of suppressed warnings as `others`.
+ * Makes a handler that warns of repeated failures, once per interval, with the number of suppressed
+ * warnings as `others`.
  *
  * @example
  * const onError = makeThrottledWarning(log, 'sweeps not continued', 10_000);

@@ -6,7 +6,8 @@ export type { Logger };
 /**
  * The logger of a process: one JSON line an event, a constant message, facts in fields.
  *
- * Fields are an allow-list by habit (`requestId`, `code`, counts); the paths below are the net beneath it.
+ * Fields are an allow-list by habit (`requestId`, `code`, counts); the paths below are the net
+ * beneath it.
  */
 export function makeLogger(service: string, level: string, destination?: DestinationStream): Logger {
   const options = {

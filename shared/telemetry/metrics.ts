@@ -9,7 +9,8 @@ export const SECONDS_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-/** The registry of a process, with Node's own figures in it and the service's name on every series. */
+/** The registry of a process, with Node's own figures in it and the service's name on every
+ * series. */
 export function makeRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
@@ -47,7 +48,8 @@ export function makeInstruments(registry: Registry) {
   };
 }
 
-/** What the process's memory is compared with: beyond the first the container is killed, beyond the second Node ends. */
+/** What the process's memory is compared with: beyond the first the container is killed, beyond the
+ * second Node ends. */
 function showMemoryLimits(registry: Registry): void {
   const registers = [registry];
   new Gauge({
@@ -63,7 +65,8 @@ function showMemoryLimits(registry: Registry): void {
   }).set(getHeapStatistics().heap_size_limit);
 }
 
-/** The outcome of each check of `/readyz`, one series per check, so that a dashboard shows the missing dependency. */
+/** The outcome of each check of `/readyz`, one series per check, so that a dashboard shows the
+ * missing dependency. */
 export function watchReadiness(registry: Registry, readiness: { judge: () => ReadyJudgement }): void {
   new Gauge({
     name: 'rolecall_ready',
@@ -79,7 +82,8 @@ export function watchReadiness(registry: Registry, readiness: { judge: () => Rea
 
 type ReadyJudgement = { readonly checks: Readonly<Record<string, true | string>> };
 
-/** Shows how far this process's clock is ahead of Redis's, the one clock of all times that cross processes. */
+/** Shows how far this process's clock is ahead of Redis's, the one clock of all times that cross
+ * processes. */
 export function watchClock(registry: Registry, { skewMs }: { readonly skewMs: () => number }): void {
   new Gauge({
     name: 'rolecall_clock_skew_seconds',

@@ -1,8 +1,9 @@
 import { makeRandomHex } from '#shared/random-pool.ts';
 
 /*
- * `<version>-<trace id>-<span id>-<flags>`, W3C Trace Context (https://www.w3.org/TR/trace-context/#traceparent-header).
- * Of a later version the first four parts are read, as section 3.2.4 of it asks; version ff is forbidden.
+ * `<version>-<trace id>-<span id>-<flags>`, W3C Trace Context
+ * (https://www.w3.org/TR/trace-context/#traceparent-header). Of a later version the first four
+ * parts are read, as section 3.2.4 of it asks; version ff is forbidden.
  */
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
@@ -34,8 +35,9 @@ const newTraceId = makeRandomHex(16);
 const newSpanId = makeRandomHex(8);
 
 /**
- * Makes a new trace. Every check has one, whether spans are exported or not, so that logs and problem documents
- * of all processes can name it. It is not marked as sampled: its first span was not recorded.
+ * Makes a new trace. Every check has one, whether spans are exported or not, so that logs and
+ * problem documents of all processes can name it. It is not marked as sampled: its first span was
+ * not recorded.
  */
 export const newTraceparent = (): string => `00-${newTraceId()}-${newSpanId()}-00`;
 

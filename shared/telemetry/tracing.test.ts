@@ -21,7 +21,8 @@ test('without an export and a parent, every piece of work starts a new trace, ma
   expect(await withSpan('work', {}, async (traceparent) => traceparent)).not.toBe(own);
 });
 
-/** Runs code in a process of its own that has loaded the modules of every service, and returns its output. */
+/** Runs code in a process of its own that has loaded the modules of every service, and returns its
+ * output. */
 async function runLines(lines: string, env: Readonly<Record<string, string>> = {}) {
   const program = `
     import { registerHooks } from 'node:module';

@@ -88,7 +88,8 @@ export async function withSpan<T>(
   }
 }
 
-/** The trace in which this line of execution runs, for log lines; undefined if no spans are made. */
+/** The trace in which this line of execution runs, for log lines; undefined if no spans are
+ * made. */
 export function activeTraceId(): string | undefined {
   return exporting ? trace.getSpanContext(context.active())?.traceId : undefined;
 }
@@ -109,9 +110,9 @@ function spanContextOf(text: string | undefined): SpanContext | undefined {
 }
 
 /**
- * Starts the export of spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; the SDK reads that and its other variables
- * (`OTEL_EXPORTER_OTLP_PROTOCOL`, `OTEL_TRACES_SAMPLER`, …) itself. Spans that the collector does not take are
- * dropped beyond a bounded queue and never hold anything up.
+ * Starts the export of spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; the SDK reads that and its other
+ * variables (`OTEL_EXPORTER_OTLP_PROTOCOL`, `OTEL_TRACES_SAMPLER`, …) itself. Spans that the
+ * collector does not take are dropped beyond a bounded queue and never hold anything up.
  *
  * The SDK is loaded only here: it costs 100 ms and 30 MB.
  */

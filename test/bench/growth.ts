@@ -41,7 +41,8 @@ const FLAT = 1.2;
 /** The cost of one unit at a size, over all processes and by process. */
 type Point = { readonly size: number; readonly used: Used };
 
-/** How the cost of a check grows with rules, client apps, stored results and chains, and that of a member in a sweep. */
+/** How the cost of a check grows with rules, client apps, stored results and chains, and that of a
+ * member in a sweep. */
 export async function benchGrowth(): Promise<Table> {
   const rules = await growRules();
   const apps = await growApps();
@@ -95,7 +96,8 @@ async function startWarm(
   return { bench, workload };
 }
 
-/** The cost of `count` checks, each of a new account, after a shorter round that warms up what the size changes. */
+/** The cost of `count` checks, each of a new account, after a shorter round that warms up what the
+ * size changes. */
 async function measure(bench: BenchSystem, options: Omit<CompleteOptions, 'from'>): Promise<Used> {
   const warmUp = Math.max(options.apiKeys?.length ?? 0, Math.ceil(options.count / 4));
   await completeChecks(bench, { ...options, from: newPlaces(warmUp), count: warmUp });

@@ -1,4 +1,5 @@
-// `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME…`: some parts.
+// `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME…`: some
+// parts.
 import { describeRun, RESULTS_FILE, writeResults } from './results.ts';
 import { formatTable, type Table } from './table.ts';
 

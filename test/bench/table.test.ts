@@ -41,9 +41,9 @@ test('a row without a goal has no verdict', () => {
 });
 
 test('a row without a finite number throws and is not printed', () => {
-  expect(() => judgeRow(aRow({ measured: Number.NaN }))).toThrow('no figure');
+  expect(() => judgeRow(aRow({ measured: Number.NaN }))).toThrow('not a figure');
   expect(() => judgeRow(aRow({ against: { what: 'x', measured: Number.POSITIVE_INFINITY } }))).toThrow(
-    'no figure',
+    'not a figure',
   );
 });
 

@@ -1,7 +1,8 @@
 import { formatMarkdown } from '../support/figures/format-markdown.ts';
 import { formatNumber } from '../support/figures/format-number.ts';
 
-/** The goal of a row: a bound on its value, on its ratio to the alternative, or on its difference from it. */
+/** The goal of a row: a bound on its value, on its ratio to the alternative, or on its difference
+ * from it. */
 export type Goal = {
   readonly of: 'value' | 'ratio' | 'difference';
   readonly min?: number;
@@ -13,7 +14,8 @@ export type Row = {
   readonly what: string;
   readonly measured: number;
   readonly unit: string;
-  /** The alternative, in the same unit: measured in the same run, or published elsewhere if its name says so. */
+  /** The alternative, in the same unit: measured in the same run, or published elsewhere if its
+   * name says so. */
   readonly against?: { readonly what: string; readonly measured: number };
   /** Printed beside the row with its verdict, never asserted. */
   readonly goal?: Goal;
@@ -39,7 +41,8 @@ type Judgement = {
 /**
  * Compares a row with its goal.
  *
- * @throws Error if the goal compares and there is no alternative, or if a figure is not a finite number
+ * @throws Error if the goal compares and there is no alternative, or if a figure is not a finite
+ *   number
  *
  * @example
  * judgeRow({ what: 'w', measured: 30, unit: '1/s', against: { what: 'a', measured: 1 }, goal: { of: 'ratio', min: 40 } });

@@ -84,5 +84,6 @@ export const ALL_FAULTS: readonly Fault[] = [
   f40LargestRequests,
 ];
 
-/** Short rows that can share one system, for `npm test`, which kills services in suites of its own. */
+/** Short rows that can share one system, for `npm test`, which kills services in suites of its
+ * own. */
 export const SELECTION = ['F0', 'F7', 'F10', 'F15', 'F17'] as const;

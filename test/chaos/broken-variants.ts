@@ -11,7 +11,8 @@ import { repeatFor } from './repeat.ts';
 /** A promise of all rows, or of one row. */
 type CaughtAs = keyof Broken | 'own';
 
-/** A system with a bug in it, the row that must find it, and the promise that the row must report as broken. */
+/** A system with a bug in it, the row that must find it, and the promise that the row must report
+ * as broken. */
 export type BrokenVariant = {
   readonly name: string;
   readonly caughtAs: CaughtAs;

@@ -32,7 +32,8 @@ export const BUGS = {
     part: 'const held = reading.ok ? exactly(reading.value) : unknown(reading);',
     by: 'const held = exactly(reading.ok ? reading.value : 0n);',
   },
-  /** A member's state is stored as sent before its event is sent, so a crash in between loses the event. */
+  /** A member's state is stored as sent before its event is sent, so a crash in between loses the
+   * event. */
   'event-without-hand-off': {
     file: 'services/watcher/members/publish-changes.ts',
     part: 'if (member.event && watch) await publishEvent(watch, member.event);',

@@ -1,4 +1,5 @@
-// `npm run test:chaos`: runs rows of the fault matrix. The exit code says whether every promise was kept.
+// `npm run test:chaos`: runs rows of the fault matrix. The exit code says whether every promise was
+// kept.
 import { writeFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { readCommit } from '../support/figures/read-version.ts';

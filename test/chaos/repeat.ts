@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Injects a fault at once and then every `everySeconds` for the duration of the row; in a short row, once more in its middle at
- * the latest. Returns when the time is over.
+ * Injects a fault at once and then every `everySeconds` for the duration of the row; in a short
+ * row, once more in its middle at the latest. Returns when the time is over.
  */
 export async function repeatFor(
   seconds: number,

@@ -84,7 +84,8 @@ async function crashUntil({ system, random }: Scene, endAt: number): Promise<voi
   }
 }
 
-/** Sends one batch after the other, with a separate app, because the load's app must be charged for the load only. */
+/** Sends one batch after the other, with a separate app, because the load's app must be charged for
+ * the load only. */
 async function runBatches({ system, scope }: Scene, endAt: number): Promise<FinishedBatch[]> {
   const app = await createApp(system, 'Batches');
   const { url } = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
@@ -126,8 +127,9 @@ async function sampleUntil(
 }
 
 /**
- * The last third of the run compared with its first, for each service: memory, and open handles without the connections
- * of clients. A killed process is continued by its replacement, so both thirds have young and old processes.
+ * The last third of the run compared with its first, for each service: memory, and open handles
+ * without the connections of clients. A killed process is continued by its replacement, so both
+ * thirds have young and old processes.
  */
 export function growthOf(samples: readonly Sample[]): Figure[] {
   const endS = Math.max(...samples.map(({ atS }) => atS));

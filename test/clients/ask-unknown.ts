@@ -1,6 +1,7 @@
 import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 
-/** What a client says about a block, tag or range that it does not have: its words, `null`, or that it answered. */
+/** What a client says about a block, tag or range that it does not have: its words, `null`, or that
+ * it answered. */
 export type UnknownAnswer = { readonly question: string; readonly answer: string };
 
 /** What a client that names such a block gets from the evaluator, and another client afterwards. */
@@ -37,7 +38,8 @@ export async function askUnknown(rpc: string): Promise<UnknownAnswer[]> {
   return answers;
 }
 
-/** Has the evaluator judge checks that name such blocks, and then an ordinary check, on the same endpoint. */
+/** Has the evaluator judge checks that name such blocks, and then an ordinary check, on the same
+ * endpoint. */
 export async function judgeUnknown(rpc: string, chainId: number): Promise<UnknownOutcome[]> {
   await using chains = connectTestChains([{ chainId, urls: [rpc] }]);
   const head = Number((await post(rpc, 'eth_blockNumber', [])).result);

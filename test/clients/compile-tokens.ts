@@ -22,7 +22,8 @@ const COMPILERS: Readonly<Record<string, string>> = {
   'aave-stake.sol': 'solc-0.7',
 };
 const NEWEST = 'solc';
-/** Older compilers refuse unknown EVM versions. The newest compiles for the oldest EVM here: Ganache's. */
+/** Older compilers refuse unknown EVM versions. The newest compiles for the oldest EVM here:
+ * Ganache's. */
 const SETTINGS = {
   optimizer: { enabled: true, runs: 200 },
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
@@ -34,13 +35,14 @@ const NEWEST_SETTINGS = {
   remappings: ['auth', 'utils'].map((folder) => `solady/${folder}/=solady/src/${folder}/`),
 };
 
-/** A contract whose constructor takes the holders. If it made the token itself, `deployed()` returns the token's address. */
+/** A contract whose constructor takes the holders. If it made the token itself, `deployed()`
+ * returns the token's address. */
 const Token = z.object({ name: z.string(), bytecode: z.string(), isMaker: z.boolean() });
 export type Token = z.infer<typeof Token>;
 
 /**
- * The compiled tokens, from the cache where a file is unchanged. Each file is compiled by a process of its own, because a
- * compiler keeps its memory and its listeners for good.
+ * The compiled tokens, from the cache where a file is unchanged. Each file is compiled by a process
+ * of its own, because a compiler keeps its memory and its listeners for good.
  *
  * @param packages the folder that has the packages of `package.json` in its `node_modules`
  */

@@ -2,7 +2,8 @@ import { type AbiFunction, encodeFunctionData, parseAbiItem } from 'viem';
 import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import type { NodeOracle } from './node-oracle.ts';
 
-// View functions as viem parses, encodes and decodes them; the evaluator has a parser and an encoder of its own.
+// View functions as viem parses, encodes and decodes them; the evaluator has a parser and an
+// encoder of its own.
 
 type Call = Pick<ContractCondition, 'function' | 'args'>;
 
@@ -20,7 +21,8 @@ export function callOf({ function: signature, args = [] }: Call, account: string
   return encodeFunctionData({ abi: [abi], args: values });
 }
 
-/** The word that a rule compares, as a number of its type; `undefined` if it is not a value of that type. */
+/** The word that a rule compares, as a number of its type; `undefined` if it is not a value of that
+ * type. */
 export async function outputOf(
   oracle: NodeOracle,
   rule: Omit<ContractCondition, 'type' | 'chainId'>,

@@ -18,7 +18,8 @@ import type { Client } from './start-clients.ts';
 
 const PHRASE = 'test test test test test test test test test test test junk';
 const accountOf = (addressIndex: number): HDAccount => mnemonicToAccount(PHRASE, { addressIndex });
-/** Deploys, holds and delegates; on go-ethereum only the first account owns native coin unless it was sent some. */
+/** Deploys, holds and delegates; on go-ethereum only the first account owns native coin unless it
+ * was sent some. */
 const [DEPLOYER, HOLDER, DELEGATOR, TOKEN_DELEGATOR, PRECOMPILE_DELEGATOR] = [9, 1, 2, 3, 4].map(
   accountOf,
 ) as [HDAccount, HDAccount, HDAccount, HDAccount, HDAccount];
@@ -60,8 +61,9 @@ const WRITES = parseAbi([
 const NO_RIGHTS: Hex = `0x${'0'.repeat(64)}`;
 
 /**
- * Deploys every token with the same three holders: an account with a key, a Safe, and an account that delegates to
- * code (EIP-7702) where the client supports these. The addresses are the same on every client.
+ * Deploys every token with the same three holders: an account with a key, a Safe, and an account
+ * that delegates to code (EIP-7702) where the client supports these. The addresses are the same on
+ * every client.
  */
 export async function deployTokens(
   rpc: string,
@@ -113,7 +115,8 @@ export async function deployTokens(
   };
 }
 
-/** The holder sends some of its tokens to the stranger and delegates all; the delegator delegates a part of the rest. */
+/** The holder sends some of its tokens to the stranger and delegates all; the delegator delegates a
+ * part of the rest. */
 async function moveAndDelegate(
   chain: ReturnType<typeof startSigning>,
   targets: readonly Target[],

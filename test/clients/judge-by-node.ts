@@ -29,7 +29,8 @@ export type NodeJudge = {
   amountOf(rule: TokenCondition, wallets: Wallets): Promise<bigint>;
 };
 
-/** Judges rules by the node's answers, in the simplest way: it shares nothing with the evaluator. */
+/** Judges rules by the node's answers, in the simplest way: it shares nothing with the
+ * evaluator. */
 export function makeNodeJudge(oracle: NodeOracle, registry: string): NodeJudge {
   async function judge(rule: Condition, wallets: Wallets): Promise<OracleVerdict> {
     if (isComposedRule(rule)) {

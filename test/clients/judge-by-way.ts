@@ -5,7 +5,8 @@ import { connectTestChains, type TestChains } from '../support/infrastructure/co
 import type { Case } from './make-rules.ts';
 import { CHAIN_ID } from './start-clients.ts';
 
-/** The ways of reading, and the requests that an endpoint refuses so that nothing better is left. */
+/** The ways of reading, and the requests that an endpoint refuses so that nothing better is
+ * left. */
 export const WAYS = {
   reader: 'none',
   multicall3: 'no-override',
@@ -26,8 +27,8 @@ const HISTORY = '0x0000F90827F1C53a10cb7A02335B175320002935';
 /**
  * Makes the evaluator judge every case through an endpoint that leaves it one way of reading.
  *
- * @throws Error where a result is from another block than the oracle's, was read in another way, or does not say that its
- *   state is identified where the client keeps block hashes
+ * @throws Error where a result is from another block than the oracle's, was read in another way, or
+ *   does not say that its state is identified where the client keeps block hashes
  */
 export async function judgeByWay(
   rpc: string,

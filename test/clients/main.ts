@@ -17,8 +17,9 @@ import {
 } from './report.ts';
 import { CHAIN_ID, CLIENTS, type Client } from './start-clients.ts';
 
-// Compares the evaluator's verdicts with Ethereum clients' own answers: real tokens from npm, each rule at its boundary,
-// by all three ways of reading. It exits 1 if a verdict is wrong or missing, or if two ways disagree.
+// Compares the evaluator's verdicts with Ethereum clients' own answers: real tokens from npm, each
+// rule at its boundary, by all three ways of reading. It exits 1 if a verdict is wrong or missing,
+// or if two ways disagree.
 //
 //   node test/clients/main.ts [client …]
 

@@ -35,7 +35,8 @@ export type Case = {
 
 type Source = Pick<Case, 'judge' | 'block' | 'isPast'> & { readonly oracle: NodeOracle };
 
-/** Rules of every type for every contract and person, each at its boundary by the node's answers. */
+/** Rules of every type for every contract and person, each at its boundary by the node's
+ * answers. */
 export async function makeCases(deployment: Deployment, now: NodeOracle, past: NodeOracle): Promise<Case[]> {
   const { accounts, targets, registry } = deployment;
   const { key, safe, delegator, stranger } = accounts;

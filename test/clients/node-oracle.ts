@@ -16,7 +16,8 @@ const TRIES_MAX = 6;
 
 /** The node's answer to one call: a word, a revert, or anything else, which is not an answer. */
 export type Answer = bigint | 'reverted' | 'none';
-/** The result of a call: its data, its revert, or neither, which says nothing about the contract. */
+/** The result of a call: its data, its revert, or neither, which says nothing about the
+ * contract. */
 export type Returned = { readonly data: string } | 'reverted-with-data' | 'reverted-without-data' | 'none';
 
 export type NodeOracle = {
@@ -34,8 +35,8 @@ export type NodeOracle = {
 };
 
 /**
- * Reads from the node itself at its newest block, or at an earlier one: plain calls, one by one, that share nothing with
- * the evaluator.
+ * Reads from the node itself at its newest block, or at an earlier one: plain calls, one by one,
+ * that share nothing with the evaluator.
  */
 export async function askNode(rpc: string, at: number | 'latest' = 'latest'): Promise<NodeOracle> {
   const post = makePatientCaller(rpc);
@@ -98,8 +99,8 @@ export async function askNode(rpc: string, at: number | 'latest' = 'latest'): Pr
 }
 
 /**
- * Makes a few calls at a time, and repeats those that timed out: some clients take seconds for one call of 50 million
- * gas, and a missing answer must not count as an answer.
+ * Makes a few calls at a time, and repeats those that timed out: some clients take seconds for one
+ * call of 50 million gas, and a missing answer must not count as an answer.
  */
 function makePatientCaller(rpc: string) {
   const lanes: Promise<unknown>[] = Array.from({ length: CALLS_AT_ONCE_MAX }, () => Promise.resolve());

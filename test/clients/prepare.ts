@@ -33,8 +33,9 @@ export type Prepared = {
 };
 
 /**
- * Installs clients and token sources in the user's cache, where every checkout finds them. They have their own lockfile
- * and stay out of the project's packages: 700 MB that only this test lane needs.
+ * Installs clients and token sources in the user's cache, where every checkout finds them. They
+ * have their own lockfile and stay out of the project's packages: 700 MB that only this test lane
+ * needs.
  */
 export async function prepare({ withAvalanche = false } = {}): Promise<Prepared> {
   const { cache } = locate();
@@ -53,7 +54,8 @@ type GoProgram = {
   readonly version: string;
 };
 
-/** The path of a program in the cache, which is built if it is not there; `undefined` without Go. */
+/** The path of a program in the cache, which is built if it is not there; `undefined` without
+ * Go. */
 async function provide(cache: string, program: GoProgram): Promise<string | undefined> {
   const file = join(cache, `${program.folder}-${program.version}`, program.name);
   if (existsSync(file)) return file;

@@ -3,7 +3,8 @@ import { ORDINARY_CHECK, type UnknownAnswer, type UnknownOutcome } from './ask-u
 import type { Judged, Outcome, Way } from './judge-by-way.ts';
 import type { Case } from './make-rules.ts';
 
-/** Reads that cost more gas than a check allows: such a rule is undetermined although a plain call decides it. */
+/** Reads that cost more gas than a check allows: such a rule is undetermined although a plain call
+ * decides it. */
 const MAY_BE_MISSED_FOR: ReadonlySet<Outcome> = new Set<Outcome>(['gas-exhausted']);
 
 type ByWay = { readonly way: Way; readonly judged: readonly Judged[] };
@@ -122,7 +123,8 @@ function formatWay({ way, ruleCount, decidedCount, undetermined, missed, wrong }
 export const isUnharmed = ({ outcomes }: Unknown): boolean =>
   outcomes.some(({ question, outcome }) => question === ORDINARY_CHECK && outcome === 'decided');
 
-/** One table of all clients: their answers about what they do not have, and what checks that name it get. */
+/** One table of all clients: their answers about what they do not have, and what checks that name
+ * it get. */
 export function formatUnknown(clients: readonly Unknown[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const rowsOf = ({ answers, outcomes }: Unknown) => [

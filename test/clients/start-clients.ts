@@ -16,7 +16,8 @@ const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const HISTORY = '0x0000F90827F1C53a10cb7A02335B175320002935';
 const HISTORY_CODE =
   '0x3373fffffffffffffffffffffffffffffffffffffffe14604657602036036042575f35600143038111604257611fff81430311604257611fff9006545f5260205ff35b5f5ffd5b5f35611fff60014303065500';
-/** The phrase of the accounts that every local chain funds; go-ethereum funds only the ninth, which deploys. */
+/** The phrase of the accounts that every local chain funds; go-ethereum funds only the ninth, which
+ * deploys. */
 const PHRASE = 'test test test test test test test test test test test junk';
 const DEPLOYER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 const GAS_LIMIT = 60_000_000;
@@ -29,7 +30,8 @@ export type Client = {
   readonly isOnlyAsked?: boolean;
   /** Default the chain id of local chains. */
   readonly chainId?: number;
-  /** Starts the client with Multicall3 at its address, or returns why this machine cannot start it. */
+  /** Starts the client with Multicall3 at its address, or returns why this machine cannot start
+   * it. */
   start(prepared: Prepared): Promise<RunningClient | string>;
 };
 
@@ -73,7 +75,8 @@ async function startGeth({ geth }: Prepared): Promise<RunningClient | string> {
   });
 }
 
-/** Blocks are produced only if the withdrawal and consolidation queues have code (EIP-7002, EIP-7251); here the queues stay empty. */
+/** Blocks are produced only if the withdrawal and consolidation queues have code (EIP-7002,
+ * EIP-7251); here the queues stay empty. */
 const GETH_QUEUES = [
   '0x00000961Ef480Eb55e80D19ad83579A64c007002',
   '0x0000BBdDc7CE488642fb579F8B00f3a590007251',

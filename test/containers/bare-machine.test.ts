@@ -1,5 +1,6 @@
-// A newcomer's machine: Node and nothing else. The README's two commands must install their prerequisites, and work.
-// BARE_MACHINE_TESTS narrows the second command, which runs all tests: `test/e2e/system/health test/integration/…`.
+// A newcomer's machine: Node and nothing else. The README's two commands must install their
+// prerequisites, and work. BARE_MACHINE_TESTS narrows the second command, which runs all tests:
+// `test/e2e/system/health test/integration/…`.
 import { type BareMachine, startBareMachine, whyMissing } from './bare-machine.ts';
 
 const DEBIAN_12 = 'node:24-bookworm-slim';

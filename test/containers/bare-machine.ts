@@ -8,7 +8,8 @@ import { type SpawnedProcess, spawnProgram } from '../support/systems/spawn-proc
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROJECT = '/home/rolecall';
 const PULL_TIMEOUT_MS = 120_000;
-/** The variables that a machine behind a proxy sets; both spellings of the first three are in use. */
+/** The variables that a machine behind a proxy sets; both spellings of the first three are in
+ * use. */
 const NETWORK_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'MAVEN_OPTS'];
 const CERTIFICATES = '/etc/rolecall-certificates.pem';
 
@@ -36,8 +37,8 @@ export function whyMissing(image: string): string | undefined {
 }
 
 /**
- * Starts a container of an image that contains only Node, with a checkout of the project: no packages, no cache. It
- * gets this machine's proxy and certificates. Disposal removes it.
+ * Starts a container of an image that contains only Node, with a checkout of the project: no
+ * packages, no cache. It gets this machine's proxy and certificates. Disposal removes it.
  */
 export async function startBareMachine(image: string): Promise<BareMachine> {
   await using stack = new AsyncDisposableStack();

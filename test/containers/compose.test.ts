@@ -1,5 +1,6 @@
-// The images are built and the whole compose file is started as an operator starts it, with real containers only.
-// Checks of all modes arrive while it is scaled and restarted: its settings must be safe, and nothing may be lost.
+// The images are built and the whole compose file is started as an operator starts it, with real
+// containers only. Checks of all modes arrive while it is scaled and restarted: its settings must
+// be safe, and nothing may be lost.
 import { globSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { demoRules } from '../support/builders/demo-rules.ts';
@@ -8,7 +9,8 @@ import { NO_FAULTS } from '../support/judges/ledger.ts';
 import { reconcileUnderLoad } from '../support/judges/reconcile-under-load.ts';
 import { type ComposedSystem, startCompose, untilQuery } from './start-compose.ts';
 
-/** Every folder of a service with a process is a service of the compose file, under the same name. */
+/** Every folder of a service with a process is a service of the compose file, under the same
+ * name. */
 const SERVICES = globSync('services/*/main.ts').map((file) => basename(dirname(file)));
 
 let system: ComposedSystem;

@@ -27,8 +27,8 @@ export type ComposedSystem = AsyncDisposable & {
 };
 
 /**
- * Builds the images and starts the project's compose file under a name and on ports of its own. Disposal stops it and
- * removes everything that it leaves behind, volumes too.
+ * Builds the images and starts the project's compose file under a name and on ports of its own.
+ * Disposal stops it and removes everything that it leaves behind, volumes too.
  *
  * @throws Error with the engine's message
  */

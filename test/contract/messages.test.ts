@@ -6,8 +6,8 @@ import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 
-// A published message must be readable for as long as it is kept. From 1.0.0 on golden files are never changed: each
-// tells what that release wrote.
+// A published message must be readable for as long as it is kept. From 1.0.0 on golden files are
+// never changed: each tells what that release wrote.
 
 const GOLDEN = join(__dirname, 'golden');
 const files = readdirSync(GOLDEN);

@@ -16,7 +16,8 @@ import {
 } from '../support/judges/monitoring-files.ts';
 import { parseQuery } from '../support/judges/promql.ts';
 
-// Rules and dashboards against the code: they may only query series that some process exposes, by labels that it has.
+// Rules and dashboards against the code: they may only query series that some process exposes, by
+// labels that it has.
 
 const rules = loadRules();
 const sources = readSources();
@@ -193,7 +194,8 @@ test('every alert has unit tests, both silent and firing', () => {
 test('the objective of decided rules counts every code that we are responsible for', () => {
   const [rule] = rules.filter(({ record }) => record?.startsWith('rolecall:undecided'));
   const counted = /code=~"([^"]+)"/.exec(rule?.expr ?? '')?.[1]?.split('|') ?? [];
-  // The client chose a block that is not mined yet; asking again may help, but the code is not our fault.
+  // The client chose a block that is not mined yet; asking again may help, but the code is not our
+  // fault.
   const ours = Object.entries(UNDETERMINED).flatMap(([code, { retryable }]) =>
     retryable && code !== 'min-block-not-reached' ? [code] : [],
   );

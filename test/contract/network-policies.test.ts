@@ -6,7 +6,8 @@ import { type Cidr, JUDGED_BLOCKS, refuseAddress } from '#shared/contracts/webho
 import type { Manifest } from '../k8s/judge-manifests.ts';
 import { DEPLOY } from '../support/judges/monitoring-files.ts';
 
-// The network policies are the second check of where the dispatcher connects to: they allow the addresses that it allows.
+// The network policies are the second check of where the dispatcher connects to: they allow the
+// addresses that it allows.
 
 const policies = parseAllDocuments(readFileSync(join(DEPLOY, 'k8s', 'network-policies.yaml'), 'utf8')).map(
   (document) => document.toJS() as Manifest,

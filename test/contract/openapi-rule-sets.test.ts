@@ -10,7 +10,8 @@ import {
   validatorOf,
 } from '../support/judges/documented-answers.ts';
 
-// The OpenAPI document of stored rule sets: every documented answer is produced here and validated against it.
+// The OpenAPI document of stored rule sets: every documented answer is produced here and validated
+// against it.
 
 const start = fakeGateways();
 const PATH = '/access-control/rule-sets';

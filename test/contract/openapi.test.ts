@@ -18,7 +18,8 @@ import {
   validatorOf,
 } from '../support/judges/documented-answers.ts';
 
-// The OpenAPI document is a promise: every documented answer is produced here and validated against it.
+// The OpenAPI document is a promise: every documented answer is produced here and validated against
+// it.
 
 const start = fakeGateways();
 

@@ -5,8 +5,9 @@ import { parseKeyRing } from '#shared/secret-box.ts';
 import { makeProve } from '../../services/evaluator/lanes/sign-proof.ts';
 import vectors from './proof-vectors.json' with { type: 'json' };
 
-// Test vectors for verifiers in any language: keys, the time of the verification, and proofs to be accepted or refused.
-// Ed25519 is deterministic, so the evaluator's own code must produce exactly these bytes.
+// Test vectors for verifiers in any language: keys, the time of the verification, and proofs to be
+// accepted or refused. Ed25519 is deterministic, so the evaluator's own code must produce exactly
+// these bytes.
 
 const nowMs = Date.parse(vectors.now);
 const options = { jwks: vectors.jwks as Jwks, audience: vectors.audience, nowMs };

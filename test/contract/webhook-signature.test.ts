@@ -14,8 +14,9 @@ import { makeSign } from '../../services/webhook-dispatcher/delivery/read-signer
 import { signMessage } from '../../services/webhook-dispatcher/domain/sign-message.ts';
 import type { WebhookRetry } from '../../shared/contracts/webhooks/webhook.ts';
 
-// The signature that receivers rely on: Standard Webhooks 1.0.0, checked with its stock library, with a vector of the
-// specification, and with an implementation of three lines that shares no code with either.
+// The signature that receivers rely on: Standard Webhooks 1.0.0, checked with its stock library,
+// with a vector of the specification, and with an implementation of three lines that shares no code
+// with either.
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const OTHER_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';

@@ -8,8 +8,9 @@ import { demoRules } from '../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { type StartedSystem, startSystem } from '../support/systems/start-system.ts';
 
-// Fuzzes a whole local system by its own OpenAPI document: schemathesis, all of its checks, valid and invalid bodies. It exits
-// with 1 if an answer is not as documented, or if an operation accepted no request.
+// Fuzzes a whole local system by its own OpenAPI document: schemathesis, all of its checks, valid
+// and invalid bodies. It exits with 1 if an answer is not as documented, or if an operation
+// accepted no request.
 //
 //   node test/fuzz/main.ts [cases per operation, default 300]
 
@@ -23,7 +24,8 @@ const PHASES = ['--phases', 'examples,coverage,fuzzing'] as const;
 const CASES = Number(process.argv[2] ?? 300);
 /** A poll may wait for 25 s. */
 const REQUEST_TIMEOUT_S = 30;
-/** Of rule sets and of watches that are there whenever a request is sent. The examples in the document name the first two. */
+/** Of rule sets and of watches that are there whenever a request is sent. The examples in the
+ * document name the first two. */
 const NAMES = ['holders', 'members', 'spare'] as const;
 const MEMBERS = [`0x${'1'.repeat(40)}`, 'member-2'] as const;
 
@@ -43,7 +45,8 @@ function installSchemathesis(): void {
 
 type Seed = { readonly method: 'PUT' | 'POST'; readonly path: string; readonly body: object };
 
-/** The requests that create rule sets, watches with members, a check and a batch. `hooks.py` sends them. */
+/** The requests that create rule sets, watches with members, a check and a batch. `hooks.py` sends
+ * them. */
 function seedOf({ chain }: StartedSystem, callbackUrl: string): Seed[] {
   const rules = [demoRules(chain).erc20()];
   const ruleSets = NAMES.map((id) => `${RULE_SETS_PATH}/${id}`);

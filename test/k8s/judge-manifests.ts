@@ -74,7 +74,8 @@ const BEHIND_INGRESS: Readonly<Record<string, Readonly<Record<string, (value: st
   'developer-portal': { PUBLIC_BASE_URL: isOutside, TRUSTED_PROXIES: namesProxies, PORTAL_ORIGIN: isOutside },
 };
 
-/** Checks the manifests against the project's promises: each fault in words, none if all is well. */
+/** Checks the manifests against the project's promises: each fault in words, none if all is
+ * well. */
 export function judgeManifests(manifests: readonly Manifest[]): string[] {
   const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
   const deployments = ofKind('Deployment');

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { judgeManifests, type Manifest } from './judge-manifests.ts';
 
-// Renders the manifests with kustomize and validates them against the schemas of Kubernetes and KEDA, and against this
-// project's promises. It needs Python 3, Go for KEDA's schemas, and kubectl or kustomize (else it is built with Go).
+// Renders the manifests with kustomize and validates them against the schemas of Kubernetes and
+// KEDA, and against this project's promises. It needs Python 3, Go for KEDA's schemas, and kubectl
+// or kustomize (else it is built with Go).
 //
 //   node test/k8s/main.ts
 

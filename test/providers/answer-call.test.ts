@@ -6,7 +6,8 @@ import { nitroPool } from './profiles/nitro-pool.ts';
 import { otherState } from './profiles/other-state.ts';
 import { GO_ETHEREUM, NITRO } from './words.ts';
 
-// Scenario: a chain of 300 blocks, one a second; the node has those that came early enough for its lag.
+// Scenario: a chain of 300 blocks, one a second; the node has those that came early enough for its
+// lag.
 
 const hashOf = (number: number) => `0x${number.toString(16).padStart(64, '0')}`;
 const block = (number: number) => ({

@@ -98,8 +98,8 @@ async function answerAtState(
 }
 
 /**
- * The answer of a chain whose `BLOCKHASH` is a state root, and which keeps no hashes in its state: the parent's hash stands
- * first where the EVM gave it, and then where the state had it.
+ * The answer of a chain whose `BLOCKHASH` is a state root, and which keeps no hashes in its state:
+ * the parent's hash stands first where the EVM gave it, and then where the state had it.
  */
 function withStateRoot(node: Node, { number }: MinedBlock, answer: Answer): Answer {
   const parent = node.chain.byNumber(number - 1);

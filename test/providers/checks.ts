@@ -9,7 +9,8 @@ const FAR_AHEAD = 1_000_000;
 /** How far below the head providers have pruned the state. */
 const PRUNED_BLOCKS = 250;
 
-/** A check of an ordinary client: at the head, at a block of which it has a receipt, or exactly at the head. */
+/** A check of an ordinary client: at the head, at a block of which it has a receipt, or exactly at
+ * the head. */
 export function ordinaryCheck(
   chain: MinedChain,
   chainId: number,
@@ -31,7 +32,8 @@ export function ordinaryCheck(
   };
 }
 
-/** What the hostile client asks, in turn: blocks, tags, contracts and calldata that make an endpoint fail the call. */
+/** What the hostile client asks, in turn: blocks, tags, contracts and calldata that make an
+ * endpoint fail the call. */
 export function hostileCheck(chain: MinedChain, chainId: number, count: number): TestCheck {
   const rules = demoRules({ ...chain, chainId });
   const native = () => rules.native({ minToken: '1' });

@@ -10,7 +10,8 @@ export type Followed = AsyncDisposable & {
   readonly errors: readonly unknown[];
 };
 
-/** Follows the contracts as an evaluator does, with its position in memory and its records in a list. */
+/** Follows the contracts as an evaluator does, with its position in memory and its records in a
+ * list. */
 export function followInProcess(
   chains: Chains['followable'],
   contracts: readonly string[],

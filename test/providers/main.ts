@@ -1,5 +1,5 @@
-// `npm run test:providers`: every provider through the chain layer and the log follower, with quorum 1 and 2. The exit code
-// says whether every promise was kept.
+// `npm run test:providers`: every provider through the chain layer and the log follower, with
+// quorum 1 and 2. The exit code says whether every promise was kept.
 //
 //   node test/providers/main.ts [--quorum 1|2] [--seconds N] [profile …]
 import { parseArgs } from 'node:util';

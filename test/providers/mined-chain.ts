@@ -7,7 +7,8 @@ import { deployHostileContracts, type HostileContract } from '../support/contrac
 
 /** More than the hashes that EIP-2935 keeps, so that the contract can be asked for all of them. */
 const FIRST_BLOCK = 10_000;
-/** Blocks before the run: more than nodes keep states of, so that there is pruned state to ask for. */
+/** Blocks before the run: more than nodes keep states of, so that there is pruned state to ask
+ * for. */
 const BLOCKS_BEFORE = 200;
 
 /** The fields of a header that the simulator needs. */
@@ -35,7 +36,8 @@ export type MinedChain = AsyncDisposable &
     readonly byNumber: (number: number) => MinedBlock | undefined;
   };
 
-/** Starts anvil with the demo tokens and mines a block every `blockTimeMs`, with the time of the machine's clock. */
+/** Starts anvil with the demo tokens and mines a block every `blockTimeMs`, with the time of the
+ * machine's clock. */
 export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> {
   const [port = 0] = await findFreePorts(1);
   await using scope = new AsyncDisposableStack();

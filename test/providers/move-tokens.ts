@@ -52,9 +52,9 @@ export async function makeWallets({ rpc }: MinedChain, count: number): Promise<W
 }
 
 /**
- * Moves tokens of the accounts until it is stopped: one unit of the ERC20 is minted to an account or burnt, in turn, and
- * now and then an ERC721 or ERC1155 comes instead. An account moves at most once in a block, so that the order within
- * a block does not matter.
+ * Moves tokens of the accounts until it is stopped: one unit of the ERC20 is minted to an account
+ * or burnt, in turn, and now and then an ERC721 or ERC1155 comes instead. An account moves at most
+ * once in a block, so that the order within a block does not matter.
  */
 export function startMoving(chain: MinedChain, wallets: Wallets, intervalMs: number): Mover {
   const { rpc, holder } = chain;

@@ -1,4 +1,5 @@
-/** An answer without a result: a JSON-RPC error. `{number}` and `{hash}` in the message stand for the block that was asked for. */
+/** An answer without a result: a JSON-RPC error. `{number}` and `{hash}` in the message stand for
+ * the block that was asked for. */
 export type Refusal = {
   readonly code: number;
   readonly message: string;
@@ -46,7 +47,8 @@ export type Profile = {
   readonly spreadsBatches?: boolean;
   /** The blocks of one `eth_getLogs` at most. */
   readonly logBlocks?: { readonly max: number; readonly refusal: Refusal };
-  /** The calls of one batch at most; 0: arrays are refused. The refusal is one object for the whole batch. */
+  /** The calls of one batch at most; 0: arrays are refused. The refusal is one object for the whole
+   * batch. */
   readonly batch?: { readonly max: number; readonly refusal: Refusal };
   /** Whether `safe` and `finalized` are missing. */
   readonly lacksTags?: boolean;

@@ -41,7 +41,8 @@ export type Outcome = {
 type Judged = { readonly check: TestCheck; readonly phase: Phase; readonly verdicts: Verdicts };
 
 /**
- * Runs one provider: ordinary checks, then the same beside a hostile client, while the tokens of the accounts move.
+ * Runs one provider: ordinary checks, then the same beside a hostile client, while the tokens of
+ * the accounts move.
  *
  * @param moves resolves with all moves once the last one is in a block
  * @param isDead whether it refuses everything for good, so that nothing more is read
@@ -109,7 +110,8 @@ export async function runProfile(
   };
 }
 
-/** Waits until every move was noticed, of a dead provider until `following` says so, and returns those that were not. */
+/** Waits until every move was noticed, of a dead provider until `following` says so, and returns
+ * those that were not. */
 async function settle(
   subject: Subject,
   moves: readonly Move[],

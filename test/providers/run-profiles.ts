@@ -24,7 +24,8 @@ export type RunOptions = {
   readonly connect?: (profile: Profile, stage: Stage, arrangement: Arrangement) => Promise<Subject>;
 };
 
-/** Starts a chain for each block time. @param blockTimeOf the block time that the chain really has */
+/** Starts a chain for each block time.
+ * @param blockTimeOf the block time that the chain really has */
 export async function startStages(
   scope: AsyncDisposableStack,
   profiles: readonly Profile[],
@@ -39,8 +40,8 @@ export async function startStages(
 }
 
 /**
- * Runs profiles at the same time, each alone and beside a healthy endpoint. The healthy provider of each block time runs
- * too, as their measure.
+ * Runs profiles at the same time, each alone and beside a healthy endpoint. The healthy provider of
+ * each block time runs too, as their measure.
  */
 export async function runProfiles(profiles: readonly Profile[], options: RunOptions): Promise<Row[]> {
   const rows = [...options.stages].map(async ([blockTimeMs, stage]) => {

@@ -6,7 +6,8 @@ import type { Arrangement } from './subject.ts';
 
 export type Endpoints = { readonly urls: readonly string[]; readonly callCount: () => number };
 
-/** Starts the endpoints of an arrangement: with a quorum of two, two of the provider, or two healthy ones beside it. */
+/** Starts the endpoints of an arrangement: with a quorum of two, two of the provider, or two
+ * healthy ones beside it. */
 export async function startEndpoints(
   scope: AsyncDisposableStack,
   profile: Profile,

@@ -17,7 +17,8 @@ export type RunningProvider = AsyncDisposable & {
 };
 
 /**
- * Starts a provider: JSON-RPC over HTTP in front of a chain, with the faults and words of its profile.
+ * Starts a provider: JSON-RPC over HTTP in front of a chain, with the faults and words of its
+ * profile.
  *
  * @example
  * await using provider = await startProvider(nitroPool, chain, 31_337);

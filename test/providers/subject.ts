@@ -20,5 +20,6 @@ export type Subject = AsyncDisposable & {
   ) => Promise<readonly { readonly contract: string; readonly what: string }[]>;
 };
 
-/** The endpoints of a chain: the provider alone, or beside healthy ones; as many as the quorum needs. */
+/** The endpoints of a chain: the provider alone, or beside healthy ones; as many as the quorum
+ * needs. */
 export type Arrangement = { readonly isBesideHealthy: boolean; readonly quorum: number };

@@ -1,7 +1,8 @@
 import type { Profile } from './profile.ts';
 import type { Outcome } from './run-profile.ts';
 
-/** A profile's outcomes, and those of the healthy provider with the same block time in the same run. */
+/** A profile's outcomes, and those of the healthy provider with the same block time in the same
+ * run. */
 export type Row = {
   readonly profile: Profile;
   readonly blockTimeMs: number;
@@ -11,7 +12,8 @@ export type Row = {
   readonly healthy: { readonly beside: Outcome; readonly alone: Outcome };
 };
 
-/** Calls that a read batch may cost at each endpoint of the quorum beyond the healthy provider's calls. */
+/** Calls that a read batch may cost at each endpoint of the quorum beyond the healthy provider's
+ * calls. */
 const CALLS_PER_BATCH = 2;
 const SHOWN_MAX = 3;
 const HEADINGS = [
@@ -34,7 +36,8 @@ const allFailures = ({ failed }: Outcome): string[] => [
   ...failed.hostile,
 ];
 
-/** The share of the checks of a phase that failed. A busy machine sends fewer checks in one phase than in the other. */
+/** The share of the checks of a phase that failed. A busy machine sends fewer checks in one phase
+ * than in the other. */
 const shareOf = ({ failed, checkCount }: Outcome, phase: 'ordinary' | 'hostile'): number =>
   checkCount[phase] === 0 ? 0 : failed[phase].length / checkCount[phase];
 

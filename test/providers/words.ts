@@ -4,11 +4,14 @@ const error = (message: string, code = -32_000): Refusal => ({ code, message });
 
 /**
  * The words of clients, from their sources:
- * - go-ethereum 1.17: `eth/api_backend.go` (headers), `eth/filters/api.go` (logs), `trie/errors.go` and `triedb/pathdb`
- *   (states), `core/history` (pruned blocks);
- * - Nitro: go-ethereum's, and `arbitrum/apibackend.go` of its fork; its log filter ends silently at the head;
- * - Avalanche: coreth `eth/api_backend.go`, and avalanchego 1.14.0 itself (`npm run test:clients -- avalanche`);
- * - Erigon: `rpc/rpchelper/helper.go` and `core/state`; a number past the head counts as the newest block.
+ * - go-ethereum 1.17: `eth/api_backend.go` (headers), `eth/filters/api.go` (logs), `trie/errors.go`
+ *   and `triedb/pathdb` (states), `core/history` (pruned blocks);
+ * - Nitro: go-ethereum's, and `arbitrum/apibackend.go` of its fork; its log filter ends silently at
+ *   the head;
+ * - Avalanche: coreth `eth/api_backend.go`, and avalanchego 1.14.0 itself
+ *   (`npm run test:clients -- avalanche`);
+ * - Erigon: `rpc/rpchelper/helper.go` and `core/state`; a number past the head counts as the newest
+ *   block.
  */
 export const GO_ETHEREUM: Words = {
   unknownHash: error('header for hash not found'),

@@ -5,7 +5,8 @@ const POLL_INTERVAL_MS = 50;
 /**
  * Polls until there is something to return.
  *
- * @throws Error after `timeoutMs` that names the condition (default 240 s: only a failure waits that long)
+ * @throws Error after `timeoutMs` that names the condition (default 240 s: only a failure waits
+ *   that long)
  */
 export async function waitUntil<T>(
   what: string,
@@ -22,7 +23,8 @@ export async function waitUntil<T>(
 }
 
 /**
- * Runs assertions again and again until they pass: for a page or a list that is drawn a moment after the action.
+ * Runs assertions again and again until they pass: for a page or a list that is drawn a moment
+ * after the action.
  *
  * @throws the error of the last try after `timeoutMs` (default 240 s)
  *

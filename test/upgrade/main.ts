@@ -1,6 +1,6 @@
-// `npm run test:upgrade`: starts the last release, gives it work of every kind, stops it, and starts this version on its
-// data. `upgradeFrom` in package.json names the release as a Git tag; `-- REF` names another one. It exits with 1 if
-// something is missing.
+// `npm run test:upgrade`: starts the last release, gives it work of every kind, stops it, and
+// starts this version on its data. `upgradeFrom` in package.json names the release as a Git tag;
+// `-- REF` names another one. It exits with 1 if something is missing.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -18,7 +18,8 @@ import { type StartedSystem, startSystem } from '../support/systems/start-system
 import { waitUntil } from '../support/wait-until.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** A webhook waits for a minute for its third attempt, and for six for its fourth: longer than the stop and the start. */
+/** A webhook waits for a minute for its third attempt, and for six for its fourth: longer than the
+ * stop and the start. */
 const ENVIRONMENT = { WEBHOOK_SCHEDULE_SCALE: '0.2', WEBHOOK_CONNECT_TIMEOUT_MS: '1000' };
 const WAIT_MS_MAX = 120_000;
 const RETRY_MS_MAX = 480_000;
@@ -56,7 +57,8 @@ async function upgrade(): Promise<number> {
   return await examine(system, receivers, filled, backlog);
 }
 
-/** Checks the release out into a temporary directory, and prepares it as its own `npm start` would. */
+/** Checks the release out into a temporary directory, and prepares it as its own `npm start`
+ * would. */
 function checkOut(scope: AsyncDisposableStack): { readonly root: string; readonly dataDir: string } {
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-upgrade-'));
   const root = join(dir, 'release');
@@ -136,7 +138,8 @@ const admin = async (system: RunningSystem, ...args: string[]): Promise<unknown>
   return value;
 };
 
-/** Work of every kind. Returns when nothing but webhooks that wait for their next attempt is left to do. */
+/** Work of every kind. Returns when nothing but webhooks that wait for their next attempt is left
+ * to do. */
 async function fill(system: RunningSystem, receivers: Receivers) {
   const { healthy, failing } = receivers;
   const { chain } = system;
@@ -180,8 +183,8 @@ async function fill(system: RunningSystem, receivers: Receivers) {
 }
 
 /**
- * Accepts checks without evaluating them, and stops the system: the evaluators are frozen from before the first check,
- * and are killed once the starter no longer starts them again.
+ * Accepts checks without evaluating them, and stops the system: the evaluators are frozen from
+ * before the first check, and are killed once the starter no longer starts them again.
  */
 async function stopOverBacklog(system: StartedSystem, { healthy }: Receivers): Promise<string[]> {
   const evaluators = system.pidsOf('evaluator');

@@ -1,4 +1,5 @@
-// Compiles the demo tokens: `node deploy/local/contracts/compile-contracts.ts` rewrites the artefacts.
+// Compiles the demo tokens: `node deploy/local/contracts/compile-contracts.ts` rewrites the
+// artefacts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -17,7 +17,8 @@ const Output = z.object({
     .default({}),
 });
 
-/** The interface and the creation code of each contract, by file and name. The code is hex without `0x`. */
+/** The interface and the creation code of each contract, by file and name. The code is hex without
+ * `0x`. */
 export type CompiledFiles = z.infer<typeof Output>['contracts'];
 
 /** A version of solc-js. */

@@ -9,7 +9,8 @@ const DEPLOYER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const HOLDER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const STRANGER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 
-/** The addresses follow from the deployer and its nonce, so they are the same on every new chain. */
+/** The addresses follow from the deployer and its nonce, so they are the same on every new
+ * chain. */
 const TOKENS = [
   { key: 'erc20', contract: 'DemoErc20', address: '0x5FbDB2315678afecb367f032d93F642f64180aa3' },
   { key: 'erc721', contract: 'DemoErc721', address: '0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512' },
@@ -26,7 +27,8 @@ export type DemoTokens = {
   readonly erc20Decimals: number;
   readonly erc721: string;
   readonly erc1155: string;
-  /** Owns 1500.5 of the ERC20, ERC721 ids 1 to 3, ERC1155 id 7 × 10 and id 8 × 5, and native coin. */
+  /** Owns 1500.5 of the ERC20, ERC721 ids 1 to 3, ERC1155 id 7 × 10 and id 8 × 5, and native
+   * coin. */
   readonly holder: string;
   /** Owns nothing but native coin. */
   readonly stranger: string;
@@ -42,8 +44,8 @@ export const demoTokens: DemoTokens = {
 };
 
 /**
- * Deploys the demo tokens to an empty chain and mines enough blocks for `safe` and `finalized` to mean
- * something. The constructors give the holder its tokens.
+ * Deploys the demo tokens to an empty chain and mines enough blocks for `safe` and `finalized` to
+ * mean something. The constructors give the holder its tokens.
  *
  * @throws Error if the chain was not empty: the tokens would be elsewhere.
  */

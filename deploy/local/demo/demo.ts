@@ -66,7 +66,8 @@ export async function showDemo(
 /**
  * Makes one check in each mode and prints the answers.
  *
- * @returns whether all three answered as expected; it never throws for an answer that is wrong or missing.
+ * @returns whether all three answered as expected; it never throws for an answer that is wrong or
+ *   missing.
  */
 async function runDemo(
   system: DemoSystem,

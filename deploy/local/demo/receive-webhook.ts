@@ -7,7 +7,8 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 type WebhookReceiver = AsyncDisposable & {
   readonly url: string;
-  /** The body of the first delivery whose signature verifies; rejects on one whose signature does not. */
+  /** The body of the first delivery whose signature verifies; rejects on one whose signature does
+   * not. */
   readonly received: Promise<unknown>;
 };
 

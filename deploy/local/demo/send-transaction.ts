@@ -18,8 +18,8 @@ type Transaction = { readonly from: string; readonly to?: string; readonly data:
 type Receipt = NonNullable<z.infer<typeof Receipt>>;
 
 /**
- * Sends a transaction of an account that the node signs for, and waits until it is in a block: a node returns the
- * hash before that, and until then it answers at the previous block.
+ * Sends a transaction of an account that the node signs for, and waits until it is in a block: a
+ * node returns the hash before that, and until then it answers at the previous block.
  *
  * @throws Error if the transaction reverted, or is in no block after 30 s
  *

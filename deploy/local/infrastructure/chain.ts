@@ -31,11 +31,12 @@ export type RunningChain = AsyncDisposable &
   };
 
 /**
- * Starts anvil with the demo tokens. It keeps nothing on disk: a chain that died comes back with the same
- * contracts at the same addresses and the same balances; its blocks have other hashes. A block is mined for
- * each transaction, and by `anvil_mine`.
+ * Starts anvil with the demo tokens. It keeps nothing on disk: a chain that died comes back with
+ * the same contracts at the same addresses and the same balances; its blocks have other hashes. A
+ * block is mined for each transaction, and by `anvil_mine`.
  *
- * @throws Error if anvil ends (a port in use, for example) or is not up in 180 s; nothing is left running then.
+ * @throws Error if anvil ends (a port in use, for example) or is not up in 180 s; nothing is left
+ *   running then.
  *
  * @example
  * await using chain = await startChain({ port: 21_005 });
@@ -70,7 +71,8 @@ async function isUp(rpc: string): Promise<boolean> {
   return Number(await callJsonRpc(rpc, 'eth_chainId', [])) === LOCAL_CHAIN_ID;
 }
 
-/** The program itself, not npm's wrapper around it, which would be a process that signals have to pass. */
+/** The program itself, not npm's wrapper around it, which would be a process that signals have to
+ * pass. */
 function findAnvil(): string {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${architecture}`;

@@ -5,11 +5,11 @@ export type KafkaPlace = { readonly dir: string; readonly port: number; readonly
 /**
  * The settings of a single broker that is also its controller.
  *
- * The reasons for these settings: sessions of the broker are short, so that a restart after kill -9 takes 4 s and
- * not 12; groups form at once and may have short sessions, so that tests of crashes are quick; files and
- * threads are few, because one small machine carries some 260 partitions; the controller is named by a fixed
- * voter list, which, unlike the dynamic one, writes no port into the data, so the ports may change between
- * runs.
+ * The reasons for these settings: sessions of the broker are short, so that a restart after kill -9
+ * takes 4 s and not 12; groups form at once and may have short sessions, so that tests of crashes
+ * are quick; files and threads are few, because one small machine carries some 260 partitions; the
+ * controller is named by a fixed voter list, which, unlike the dynamic one, writes no port into the
+ * data, so the ports may change between runs.
  *
  * Source: https://kafka.apache.org/documentation/#configuration
  */

@@ -30,8 +30,8 @@ type KafkaStorage = KafkaPlace & {
 /**
  * Makes sure that the directory holds a formatted log of this Kafka.
  *
- * A new one is formatted beside its place and renamed into it, so that a start that was interrupted leaves
- * nothing behind that looks like data.
+ * A new one is formatted beside its place and renamed into it, so that a start that was interrupted
+ * leaves nothing behind that looks like data.
  *
  * @returns the id of the cluster that the data belongs to.
  * @throws Error if the directory holds something else, or data of another version.

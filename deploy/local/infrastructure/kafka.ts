@@ -40,11 +40,11 @@ export type RunningKafka = AsyncDisposable & {
 };
 
 /**
- * Starts one real broker on this machine and waits until it answers. A new directory is formatted first; an
- * existing one continues with its data, also after kill -9 and on other ports.
+ * Starts one real broker on this machine and waits until it answers. A new directory is formatted
+ * first; an existing one continues with its data, also after kill -9 and on other ports.
  *
- * @throws Error if the directory is not Kafka's, the broker ends (a port in use, for example) or is not up in
- * 180 s; nothing is left running then.
+ * @throws Error if the directory is not Kafka's, the broker ends (a port in use, for example) or is
+ *   not up in 180 s; nothing is left running then.
  *
  * @example
  * await using kafka = await startKafka({ dir: '/tmp/k', port: 21_002, controllerPort: 21_003 });

@@ -7,7 +7,8 @@ import { waitUntilUp } from '../processes/wait-until-up.ts';
 import { requireFreePorts } from '../settings/ports.ts';
 import { loadToolchain } from './toolchain.ts';
 
-/** Long, because a starter that waits for a core reads the answer late: its timer would end every probe first. */
+/** Long, because a starter that waits for a core reads the answer late: its timer would end every
+ * probe first. */
 const PROBE_TIMEOUT_MS = 5_000;
 
 type RedisOptions = {
@@ -26,11 +27,11 @@ type RunningRedis = AsyncDisposable & {
 };
 
 /**
- * Starts one real Redis on this machine with an append-only file that is synced every second and never
- * evicts, and waits until it has read its data.
+ * Starts one real Redis on this machine with an append-only file that is synced every second and
+ * never evicts, and waits until it has read its data.
  *
- * @throws Error if it ends (a port in use, data of a newer version) or is not up in 180 s; nothing is left
- * running then.
+ * @throws Error if it ends (a port in use, data of a newer version) or is not up in 180 s; nothing
+ *   is left running then.
  *
  * @example
  * await using redis = await startRedis({ dir: '/tmp/r', port: 21_004 });

@@ -23,8 +23,8 @@ type ChildOptions = SpawnOptions & {
 };
 
 /**
- * Starts a program in a process group of its own, so that a Ctrl-C in the terminal reaches the starter alone
- * and the order in which things stop is the starter's to decide.
+ * Starts a program in a process group of its own, so that a Ctrl-C in the terminal reaches the
+ * starter alone and the order in which things stop is the starter's to decide.
  *
  * @throws Error if the program cannot be started.
  *

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readSystemFile, removeSystemFile } from '../system/system-file.ts';
 import { isRunning } from './process-identity.ts';
 
-/** A dead starter's watchdog takes 3.5 s at most; the remaining processes are then killed at once. */
+/** A dead starter's watchdog takes 3.5 s at most; the remaining processes are then killed at
+ * once. */
 const WATCHDOG_MS_MAX = 5_000;
 const KILLED_MS_MAX = 2_000;
 const POLL_MS = 25;

@@ -3,7 +3,8 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
 
-/** How much output may wait for a slow reader. Beyond it lines are dropped, and their number is printed. */
+/** How much output may wait for a slow reader. Beyond it lines are dropped, and their number is
+ * printed. */
 const PENDING_BYTES_MAX = 1024 * 1024;
 
 const PREFIX_COLOURS = ['cyan', 'green', 'magenta', 'yellow', 'blue'] as const;
@@ -22,15 +23,16 @@ type LinesOptions = {
   readonly nameChars: number;
 };
 
-/** Whether colours are wanted: on a terminal, unless `NO_COLOR` is set and not empty (https://no-color.org). */
+/** Whether colours are wanted: on a terminal, unless `NO_COLOR` is set and not empty
+ * (https://no-color.org). */
 export const wantsColour = (
   output: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>>,
 ): boolean => output.isTTY === true && !env['NO_COLOR'];
 
 /**
- * Writes the output for people: the starter's own lines, and those of the services under their names, with the JSON
- * of their logger turned into words.
+ * Writes the output for people: the starter's own lines, and those of the services under their
+ * names, with the JSON of their logger turned into words.
  *
  * @example
  * const lines = makeLines({ output: process.stdout, colour: true, nameChars: 18 });

@@ -2,7 +2,8 @@ import { pause as rest } from '#shared/wait-for.ts';
 import { describeExit, type Exit } from './child.ts';
 import type { ProcessKind } from './start-watchdog.ts';
 
-/** The pause before a restart doubles from the first figure to the second, and starts over after a quiet while. */
+/** The pause before a restart doubles from the first figure to the second, and starts over after a
+ * quiet while. */
 const RESTART_MS_MIN = 500;
 const RESTART_MS_MAX = 10_000;
 const QUIET_MS = 5_000;

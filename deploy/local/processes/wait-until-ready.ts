@@ -5,7 +5,8 @@ import type { Supervised } from './supervise.ts';
 const READY_MS_MAX = 10 * 60_000;
 const PROBE_MS_MAX = 1_000;
 const POLL_MS = 50;
-/** A service that ends as often as this before it was ever ready will not get better by being started again. */
+/** A service that ends as often as this before it was ever ready will not get better by being
+ * started again. */
 const EXITS_MAX = 3;
 
 /**

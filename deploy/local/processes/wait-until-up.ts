@@ -3,8 +3,8 @@ import { type Child, describeExit, type Exit } from './child.ts';
 
 const POLL_MS = 25;
 /**
- * Long, because a busy machine starts Kafka slowly, after a kill -9 Kafka checks every log, and Redis reads back its log file. A
- * process that ends is reported at once.
+ * Long, because a busy machine starts Kafka slowly, after a kill -9 Kafka checks every log, and
+ * Redis reads back its log file. A process that ends is reported at once.
  */
 const UP_TIMEOUT_S = 180;
 
@@ -19,7 +19,8 @@ type Wait = {
 /**
  * Waits until `isUp` says so; a throw of it counts as "not yet".
  *
- * @throws Error if the process ends first or 180 s have passed, with the end of its log; or if it was aborted.
+ * @throws Error if the process ends first or 180 s have passed, with the end of its log; or if it
+ *   was aborted.
  */
 export async function waitUntilUp(child: Child, isUp: () => Promise<boolean>, wait: Wait): Promise<void> {
   let exit: Exit | undefined;

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-// A starter is killed -9: its end of the watchdog's input closes, and that is all the watchdog learns.
+// A starter is killed -9: its end of the watchdog's input closes, and that is all the watchdog
+// learns.
 const opened: ChildProcess[] = [];
 afterEach(() => {
   for (const child of opened.splice(0)) child.kill('SIGKILL');
@@ -69,8 +70,9 @@ test('a terminal’s Ctrl-C does not end it before its work is done', async () =
 });
 
 /**
- * The kernel tells which signals a process catches, SIGHUP in bit 0 (proc(5)). Node catches the other two from its
- * beginning, to restore the terminal, so SIGHUP shows that the watchdog's own code has run.
+ * The kernel tells which signals a process catches, SIGHUP in bit 0 (proc(5)). Node catches the
+ * other two from its beginning, to restore the terminal, so SIGHUP shows that the watchdog's own
+ * code has run.
  */
 async function untilItCatchesSignals(pid: number): Promise<void> {
   for (let poll = 0; poll < 4_000; poll++) {

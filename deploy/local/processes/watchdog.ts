@@ -1,13 +1,14 @@
-// A separate process that outlives a starter killed by SIGKILL: its stdin ends then, and it ends the processes that the
-// starter had started. Lines on stdin: `+ PID service`, `+ PID infrastructure`, `- PID`.
+// A separate process that outlives a starter killed by SIGKILL: its stdin ends then, and it ends
+// the processes that the starter had started. Lines on stdin: `+ PID service`,
+// `+ PID infrastructure`, `- PID`.
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 
 type Kind = 'service' | 'infrastructure';
 
 /**
- * Everything has ended within 5 s of the starter's death. Services end first, because their last writes go to the
- * infrastructure:
+ * Everything has ended within 5 s of the starter's death. Services end first, because their last
+ * writes go to the infrastructure:
  *
  * | at most after | services | infrastructure |
  * |---|---|---|

@@ -25,13 +25,14 @@ export type LocalEnvironment = {
   /** The environment of every service: no keys. */
   readonly common: Environment;
   readonly keys: Readonly<Record<(typeof KEY_VARIABLES)[number], string>>;
-  /** Warnings: settings that open something here, and settings that the environment has overridden. */
+  /** Warnings: settings that open something here, and settings that the environment has
+   * overridden. */
   readonly warnings: readonly string[];
 };
 
 /**
- * The environment of the services: this system's own settings, and over them the user's. An empty value
- * counts as set. Only the ports are always ours, since each process has others.
+ * The environment of the services: this system's own settings, and over them the user's. An empty
+ * value counts as set. Only the ports are always ours, since each process has others.
  */
 export function planEnvironment(
   env: Environment,

@@ -20,8 +20,8 @@ const LocalSecrets = z.object({
 export type LocalSecrets = z.infer<typeof LocalSecrets>;
 
 /**
- * The demo app, the operator's login and the keys of a data directory: made on the first start, the same ever
- * after, readable by their owner alone.
+ * The demo app, the operator's login and the keys of a data directory: made on the first start, the
+ * same ever after, readable by their owner alone.
  *
  * @throws Error if the file exists and is incomplete.
  */

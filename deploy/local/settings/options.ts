@@ -3,7 +3,8 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
 /** Further gateways are on N+20 to N+38, so that they end below the ops ports. */
 export const PROCESSES_MAX = 20;
-/** The highest port of a system is its last ops port: N+40, five services of 20 processes, and the portal. */
+/** The highest port of a system is its last ops port: N+40, five services of 20 processes, and the
+ * portal. */
 const PORT_BASE_MAX = 65_535 - 40 - 5 * PROCESSES_MAX - 1;
 
 export type StartOptions = {
@@ -21,7 +22,8 @@ export type StartOptions = {
   readonly chains: string | undefined;
 };
 
-/** The command line was wrong (exit 1), or asked for help (exit 0); the message has been printed. */
+/** The command line was wrong (exit 1), or asked for help (exit 0); the message has been
+ * printed. */
 export class OptionsEnd extends Error {
   readonly exitCode: number;
 

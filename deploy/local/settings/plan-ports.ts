@@ -19,8 +19,8 @@ export type PortPlan = {
 };
 
 /**
- * Which port everything gets, counted from `--port-base` N: gateway N (further ones N+20, N+21, …), portal N+1,
- * Kafka N+2 and N+3, Redis N+4, demo chain N+5, ops ports from N+40.
+ * Which port everything gets, counted from `--port-base` N: gateway N (further ones N+20, N+21, …),
+ * portal N+1, Kafka N+2 and N+3, Redis N+4, demo chain N+5, ops ports from N+40.
  */
 export function planPorts(options: StartOptions): PortPlan {
   const base = options.portBase;

@@ -4,9 +4,11 @@ import { createServer } from 'node:net';
 /** Above this, a client socket of the system may hold a port on which no process listens. */
 export const STABLE_PORT_MAX = 32_767;
 
-/** Tests use free ports from here to 24 999: below the range of client sockets and the ports of whole systems. */
+/** Tests use free ports from here to 24 999: below the range of client sockets and the ports of
+ * whole systems. */
 const FREE_PORT_MIN = 22_000;
-/** Each jest worker, and the process that starts them, has its own range, so that no two choose the same port. */
+/** Each jest worker, and the process that starts them, has its own range, so that no two choose the
+ * same port. */
 const PORTS_PER_WORKER = 750;
 const WORKERS_MAX = 4;
 const FREE_PORT_TRIES_MAX = 200;
@@ -28,7 +30,8 @@ export async function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * Checks ports before anything is started on them: a foreign listener would otherwise be taken for our own.
+ * Checks ports before anything is started on them: a foreign listener would otherwise be taken for
+ * our own.
  *
  * @throws Error that names every port in use and its purpose.
  *
@@ -44,8 +47,8 @@ export async function requireFreePorts(wanted: readonly { port: number; program:
 }
 
 /**
- * Distinct free ports below the range of client sockets, each given once per process. Another process may take one before
- * it is used, so this is for tests.
+ * Distinct free ports below the range of client sockets, each given once per process. Another
+ * process may take one before it is used, so this is for tests.
  *
  * @throws Error if there are fewer.
  *

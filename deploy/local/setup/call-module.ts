@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /**
- * Calls a function of set-up in a process of its own, as set-up itself runs: by whatever Node there is, in modules that
- * a test cannot import. Arguments and result are JSON.
+ * Calls a function of set-up in a process of its own, as set-up itself runs: by whatever Node there
+ * is, in modules that a test cannot import. Arguments and result are JSON.
  *
  * @throws Error with the message of the function's error
  *

@@ -12,8 +12,8 @@ export function claimLock(lock, text) {
 }
 
 /**
- * Removes the lock of a holder that is no more. It is renamed and read again before: another process may have replaced the dead
- * holder's lock meanwhile. In that case the lock is restored.
+ * Removes the lock of a holder that is no more. It is renamed and read again before: another
+ * process may have replaced the dead holder's lock meanwhile. In that case the lock is restored.
  */
 export function removeStaleLock(lock, isHeld) {
   const aside = `${lock}.${process.pid}`;

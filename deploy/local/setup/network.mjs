@@ -1,5 +1,6 @@
-// How programs that set-up starts reach the network: by the proxy and the certificates of its environment, in the
-// form that each of them understands. npm, Node and pip read the environment as it is.
+// How programs that set-up starts reach the network: by the proxy and the certificates of its
+// environment, in the form that each of them understands. npm, Node and pip read the environment as
+// it is.
 
 const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy'];
 
@@ -13,8 +14,8 @@ export function networkEnvironment(env) {
 }
 
 /**
- * Java reads neither the variables of a proxy nor `NODE_EXTRA_CA_CERTS`: these are its own words for them. What
- * `MAVEN_OPTS` says already stays as it is.
+ * Java reads neither the variables of a proxy nor `NODE_EXTRA_CA_CERTS`: these are its own words
+ * for them. What `MAVEN_OPTS` says already stays as it is.
  *
  * @param trustStore the file that Java trusts instead of its own certificates, if there is one
  */
@@ -57,7 +58,8 @@ function proxyOptions(scheme, address) {
   ];
 }
 
-/** `example.com,10.0.0.1` becomes `example.com|*.example.com|10.0.0.1`; Java has no words for blocks of addresses. */
+/** `example.com,10.0.0.1` becomes `example.com|*.example.com|10.0.0.1`; Java has no words for
+ * blocks of addresses. */
 const nonProxyHosts = (list) =>
   list
     .split(',')

@@ -3,7 +3,8 @@ import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { report } from './run.mjs';
 
-/** How often the parent is checked, and how long the command may take to end by itself once the parent is gone. */
+/** How often the parent is checked, and how long the command may take to end by itself once the
+ * parent is gone. */
 const PARENT_POLL_MS = 250;
 const ORPHAN_GRACE_MS = 500;
 
@@ -13,11 +14,12 @@ const LAUNCHED_BY = process.ppid;
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 
 /**
- * Runs the command with the project's own Node first on the PATH, hands every signal on, and ends as it ends:
- * with the same exit code, or by the same signal.
+ * Runs the command with the project's own Node first on the PATH, hands every signal on, and ends
+ * as it ends: with the same exit code, or by the same signal.
  *
- * With `ownSession` the command runs in a session of its own: Linux shares the CPU between sessions, so programs in the
- * terminal's session take less from it. Signals go to all processes of that session, as a terminal sends them.
+ * With `ownSession` the command runs in a session of its own: Linux shares the CPU between
+ * sessions, so programs in the terminal's session take less from it. Signals go to all processes of
+ * that session, as a terminal sends them.
  */
 export function runCommand({ binaries, modules, cache }, [name, ...args], { ownSession }) {
   const path = [binaries, process.env.PATH].filter(Boolean).join(delimiter);
@@ -59,9 +61,10 @@ function signalGroup(pid, signal) {
 }
 
 /**
- * npm that is killed -9 cannot pass a signal on. The command must not outlive it, so a new parent ends the command,
- * gently first. The scripts of package.json start set-up by `exec`, so the parent is npm itself and no shell; who
- * started npm may end at any time, as a shell does that put it into the background. Without npm nothing is watched.
+ * npm that is killed -9 cannot pass a signal on. The command must not outlive it, so a new parent
+ * ends the command, gently first. The scripts of package.json start set-up by `exec`, so the parent
+ * is npm itself and no shell; who started npm may end at any time, as a shell does that put it into
+ * the background. Without npm nothing is watched.
  */
 function endWithParent(send) {
   const poll = setInterval(() => {

@@ -18,10 +18,11 @@ export function stopChildren() {
 }
 
 /**
- * Runs a command to its end. Its output is kept back and shown only if it fails, so that a set-up that
- * works stays readable. A long command reports its progress every 5 s.
+ * Runs a command to its end. Its output is kept back and shown only if it fails, so that a set-up
+ * that works stays readable. A long command reports its progress every 5 s.
  *
- * @param options.progress `what` is under way, and how far it is: by default the last line that it printed
+ * @param options.progress `what` is under way, and how far it is: by default the last line that it
+ *   printed
  */
 export function run(command, args, { progress, ...options } = {}) {
   return new Promise((resolve, reject) => {

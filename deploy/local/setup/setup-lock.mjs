@@ -8,8 +8,8 @@ const WAIT_MS_MAX = 15 * 60_000;
 const POLL_MS = 200;
 
 /**
- * One set-up at a time per user: `npm start` and `npm test` in two terminals of a fresh machine must not
- * both install. The lock of a process that died is taken over.
+ * One set-up at a time per user: `npm start` and `npm test` in two terminals of a fresh machine
+ * must not both install. The lock of a process that died is taken over.
  */
 export async function withSetupLock({ cache }, prepare) {
   mkdirSync(cache, { recursive: true });

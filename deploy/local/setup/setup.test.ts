@@ -1,4 +1,5 @@
-// Set-up runs in a project of its own: a copy of its files, a lockfile, and packages that are links or nothing.
+// Set-up runs in a project of its own: a copy of its files, a lockfile, and packages that are links
+// or nothing.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -182,7 +183,8 @@ test('everything that is missing is named in one error, with the command that in
   );
 });
 
-/** Programs that replace those of a machine: they leave their environment in `<name>.env`, then do as told. */
+/** Programs that replace those of a machine: they leave their environment in `<name>.env`, then do
+ * as told. */
 function writePrograms(programs: Readonly<Record<string, string>>): string {
   const folder = join(root, 'bin');
   mkdirSync(folder);

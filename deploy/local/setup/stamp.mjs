@@ -6,9 +6,9 @@ import { isPrometheusThere } from './tools/fetch-prometheus.mjs';
 const STAMP_VERSION = 1;
 
 /**
- * The facts of the last successful set-up, or undefined if one of them no longer holds: another lockfile, a
- * program or jar that went away, or a browser or Prometheus that is requested now and was not then. This
- * is all that an ordinary start pays for set-up.
+ * The facts of the last successful set-up, or undefined if one of them no longer holds: another
+ * lockfile, a program or jar that went away, or a browser or Prometheus that is requested now and
+ * was not then. This is all that an ordinary start pays for set-up.
  */
 export function readStamp(places, { browser = false, prometheus = false } = {}) {
   const stamp = readJson(places.stamp);

@@ -7,8 +7,9 @@ const SYSTEM_FILE = '/etc/ssl/certs/ca-certificates.crt';
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * The authorities that `NODE_EXTRA_CA_CERTS` names are for Node alone. For apt and Java they are written beside all
- * others, as one PEM file and as a Java key store, because these trust one file and nothing else.
+ * The authorities that `NODE_EXTRA_CA_CERTS` names are for Node alone. For apt and Java they are
+ * written beside all others, as one PEM file and as a Java key store, because these trust one file
+ * and nothing else.
  *
  * @returns the two files, or undefined if the variable is not set
  */
@@ -36,7 +37,8 @@ const VERSION = 2;
 const TRUSTED_CERTIFICATE = 2;
 /** Nothing in it is secret: the checksum is made with the password that Java's own store has. */
 const PASSWORD = 'changeit';
-/** Part of the format: https://github.com/openjdk/jdk/blob/jdk-17+35/src/java.base/share/classes/sun/security/provider/JavaKeyStore.java */
+/** Part of the format:
+ * https://github.com/openjdk/jdk/blob/jdk-17+35/src/java.base/share/classes/sun/security/provider/JavaKeyStore.java */
 const WHITENER = 'Mighty Aphrodite';
 
 /** A Java key store (JKS) of certificates: `keytool` would need a Java process for each of them. */

@@ -6,8 +6,8 @@ import { claimLock, readLock, releaseLock, removeStaleLock } from '../setup/lock
 const CLAIM_TRIES_MAX = 5;
 
 /**
- * Claims a data directory for this process: one system runs per directory. The lock of a process that is no
- * more is taken over.
+ * Claims a data directory for this process: one system runs per directory. The lock of a process
+ * that is no more is taken over.
  *
  * @throws Error that names the process which has the directory.
  *

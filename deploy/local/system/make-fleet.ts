@@ -30,8 +30,8 @@ export type Fleet = AsyncDisposable & {
 };
 
 /**
- * All the processes of a system: started one by one or together, kept up, written down in the data directory
- * whenever one comes or goes, and stopped in stages.
+ * All the processes of a system: started one by one or together, kept up, written down in the data
+ * directory whenever one comes or goes, and stopped in stages.
  */
 export function makeFleet({ dir, environment, watchdog, say, signal: stopSignal }: FleetOptions): Fleet {
   const failed = new AbortController();

@@ -16,8 +16,9 @@ const DEMO_LIMITS = {
 } as const;
 
 /**
- * Brings the broker and the store to where the services can start: topics as declared, views complete, the demo
- * app and the operator's account there. Every start repeats this; it changes nothing if nothing is missing.
+ * Brings the broker and the store to where the services can start: topics as declared, views
+ * complete, the demo app and the operator's account there. Every start repeats this; it changes
+ * nothing if nothing is missing.
  */
 export async function prepareSystem(environment: LocalEnvironment, secrets: LocalSecrets): Promise<void> {
   await using system = await openSystem({ ...environment.common, ...environment.keys, LOG_LEVEL: 'silent' });
@@ -30,7 +31,8 @@ export async function prepareSystem(environment: LocalEnvironment, secrets: Loca
     tier: 'enterprise',
     limits: DEMO_LIMITS,
     approve: true,
-    // No user can sign up before the portal listens; an older data directory does not record who made the account.
+    // No user can sign up before the portal listens; an older data directory does not record who
+    // made the account.
     vouch: true,
     credentials: secrets.app,
   });

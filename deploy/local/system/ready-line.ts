@@ -4,7 +4,8 @@ import type { LocalSecrets } from '../settings/local-secrets.ts';
 
 export type ProcessFacts = { readonly service: string; readonly pid: number; readonly ops: string };
 
-/** The data that a script needs to use the system; the same on every start with the same data and ports, but for the pids. */
+/** The data that a script needs to use the system; the same on every start with the same data and
+ * ports, but for the pids. */
 export type ReadyLine = {
   readonly event: 'ready';
   readonly gateways: readonly string[];

@@ -4,8 +4,8 @@ import type { StartOptions } from '../settings/options.ts';
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
 /**
- * The services in the order in which their ports are counted. Those that take requests from outside stop
- * first, while the processes that answer them still run.
+ * The services in the order in which their ports are counted. Those that take requests from outside
+ * stop first, while the processes that answer them still run.
  */
 export const SERVICES = [
   {

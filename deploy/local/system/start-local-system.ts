@@ -29,11 +29,11 @@ type Adaptation = {
 /**
  * Brings the whole system up and returns when it is ready: every `/readyz` answers 200.
  *
- * Infrastructure together, then topics, views and the demo app, then the services together. Its disposal stops
- * them in the opposite order. If the start ends early, it leaves no process running.
+ * Infrastructure together, then topics, views and the demo app, then the services together. Its
+ * disposal stops them in the opposite order. If the start ends early, it leaves no process running.
  *
- * @throws Error in words for a person: the directory has a system already, ports in use, data of something else,
- * a part that does not come up.
+ * @throws Error in words for a person: the directory has a system already, ports in use, data of
+ *   something else, a part that does not come up.
  */
 export async function startLocalSystem(
   options: StartOptions,
@@ -106,7 +106,8 @@ async function startServices(
   signal: AbortSignal,
 ): Promise<void> {
   lines.say(`starting ${services.map(({ name }) => name).join(', ')}`);
-  // A service that cannot come up ends the wait for all others, which would hold this process for minutes.
+  // A service that cannot come up ends the wait for all others, which would hold this process for
+  // minutes.
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   await timed('ready', lines, services, async (service) => {

@@ -4,7 +4,8 @@ import { environmentOf, type LocalEnvironment } from '../settings/local-environm
 import type { PlannedProcess } from '../settings/plan-ports.ts';
 import { mainFileOf } from './services.ts';
 
-/** A service ends by itself within its own SHUTDOWN_TIMEOUT_MS; it is killed if it does not keep to that. */
+/** A service ends by itself within its own SHUTDOWN_TIMEOUT_MS; it is killed if it does not keep to
+ * that. */
 const STOP_MARGIN_MS = 2_000;
 /** As in the image, unless NODE_OPTIONS has another: an argument would go before it. */
 const HEAP_LIMIT = '--max-old-space-size=768';

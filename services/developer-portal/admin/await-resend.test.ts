@@ -6,7 +6,8 @@ import { makeAwaitResend } from './await-resend.ts';
 
 const CLAIMED_AFTER_MS = 30;
 
-/** Resends of an admin command; a dispatcher claims a resend some time after it is published, or never. */
+/** Resends of an admin command; a dispatcher claims a resend some time after it is published, or
+ * never. */
 function makeResends({ isClaimed = true, failed = [] as string[] } = {}) {
   const counts = new Map<string, number>();
   const published: [string, number][] = [];

@@ -6,10 +6,12 @@ const WAIT_MS = 12_000;
 const POLL_MS = 50;
 
 /**
- * Makes the function that waits until a published resend is in effect: a dispatcher has claimed it, and the view shows its
- * `resendCount`. A second resend before that would have the same number, and would be dropped.
+ * Makes the function that waits until a published resend is in effect: a dispatcher has claimed it,
+ * and the view shows its `resendCount`. A second resend before that would have the same number, and
+ * would be dropped.
  *
- * @throws ServiceError `overloaded` if no dispatcher has claimed it within 12 s; it is still sent once one does
+ * @throws ServiceError `overloaded` if no dispatcher has claimed it within 12 s; it is still sent
+ *   once one does
  */
 export const makeAwaitResend =
   ({ read }: Pick<Deliveries, 'read'>, { waitMs = WAIT_MS, pollMs = POLL_MS } = {}) =>

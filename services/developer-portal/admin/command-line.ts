@@ -15,7 +15,8 @@ export type Vouch = { readonly vouch: boolean };
 export const vouchOption = () =>
   new Option('--vouch', 'accept an account that signed up by itself: you know its owner').default(false);
 
-/** Makes a parser of an argument: `parse` returns undefined for text that it refuses with `message`. */
+/** Makes a parser of an argument: `parse` returns undefined for text that it refuses with
+ * `message`. */
 const parser =
   <T>(message: string, parse: (text: string) => T | undefined) =>
   (text: string): T => {

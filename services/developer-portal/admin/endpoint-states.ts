@@ -3,7 +3,8 @@ import type { LocalSystem } from './local-system.ts';
 const ANSWER_MS_MAX = 2_000;
 const SERIES = /^rolecall_rpc_endpoint_state\{([^}]*)\} 1$/gm;
 
-/** Reads the endpoint states of every evaluator of a local system; evaluators that do not answer are omitted. */
+/** Reads the endpoint states of every evaluator of a local system; evaluators that do not answer
+ * are omitted. */
 export async function readEndpointStates(
   processes: LocalSystem['processes'],
 ): Promise<ReturnType<typeof parseEndpointStates>> {

@@ -8,8 +8,8 @@ const INLINE_CHARS_MAX = 80;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * A value as text for a person: a list of objects as a table, an object as lines of name and value, a nested value under
- * its name. `--json` prints the same value for machines.
+ * A value as text for a person: a list of objects as a table, an object as lines of name and value,
+ * a nested value under its name. `--json` prints the same value for machines.
  *
  * @example
  * formatValue([{ clientId: 'app_1', suspended: false }]);

@@ -7,7 +7,8 @@ import { loadLocalSystem } from './local-system.ts';
 import { openSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 
-/** Of every failure; the error's code tells a wrong command line (`usage-invalid`) from the others. */
+/** Of every failure; the error's code tells a wrong command line (`usage-invalid`) from the
+ * others. */
 const EXIT_FAILED = 1;
 
 /** Prints the error. Commander has printed usage errors already, unless `--json` silenced it. */
@@ -27,8 +28,8 @@ const messageOf = ({ code, message }: CommanderError): string =>
   code === 'commander.help' ? 'no command was given; --help lists the commands' : message;
 
 /**
- * Waits until the reader has taken everything: a pipe holds 64 KiB, and an exit loses the rest. If the reader has gone, the
- * command has failed.
+ * Waits until the reader has taken everything: a pipe holds 64 KiB, and an exit loses the rest. If
+ * the reader has gone, the command has failed.
  */
 const flush = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => {

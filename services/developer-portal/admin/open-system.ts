@@ -59,7 +59,8 @@ export async function openSystem(env: Environment) {
       },
       now: clock.now,
     },
-    // A command returns only once its resends are in effect; the portal answers once they are published.
+    // A command returns only once its resends are in effect; the portal answers once they are
+    // published.
     { afterResend: makeAwaitResend(makeDeliveries(redis)) },
   );
   const scope = opened.move();

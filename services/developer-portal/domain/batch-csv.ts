@@ -45,7 +45,8 @@ export function csvRow(line: BatchLine, roleIds: readonly string[]): string {
   ]);
 }
 
-/** Text that a spreadsheet may take for a formula, also behind white space and in full-width letters. */
+/** Text that a spreadsheet may take for a formula, also behind white space and in full-width
+ * letters. */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 /** A cell that begins like a formula gets an apostrophe, so that a spreadsheet shows it as text. */

@@ -2,9 +2,9 @@ import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts
 import type { Consistency } from '#shared/contracts/rules/rule.ts';
 
 /**
- * The body to send a check again: the wallets, rules and options of the accepted request. Members with their default are
- * left out, and so are `name` and `description`, which messages do not contain. The rules of a rule set are those of the
- * version at acceptance.
+ * The body to send a check again: the wallets, rules and options of the accepted request. Members
+ * with their default are left out, and so are `name` and `description`, which messages do not
+ * contain. The rules of a rule set are those of the version at acceptance.
  *
  * @example
  * bodyOfCheck(message); // { account: '0x…', explain: true, rules: [ … ] }

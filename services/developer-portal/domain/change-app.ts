@@ -42,7 +42,8 @@ export const rejectScope =
       ? undefined
       : { ...app, scope: 'rejected', scopeReason };
 
-/** Maximum of revoked and expired keys in the document, the newest; the audit log has the others. */
+/** Maximum of revoked and expired keys in the document, the newest; the audit log has the
+ * others. */
 export const ENDED_KEYS_MAX = 100;
 
 /** Adds a key and drops the oldest ended keys. `hasTooManyKeys` checks the limit. */
@@ -54,8 +55,9 @@ export function addKey(key: ApiKeyRecord, nowMs: number): ChangeApp {
 }
 
 /**
- * Whether a change exceeds the limit on live keys. A rolled key is not counted beside its replacement, so an app at its
- * limit, or with more keys than its tier now allows, can still roll its keys.
+ * Whether a change exceeds the limit on live keys. A rolled key is not counted beside its
+ * replacement, so an app at its limit, or with more keys than its tier now allows, can still roll
+ * its keys.
  */
 export function hasTooManyKeys(
   before: ClientApp,
@@ -77,8 +79,8 @@ function dropOldestEndedKeys(keys: readonly ApiKeyRecord[], nowMs: number): ApiK
 }
 
 /**
- * Replaces a usable key by a new key; the replaced key stays usable for `overlapMs`. The key before the replaced one
- * ends at once, so at most two keys of a succession live at a time.
+ * Replaces a usable key by a new key; the replaced key stays usable for `overlapMs`. The key before
+ * the replaced one ends at once, so at most two keys of a succession live at a time.
  */
 export function rollKey(keyId: string, fresh: ApiKeyRecord, nowMs: number, overlapMs: number): ChangeApp {
   const endsAt = new Date(nowMs + overlapMs).toISOString();
@@ -92,8 +94,9 @@ export function rollKey(keyId: string, fresh: ApiKeyRecord, nowMs: number, overl
 }
 
 /**
- * Revokes a key. The key stays in the document, see `ENDED_KEYS_MAX`. A key that it replaced, and that is still usable, counts
- * again: otherwise an app could roll a key, revoke the new one, and so keep any number of old ones.
+ * Revokes a key. The key stays in the document, see `ENDED_KEYS_MAX`. A key that it replaced, and
+ * that is still usable, counts again: otherwise an app could roll a key, revoke the new one, and so
+ * keep any number of old ones.
  */
 export const revokeKey =
   (keyId: string, revokedAt: string): ChangeApp =>
@@ -108,8 +111,8 @@ export const revokeKey =
   };
 
 /**
- * Adds a new secret in front. The earlier secrets sign for `overlapMs` more, so that receivers can switch; beyond three
- * live secrets the oldest stop at once.
+ * Adds a new secret in front. The earlier secrets sign for `overlapMs` more, so that receivers can
+ * switch; beyond three live secrets the oldest stop at once.
  */
 export function rotateSecret(encrypted: string, nowMs: number, overlapMs: number): ChangeApp {
   const createdAt = new Date(nowMs).toISOString();
@@ -122,7 +125,8 @@ export function rotateSecret(encrypted: string, nowMs: number, overlapMs: number
   };
 }
 
-/** Encrypts the secrets again; `reseal` returns a secret unchanged if it has the newest key already. */
+/** Encrypts the secrets again; `reseal` returns a secret unchanged if it has the newest key
+ * already. */
 export function resealSecrets(reseal: (encrypted: string) => string): ChangeApp {
   return (app) => {
     const webhookSecrets = app.webhookSecrets.map((secret) => ({
@@ -138,8 +142,8 @@ export function resealSecrets(reseal: (encrypted: string) => string): ChangeApp 
 const SIGNS_AFTER_DELETION_MS = 2 * DAY_MS;
 
 /**
- * The tombstone of an app. It keeps live marketplace keys, as revoked, so that the view removes them from the account's
- * count; its secrets sign accepted checks for two days.
+ * The tombstone of an app. It keeps live marketplace keys, as revoked, so that the view removes
+ * them from the account's count; its secrets sign accepted checks for two days.
  */
 export function remove(nowMs: number): ChangeApp {
   const deletedAt = new Date(nowMs).toISOString();

@@ -18,8 +18,8 @@ const SYSTEMS = [
 ] as const;
 
 /**
- * Names a browser by the `User-Agent` header. An unknown one is named by the printable ASCII of the header, at most 60
- * characters: the caller writes that text.
+ * Names a browser by the `User-Agent` header. An unknown one is named by the printable ASCII of the
+ * header, at most 60 characters: the caller writes that text.
  *
  * @example
  * describeBrowser('Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'); // 'Firefox on Linux'

@@ -23,8 +23,8 @@ const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
 };
 
 /**
- * The role of an account in an app; `undefined` if it has none. A membership that is older than the account belonged to
- * a deleted account of the same address.
+ * The role of an account in an app; `undefined` if it has none. A membership that is older than the
+ * account belonged to a deleted account of the same address.
  *
  * @example
  * roleOf(app, account); // 'developer'
@@ -51,7 +51,8 @@ type Described = {
 
 const OF_APP = /^\/api\/apps\/:clientId(\/|$)/;
 
-/** The permission that an operation needs; `undefined` if it is about no app of a developer. Reading needs `view`, all else `develop`. */
+/** The permission that an operation needs; `undefined` if it is about no app of a developer.
+ * Reading needs `view`, all else `develop`. */
 export function permissionOf({ method, path, access, permission }: Described): Permission | undefined {
   if (access !== 'session' || !OF_APP.test(path)) return undefined;
   return permission ?? (method === 'get' ? 'view' : 'develop');

@@ -6,7 +6,8 @@ type Delivered = {
 };
 
 /**
- * The steps that a check has reached, in order, each with the time from the acceptance until then, in ms. A step without a known time is left out.
+ * The steps that a check has reached, in order, each with the time from the acceptance until then,
+ * in ms. A step without a known time is left out.
  *
  * @example
  * stepsOfCheck({ ...check, waitedMs: 2, durationMs: 12, storedMs: 14 }, undefined);

@@ -8,8 +8,8 @@ import {
 } from '#shared/contracts/usage/day-figures.ts';
 
 /**
- * Summarises the counters of a day or an hour by mode, status and percentile. Each entry of a batch is a check; the percentiles are those
- * of single checks.
+ * Summarises the counters of a day or an hour by mode, status and percentile. Each entry of a batch
+ * is a check; the percentiles are those of single checks.
  *
  * @example
  * summariseDay({ 'sync.completed.3': 2, granted: 5 }).sync; // 2
@@ -67,7 +67,8 @@ export const undeterminedShareOf = ({
 }: ReturnType<typeof summariseDay>): number =>
   undetermined === 0 ? 0 : undetermined / (granted + denied + undetermined);
 
-/** Interpolates linearly within a bucket; a percentile in the last bucket is the last bucket's start. */
+/** Interpolates linearly within a bucket; a percentile in the last bucket is the last bucket's
+ * start. */
 function percentileOf(buckets: readonly number[], share: number): number | null {
   const total = buckets.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;

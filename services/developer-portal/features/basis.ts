@@ -19,7 +19,8 @@ export type Connections = {
   readonly now: () => number;
 };
 
-/** What every operation stands on: the views, the limits, audited writes, and the connections behind them. */
+/** What every operation stands on: the views, the limits, audited writes, and the connections
+ * behind them. */
 export type Basis = ReturnType<typeof makeBasis>;
 
 export function makeBasis({ redis, publish, box, now }: Connections) {
@@ -42,12 +43,13 @@ export function makeBasis({ redis, publish, box, now }: Connections) {
 }
 
 /**
- * The audit entry of a write: action `key-revoked` with the key's id as its subject. The actor is an e-mail address of
- * the portal, or `operator` for the admin command.
+ * The audit entry of a write: action `key-revoked` with the key's id as its subject. The actor is
+ * an e-mail address of the portal, or `operator` for the admin command.
  */
 type AuditEntry = { readonly actor: string; readonly action: string; readonly subject: string };
 
-/** Writes to accounts and client apps. Each write that changed something is recorded in the audit log. */
+/** Writes to accounts and client apps. Each write that changed something is recorded in the audit
+ * log. */
 function makeAuditedWrites(deps: ReturnType<typeof openViews> & Pick<Connections, 'publish' | 'now'>) {
   const write = makeWriteDocument(deps);
   const appStore = { ...deps.clientApps, topic: clientApp };

@@ -117,7 +117,8 @@ export const presentDelivery = ({
 export const teamOf = ({ accountId, members = [], formerMembers = [] }: ClientApp): ReadonlySet<string> =>
   new Set([accountId, ...members.map((member) => member.accountId), ...formerMembers]);
 
-/** Developers see `operator` instead of the e-mail address of an actor outside their team, and their keys by id. */
+/** Developers see `operator` instead of the e-mail address of an actor outside their team, and
+ * their keys by id. */
 export const presentAudit = (
   { at, actor, action, subject }: Audit,
   reader: Account,

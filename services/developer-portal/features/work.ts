@@ -11,13 +11,15 @@ import { type Connections, makeBasis } from './basis.ts';
 import { makeResendWebhooks } from './deliveries/resend-webhooks.ts';
 import { makeTwoFactor } from './sessions/two-factor.ts';
 
-/** The operations on accounts, client apps, rule sets, watches and deliveries that the portal and the admin command share. */
+/** The operations on accounts, client apps, rule sets, watches and deliveries that the portal and
+ * the admin command share. */
 export type Work = ReturnType<typeof makeWork>;
 
 type Options = {
   /** Awaited after each resend is published; by default nothing is awaited. */
   readonly afterResend?: (requestId: string, resendCount: number) => Promise<void>;
-  /** Counts what a resend keeps towards its account's bytes of the day. Absent for the operator's commands, which count for nobody. */
+  /** Counts what a resend keeps towards its account's bytes of the day. Absent for the operator's
+   * commands, which count for nobody. */
   readonly countBytes?: (clientId: string, bytes: number) => void;
 };
 

@@ -8,8 +8,9 @@ const MINUTE_MS = 60_000;
 type WriteLimits = { readonly perMinute: number; readonly perDay: number };
 
 /**
- * Limits on an account's writes through the portal: every write costs a record in Kafka and, for a while, memory in
- * Redis. Removals have their own budget, so that used-up writes never keep an account from revoking a key.
+ * Limits on an account's writes through the portal: every write costs a record in Kafka and, for a
+ * while, memory in Redis. Removals have their own budget, so that used-up writes never keep an
+ * account from revoking a key.
  */
 export const WRITE_LIMITS: Readonly<Record<Tier, WriteLimits>> = {
   free: { perMinute: 120, perDay: 2_000 },
@@ -18,15 +19,15 @@ export const WRITE_LIMITS: Readonly<Record<Tier, WriteLimits>> = {
 };
 
 /**
- * Limit on an account's reads of its apps, because one may read thousands of records. The portal's page reads at most once
- * in 1.5 s while it follows something.
+ * Limit on an account's reads of its apps, because one may read thousands of records. The portal's
+ * page reads at most once in 1.5 s while it follows something.
  */
 export const READS_PER_MINUTE = 1_200;
 const APPS_PATH = '/api/apps';
 
 /**
- * Whether an operation is charged to its account's budgets: the writes of a session, its reads of apps and its heavy reads.
- * Operator operations are not charged.
+ * Whether an operation is charged to its account's budgets: the writes of a session, its reads of
+ * apps and its heavy reads. Operator operations are not charged.
  */
 export const isBudgeted = ({ access, method, path, isHeavy }: Operation): boolean =>
   access === 'session' && (method !== 'get' || path.startsWith(APPS_PATH) || isHeavy === true);

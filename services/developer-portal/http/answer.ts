@@ -53,7 +53,8 @@ const CLIENT_ERRORS = {
   timeout: { status: 408, body: 'The request took too long.\n' },
 } as const;
 
-/** The answer to bytes that are not a valid request. The portal's page never sends such, so plain text is enough. */
+/** The answer to bytes that are not a valid request. The portal's page never sends such, so plain
+ * text is enough. */
 export const describeClientError = (fault: ClientFault): ClientErrorAnswer => ({
   ...CLIENT_ERRORS[fault],
   headers: { ...COMMON_HEADERS, 'content-type': 'text/plain; charset=utf-8' },

@@ -3,8 +3,9 @@ import { MemberRole, Tier } from '#shared/contracts/apps/client-app.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
- * Schemas that several features use; what one operation uses stands beside it. Every body is strict, every text bounded.
- * Tests validate answers against their schemas; the OpenAPI document is made of all of them.
+ * Schemas that several features use; what one operation uses stands beside it. Every body is
+ * strict, every text bounded. Tests validate answers against their schemas; the OpenAPI document is
+ * made of all of them.
  */
 
 export const EMAIL_CHARS_MAX = 254;
@@ -20,7 +21,8 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}]/u;
 const length = (text: string): number => [...text].length;
 
-/** Text without control characters but those of `allowed`, blanks around it dropped; a length counts code points. */
+/** Text without control characters but those of `allowed`, blanks around it dropped; a length
+ * counts code points. */
 const text = (charsMax: number, allowed: RegExp) =>
   z
     .string()

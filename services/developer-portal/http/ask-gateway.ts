@@ -28,7 +28,8 @@ export type GatewayAnswer = {
 };
 
 /**
- * Sends a request to the gateway, which treats a repetition with the same idempotency key as the same request.
+ * Sends a request to the gateway, which treats a repetition with the same idempotency key as the
+ * same request.
  *
  * @throws Problem `gateway-unavailable` if no complete answer came in time, and errors of the body
  */

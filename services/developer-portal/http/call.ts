@@ -12,7 +12,8 @@ export type Call<Id extends OperationId> = {
   readonly account: Account;
   /** The app that the operation is about, if it is about one. */
   readonly app: AppOf<Id>;
-  /** The account that owns the app of the operation: its limits count. The signed-in account where there is no app. */
+  /** The account that owns the app of the operation: its limits count. The signed-in account where
+   * there is no app. */
   readonly owner: Account;
   /** The `Idempotency-Key` header; empty if the operation is not idempotent. */
   readonly idempotencyKey: string;

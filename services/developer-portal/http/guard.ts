@@ -8,8 +8,9 @@ import type { Access } from './operation.ts';
 export const SESSION_COOKIE = 'rolecall_session';
 
 /**
- * The session's cookie. Over TLS its name has the prefix `__Host-`: browsers take such a cookie only from the portal's own host,
- * over TLS, so that no other host of the domain can plant a session.
+ * The session's cookie. Over TLS its name has the prefix `__Host-`: browsers take such a cookie
+ * only from the portal's own host, over TLS, so that no other host of the domain can plant a
+ * session.
  */
 export function sessionCookieOf(request: Request, origin: string | undefined) {
   const secure = origin?.startsWith('https:') ?? request.secure;
@@ -17,10 +18,12 @@ export function sessionCookieOf(request: Request, origin: string | undefined) {
 }
 
 /**
- * Refuses a write that does not come from the portal's own page, in addition to the cookie's `SameSite=Strict`.
+ * Refuses a write that does not come from the portal's own page, in addition to the cookie's
+ * `SameSite=Strict`.
  *
- * Browsers send `Origin` with every such request; a request without it must have `Sec-Fetch-Site: same-origin`. If no
- * origin is configured, the origin must match the request's `Host`.
+ * Browsers send `Origin` with every such request; a request without it must have
+ * `Sec-Fetch-Site: same-origin`. If no origin is configured, the origin must match the request's
+ * `Host`.
  *
  * @throws Problem `origin-refused`
  */

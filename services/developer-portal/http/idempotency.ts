@@ -19,9 +19,10 @@ export type IdempotentRequest = {
 };
 
 /**
- * Idempotency by `Idempotency-Key`. The ids and credentials that a request creates are generated before anything else
- * is written and stored, encrypted, for ten minutes. A repeated request (a double submit, a lost response) reads the
- * same ids, and creating an id that exists changes nothing. So a crash at any point never makes anything twice.
+ * Idempotency by `Idempotency-Key`. The ids and credentials that a request creates are generated
+ * before anything else is written and stored, encrypted, for ten minutes. A repeated request (a
+ * double submit, a lost response) reads the same ids, and creating an id that exists changes
+ * nothing. So a crash at any point never makes anything twice.
  *
  * @example
  * const { keyId, apiKey } = await idempotency.plan(request, newKey);
@@ -29,7 +30,8 @@ export type IdempotentRequest = {
 export function makeIdempotency(redis: Redis, box: SecretBox) {
   const idempotency = {
     /**
-     * Returns the plan of a request: the first request stores the plan of `make`, each repetition reads it back.
+     * Returns the plan of a request: the first request stores the plan of `make`, each repetition
+     * reads it back.
      *
      * @throws Problem `idempotency-key-reused` if the key was used for another request
      */
@@ -55,7 +57,8 @@ export function makeIdempotency(redis: Redis, box: SecretBox) {
         );
       return JSON.parse(box.open(planned, name)) as T;
     },
-    /** Plans, then executes the plan. A refused execution deletes the plan, so a repetition makes a new one. */
+    /** Plans, then executes the plan. A refused execution deletes the plan, so a repetition makes a
+     * new one. */
     async run<T>(
       request: IdempotentRequest,
       make: () => T,
@@ -65,7 +68,8 @@ export function makeIdempotency(redis: Redis, box: SecretBox) {
       try {
         await execute(planned);
       } catch (error) {
-        // An interrupted execution may have succeeded: its plan stays, so that a repetition does not run it twice.
+        // An interrupted execution may have succeeded: its plan stays, so that a repetition does
+        // not run it twice.
         if (isRefusal(error)) await inStore(() => redis.del(nameOf(request)));
         throw error;
       }

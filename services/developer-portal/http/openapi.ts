@@ -38,7 +38,8 @@ export function codesOf(operation: Operation): ProblemCode[] {
 }
 
 /**
- * The OpenAPI 3.1 document of the portal's API, made of the schemas that validate requests and answers.
+ * The OpenAPI 3.1 document of the portal's API, made of the schemas that validate requests and
+ * answers.
  *
  * @example
  * JSON.stringify(makeOpenApi());

@@ -9,11 +9,13 @@ export type Access = 'public' | 'session' | 'operator';
 export type Operation = BaseOperation<Access> & {
   /** Of an operation on an app, where it does not follow from the method; see `permissionOf`. */
   readonly permission?: Permission;
-  /** What an operation on an app needs beside the permission: an app that is not suspended, or one whose scope is approved too. */
+  /** What an operation on an app needs beside the permission: an app that is not suspended, or one
+   * whose scope is approved too. */
   readonly needs?: AppState;
   /** Requires an `Idempotency-Key`; a repeated request creates nothing new. */
   readonly isIdempotent?: true;
-  /** Draws from the budget for removals, although its method is not DELETE: see `account-budget.ts`. */
+  /** Draws from the budget for removals, although its method is not DELETE: see
+   * `account-budget.ts`. */
   readonly endsSomething?: true;
   /** Reads up to thousands of records, so few of these operations run at a time. */
   readonly isHeavy?: true;

@@ -6,7 +6,8 @@ import type { Request } from './answer.ts';
 
 const FAULTS_MAX = 20;
 
-/** @throws Problem `malformed-json`, `media-type-unsupported`, `body-too-large`, `validation-failed` */
+/** @throws Problem `malformed-json`, `media-type-unsupported`, `body-too-large`,
+ * `validation-failed` */
 export async function readBody<S extends z.ZodType>(request: Request, schema: S): Promise<z.output<S>> {
   const body = await readJsonBody(request);
   if (!body.ok) throw new Problem(body.code, body.detail);

@@ -5,10 +5,12 @@ import type { Express } from 'express';
 import type { Response } from './answer.ts';
 
 const PAGE = join(import.meta.dirname, '../page');
-/** The kinds of the page's files, its snippets among them. What else lies beside them, such as a test, is not served. */
+/** The kinds of the page's files, its snippets among them. What else lies beside them, such as a
+ * test, is not served. */
 const PAGE_FILE = /\.(js|css|svg|mjs|py|go)$/;
 
-/** Files of packages that the page is made of, by the name it loads them under. Nothing else of a package is served. */
+/** Files of packages that the page is made of, by the name it loads them under. Nothing else of a
+ * package is served. */
 const VENDOR_FILES = {
   'htm-preact.js': ['htm', 'preact/standalone.module.js'],
   'uplot.js': ['uplot', 'dist/uPlot.esm.js'],
@@ -18,7 +20,8 @@ const VENDOR_FILES = {
 
 type Asset = { readonly root: string; readonly file: string };
 
-/** All that is served under `/assets`, by its path there. Read once: a request names one of these, and no file. */
+/** All that is served under `/assets`, by its path there. Read once: a request names one of these,
+ * and no file. */
 const listAssets = (): ReadonlyMap<string, Asset> =>
   new Map([
     // The one text about changes, which the page renders.
@@ -32,11 +35,13 @@ const listAssets = (): ReadonlyMap<string, Asset> =>
     ]),
   ]);
 
-/** Kept by the browser and revalidated by their ETag: modules of two releases must never meet on one page. */
+/** Kept by the browser and revalidated by their ETag: modules of two releases must never meet on
+ * one page. */
 const ASSET_CACHE = 'public, no-cache';
 
 /**
- * Serves the page: its files and those of its packages under `/assets`, and its HTML document at every path of the page.
+ * Serves the page: its files and those of its packages under `/assets`, and its HTML document at
+ * every path of the page.
  */
 export function servePage(app: Express): void {
   const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;
@@ -64,7 +69,8 @@ const passOn = (next: (error?: unknown) => void) => (error?: NodeJS.ErrnoExcepti
   if (error && error.code !== 'ECONNABORTED') next(error);
 };
 
-/** Found by the file that the package resolves to: most packages do not let their `package.json` be resolved. */
+/** Found by the file that the package resolves to: most packages do not let their `package.json` be
+ * resolved. */
 function packageRoot(name: string): string {
   const file = createRequire(import.meta.url).resolve(name);
   const folder = join('node_modules', name);

@@ -18,7 +18,8 @@ const DOWNLOAD_TIMES = { stallMsMax: 30_000, streamMsMax: 300_000 };
 export type Transfers = ReturnType<typeof makeTransfers>;
 
 /**
- * Bodies and files that pass through the portal piece by piece: memory does not grow with their size.
+ * Bodies and files that pass through the portal piece by piece: memory does not grow with their
+ * size.
  *
  * @example
  * const transfers = makeTransfers();

@@ -13,8 +13,9 @@ import { Toasts } from './ui/toasts.js';
 const SIGN_IN_PATHS = ['/sign-in', '/sign-up'];
 
 /**
- * Draws the page for the signed-in account: `undefined` is not known yet, `null` is a visitor without a session. When a
- * session ends, the page stays, so that nothing typed is lost, and the person signs in over it.
+ * Draws the page for the signed-in account: `undefined` is not known yet, `null` is a visitor
+ * without a session. When a session ends, the page stays, so that nothing typed is lost, and the
+ * person signs in over it.
  */
 function Portal() {
   const [account, setAccount] = useState(/** @type {Account | null | undefined} */ (undefined));

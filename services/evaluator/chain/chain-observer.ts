@@ -8,7 +8,8 @@ export type ChainGauges = {
   readonly waitingReadCount: () => number;
 };
 
-/** Events of the chain layer for metrics and logs; an endpoint is named by its position in the chain file. */
+/** Events of the chain layer for metrics and logs; an endpoint is named by its position in the
+ * chain file. */
 export type ChainObserver = {
   readonly onCall: (chainId: number, endpoint: string, result: string, durationMs: number) => void;
   readonly onBatch: (chainId: number, readCount: number) => void;
@@ -21,5 +22,6 @@ export type ChainObserver = {
   readonly watch: (chainId: number, gauges: ChainGauges) => void;
 };
 
-/** Why a read needed no call of its own: an equal read was in flight or cached, or it shared a call with others. */
+/** Why a read needed no call of its own: an equal read was in flight or cached, or it shared a call
+ * with others. */
 export type SavedReason = 'dedupe' | 'cache' | 'decimals' | 'batch';

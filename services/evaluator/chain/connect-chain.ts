@@ -29,7 +29,8 @@ import { connectRpc } from './rpc/connect-rpc.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
-/** How far ahead of Redis's clock a head may be, on a chain with `maxHeadAgeMs`: clocks differ by seconds. */
+/** How far ahead of Redis's clock a head may be, on a chain with `maxHeadAgeMs`: clocks differ by
+ * seconds. */
 const HEAD_AHEAD_MS_MAX = 60_000;
 
 export type ChainOptions = {
@@ -48,7 +49,8 @@ export type ChainOptions = {
 
 type Chain = AsyncDisposable & { readonly read: ReadChain } & FollowableChain;
 
-/** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover which ones answer. */
+/** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover
+ * which ones answer. */
 export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {
   const { chainId, quorum, maxHeadAgeMs } = settings;
   const blockTime = new BlockTime(settings.blockTimeMs);

@@ -11,7 +11,8 @@ export type PerformReadsContext = {
   readonly accountId: string;
   readonly clientId: string;
   readonly consistency: Consistency;
-  /** Whether the check has waited for long already: then it does not wait for a chain that does not answer. */
+  /** Whether the check has waited for long already: then it does not wait for a chain that does not
+   * answer. */
   readonly isLate?: boolean;
   /** Called, possibly several times, when a chain makes the check wait. */
   readonly onWait: () => void;
@@ -21,7 +22,8 @@ export type PerformReadsContext = {
   readonly signal: AbortSignal;
 };
 
-/** Performs the planned reads of a check, all chains in parallel: a slow chain does not delay others. Never throws. */
+/** Performs the planned reads of a check, all chains in parallel: a slow chain does not delay
+ * others. Never throws. */
 export type PerformReads = (
   reads: ReadonlyMap<number, readonly Read[]>,
   context: PerformReadsContext,
@@ -40,7 +42,8 @@ export type Chains = AsyncDisposable & {
 const NATIVE_DECIMALS = 18;
 
 /**
- * Connects to the chains of the chain file. It does not wait for any endpoint: probes and reads discover which ones answer.
+ * Connects to the chains of the chain file. It does not wait for any endpoint: probes and reads
+ * discover which ones answer.
  */
 export function connectChains({ chains }: ChainFile, options: ChainOptions): Chains {
   const byId = new Map(

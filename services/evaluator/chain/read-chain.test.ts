@@ -23,7 +23,8 @@ const CONTEXT = {
   signal: new AbortController().signal,
 };
 
-/** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return `observed` in turn. */
+/** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return
+ * `observed` in turn. */
 function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
   let hasState = true;
   let nowMs = 0;

@@ -17,7 +17,8 @@ import type { Heads } from './blocks/heads.ts';
 import type { GoneBlock, PastBlocks } from './blocks/past-blocks.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
-/** A token does not change its decimals. Two equal answers at least a minute apart are believed for this time. */
+/** A token does not change its decimals. Two equal answers at least a minute apart are believed for
+ * this time. */
 const DECIMALS_TTL_MS = DAY_MS;
 /** An answer that was given once: an endpoint that gave a false one is asked again soon after. */
 const DECIMALS_UNCONFIRMED_TTL_MS = 60_000;
@@ -31,7 +32,8 @@ type KnownDecimals = {
 };
 /** Stands where the observation of an open read will be. */
 const UNREAD: Observation = [];
-/** Blocks that a check may try: a reorg may replace one, and a node behind an endpoint's URL answer from another. */
+/** Blocks that a check may try: a reorg may replace one, and a node behind an endpoint's URL answer
+ * from another. */
 const BLOCKS_MAX = 3;
 
 export type ChainReadContext = {
@@ -44,7 +46,8 @@ export type ChainReadContext = {
   readonly atBlock?: number | undefined;
   readonly isolatedReads: IsolatedReadBudget;
   readonly traceparent?: string;
-  /** Whether the check has waited for long already: then it does not wait for a chain that does not answer. */
+  /** Whether the check has waited for long already: then it does not wait for a chain that does not
+   * answer. */
   readonly isLate?: boolean;
   /** Called, possibly several times, when the chain makes the check wait. */
   readonly onWait: () => void;
@@ -72,7 +75,8 @@ type ChainReaderOptions = {
   readonly monotonicMs: () => number;
 };
 
-/** Performs the reads of one check on one chain, all at one block. Never throws: observations hold the failures. */
+/** Performs the reads of one check on one chain, all at one block. Never throws: observations hold
+ * the failures. */
 export type ReadChain = (reads: readonly Read[], context: ChainReadContext) => Promise<ChainObservations>;
 
 export function makeChainReader(options: ChainReaderOptions): ReadChain {
@@ -92,7 +96,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     decimals.set(key, { observation, value: reading.value, hasState, untilMs: nowMs + ttlMs });
   };
 
-  /** Returns the observations, or the block that could not be read at, for example because a reorg has replaced it. */
+  /** Returns the observations, or the block that could not be read at, for example because a reorg
+   * has replaced it. */
   async function readAtOneBlock(
     reads: readonly Read[],
     context: ChainReadContext,
@@ -118,7 +123,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     });
     const entries = await queue.read(block, open, { ...context, isPast: atBlock !== undefined });
     const isMissing = entries.some((entry) => hasFailedBy(entry, 'block-unavailable'));
-    // The state of a block that the check named is waited for until the deadline, if it can still come.
+    // The state of a block that the check named is waited for until the deadline, if it can still
+    // come.
     const isLast = gone.length + 1 >= BLOCKS_MAX && !(isMissing && atBlock !== undefined);
     const isGone = isMissing || entries.some((entry) => hasFailedBy(entry, 'block-mismatch'));
     if (!isLast && !signal.aborted && isGone) return { gone: { ...block, isMissing } };

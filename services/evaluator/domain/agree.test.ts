@@ -9,7 +9,8 @@ const timeout = failed('rpc-timeout');
 const refused = failed('rpc-unavailable');
 const disagreement = failed('rpc-disagreement');
 
-// The whole table for one and for two equal answers wanted: every combination of up to three readings.
+// The whole table for one and for two equal answers wanted: every combination of up to three
+// readings.
 test.each<[string, Reading[], number, Reading]>([
   ['one answer decides where one is wanted', [five], 1, five],
   ['a failure of the contract is an answer', [reverted], 1, reverted],

@@ -8,7 +8,8 @@ import {
   type Reading,
 } from './read.ts';
 
-/** Failures that the contract or the chain itself caused: another honest endpoint would return the same. */
+/** Failures that the contract or the chain itself caused: another honest endpoint would return the
+ * same. */
 const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
   'contract-not-found',
   'call-reverted',
@@ -16,7 +17,8 @@ const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
   'gas-exhausted',
 ]);
 
-/** Whether a reading is a fact about the chain, and not a failure of the endpoint or the network. */
+/** Whether a reading is a fact about the chain, and not a failure of the endpoint or the
+ * network. */
 export const isAnswer = (reading: Reading): boolean =>
   reading.ok || (ANSWERS.has(reading.code) && reading.cause === undefined);
 
@@ -77,8 +79,8 @@ function isSame(one: Reading, other: Reading): boolean {
 }
 
 /**
- * The readings of a check whose minimum block the watcher has set: an endpoint that is far behind it may catch up, so that
- * another try may help.
+ * The readings of a check whose minimum block the watcher has set: an endpoint that is far behind
+ * it may catch up, so that another try may help.
  */
 export const withOwnMinBlock = (readings: Readings): Readings =>
   new Map(

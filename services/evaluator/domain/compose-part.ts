@@ -16,7 +16,8 @@ type Ending = {
 };
 
 /**
- * Writes the lines of a part, one per entry, and counts their outcomes. Only this file builds a line's JSON text.
+ * Writes the lines of a part, one per entry, and counts their outcomes. Only this file builds a
+ * line's JSON text.
  *
  * A failed entry decides no role: each role of the rules counts as undetermined.
  */
@@ -40,7 +41,8 @@ export class PartLines {
     return this.#firstIndex + this.#lineCount;
   }
 
-  /** Adds the line of the next entry. An outcome that several entries share is written and folded once. */
+  /** Adds the line of the next entry. An outcome that several entries share is written and folded
+   * once. */
   add(entry: BatchEntry, outcome: Outcome, proof?: string): void {
     const wallets = entry.accounts
       ? `"accounts":${JSON.stringify(entry.accounts)}`
@@ -80,7 +82,8 @@ export class PartLines {
   }
 }
 
-/** How often the entries of a part ended one rule as granted and as denied, and by which codes as undetermined. */
+/** How often the entries of a part ended one rule as granted and as denied, and by which codes as
+ * undetermined. */
 export type RuleTally = {
   granted: number;
   denied: number;

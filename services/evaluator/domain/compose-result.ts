@@ -15,7 +15,8 @@ import type { Verdict } from './judge-rules.ts';
 import type { ProvenRequest, ProvenResult } from './proof-claims.ts';
 import type { ChainObservations } from './read.ts';
 
-/** The fields of a check that its failure result needs; of its rules only the fields that an error reports. */
+/** The fields of a check that its failure result needs; of its rules only the fields that an error
+ * reports. */
 export type FailedCheck = Pick<
   CheckRequested,
   | 'requestId'
@@ -32,14 +33,16 @@ export type FailedCheck = Pick<
 /** The completed check, but for what the record of its request tells. */
 export type ComposedCheck = Omit<CheckCompleted, 'startedAt' | 'request'>;
 
-/** A rule by its role, and by the chain and the contract of the simple rule that its error names. */
+/** A rule by its role, and by the chain and the contract of the simple rule that its error
+ * names. */
 export type NamedRule = {
   readonly roleId: string;
   readonly chainId: number;
   readonly contractAddress?: string | undefined;
 };
 
-/** A rule as its error names it if nothing of it is known: a composed one by its first simple rule. */
+/** A rule as its error names it if nothing of it is known: a composed one by its first simple
+ * rule. */
 export function nameRule(rule: Rule): NamedRule {
   const [first] = simpleRulesOf(rule);
   if (first === undefined) throw new RangeError('a composed rule without rules');
@@ -62,8 +65,8 @@ type Evaluation = {
 /**
  * Composes the message that completes a check. Only this file builds the result's JSON text.
  *
- * An undetermined rule is reported as an error. `onUndetermined` decides whether the rule is also omitted, denied, or
- * fails the whole check.
+ * An undetermined rule is reported as an error. `onUndetermined` decides whether the rule is also
+ * omitted, denied, or fails the whole check.
  *
  * @param prove signs the result of a check that asked for a proof
  */
@@ -107,7 +110,8 @@ function outcomeOf(
 }
 
 /**
- * `outcomeOf` for many entries and the same rules: entries for which all rules end alike, and are decided, share one outcome.
+ * `outcomeOf` for many entries and the same rules: entries for which all rules end alike, and are
+ * decided, share one outcome.
  */
 export function makeOutcomes(
   part: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
@@ -126,7 +130,8 @@ export function makeOutcomes(
 }
 
 /**
- * The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says.
+ * The terminal result of a check that could not be evaluated at all: `failed`, whatever
+ * `onUndetermined` says.
  *
  * @param details where the check asked for them
  */
@@ -212,8 +217,8 @@ export const blockTimesOf = (blocks: Blocks): Record<string, number> =>
 export const isUndetermined = ({ outcome }: Verdict): boolean => outcome === 'undetermined';
 
 /**
- * Whether a read failed that may succeed when it is repeated. The verdicts do not tell: an undetermined rule reports one of its
- * failed reads.
+ * Whether a read failed that may succeed when it is repeated. The verdicts do not tell: an
+ * undetermined rule reports one of its failed reads.
  */
 export const hasRetryable = (readings: Readings): boolean =>
   [...readings.values()].some((reading) => !reading.ok && describeUndetermined(reading).retryable);

@@ -24,7 +24,8 @@ import { formatTokenAmount } from './token-amount.ts';
 type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
 
 /**
- * Explains each verdict: the exact value that was compared, and the required one. Takes the arguments of `judgeRules`.
+ * Explains each verdict: the exact value that was compared, and the required one. Takes the
+ * arguments of `judgeRules`.
  *
  * @example
  * explainRules([rule], plan, readings, () => 18);
@@ -88,7 +89,8 @@ function observedAmount(rule: TokenCondition, needs: TokenNeeds, context: JudgeC
     : formatTokenAmount(known.least, decimals);
 }
 
-/** The output of the first wallet that decides the rule as it was decided; a vault that has not delegated does not. */
+/** The output of the first wallet that decides the rule as it was decided; a vault that has not
+ * delegated does not. */
 function observedOutput(
   needs: CallNeeds,
   rule: ContractCondition,

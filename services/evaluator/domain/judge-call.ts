@@ -28,7 +28,8 @@ export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: Readin
   };
 }
 
-/** Judges a `CONTRACT` rule for each wallet. A vault that has not delegated is none of the wallets. */
+/** Judges a `CONTRACT` rule for each wallet. A vault that has not delegated is none of the
+ * wallets. */
 export function judgeWallets(
   needs: CallNeeds,
   { wallets = 'any', onRevert }: WalletsRule,

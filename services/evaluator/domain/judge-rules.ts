@@ -38,9 +38,10 @@ const DENIED: Verdict = { outcome: 'denied' };
 /**
  * Judges each rule against the readings, in rule order.
  *
- * A failed read is never a "no": it leaves the amount uncertain between two bounds, and the rule is decided only if
- * every amount within the bounds gives the same verdict. For example, a rule requires one of the ids 1 and 2, and id 2
- * could not be read: a wallet that holds id 1 is granted, and a wallet without id 1 is undetermined, not denied.
+ * A failed read is never a "no": it leaves the amount uncertain between two bounds, and the rule is
+ * decided only if every amount within the bounds gives the same verdict. For example, a rule
+ * requires one of the ids 1 and 2, and id 2 could not be read: a wallet that holds id 1 is granted,
+ * and a wallet without id 1 is undetermined, not denied.
  *
  * @example
  * judgeRules([rule], plan, new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
@@ -75,8 +76,9 @@ export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context
 }
 
 /**
- * Judges the rules inside and composes their outcomes. An undetermined rule is reported by the first simple rule inside
- * that left it open: each undetermined rule inside of an undetermined one does, and none inside of a decided one.
+ * Judges the rules inside and composes their outcomes. An undetermined rule is reported by the
+ * first simple rule inside that left it open: each undetermined rule inside of an undetermined one
+ * does, and none inside of a decided one.
  */
 function judgeComposed(
   rule: ComposedCondition,
@@ -123,7 +125,8 @@ function judgeToken(rule: TokenCondition, needs: RuleNeeds | undefined, context:
   return judgeAmount(known, needs.range.boundsAt(decimals));
 }
 
-/** Compares the bounds of the amount with the rule's minimum and maximum; all bounds are inclusive. */
+/** Compares the bounds of the amount with the rule's minimum and maximum; all bounds are
+ * inclusive. */
 function judgeAmount(known: Known, { min, max }: TokenBounds): Verdict {
   const isSurelyEnough = known.least >= min;
   const isSurelyNotTooMuch = max === undefined || (known.most !== undefined && known.most <= max);

@@ -40,7 +40,8 @@ const codeOf = (verdict: Verdict | undefined) =>
   verdict?.outcome === 'undetermined' ? verdict.code : verdict?.outcome;
 
 describe('a vault', () => {
-  /** The account holds 3; the balance of the vault, and the registry's answer about its delegation. */
+  /** The account holds 3; the balance of the vault, and the registry's answer about its
+   * delegation. */
   const withVault = (rule: Condition, ofVault: Reading, delegation: Reading, own = value(3n)) =>
     codeOf(
       judge({ account: ACCOUNT, vaults: [VAULT] }, rule, ({ contract, account, kind }) => {

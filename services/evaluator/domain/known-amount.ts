@@ -6,8 +6,8 @@ import { type FailedReading, failed, type Read, type Reading } from './read.ts';
 export type ReadingOf = (read: Read) => Reading;
 
 /**
- * The known bounds of an amount, both inclusive; `most` is absent if the amount has no upper bound. `fault` is
- * the failed read that keeps the bounds apart; without it they are equal.
+ * The known bounds of an amount, both inclusive; `most` is absent if the amount has no upper bound.
+ * `fault` is the failed read that keeps the bounds apart; without it they are equal.
  */
 export type Known = {
   readonly least: bigint;
@@ -47,8 +47,8 @@ function limit(held: Known, delegated: Known): Known {
 const WITHOUT_LIMIT = 1n << 256n;
 
 /**
- * How much of a vault's holding is delegated: the largest delegation to one of the accounts. A chain without the
- * registry has no delegations.
+ * How much of a vault's holding is delegated: the largest delegation to one of the accounts. A
+ * chain without the registry has no delegations.
  */
 export function knownDelegation({ reads, isAmount }: Delegations, readingOf: ReadingOf): Known {
   let most = 0n;
@@ -69,9 +69,9 @@ export function knownDelegation({ reads, isAmount }: Delegations, readingOf: Rea
 }
 
 /**
- * Counts the listed ids that the accounts own, or a vault that has delegated the id. A revert means "not owned" only if
- * another id of the list was readable, which proves that the contract is an ERC721 (the chain layer has already asked
- * the contract by ERC165).
+ * Counts the listed ids that the accounts own, or a vault that has delegated the id. A revert means
+ * "not owned" only if another id of the list was readable, which proves that the contract is an
+ * ERC721 (the chain layer has already asked the contract by ERC165).
  */
 export function knownCount(
   ids: readonly OwnedId[],
@@ -92,7 +92,8 @@ export function knownCount(
   );
 }
 
-/** A word above 160 bits is not an address: the contract has another `ownerOf`, or answers whatever it is asked. */
+/** A word above 160 bits is not an address: the contract has another `ownerOf`, or answers whatever
+ * it is asked. */
 const asAddress = (reading: Reading): Reading =>
   reading.ok && reading.value >> 160n !== 0n ? failed('return-malformed') : reading;
 
@@ -109,7 +110,8 @@ function add(parts: readonly Known[]): Known {
   return fault === undefined ? exactly(least) : { least, most, fault };
 }
 
-/** The failure to report of several: one that a retry may fix comes first, because then the rule may be decided. */
+/** The failure to report of several: one that a retry may fix comes first, because then the rule
+ * may be decided. */
 export const faultToReport = (faults: readonly (FailedReading | undefined)[]): FailedReading | undefined => {
   const known = faults.filter((fault) => fault !== undefined);
   return known.find((fault) => describeUndetermined(fault).retryable) ?? known[0];

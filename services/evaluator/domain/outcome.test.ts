@@ -27,7 +27,8 @@ const aTree = [1, 2, 3].reduce(
   nodeOf(aLeaf) as fc.Arbitrary<Tree>,
 );
 
-/** The rule of a tree, and the reading of each leaf: contract n is the n-th leaf in the order of the document. */
+/** The rule of a tree, and the reading of each leaf: contract n is the n-th leaf in the order of
+ * the document. */
 function ruleOf(tree: Tree, leaves: Outcome[]): Condition {
   if ('leaf' in tree) {
     leaves.push(tree.leaf);
@@ -53,7 +54,8 @@ function judge(tree: Tree): Verdict | undefined {
   return judgeRules([rule], plan, readings, () => 18)[0];
 }
 
-// The oracle: truth tables of strong Kleene logic over 0 (denied), 1 (undetermined) and 2 (granted).
+// The oracle: truth tables of strong Kleene logic over 0 (denied), 1 (undetermined) and 2
+// (granted).
 const RANK = { denied: 0, undetermined: 1, granted: 2 } as const;
 const NEGATION = [2, 1, 0];
 const AND = [
@@ -68,7 +70,8 @@ const OR = [
 ];
 const look = (table: readonly (readonly number[])[], a: number, b: number): number => table[a]?.[b] ?? -1;
 
-/** At least `min` of the list: the first is and `min - 1` of the rest are, or `min` of the rest are. */
+/** At least `min` of the list: the first is and `min - 1` of the rest are, or `min` of the rest
+ * are. */
 function threshold(min: number, [first, ...rest]: readonly number[]): number {
   if (min === 0) return 2;
   if (first === undefined) return 0;
@@ -84,7 +87,8 @@ function truth(tree: Tree): number {
   return threshold(tree.min, inside);
 }
 
-/** The pointers of all unreadable leaves whose enclosing rules are all open too, in document order. */
+/** The pointers of all unreadable leaves whose enclosing rules are all open too, in document
+ * order. */
 function openLeaves(tree: Tree, path: string): string[] {
   if (truth(tree) !== 1) return [];
   if ('leaf' in tree) return [path];

@@ -6,7 +6,8 @@ export type Outcome = 'granted' | 'denied' | 'undetermined';
 const count = (outcomes: readonly Outcome[], wanted: Outcome): number =>
   outcomes.reduce((sum, outcome) => (outcome === wanted ? sum + 1 : sum), 0);
 
-/** Granted if at least `min` are; denied if too few could be, however the undetermined ones turn out. */
+/** Granted if at least `min` are; denied if too few could be, however the undetermined ones turn
+ * out. */
 function atLeast(min: number, outcomes: readonly Outcome[]): Outcome {
   const granted = count(outcomes, 'granted');
   if (granted >= min) return 'granted';

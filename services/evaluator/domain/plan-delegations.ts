@@ -2,7 +2,8 @@ import { parseViewFunction, type ViewFunction } from '#shared/contracts/rules/vi
 import { makeCall } from './plan-call.ts';
 import type { Read, ReadCollector } from './read.ts';
 
-/** How the delegate.xyz v2 registry is asked; `amount` functions return a number, the others true or false. */
+/** How the delegate.xyz v2 registry is asked; `amount` functions return a number, the others true
+ * or false. */
 const FUNCTIONS = {
   all: 'function checkDelegateForAll(address to, address from, bytes32 rights) view returns (bool)',
   contract:
@@ -23,7 +24,8 @@ export type DelegationScope =
   | { readonly kind: 'contract' | 'erc20'; readonly contract: string }
   | { readonly kind: 'owned-id' | 'erc1155'; readonly contract: string; readonly id: bigint };
 
-/** The reads that tell whether, or how much, a vault has delegated to the accounts: one for each account. */
+/** The reads that tell whether, or how much, a vault has delegated to the accounts: one for each
+ * account. */
 export type Delegations = {
   readonly reads: readonly Read[];
   /** Whether they return an amount, or true or false. */

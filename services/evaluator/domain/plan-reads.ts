@@ -16,7 +16,8 @@ import { isTokenAmount, TokenRange } from './token-amount.ts';
 /** The holding of a wallet: an account's in full, the delegated part of a vault's. */
 export type Holding = { readonly balance: Read; readonly delegations?: Delegations };
 
-/** An id, its owner, and the delegations of this id by each vault, which is known by its address as a number. */
+/** An id, its owner, and the delegations of this id by each vault, which is known by its address as
+ * a number. */
 export type OwnedId = { readonly owner: Read; readonly delegations: ReadonlyMap<bigint, Delegations> };
 
 /** A call for one wallet. */
@@ -70,10 +71,12 @@ type PlanOptions = {
 type PlanWallets = (group: WalletGroup) => ReadPlan | PlanFault;
 
 /**
- * Plans the reads of a check: the reads of all rules, those inside of composed rules too, each read once.
+ * Plans the reads of a check: the reads of all rules, those inside of composed rules too, each read
+ * once.
  *
- * The gateway has already rejected malformed checks, so a fault here means that another producer wrote the message: the
- * fault is reported and the check is not judged. The caller checks whether each chain is configured.
+ * The gateway has already rejected malformed checks, so a fault here means that another producer
+ * wrote the message: the fault is reported and the check is not judged. The caller checks whether
+ * each chain is configured.
  *
  * @example
  * planReads({ account: '0xabc…' }, [{ type: 'NATIVE', chainId: 1, roleId: 'whale', minToken: '100' }], options);
@@ -86,7 +89,8 @@ export const planReads = (
 ): ReadPlan | PlanFault => makePlanner(rules, options)(group);
 
 /**
- * `planReads` for many persons and the same rules, which are parsed once. A read that several persons need is planned once.
+ * `planReads` for many persons and the same rules, which are parsed once. A read that several
+ * persons need is planned once.
  *
  * @example
  * const planWallets = makePlanner(part.rules, options);

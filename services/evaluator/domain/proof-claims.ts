@@ -45,7 +45,8 @@ export function claimsOf(
     ...(request.vaults === undefined ? {} : { vaults: request.vaults }),
     ...(atBlock === undefined ? {} : { atBlock }),
     granted: rolesThat('granted'),
-    // The client asked for fail-closed: a role that could not be read is denied, and says that it was not read.
+    // The client asked for fail-closed: a role that could not be read is denied, and says that it
+    // was not read.
     denied: request.onUndetermined === 'deny' ? rolesThat('denied', 'undetermined') : rolesThat('denied'),
     undetermined: rolesThat('undetermined'),
     blocks: Object.fromEntries(

@@ -7,7 +7,8 @@ import {
   type UndeterminedCode,
 } from '#shared/contracts/checks/result.ts';
 
-/** The lanes of reads: sync checks, asynchronous checks, entries of a batch. Earlier lanes are read first. */
+/** The lanes of reads: sync checks, asynchronous checks, entries of a batch. Earlier lanes are read
+ * first. */
 export type ReadLane = Lane | 'batch';
 export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies readonly ReadLane[];
 
@@ -16,13 +17,15 @@ export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies re
  * - `native`: the account's native coin, in its smallest unit;
  * - `balance`: `balanceOf(account)`, of ERC20 and ERC721 alike;
  * - `balance-of-id`: ERC1155 `balanceOf(account, id)`;
- * - `owner`: ERC721 `ownerOf(id)` as a number; 0 if the contract is an ERC721 but `ownerOf` fails for this id;
+ * - `owner`: ERC721 `ownerOf(id)` as a number; 0 if the contract is an ERC721 but `ownerOf` fails
+ *   for this id;
  * - `decimals`: `decimals()`;
  * - `call`: one word of the return data of any view function.
  */
 export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals' | 'call';
 
-/** A call of a view function, the same for all wallets but for the words that hold the wallet's address. */
+/** A call of a view function, the same for all wallets but for the words that hold the wallet's
+ * address. */
 export type Call = {
   /** Hex without `0x`, with the zero address in place of the wallet's. */
   readonly calldata: string;
@@ -37,8 +40,8 @@ export type Call = {
 };
 
 /**
- * One read. Two reads with the same `key` are the same read at any one block; within a check, or a part of a batch, each
- * read is one object.
+ * One read. Two reads with the same `key` are the same read at any one block; within a check, or a
+ * part of a batch, each read is one object.
  */
 export type Read = {
   readonly chainId: number;
@@ -46,8 +49,8 @@ export type Read = {
   /** Lower case; the zero address for `native`. */
   readonly contract: string;
   /**
-   * Lower case. Not part of the key of `owner`, `decimals` and a `call` without inputs of the wallet's address, whose
-   * answers do not depend on the account.
+   * Lower case. Not part of the key of `owner`, `decimals` and a `call` without inputs of the
+   * wallet's address, whose answers do not depend on the account.
    */
   readonly account: string;
   readonly id: bigint;
@@ -63,7 +66,8 @@ export type Read = {
 export type Reading = { readonly ok: true; readonly value: bigint } | ({ readonly ok: false } & Failure);
 
 type Failure = Undetermined & {
-  /** Of a `call` that the contract reverted and gave a reason for: it is not a failure of gas, code or endpoint. */
+  /** Of a `call` that the contract reverted and gave a reason for: it is not a failure of gas, code
+   * or endpoint. */
   readonly hasRevertData?: true;
 };
 
@@ -76,7 +80,8 @@ export type ChainObservations = {
   readonly quorum: number;
   /** Absent if no block was read. */
   readonly block?: BlockReport;
-  /** When that block was requested as the head, epoch ms; absent if no block was read, or a past one. */
+  /** When that block was requested as the head, epoch ms; absent if no block was read, or a past
+   * one. */
   readonly headAskedAtMs?: number;
   /** One per read, in the order of the reads. */
   readonly observations: readonly Observation[];
@@ -124,7 +129,8 @@ const FAILED: Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReadin
 /** A read of a contract without its account. */
 type Target = { readonly id?: bigint; readonly call?: Call | undefined };
 
-/** Collects the reads of a check, or of a part of a batch; a read that several rules or entries need is created once. */
+/** Collects the reads of a check, or of a part of a batch; a read that several rules or entries
+ * need is created once. */
 export class ReadCollector {
   /** By chain id. */
   readonly reads = new Map<number, Read[]>();

@@ -4,11 +4,12 @@ const AMOUNT = /^(0|[1-9][0-9]{0,77})(?:\.([0-9]{1,36}))?$/;
 export const isTokenAmount = (text: string): boolean => AMOUNT.test(text);
 
 /**
- * Converts an amount in whole tokens to an integer of the token's smallest unit. Exact for every amount of the grammar
- * and every `decimals` from 0 to 255; a result above 2^256 exceeds every possible balance.
+ * Converts an amount in whole tokens to an integer of the token's smallest unit. Exact for every
+ * amount of the grammar and every `decimals` from 0 to 255; a result above 2^256 exceeds every
+ * possible balance.
  *
- * If the amount has more fraction digits than the token, a minimum is rounded up and a maximum down, so that rounding
- * never admits a balance that the amount as written would not.
+ * If the amount has more fraction digits than the token, a minimum is rounded up and a maximum
+ * down, so that rounding never admits a balance that the amount as written would not.
  *
  * @throws RangeError where `text` is outside the grammar.
  *
@@ -31,7 +32,8 @@ export function scaleTokenAmount(text: string, decimals: number, rounding: 'up' 
 /** The amounts that satisfy a token rule, in the token's smallest unit; both ends are inclusive. */
 export type TokenBounds = { readonly min: bigint; readonly max: bigint | undefined };
 
-/** The amounts that satisfy a token rule, in whole tokens. It is judged for many wallets, mostly with the same decimals. */
+/** The amounts that satisfy a token rule, in whole tokens. It is judged for many wallets, mostly
+ * with the same decimals. */
 export class TokenRange {
   readonly #min: string;
   readonly #max: string | undefined;

@@ -17,10 +17,11 @@ type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
 /**
  * Remembers the last verdict on each question (wallets, rule, block), so that flips can be counted.
  *
- * A hash table of fixed size, without keys: the hash of a question selects its slot, and a tag of 31 other bits of the
- * hash identifies the question in the slot. A newer question overwrites the older one. Two questions in the same slot are
- * confused with a probability of 2⁻³¹. It covers only the verdicts of this process, so its counts give the share of
- * repeats that flipped, not totals over all evaluators.
+ * A hash table of fixed size, without keys: the hash of a question selects its slot, and a tag of
+ * 31 other bits of the hash identifies the question in the slot. A newer question overwrites the
+ * older one. Two questions in the same slot are confused with a probability of 2⁻³¹. It covers only
+ * the verdicts of this process, so its counts give the share of repeats that flipped, not totals
+ * over all evaluators.
  *
  * @example
  * const memory = new VerdictMemory();
@@ -29,7 +30,8 @@ type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
  */
 export class VerdictMemory {
   readonly #slots = new Uint32Array(SLOTS);
-  /** The last check and its hashes: its rules are noted one after the other, and wallets and block are the same for all. */
+  /** The last check and its hashes: its rules are noted one after the other, and wallets and block
+   * are the same for all. */
   #last: { readonly check: Check; readonly hashes: Hashes } | undefined;
 
   note(check: Check, rule: Rule, granted: boolean): Repeat | undefined {
@@ -61,7 +63,8 @@ function textOf(rule: Rule): string {
 
 const OFFSETS: Hashes = [0x811c9dc5, 0x01000193];
 
-/** Two FNV-1a hashes of a text without its letter case, which continue those of the text before it. */
+/** Two FNV-1a hashes of a text without its letter case, which continue those of the text before
+ * it. */
 function hash(text: string, [first, second]: Hashes): Hashes {
   let a = first;
   let b = second;

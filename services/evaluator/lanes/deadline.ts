@@ -1,7 +1,9 @@
-/** Shared by all checks: an error with a stack per check would cost as much as the rest of the signal. */
+/** Shared by all checks: an error with a stack per check would cost as much as the rest of the
+ * signal. */
 const ENDED = new Error('the check has ended');
 
-/** Starts the deadline timer of a check or of a part of a batch. The signal is already aborted if the deadline has passed. */
+/** Starts the deadline timer of a check or of a part of a batch. The signal is already aborted if
+ * the deadline has passed. */
 export function startDeadline(endAt: number, startedAt: number) {
   const controller = new AbortController();
   const abort = () => controller.abort(ENDED);
@@ -29,10 +31,12 @@ type Span = {
 };
 
 /**
- * Returns when the evaluation must end with the readings it has, in epoch ms of the same clock as its arguments.
+ * Returns when the evaluation must end with the readings it has, in epoch ms of the same clock as
+ * its arguments.
  *
- * A sync check ends early enough for the result to reach the client: 1 s before the deadline, or a fifth of the span if
- * the span is below 5 s. The time limit of an asynchronous check starts with its evaluation, however long it was queued.
+ * A sync check ends early enough for the result to reach the client: 1 s before the deadline, or a
+ * fifth of the span if the span is below 5 s. The time limit of an asynchronous check starts with
+ * its evaluation, however long it was queued.
  *
  * @example
  * planEnd({ acceptedAtMs: 0, deadlineAtMs: 10_000 }, 100, 30_000); // 9_000

@@ -58,8 +58,9 @@ const PartialCheck = CheckRequested.pick({
 });
 
 /**
- * Publishes the failure of a check that could not be evaluated: `failed`, with `internal` for every rule. A record that
- * does not match the schema needs only the fields that identify its check; any other record is skipped.
+ * Publishes the failure of a check that could not be evaluated: `failed`, with `internal` for every
+ * rule. A record that does not match the schema needs only the fields that identify its check; any
+ * other record is skipped.
  */
 export function makeGiveUp({
   publish,
@@ -79,7 +80,8 @@ export function makeGiveUp({
   };
 }
 
-/** Nothing if the rules themselves made the check fail: its failure must be published all the same. */
+/** Nothing if the rules themselves made the check fail: its failure must be published all the
+ * same. */
 function tryToExplain(rules: CheckRequested['rules']) {
   try {
     return explainUnread(rules);
@@ -91,7 +93,8 @@ function tryToExplain(rules: CheckRequested['rules']) {
 const parsePartialCheck = (value: Buffer | null): FailedCheck | undefined =>
   parsePartially(PartialCheck, value);
 
-/** Parses the fields of an unreadable record that its failure needs; nothing if one of them is missing. */
+/** Parses the fields of an unreadable record that its failure needs; nothing if one of them is
+ * missing. */
 function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T | undefined {
   let json: unknown;
   try {
@@ -118,9 +121,9 @@ const PartialPart = BatchPartRequested.omit({
 });
 
 /**
- * Publishes the failure of a part that could not be evaluated: each of its entries is `failed`, with `internal` for every
- * rule. Other parts of the batch are not affected. A record that does not match the schema needs only the fields that
- * identify its part; any other record is skipped.
+ * Publishes the failure of a part that could not be evaluated: each of its entries is `failed`,
+ * with `internal` for every rule. Other parts of the batch are not affected. A record that does not
+ * match the schema needs only the fields that identify its part; any other record is skipped.
  */
 export function makeGiveUpPart({
   publish,

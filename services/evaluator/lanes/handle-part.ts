@@ -53,13 +53,15 @@ type Dependencies = {
 };
 
 /**
- * Evaluates one part of a batch: one plan, one read per distinct read, one block per chain for all of its entries; then
- * each entry is judged as a single check is. Its result is text, made once and carried compressed from here on.
+ * Evaluates one part of a batch: one plan, one read per distinct read, one block per chain for all
+ * of its entries; then each entry is judged as a single check is. Its result is text, made once and
+ * carried compressed from here on.
  *
- * A part is evaluated in slices, so that it never holds up single checks for long. As a check, it is parked while it waits
- * for a chain, and left to the next owner if the process shuts down before its deadline. A part that cannot be judged is
- * rejected as `message-unreadable`; `give-up.ts` publishes its failure. A member of a watch that needs too many reads
- * is not read, and does not affect the other members of its part.
+ * A part is evaluated in slices, so that it never holds up single checks for long. As a check, it
+ * is parked while it waits for a chain, and left to the next owner if the process shuts down before
+ * its deadline. A part that cannot be judged is rejected as `message-unreadable`; `give-up.ts`
+ * publishes its failure. A member of a watch that needs too many reads is not read, and does not
+ * affect the other members of its part.
  */
 export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested> {
   const evaluatePart = makeEvaluatePart(deps);
@@ -159,7 +161,8 @@ async function planOrReject(part: BatchPartRequested, deps: Dependencies): Promi
   // A member of a watch may need as many reads as a single check.
   const readsMax = isOfWatch ? READS_MAX.bulk : ENTRY_READS_MAX;
   const planWallets = makePlanner(part.rules, { ...deps, readsMax });
-  // A member is judged alone: unlike an entry of a batch, nothing bounds its reads before, and its rule set may change.
+  // A member is judged alone: unlike an entry of a batch, nothing bounds its reads before, and its
+  // rule set may change.
   const countReads = isOfWatch ? makeReadCounter(part.rules) : () => 0;
   const plans: EntryPlan[] = [];
   let reads: ReadPlan['reads'] = new Map();

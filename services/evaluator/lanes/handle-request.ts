@@ -33,16 +33,17 @@ type Dependencies = {
 /**
  * Evaluates one check of a lane: plan the reads, read, agree, judge, publish.
  *
- * If the process shuts down before the check's own deadline, the check is not published but left to the partition's
- * next owner, which evaluates it with the time it needs. A check that waits for a chain is parked: its slot of the
- * window goes to another check. A check that cannot be judged is rejected as `message-unreadable`; `give-up.ts`
- * publishes its failure.
+ * If the process shuts down before the check's own deadline, the check is not published but left to
+ * the partition's next owner, which evaluates it with the time it needs. A check that waits for a
+ * chain is parked: its slot of the window goes to another check. A check that cannot be judged is
+ * rejected as `message-unreadable`; `give-up.ts` publishes its failure.
  */
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
   const evaluate = makeEvaluate(deps, lane);
   return async function handleRequest(check, record) {
     if (isSmall(check)) return evaluate(check, record);
-    // Before the plan, which takes the memory. A check by another producer may have more reads; it is rejected.
+    // Before the plan, which takes the memory. A check by another producer may have more reads; it
+    // is rejected.
     const count = Math.min(countReads(check, check.rules), READS_MAX[lane]);
     const beganAt = deps.redisNowMs();
     await deps.readBudget.run({ owner: check, count, record }, () =>
@@ -51,12 +52,15 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
   };
 }
 
-/** A check that has waited so long for its reads does not wait for a chain that does not answer: the checks behind it would wait ever longer. */
+/** A check that has waited so long for its reads does not wait for a chain that does not answer:
+ * the checks behind it would wait ever longer. */
 const WAIT_MS_MAX = 300_000;
-/** Rules of a small check, which need as many reads: their plans cost less than to count their reads. */
+/** Rules of a small check, which need as many reads: their plans cost less than to count their
+ * reads. */
 const SMALL_RULES_MAX = 32;
 
-/** Whether each rule needs one read: one wallet, and no rule with a list of token ids or other rules inside. */
+/** Whether each rule needs one read: one wallet, and no rule with a list of token ids or other
+ * rules inside. */
 const isSmall = ({ accounts, vaults, rules }: CheckRequested): boolean =>
   accounts === undefined &&
   vaults === undefined &&
@@ -79,7 +83,8 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
       lane,
       isLate,
       traceparent,
-      // A waiting check holds no slot of the window; at shutdown it is left to the partition's next owner.
+      // A waiting check holds no slot of the window; at shutdown it is left to the partition's next
+      // owner.
       onWait: () => park(deadline.finish),
       signal: deadline.signal,
     });

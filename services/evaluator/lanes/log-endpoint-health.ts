@@ -10,7 +10,8 @@ const MESSAGES: Readonly<Record<EndpointHealth['state'], string>> = {
   'rate-limited': 'RPC endpoint limits the rate of calls',
 };
 
-/** Logs each change of an endpoint's health. An endpoint is named by its position in the chain file, never by its URL. */
+/** Logs each change of an endpoint's health. An endpoint is named by its position in the chain
+ * file, never by its URL. */
 export function makeHealthLog(log: Logger): ChainObserver['onHealth'] {
   return (chainId, endpoint, { state, reason, method }) => {
     const level = state === 'up' ? 'info' : 'warn';

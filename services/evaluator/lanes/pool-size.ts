@@ -1,7 +1,8 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { startRepeating } from '#shared/repeat.ts';
 
-/** Bounds how long a change of the group that caused no rebalance in this process goes unnoticed. */
+/** Bounds how long a change of the group that caused no rebalance in this process goes
+ * unnoticed. */
 const POLL_INTERVAL_MS = 5_000;
 
 type PoolSize = AsyncDisposable & {
@@ -11,7 +12,8 @@ type PoolSize = AsyncDisposable & {
   readonly refresh: () => Promise<void>;
 };
 
-/** Follows the number of members of the evaluators' consumer group; keeps the last figure while the broker is away. */
+/** Follows the number of members of the evaluators' consumer group; keeps the last figure while the
+ * broker is away. */
 export function startPoolSize(
   admin: Pick<KafkaConnection['admin'], 'describeGroups'>,
   groupId: string,

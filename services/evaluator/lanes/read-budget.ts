@@ -6,8 +6,9 @@ import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 
 /**
- * Reads of the checks in progress in one process: of sync checks, and of all others, so that an app's sync checks do not wait
- * for its batches. A planned read of a delegation has about 1.5 KB, one of a balance 400 bytes.
+ * Reads of the checks in progress in one process: of sync checks, and of all others, so that an
+ * app's sync checks do not wait for its batches. A planned read of a delegation has about 1.5 KB,
+ * one of a balance 400 bytes.
  */
 export const READS_IN_PROGRESS = {
   sync: { max: 50_000, ofCheckMax: READS_MAX.interactive },
@@ -25,15 +26,16 @@ type Waiter = Pick<Reads, 'count'> & {
   readonly alive: () => void;
   readonly sinceMs: number;
 };
-/** Once a check of an account that holds no reads has waited for this time, no other starts before it: small checks could keep it waiting for ever. */
+/** Once a check of an account that holds no reads has waited for this time, no other starts before
+ * it: small checks could keep it waiting for ever. */
 const AGED_MS = 5_000;
 
 /**
- * Bounds the reads that the checks in progress have planned: their number bounds the memory, and one check may have 10 000.
- * Small checks are not counted.
+ * Bounds the reads that the checks in progress have planned: their number bounds the memory, and
+ * one check may have 10 000. Small checks are not counted.
  *
- * Checks beyond the share of their account and app wait without a plan, those of one app in their order. The oldest of an
- * account that holds none goes before all others after five seconds.
+ * Checks beyond the share of their account and app wait without a plan, those of one app in their
+ * order. The oldest of an account that holds none goes before all others after five seconds.
  *
  * @example
  * const budget = new ReadBudget(READS_IN_PROGRESS.others);
@@ -55,9 +57,11 @@ export class ReadBudget {
   }
 
   /**
-   * Runs the work once the app may hold this many more reads, and returns them; a waiting record is parked.
+   * Runs the work once the app may hold this many more reads, and returns them; a waiting record is
+   * parked.
    *
-   * @throws ServiceError `overloaded` if the process stops while the work waits, and what the work throws
+   * @throws ServiceError `overloaded` if the process stops while the work waits, and what the work
+   *   throws
    */
   async run<T>(reads: Reads, work: () => Promise<T>): Promise<T> {
     const { owner, count } = reads;
@@ -94,7 +98,8 @@ export class ReadBudget {
     }
   }
 
-  /** The first waiting check of an account that holds no reads, if it has waited long; of several the oldest. */
+  /** The first waiting check of an account that holds no reads, if it has waited long; of several
+   * the oldest. */
   #findAged(): Waiter | undefined {
     let aged: Waiter | undefined;
     let sinceMs = this.#nowMs() - AGED_MS;

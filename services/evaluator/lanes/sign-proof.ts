@@ -5,8 +5,8 @@ import type { KeyRing } from '#shared/secret-box.ts';
 import { claimsOf, type ProvenRequest, type ProvenResult } from '../domain/proof-claims.ts';
 
 /**
- * The proof of a result, if its request asked for one: a compact JWS (RFC 7515) that any JOSE library verifies.
- * `undefined` also for a failed result, which decided nothing.
+ * The proof of a result, if its request asked for one: a compact JWS (RFC 7515) that any JOSE
+ * library verifies. `undefined` also for a failed result, which decided nothing.
  */
 export type Prove = (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined;
 
@@ -21,7 +21,8 @@ type Dependencies = {
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /**
- * Signs with the ring's current key. Node's own Ed25519 takes 55 µs, half the time of WebCrypto, and needs no promise.
+ * Signs with the ring's current key. Node's own Ed25519 takes 55 µs, half the time of WebCrypto,
+ * and needs no promise.
  *
  * @example
  * const prove = makeProve({ issuer: 'urn:rolecall', keys: parseKeyRing(ring), noteMissingKey });

@@ -1,8 +1,9 @@
-/** How long one slice may hold the event loop: a sync check crosses the loop several times, and waits for a slice at each. */
+/** How long one slice may hold the event loop: a sync check crosses the loop several times, and
+ * waits for a slice at each. */
 const SLICE_MS_MAX = 2;
 /**
- * The pause before a slice while single checks are evaluated: batches then take at most two thirds of the event loop. Short,
- * because on a machine without a free core each pause also waits for one.
+ * The pause before a slice while single checks are evaluated: batches then take at most two thirds
+ * of the event loop. Short, because on a machine without a free core each pause also waits for one.
  */
 const PAUSE_MS = 1;
 
@@ -13,9 +14,9 @@ export type ForEachInSlices = <T>(
 ) => Promise<void>;
 
 /**
- * Makes the function that cuts long work into slices of at most `SLICE_MS_MAX` (and one item), each in a separate
- * tick of the event loop: of all long work of a process, one slice runs between two polls of the network. While other work
- * needs the process, slices pause in between.
+ * Makes the function that cuts long work into slices of at most `SLICE_MS_MAX` (and one item), each
+ * in a separate tick of the event loop: of all long work of a process, one slice runs between two
+ * polls of the network. While other work needs the process, slices pause in between.
  *
  * @example
  * const forEachInSlices = makeSlicing(() => performance.now(), () => running.count() > 0);

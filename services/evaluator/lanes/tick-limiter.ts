@@ -4,11 +4,12 @@ import type { Lane } from '#shared/contracts/checks/check-requested.ts';
 const CHECKS_PER_TICK_MAX = 64;
 
 /**
- * Limits how many checks are finished in one tick of the event loop. Further checks wait for the next ticks, checks of
- * the interactive lane first.
+ * Limits how many checks are finished in one tick of the event loop. Further checks wait for the
+ * next ticks, checks of the interactive lane first.
  *
- * One answer of a chain completes every check that requested the same read: thousands at once if one client checks one
- * wallet repeatedly. Finishing all of them in one tick would block the event loop for every other client.
+ * One answer of a chain completes every check that requested the same read: thousands at once if
+ * one client checks one wallet repeatedly. Finishing all of them in one tick would block the event
+ * loop for every other client.
  *
  * @example
  * const limiter = makeTickLimiter();

@@ -35,8 +35,8 @@ export type Parsed<T> =
   | { readonly ok: false; readonly problem: Problem };
 
 /**
- * Admits a request that writes: key → scope → body → rate. An invalid request costs rate, and 429 outranks
- * its problem.
+ * Admits a request that writes: key → scope → body → rate. An invalid request costs rate, and 429
+ * outranks its problem.
  *
  * @throws Problem of the first that refuses it
  */

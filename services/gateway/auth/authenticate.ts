@@ -40,7 +40,8 @@ type Dependencies = {
 };
 
 export type Authenticator = {
-  /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the view is away. */
+  /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the
+   * view is away. */
   readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
   /** A client app has changed. */
   readonly forget: (clientId: string) => void;
@@ -58,8 +59,8 @@ type KnownKey = { readonly keyId: string; readonly expiresAtMs: number; readonly
 const CHALLENGE = { 'www-authenticate': 'ApiKey realm="rolecall"' };
 
 /**
- * Identifies the caller by the `x-api-key` header. A malformed key is refused without I/O; every other bad key gets the
- * same answer, so that a caller cannot learn which keys once were valid.
+ * Identifies the caller by the `x-api-key` header. A malformed key is refused without I/O; every
+ * other bad key gets the same answer, so that a caller cannot learn which keys once were valid.
  *
  * @example
  * const { authenticate, forget } = makeAuthenticator({ findKey, now, mayFail });

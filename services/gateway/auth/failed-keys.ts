@@ -7,8 +7,8 @@ const ADDRESSES_MAX = 10_000;
 const WINDOW_MS = 1_000;
 
 /**
- * The budget of failed keys per address, in this process. It bounds guessing and its cost; a valid key is never refused
- * because of it.
+ * The budget of failed keys per address, in this process. It bounds guessing and its cost; a valid
+ * key is never refused because of it.
  *
  * @param now any clock in ms that does not go back.
  * @returns counts one failure and tells whether it is still within the budget.

@@ -13,8 +13,8 @@ type Dependencies = {
 };
 
 /**
- * Records the last use of a key, for the portal. It neither delays nor fails a request: if a write is lost, the next use
- * writes again.
+ * Records the last use of a key, for the portal. It neither delays nor fails a request: if a write
+ * is lost, the next use writes again.
  *
  * @example
  * const noteKeyUse = makeNoteKeyUse({ note: makeKeyUse(redis).note, now: clock.now });

@@ -17,9 +17,10 @@ import { receiveBatch } from './receive-batch.ts';
 import { formatOf } from './receive-values.ts';
 
 /**
- * Answers `POST /access-control/check-roles/batch`: key → rate → scope → body → quota and idempotency → broker → 202.
- * The rate comes before the body, whose reading may take long. 202 is sent only after the broker acknowledged all parts.
- * If a batch was accepted, its retry is not refused because the lane is full.
+ * Answers `POST /access-control/check-roles/batch`: key → rate → scope → body → quota and
+ * idempotency → broker → 202. The rate comes before the body, whose reading may take long. 202 is
+ * sent only after the broker acknowledged all parts. If a batch was accepted, its retry is not
+ * refused because the lane is full.
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
@@ -65,7 +66,8 @@ const collectorFor = (app: AppAccess, { rules }: Dependencies, idempotencyKey: s
     asSent: idempotencyKey === undefined ? undefined : (head) => headAsSent(head, rules),
   });
 
-/** The members of a batch beside its entries, which name the wallets. A batch is always asynchronous. */
+/** The members of a batch beside its entries, which name the wallets. A batch is always
+ * asynchronous. */
 const BATCH_MEMBERS: ReadonlySet<string> = new Set([
   'rules',
   'ruleSet',
@@ -84,7 +86,8 @@ const isHead = (head: unknown): head is object =>
 /** The check that has these members. */
 const checkOf = (head: object) => ({ ...head, account: ANY_ACCOUNT, async: true });
 
-/** The head as `asSent` validates it; undefined if it has faults, or members that a batch does not have. */
+/** The head as `asSent` validates it; undefined if it has faults, or members that a batch does not
+ * have. */
 const headAsSent = (head: unknown, rules: RequestRules) =>
   isHead(head) && Object.keys(head).every((name) => BATCH_MEMBERS.has(name))
     ? asSent(checkOf(head), rules)

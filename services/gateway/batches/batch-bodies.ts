@@ -9,7 +9,8 @@ import { NDJSON_BYTES_MAX } from './receive-values.ts';
 
 type App = Pick<AppAccess, 'accountId' | 'clientId'>;
 
-/** Bytes of bodies that a gateway has in memory, from their first byte until their request is handled. */
+/** Bytes of bodies that a gateway has in memory, from their first byte until their request is
+ * handled. */
 export const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
@@ -35,7 +36,8 @@ export type BatchBody = Disposable & {
 
 export type BatchBodies = {
   /**
-   * Starts to read the body of a client app's batch or member change. Its bytes count until disposal.
+   * Starts to read the body of a client app's batch or member change. Its bytes count until
+   * disposal.
    *
    * @throws Problem `overloaded` while another such body of the app is being read
    */
@@ -43,14 +45,15 @@ export type BatchBodies = {
   /**
    * The same, and waits while another body of the app is being read.
    *
-   * @throws Problem, ServiceError `overloaded` after the longest wait, or at once if too many requests wait
+   * @throws Problem, ServiceError `overloaded` after the longest wait, or at once if too many
+   *   requests wait
    */
   readonly openInTurn: (request: IncomingMessage, app: App) => Promise<BatchBody>;
 };
 
 /**
- * Bounds the bodies of batches and member changes: one per client app at a time, and their bytes over all apps, shared by
- * account, then by app. The requests that wait are shared alike.
+ * Bounds the bodies of batches and member changes: one per client app at a time, and their bytes
+ * over all apps, shared by account, then by app. The requests that wait are shared alike.
  *
  * @param stopping ends the bodies that are being read
  * @example

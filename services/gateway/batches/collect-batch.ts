@@ -12,7 +12,8 @@ import { canonicalEntry, validateEntry } from './validate-entry.ts';
 export const FAULTS_MAX = 100;
 /** The rules of a batch as JSON, as they were sent, without blanks. */
 const RULES_BYTES_MAX = 256 * 1024;
-/** Entries times rules, those inside of composed rules counted too: the largest cost of judging a batch. */
+/** Entries times rules, those inside of composed rules counted too: the largest cost of judging a
+ * batch. */
 const JUDGEMENTS_MAX = 1_000_000;
 
 /** Consecutive entries of a batch that are planned, read and stored together. */
@@ -20,7 +21,8 @@ export type Part = {
   /** Place of the first entry in the batch, from 0. */
   readonly firstIndex: number;
   readonly entryCount: number;
-  /** The entries as JSON text: a list. As bytes, because a batch of 100 000 entries waits for its end in memory. */
+  /** The entries as JSON text: a list. As bytes, because a batch of 100 000 entries waits for its
+   * end in memory. */
   readonly entriesJson: Buffer;
 };
 
@@ -34,7 +36,8 @@ export type CollectedBatch = {
   readonly bodyHash: string;
 };
 
-/** A refused batch whose body is valid: it may have been accepted earlier under its idempotency key. */
+/** A refused batch whose body is valid: it may have been accepted earlier under its idempotency
+ * key. */
 export type RefusedBatch = Pick<CollectedBatch, 'entryCount' | 'bodyHash'> & { readonly refusal: Problem };
 
 export type BatchCollector = {
@@ -55,14 +58,15 @@ type Measures = {
 };
 
 /**
- * Collects a batch as its body arrives: validates each entry, and cuts the entries into parts. A body with faults is
- * validated to its end, or to its hundredth fault, and not kept.
+ * Collects a batch as its body arrives: validates each entry, and cuts the entries into parts. A
+ * body with faults is validated to its end, or to its hundredth fault, and not kept.
  *
- * Every method throws Problem: `validation-failed` with all faults, or `too-many-entries` at once. That is the app's
- * current bound, for a retry too, because it bounds the work.
+ * Every method throws Problem: `validation-failed` with all faults, or `too-many-entries` at once.
+ * That is the app's current bound, for a retry too, because it bounds the work.
  *
  * @param validateHead validates the members that a batch has in common with a check
- * @param asSent the head of a retry, as it was when the batch may have been accepted; absent without an idempotency key
+ * @param asSent the head of a retry, as it was when the batch may have been accepted; absent
+ *   without an idempotency key
  * @example
  * const collector = collectBatch({ validateHead, entriesMax: 1_000 });
  * await collector.begin({ rules });
@@ -140,7 +144,8 @@ export function collectBatch({
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The bytes of rules as JSON; 0 if they nest too deep to be written as JSON. Validation refuses those. */
+/** The bytes of rules as JSON; 0 if they nest too deep to be written as JSON. Validation refuses
+ * those. */
 function bytesOfRules(rules: unknown): number {
   try {
     return bytesOf(rules);
@@ -150,7 +155,8 @@ function bytesOfRules(rules: unknown): number {
   }
 }
 
-/** The rules in the head; none if it names a rule set, whose bytes are bounded when it is stored. */
+/** The rules in the head; none if it names a rule set, whose bytes are bounded when it is
+ * stored. */
 const rulesIn = (head: unknown): unknown => (head as { readonly rules?: unknown } | null)?.rules ?? [];
 
 function measure(common: ValidCheck): Measures {

@@ -21,8 +21,8 @@ import {
 } from '../edge/operation.ts';
 import { RESULTS_MAX } from './parse-range.ts';
 
-// The schemas of this file only describe: a batch of 100 000 entries is validated by hand, as it arrives
-// (`batches/validate-entry.ts`, `batches/collect-batch.ts`).
+// The schemas of this file only describe: a batch of 100 000 entries is validated by hand, as it
+// arrives (`batches/validate-entry.ts`, `batches/collect-batch.ts`).
 
 export const BatchEntry = z
   .union([

@@ -49,16 +49,19 @@ export type BatchToPublish = {
 export type PublishBatch = (toPublish: BatchToPublish) => Promise<void>;
 
 /**
- * Publishes the parts of a batch. Resolves once all in-sync replicas have all of them and the batch is registered:
+ * Publishes the parts of a batch. Resolves once all in-sync replicas have all of them and the batch
+ * is registered:
  *
  *   slot of the app, batch begun ──► parts, a few at a time ──► last part ──► registered as accepted ──► claim marked
  *
- * If surely no part was written, by this request or by a retry that took its claim over, the charge is refunded and the
- * claim dropped. Otherwise both stay: the next retry with the same key publishes the same parts again under the same id,
- * which is harmless. A batch that is not retried, or
- * whose gateway died, is abandoned by the result-store (`shared/stores/batches/batches.ts`): its slot was only leased.
+ * If surely no part was written, by this request or by a retry that took its claim over, the charge
+ * is refunded and the claim dropped. Otherwise both stay: the next retry with the same key
+ * publishes the same parts again under the same id, which is harmless. A batch that is not retried,
+ * or whose gateway died, is abandoned by the result-store (`shared/stores/batches/batches.ts`): its
+ * slot was only leased.
  *
- * @throws Problem `limit-reached`, `monthly-quota-exceeded`; ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
+ * @throws Problem `limit-reached`, `monthly-quota-exceeded`; ServiceError `broker-unavailable`,
+ *   `publish-unknown`, `overloaded`
  */
 export function makePublishBatch(deps: Dependencies): PublishBatch {
   return async function publishBatch(toPublish) {
@@ -66,7 +69,8 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
     const claim = claimOf(app, admitted);
     const logFailure = (message: string) => (error: unknown) =>
       deps.log.warn({ traceId: traceIdOf(traceparent), error: describeError(error) }, message);
-    /** Withdraws before it refunds, so that the result-store does not abandon, and refund, the batch a second time. */
+    /** Withdraws before it refunds, so that the result-store does not abandon, and refund, the
+     * batch a second time. */
     const undo = async (): Promise<void> => {
       if (!(await isUnpublished(deps.admitter, admitted, claim))) return;
       const { month, requestId, seed } = admitted;
@@ -181,8 +185,8 @@ function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Reten
 }
 
 /**
- * A retry is the same batch even if its rule set has changed since, but its parts would not be the same: those that are
- * stored were judged by the former rules.
+ * A retry is the same batch even if its rule set has changed since, but its parts would not be the
+ * same: those that are stored were judged by the former rules.
  *
  * @throws Problem `idempotency-key-reused`
  */

@@ -205,7 +205,8 @@ describe('the results of a batch', () => {
       await response.arrayBuffer();
       return response.status;
     };
-    /** A client that takes no more than the head of its answer; nothing if it was cut before that. */
+    /** A client that takes no more than the head of its answer; nothing if it was cut before
+     * that. */
     const stall = () => {
       readCount = 0;
       const request = httpRequest(gateway.url + path(id, '/results'), { headers: { 'x-api-key': API_KEY } });

@@ -26,7 +26,8 @@ export function makeReadBatch(deps: Dependencies): Handle {
   };
 }
 
-/** Answers `GET /access-control/check-roles/batch/{requestId}/results`: the finished entries of a range, as NDJSON. */
+/** Answers `GET /access-control/check-roles/batch/{requestId}/results`: the finished entries of a
+ * range, as NDJSON. */
 export function makeReadBatchResults(deps: Dependencies): Handle {
   return async function readBatchResults(request, response, param) {
     const { requestId, app } = await findBatch(deps, request, response, param);
@@ -50,7 +51,8 @@ export function makeReadBatchResults(deps: Dependencies): Handle {
   };
 }
 
-/** The status documents of completed batches, as text, for waiting requests; undefined for a batch that cannot be read now. */
+/** The status documents of completed batches, as text, for waiting requests; undefined for a batch
+ * that cannot be read now. */
 export const readCompleted =
   ({ readStatus }: Pick<Batches, 'readStatus'>) =>
   (requestIds: readonly string[]): Promise<(string | undefined)[]> =>
@@ -61,7 +63,8 @@ export const readCompleted =
       }),
     );
 
-/** key → limits → scope → the batch of the path, which this client app has started and whose results are kept. */
+/** key → limits → scope → the batch of the path, which this client app has started and whose
+ * results are kept. */
 async function findBatch(deps: Dependencies, request: Request, response: Response, param: Param) {
   const { app, admission } = await admitRead(deps, request, response);
   const requestId = findIssued(deps, {
@@ -73,7 +76,8 @@ async function findBatch(deps: Dependencies, request: Request, response: Respons
   return { requestId, app };
 }
 
-/** A batch that was never accepted does not exist for its client, who can send it again with the same key. */
+/** A batch that was never accepted does not exist for its client, who can send it again with the
+ * same key. */
 async function readStatus({ batches }: Dependencies, requestId: string): Promise<BatchStatus | undefined> {
   const found = await batches.readStatus(requestId);
   if (found?.status === 'abandoned')

@@ -9,10 +9,11 @@ import {
 } from './receive-values.ts';
 
 /**
- * Receives a batch: parses its body as it arrives and hands head and entries to the collector. Other requests have
- * their turn every few milliseconds.
+ * Receives a batch: parses its body as it arrives and hands head and entries to the collector.
+ * Other requests have their turn every few milliseconds.
  *
- * @throws Problem `malformed-json`, `body-too-large`, and the errors of the collector and the chunks
+ * @throws Problem `malformed-json`, `body-too-large`, and the errors of the collector and the
+ *   chunks
  * @example
  * const batch = await receiveBatch('ndjson', body.chunks, collectBatch({ validateHead, entriesMax }));
  */

@@ -12,8 +12,8 @@ export const LINE_BYTES_MAX = 8 * 1024;
 /** One for each entry of the largest batch: a body of 16 MiB of them would cost the CPU seconds. */
 const BLANK_LINES_MAX = 100_000;
 /**
- * How long values are taken before other requests have their turn: a sync check crosses the event loop several times,
- * and waits for a slice at each.
+ * How long values are taken before other requests have their turn: a sync check crosses the event
+ * loop several times, and waits for a slice at each.
  */
 const SLICE_MS_MAX = 2;
 
@@ -71,8 +71,9 @@ export async function takeEach(values: readonly unknown[], take: Take): Promise<
 }
 
 /**
- * Receives NDJSON of at most 16 MiB and takes each line's value as it arrives. Blank lines are not values: they count in
- * the number of a line, not in the index of a value. Other requests have their turn every few milliseconds.
+ * Receives NDJSON of at most 16 MiB and takes each line's value as it arrives. Blank lines are not
+ * values: they count in the number of a line, not in the index of a value. Other requests have
+ * their turn every few milliseconds.
  *
  * @param bytesMaxOf most bytes of the line of the value at an index, from 0
  * @throws Problem `malformed-json`, `body-too-large`, and the errors of `take`
@@ -139,7 +140,8 @@ function makeGiveWay(): () => Promise<void> | undefined {
 }
 
 const LINE_FEED = 0x0a;
-/** Pieces of an unfinished line that are kept apart; more are joined, because each costs more memory than its bytes. */
+/** Pieces of an unfinished line that are kept apart; more are joined, because each costs more
+ * memory than its bytes. */
 const PIECES_MAX = 64;
 
 type LineSplitter = {
@@ -150,7 +152,8 @@ type LineSplitter = {
 };
 
 /**
- * Splits a text that arrives in chunks into lines. The result is the same however the text is cut into chunks.
+ * Splits a text that arrives in chunks into lines. The result is the same however the text is cut
+ * into chunks.
  *
  * @param bytesMaxOf most bytes of the line at an index, from 0
  * @param tooLong the error for a longer line; thrown as soon as its bytes exceed the bound

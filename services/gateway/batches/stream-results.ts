@@ -26,7 +26,8 @@ export type StreamBounds = StreamTimes & { readonly streamsMax: number };
 const BOUNDS = { streamsMax: STREAMS_MAX, stallMsMax: STALL_MS_MAX, streamMsMax: STREAM_MS_MAX };
 
 /**
- * Sends results as NDJSON, one stored part after the other: memory holds one of them, however slowly the client reads.
+ * Sends results as NDJSON, one stored part after the other: memory holds one of them, however
+ * slowly the client reads.
  *
  * @throws Problem `overloaded` while too many results are being sent
  */

@@ -14,8 +14,8 @@ type Members = Readonly<Record<string, unknown>>;
 type Path = readonly PropertyKey[];
 
 /**
- * Validates one entry of a batch: an address, or an object with wallets and the caller's own id. Written out by hand:
- * a batch has up to 100 000 of them, and a schema takes ten times as long.
+ * Validates one entry of a batch: an address, or an object with wallets and the caller's own id.
+ * Written out by hand: a batch has up to 100 000 of them, and a schema takes ten times as long.
  *
  * @param path the path of the entry in the body
  * @example

@@ -16,9 +16,9 @@ import { laneOf, recordBytesOf } from './publish-check.ts';
 import type { SentCheck, ValidCheck } from './validate-check.ts';
 
 /**
- * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the result of a sync
- * check. 202 is sent only after the broker acknowledged. If a request was accepted, its retry is not
- * refused for a later reason, such as a deleted rule set or a full lane.
+ * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the
+ * result of a sync check. 202 is sent only after the broker acknowledged. If a request was
+ * accepted, its retry is not refused for a later reason, such as a deleted rule set or a full lane.
  */
 export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {
@@ -37,7 +37,8 @@ export function makeAcceptCheck(deps: Dependencies) {
   };
 }
 
-/** All that a request keeps while it waits for its result: thousands may wait, and their bodies are large. */
+/** All that a request keeps while it waits for its result: thousands may wait, and their bodies are
+ * large. */
 type AcceptedCheck = {
   readonly requestId: string;
   /** Of a sync check. */
@@ -131,7 +132,8 @@ type RefusedCheck = {
 };
 
 /**
- * Replays the answer of an earlier request with the same idempotency key, for a request that would now be refused.
+ * Replays the answer of an earlier request with the same idempotency key, for a request that would
+ * now be refused.
  *
  * @throws Problem the refusal, if there was none
  */

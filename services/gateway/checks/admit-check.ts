@@ -27,8 +27,8 @@ export type AdmittedCheck = {
   readonly seed: string;
   readonly idempotency: { readonly keyHash: string; readonly bodyHash: string } | undefined;
   /**
-   * `fresh`: to be published. `taken-over`: to be published again under its old id. `replayed`: published before; for a
-   * sync check with its result.
+   * `fresh`: to be published. `taken-over`: to be published again under its old id. `replayed`:
+   * published before; for a sync check with its result.
    */
   readonly kind: 'fresh' | 'taken-over' | 'replayed';
   readonly resultJson?: string;
@@ -47,16 +47,19 @@ type Dependencies = {
 export type CheckToAdmit = {
   readonly app: AppAccess;
   readonly lane: IssuedLane;
-  /** SHA-256, hex: equal for two bodies with equal validated values. Asked for only with an idempotency key. */
+  /** SHA-256, hex: equal for two bodies with equal validated values. Asked for only with an
+   * idempotency key. */
   readonly bodyHash: () => string;
   readonly idempotencyKey: string | undefined;
   /** Checks of the month's quota that it costs. Default 1. */
   readonly cost?: number;
-  /** Bytes of the check's record. Of a batch none: those of its parts count when they are written. */
+  /** Bytes of the check's record. Of a batch none: those of its parts count when they are
+   * written. */
   readonly bytes?: number;
   /** The admission in which it entered the rate log, if it has. */
   readonly entered?: Admission;
-  /** Why the request is refused now. It is still answered if an earlier request with its key was accepted. */
+  /** Why the request is refused now. It is still answered if an earlier request with its key was
+   * accepted. */
   readonly refusal?: Problem | undefined;
 };
 
@@ -65,8 +68,8 @@ export type AdmitCheck = (request: CheckToAdmit, response: Response) => Promise<
 export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * Whether a stored result is a failure that a new check may not have. The status is found in the text, which is written
- * without blanks.
+ * Whether a stored result is a failure that a new check may not have. The status is found in the
+ * text, which is written without blanks.
  */
 export const isToBeRetried = (resultJson: string): boolean =>
   resultJson.includes('"status":"failed"') && isWorthRetrying(JSON.parse(resultJson));
@@ -78,7 +81,8 @@ type SeededCheck = CheckToAdmit & {
 
 type Attempt = SeededCheck & { readonly entered: Admission };
 
-/** `wait`: another request is about to publish. `spent`: the claim has no result to replay and may be replaced. */
+/** `wait`: another request is about to publish. `spent`: the claim has no result to replay and may
+ * be replaced. */
 type Settled = AdmittedCheck | 'wait' | 'spent';
 
 /**
@@ -90,7 +94,8 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  * The answer of any but a fresh one gets `Idempotency-Replayed`.
  * A check with a `refusal` is replayed, or refused where it would be `fresh` or `taken-over`.
  *
- * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`, `idempotency-key-in-use`, the refusal
+ * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`,
+ *   `idempotency-key-in-use`, the refusal
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
   return async function admitCheck(toAdmit, response) {
@@ -166,7 +171,8 @@ async function judgeReplay(
   return 'spent';
 }
 
-/** Asks the limiter again for the same request, which is in the rate log already; a new check is charged to the month. */
+/** Asks the limiter again for the same request, which is in the rate log already; a new check is
+ * charged to the month. */
 async function admitAgain(
   deps: Dependencies,
   attempt: Attempt,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
 
-/** The answers as clients read them. Tests compare sent answers with these; the OpenAPI document is made of them. */
+/** The answers as clients read them. Tests compare sent answers with these; the OpenAPI document is
+ * made of them. */
 
 export const RequestId = z
   .string()

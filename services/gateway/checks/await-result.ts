@@ -44,8 +44,9 @@ type Dependencies = {
   /** Asks for a notice of a result: the message of an asynchronous check names no reply channel. */
   readonly requestNotice: (requestId: string, forMs: number) => Promise<void>;
   /**
-   * Long polls at once; more are answered at once, so that they leave room for checks. They are shared by account, then by
-   * client app. Checks take none of these places: they would leave no first one.
+   * Long polls at once; more are answered at once, so that they leave room for checks. They are
+   * shared by account, then by client app. Checks take none of these places: they would leave no
+   * first one.
    */
   readonly waitersMax: number;
 };

@@ -8,7 +8,8 @@ const BODY: CheckBody = { account: A, rules: [{ type: 'NATIVE', chainId: 1, role
 /** Fields that do not change the check. */
 const IGNORED: readonly string[] = [];
 
-/** For each field of a request two values that make two different checks, or the fields with which they do. */
+/** For each field of a request two values that make two different checks, or the fields with which
+ * they do. */
 const CHANGES: Record<string, readonly [Partial<CheckBody>, Partial<CheckBody>]> = {
   account: [{}, { account: B }],
   accounts: [

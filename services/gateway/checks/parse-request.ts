@@ -15,8 +15,8 @@ import {
 } from './validate-check.ts';
 
 /**
- * The check that a request asks for, or its first problem. The problem is returned and not thrown, because the limits
- * come first: an invalid request costs rate, and 429 outranks its problem.
+ * The check that a request asks for, or its first problem. The problem is returned and not thrown,
+ * because the limits come first: an invalid request costs rate, and 429 outranks its problem.
  */
 type ParsedRequest =
   | { readonly ok: true; readonly check: ValidCheck; readonly idempotencyKey: string | undefined }
@@ -35,7 +35,8 @@ export type RequestRules = Omit<ValidationRules, 'isEnterprise' | 'stored'> & {
 
 const refused = (problem: Problem): ParsedRequest => ({ ok: false, problem });
 
-/** Checks the scope, then reads the body, then validates it: an app without access learns nothing about bodies. */
+/** Checks the scope, then reads the body, then validates it: an app without access learns nothing
+ * about bodies. */
 export async function parseRequest(
   request: Request,
   app: AppAccess,
@@ -91,7 +92,8 @@ const BARE = /^[\u0021-\u007e]{1,255}$/;
 const QUOTED = /^"((?:[\u0020\u0021\u0023-\u005b\u005d-\u007e]|\\["\\])*)"$/;
 
 /**
- * The key of an `Idempotency-Key` header: a structured-field string and the same text bare are one key.
+ * The key of an `Idempotency-Key` header: a structured-field string and the same text bare are one
+ * key.
  *
  * @returns `undefined` for a malformed one.
  * @example

@@ -44,7 +44,8 @@ export function findIssued(
 const notFound = (): Problem =>
   new Problem('request-not-found', 'This client app has made no request with this id.');
 
-/** Waits for a result as long as `Prefer: wait=N` asks for; `undefined` if it does not come, or must not be waited for. */
+/** Waits for a result as long as `Prefer: wait=N` asks for; `undefined` if it does not come, or
+ * must not be waited for. */
 export async function longPoll(
   { waiters, isStopping }: Pick<Dependencies, 'waiters' | 'isStopping'>,
   { requestId, app }: { readonly requestId: string; readonly app: AppAccess },

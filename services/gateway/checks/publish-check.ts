@@ -43,7 +43,8 @@ export type CheckToPublish = {
   readonly onRefund: () => void;
 };
 
-/** Keeps the checks of an account, by whichever of its apps, to its share of a lane's partitions. */
+/** Keeps the checks of an account, by whichever of its apps, to its share of a lane's
+ * partitions. */
 export const fairnessOf = ({ accountId, limits }: AppAccess) => ({
   accountId,
   partitionShare: PARTITION_SHARE[limits.tier],
@@ -80,9 +81,9 @@ export type PublishCheck = (toPublish: CheckToPublish) => Promise<void>;
 /**
  * Publishes a check. Resolves once all in-sync replicas have it.
  *
- * If it was surely not written, by this request or by a retry that took its claim over, the charge is refunded and the claim
- * dropped before the error is thrown. Otherwise both stay: the check may be evaluated, and the next retry publishes it again
- * under the same id, which is harmless.
+ * If it was surely not written, by this request or by a retry that took its claim over, the charge
+ * is refunded and the claim dropped before the error is thrown. Otherwise both stay: the check may
+ * be evaluated, and the next retry publishes it again under the same id, which is harmless.
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
  */
@@ -129,8 +130,9 @@ async function undo(
 }
 
 /**
- * Whether a check that this request did not publish was published by no other request with its idempotency key either.
- * Its claim is dropped then, so none will. A request that took a claim over never knows what the first one published.
+ * Whether a check that this request did not publish was published by no other request with its
+ * idempotency key either. Its claim is dropped then, so none will. A request that took a claim over
+ * never knows what the first one published.
  */
 export const isUnpublished = async (
   admitter: Pick<Admitter, 'dropClaim'>,

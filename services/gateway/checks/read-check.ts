@@ -5,7 +5,8 @@ import type { Dependencies } from '../dependencies.ts';
 import { sendJson } from '../edge/exchange.ts';
 import { findIssued, longPoll } from './poll-request.ts';
 
-/** Answers `GET /access-control/check-roles/responses/{requestId}`, at once or as soon as the result is there. */
+/** Answers `GET /access-control/check-roles/responses/{requestId}`, at once or as soon as the
+ * result is there. */
 export function makeReadCheck(deps: Dependencies): Handle {
   return async function readCheck(request, response, param) {
     const { app, admission } = await admitRead(deps, request, response);

@@ -6,8 +6,9 @@ import { makeRandomHex } from '#shared/random-pool.ts';
  *
  *   key number (1) | lane (1) | milliseconds since 1970 (6) | random (10) | MAC (12)
  *
- * The MAC is HMAC-SHA256, cut to 96 bits, over the preceding bytes and the client id. An id that was not issued to this
- * client fails it like a random one. So a poll is answered by 202, 404 or 410 although acceptance writes nothing.
+ * The MAC is HMAC-SHA256, cut to 96 bits, over the preceding bytes and the client id. An id that
+ * was not issued to this client fails it like a random one. So a poll is answered by 202, 404 or
+ * 410 although acceptance writes nothing.
  */
 const HEAD_LENGTH = 8;
 const RANDOM_LENGTH = 10;
@@ -34,7 +35,8 @@ type IssuedId = { readonly issuedAtMs: number; readonly lane: IssuedLane };
 export type RequestIds = {
   /** The key number and randomness of a future id, fixed before its time is known. */
   makeSeed(): string;
-  /** The id of a seed and a time. The same arguments give the same id, so a replay has the id of the first request. */
+  /** The id of a seed and a time. The same arguments give the same id, so a replay has the id of
+   * the first request. */
   makeId(seed: string, issuedAtMs: number, lane: IssuedLane, clientId: string): string;
   /** `undefined` for an id that was not issued to this client. */
   readId(id: string, clientId: string): IssuedId | undefined;
@@ -96,7 +98,8 @@ export type Retention = { readonly interactive: number; readonly bulk: number; r
 type PollState = 'pending' | 'expired' | 'forgotten';
 
 /**
- * The state of a check without a stored result, by the age of its id alone: acceptance stores nothing else.
+ * The state of a check without a stored result, by the age of its id alone: acceptance stores
+ * nothing else.
  *
  * @param ageMs since the id was issued, by Redis's clock.
  * @example

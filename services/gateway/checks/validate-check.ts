@@ -31,7 +31,8 @@ export type ValidCheck = {
   };
   readonly explain: boolean;
   readonly proof: { readonly seconds: number } | undefined;
-  /** Text that is equal for two bodies with equal validated values, whatever the order of their members. */
+  /** Text that is equal for two bodies with equal validated values, whatever the order of their
+   * members. */
   readonly canonical: () => string;
   /** Of the rules as they were sent, with the `onUndetermined` in effect. */
   readonly rulesDigest: () => string;
@@ -44,7 +45,8 @@ export type ValidationRules = {
   readonly callback: CallbackPolicy;
   /** Whether verdicts are signed here. */
   readonly signsVerdicts: boolean;
-  /** The rule set that the body names by `ruleSet`, if there is one; `unread`: the body is judged without it. */
+  /** The rule set that the body names by `ruleSet`, if there is one; `unread`: the body is judged
+   * without it. */
   readonly stored?: RuleSet | 'unread' | undefined;
 };
 
@@ -79,8 +81,9 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
 }
 
 /**
- * Validates a refused body without its rule set, the app's tier, the configured chains and the proof keys, which may all
- * have changed since the body was accepted. Returns undefined if the body has another fault.
+ * Validates a refused body without its rule set, the app's tier, the configured chains and the
+ * proof keys, which may all have changed since the body was accepted. Returns undefined if the body
+ * has another fault.
  *
  * @example
  * asSent({ account: '0x…', ruleSet: 'deleted', async: true }, { callback })?.canonical();
@@ -122,7 +125,8 @@ function judgeBody(body: unknown, rules: ValidationRules) {
   return { faults, parsed, href: callback && 'href' in callback ? callback.href : undefined, stored };
 }
 
-/** The rules of a stored set are not in the body: their faults have the pointer of the member that names the set. */
+/** The rules of a stored set are not in the body: their faults have the pointer of the member that
+ * names the set. */
 const asFaultOfRuleSet = (fault: Fault): Fault =>
   /^\/rules(\/|$)/.test(fault.pointer)
     ? { ...fault, pointer: '/ruleSet', detail: `has a rule set whose ${fault.pointer} ${fault.detail}` }
@@ -204,7 +208,8 @@ function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'st
 
 const BLOCK_MEMBERS = ['minBlock', 'atBlock'] as const;
 
-/** More chains than a check has rules: nothing else is said of `consistency` then, whatever it holds. */
+/** More chains than a check has rules: nothing else is said of `consistency` then, whatever it
+ * holds. */
 function faultsOfLongBlocks(body: unknown): Fault[] {
   const consistency = membersOf(membersOf(body)['consistency']);
   return BLOCK_MEMBERS.filter(
@@ -217,8 +222,8 @@ function faultsOfLongBlocks(body: unknown): Fault[] {
 }
 
 /**
- * `minBlock` and `atBlock` may name only chains that a rule names, and not the same one. (This also finds `__proto__`,
- * which a zod record ignores.)
+ * `minBlock` and `atBlock` may name only chains that a rule names, and not the same one. (This also
+ * finds `__proto__`, which a zod record ignores.)
  */
 function faultsOfBlocks(
   body: unknown,

@@ -7,7 +7,8 @@ type Fixed<Value> = Value extends object ? { readonly [Name in keyof Value]: Fix
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const TOKEN = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359';
 
-/** Bodies that the OpenAPI document shows; the tests send every one of them. The chain is filled in by its id. */
+/** Bodies that the OpenAPI document shows; the tests send every one of them. The chain is filled in
+ * by its id. */
 export const CHECK_EXAMPLES = {
   sync: {
     summary: 'Wait for the result',

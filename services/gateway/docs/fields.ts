@@ -60,8 +60,8 @@ function boundsOf(schema: Schema): string {
 }
 
 /**
- * The members of an object; those of nested objects follow their parent with a longer name. Components are not followed:
- * each has a table of its own.
+ * The members of an object; those of nested objects follow their parent with a longer name.
+ * Components are not followed: each has a table of its own.
  *
  * @example
  * fieldsOf({ type: 'object', properties: { id: { type: 'string' } }, required: ['id'] });

@@ -32,8 +32,8 @@ export const TABLE_OPEN = '<div class="table" tabindex="0"><table>';
 export const TABLE_CLOSE = '</table></div>';
 
 /**
- * Samples of one thing in several languages. Without a script all are shown, one below the other; the page's script makes
- * tabs of them.
+ * Samples of one thing in several languages. Without a script all are shown, one below the other;
+ * the page's script makes tabs of them.
  */
 export const sampleGroup = (samples: readonly { readonly name: string; readonly html: string }[]): string =>
   `<div class="samples">${samples
@@ -56,8 +56,8 @@ renderer.renderer.rules['table_open'] = () => TABLE_OPEN;
 renderer.renderer.rules['table_close'] = () => TABLE_CLOSE;
 
 /**
- * Renders one page. Consecutive fences with `tab=NAME` become one group of samples; headings get anchors; tables scroll
- * inside of themselves.
+ * Renders one page. Consecutive fences with `tab=NAME` become one group of samples; headings get
+ * anchors; tables scroll inside of themselves.
  *
  * @param linkOf the address of a link as the page's reader needs it
  * @example

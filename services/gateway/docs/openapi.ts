@@ -103,7 +103,8 @@ const describeWebhook = (
 /**
  * The OpenAPI 3.1 document, made of the schemas that validate requests and answers.
  *
- * @param publicBaseUrl where the gateway is reached, without a slash at its end; empty for this very host.
+ * @param publicBaseUrl where the gateway is reached, without a slash at its end; empty for this
+ *   very host.
  * @example
  * JSON.stringify(makeOpenApi('https://api.example.com'));
  */

@@ -9,7 +9,8 @@ import { escapeHtml, type RenderedPage, renderMarkdown } from './markdown.ts';
 import { type OpenApi, renderReference } from './reference.ts';
 import { REFERENCE, TOPICS, type Topic } from './topics.ts';
 
-/** The pages need their own style and script and nothing else: nothing from the network, nothing inline. */
+/** The pages need their own style and script and nothing else: nothing from the network, nothing
+ * inline. */
 export const DOCS_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -18,7 +19,8 @@ type SiteFile = { readonly contentType: string; readonly body: string };
 
 type SiteOptions = {
   readonly document: OpenApi;
-  /** Where clients reach the gateway, without a slash at its end; empty if only the reader's browser knows. */
+  /** Where clients reach the gateway, without a slash at its end; empty if only the reader's
+   * browser knows. */
   readonly baseUrl: string;
   /** A configured chain, for the samples. */
   readonly chainId: number;
@@ -28,7 +30,8 @@ const HERE = import.meta.dirname;
 /** The snippets that the developer portal shows; tests run them. */
 const SNIPPETS = join(HERE, '../../developer-portal/page/snippets');
 const CHANGELOG = join(HERE, '../../CHANGELOG.md');
-/** Placeholders: the page's script replaces them by the key that the reader enters, and by the page's own address. */
+/** Placeholders: the page's script replaces them by the key that the reader enters, and by the
+ * page's own address. */
 const API_KEY = 'YOUR_API_KEY';
 const GATEWAY_URL = 'GATEWAY_URL';
 
@@ -160,8 +163,9 @@ const summary = (): string =>
   ].join('\n');
 
 /**
- * Makes the documentation: one page per topic as HTML and as Markdown, the reference of the OpenAPI document, the search
- * index, and a list for language models (`/llms.txt`). By path; made once at the start.
+ * Makes the documentation: one page per topic as HTML and as Markdown, the reference of the OpenAPI
+ * document, the search index, and a list for language models (`/llms.txt`). By path; made once at
+ * the start.
  *
  * @throws RangeError where a page names a part that does not exist
  * @example

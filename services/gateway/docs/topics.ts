@@ -1,7 +1,8 @@
 /** One page of the documentation; its text is `pages/<slug>.md`. */
 export type Topic = { readonly slug: string; readonly title: string; readonly summary: string };
 
-/** All pages in the order of the sidebar. The reference comes after them; it is made of the OpenAPI document. */
+/** All pages in the order of the sidebar. The reference comes after them; it is made of the OpenAPI
+ * document. */
 export const TOPICS: readonly Topic[] = [
   { slug: 'quickstart', title: 'Quickstart', summary: 'A first check in a minute' },
   {

@@ -44,7 +44,8 @@ export function begin(response: Response, status: number, type: string, headers:
   });
 }
 
-/** Writes a whole answer, all of its headers at once: Node is far slower where they are set one by one. */
+/** Writes a whole answer, all of its headers at once: Node is far slower where they are set one by
+ * one. */
 export function send(
   response: Response,
   status: number,
@@ -54,7 +55,8 @@ export function send(
 ): void {
   const length = Buffer.byteLength(body);
   begin(response, status, type, { 'content-length': String(length), ...headers });
-  // As many bytes as characters: plain ASCII, which Node writes in one piece with the headers and without encoding.
+  // As many bytes as characters: plain ASCII, which Node writes in one piece with the headers and
+  // without encoding.
   response.end(body, length === body.length ? 'latin1' : 'utf8');
 }
 

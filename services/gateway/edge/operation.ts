@@ -5,7 +5,8 @@ import type { ProblemCode } from '#shared/http/problem.ts';
 import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './parse-page.ts';
 import { WAIT_SECONDS_MAX } from './parse-prefer.ts';
 
-/** The callers that may use an operation: all, or those with the key of a client app whose scope is approved. */
+/** The callers that may use an operation: all, or those with the key of a client app whose scope is
+ * approved. */
 type Access = 'public' | 'client-app';
 
 /** One operation of the gateway's API. */

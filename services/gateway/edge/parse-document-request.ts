@@ -33,7 +33,8 @@ export function parseAsked(
   return { ok: true, value: { id, preconditions } };
 }
 
-/** A write with its content, or the problem with every fault of its address, its headers and its body. */
+/** A write with its content, or the problem with every fault of its address, its headers and its
+ * body. */
 export function parseWrite<C>(
   asked: ReturnType<typeof parseAsked>,
   body: JsonBody,

@@ -7,7 +7,8 @@ export const PAGE_COUNT_DEFAULT = 50;
 export type Page = { readonly after?: string; readonly countMax: number };
 
 /**
- * Reads `limit` and `after` of a list's query. An empty value counts as absent; other parameters are ignored.
+ * Reads `limit` and `after` of a list's query. An empty value counts as absent; other parameters
+ * are ignored.
  *
  * @param isId whether a text may be an id of the list
  * @example

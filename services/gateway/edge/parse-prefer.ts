@@ -5,7 +5,8 @@ export const WAIT_SECONDS_MAX = 25;
 const WAIT = /^wait\s*=\s*(?:"([0-9]+)"|([0-9]+))$/i;
 
 /**
- * The seconds of `Prefer: wait=N`, at most 25; 0 without it or where it is malformed, which is ignored.
+ * The seconds of `Prefer: wait=N`, at most 25; 0 without it or where it is malformed, which is
+ * ignored.
  *
  * @example
  * parsePreferWait('respond-async, wait=30'); // 25

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Fault } from '#shared/contracts/fault.ts';
 
-/** The preconditions of a write (RFC 9110, section 13): entity tags as they were sent, or `*` alone. */
+/** The preconditions of a write (RFC 9110, section 13): entity tags as they were sent, or `*`
+ * alone. */
 export type Preconditions = {
   readonly ifMatch?: readonly string[] | undefined;
   readonly ifNoneMatch?: readonly string[] | undefined;

@@ -4,7 +4,8 @@ import { setInterval as ticks } from 'node:timers/promises';
 import { API_KEY, type FakeGateway, startFakeGateway } from '../../../test/support/fakes/fake-gateway.ts';
 import { type Server, startServer } from './server.ts';
 
-/** Clients that hold on to connections without saying anything: each is let go in its time, and told why. */
+/** Clients that hold on to connections without saying anything: each is let go in its time, and
+ * told why. */
 
 const OPTIONS = {
   host: '127.0.0.1',
@@ -79,7 +80,8 @@ describe('a client that', () => {
     })().catch(() => undefined);
     await once(socket, 'close');
     await dribbling;
-    // The answer may be lost to a reset where bytes were under way; the connection is gone in any case.
+    // The answer may be lost to a reset where bytes were under way; the connection is gone in any
+    // case.
     for (const status of statusesOf(heard())) expect(status).toBe('408');
     expect(gateway.published).toHaveLength(0);
   });

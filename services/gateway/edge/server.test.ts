@@ -6,7 +6,8 @@ import { API_KEY, type FakeGateway, startFakeGateway } from '../../../test/suppo
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { type Server, startServer } from './server.ts';
 
-// Scenario: clients misuse a socket in every way. Each gets an answer or a closed connection; nothing hangs or crashes.
+// Scenario: clients misuse a socket in every way. Each gets an answer or a closed connection;
+// nothing hangs or crashes.
 
 const CHECK = JSON.stringify({
   account: '0x52908400098527886E0F7030069857D2E4169EE7',
@@ -31,7 +32,8 @@ afterEach(async () => {
   await gateway[Symbol.asyncDispose]();
 });
 
-/** Sends bytes as they are and returns all that comes back until the server closes the connection. */
+/** Sends bytes as they are and returns all that comes back until the server closes the
+ * connection. */
 async function talk(...parts: readonly (string | Buffer)[]): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   let heard = '';

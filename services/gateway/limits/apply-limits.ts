@@ -15,16 +15,19 @@ type Dependencies = {
 /** A request before the limits: its client app, its bucket, and the check if its body is valid. */
 type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & {
   readonly app: AppAccess;
-  /** The admission in which this request entered the rate log, if it has: the request is not charged its rate again. */
+  /** The admission in which this request entered the rate log, if it has: the request is not
+   * charged its rate again. */
   readonly entered?: Admission | undefined;
 };
 
 export type ApplyLimits = (request: LimitedRequest, response: Response) => Promise<Admission>;
 
 /**
- * Applies the limits to a request and sets the limit headers that every answer from then on carries.
+ * Applies the limits to a request and sets the limit headers that every answer from then on
+ * carries.
  *
- * @throws Problem `rate-limited`, `monthly-quota-exceeded`; ServiceError if Redis does not answer: it never fails open
+ * @throws Problem `rate-limited`, `monthly-quota-exceeded`; ServiceError if Redis does not answer:
+ *   it never fails open
  */
 export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
   return async function applyLimits({ app, bucket, entered, check }, response) {
@@ -43,7 +46,8 @@ export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
   };
 }
 
-/** The limits after a request: the rate when it entered the log, and the month as its last admission left it. */
+/** The limits after a request: the rate when it entered the log, and the month as its last
+ * admission left it. */
 export const limitsAfter = (entered: Admission, { month }: Admission): Admission => ({ ...entered, month });
 
 /** @throws Problem `rate-limited`, `monthly-quota-exceeded` */
@@ -85,8 +89,8 @@ const NOT_IN_LOG: ReadonlySet<AdmitOutcome> = new Set(['rate-limited', 'quota-ex
 const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
 
 /**
- * The limit headers of an authenticated answer: draft-ietf-httpapi-ratelimit-headers-10, and the legacy
- * `X-RateLimit-*` of the per-second policy.
+ * The limit headers of an authenticated answer: draft-ietf-httpapi-ratelimit-headers-10, and the
+ * legacy `X-RateLimit-*` of the per-second policy.
  *
  * @example
  * response.setHeaders(new Headers(rateHeaders(admission, 'per-second')));
@@ -125,7 +129,8 @@ const RETRY_AFTER_MS = 5_000;
 /** Whether a lane has too much lag to take more. */
 export type IsOverloaded = (lane: IssuedLane) => boolean;
 
-/** A lane with too much lag takes no more; the other lanes are not affected. Undefined if it takes more. */
+/** A lane with too much lag takes no more; the other lanes are not affected. Undefined if it takes
+ * more. */
 export const overloadOf = (isOverloaded: IsOverloaded, lane: IssuedLane): Problem | undefined =>
   isOverloaded(lane) ? laneFull(lane) : undefined;
 

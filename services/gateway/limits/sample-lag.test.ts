@@ -44,7 +44,8 @@ describe('the sampled lag', () => {
     beforeEach(() => void jest.useFakeTimers());
     afterEach(() => void jest.useRealTimers());
 
-    /** How often the interactive lane is sampled in ten seconds, where `each` is called once a second. */
+    /** How often the interactive lane is sampled in ten seconds, where `each` is called once a
+     * second. */
     async function samplesOf(lag: number, each: (sampler: LagSampler) => void): Promise<number> {
       const observed: string[] = [];
       const positions = [{ partition: 0, offset: '0', high: String(lag), low: '0' }];

@@ -16,7 +16,8 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import type { IssuedLane } from '../checks/request-ids.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 
-/** The fair partitioner needs the lag of the lanes within a second; the other groups are for dashboards, scraped every 15 s. */
+/** The fair partitioner needs the lag of the lanes within a second; the other groups are for
+ * dashboards, scraped every 15 s. */
 const LANE_INTERVAL_MS = 1_000;
 const OTHERS_INTERVAL_MS = 15_000;
 /** A lane without lag for which no request asks is sampled only once in this many intervals. */
@@ -59,8 +60,9 @@ export type LagSampler = AsyncDisposable & {
 };
 
 /**
- * Samples the lag of every consumer group, for the partitioner, for load shedding and for dashboards. While the broker is
- * away the last sample counts. After a pause in which no check came, it is up to 5 s old, and for one second at most.
+ * Samples the lag of every consumer group, for the partitioner, for load shedding and for
+ * dashboards. While the broker is away the last sample counts. After a pause in which no check
+ * came, it is up to 5 s old, and for one second at most.
  *
  * @example
  * const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log }));
@@ -187,15 +189,16 @@ type LagHistory = {
   readonly oldestAgeMs: (nowMs: number) => number;
 };
 
-/** Samples kept per partition. Above it every second one is dropped, so a long backlog is known less finely. */
+/** Samples kept per partition. Above it every second one is dropped, so a long backlog is known
+ * less finely. */
 const SAMPLES_MAX = 512;
 
 type Sample = readonly [atMs: number, end: number];
 
 /**
- * Estimates the age of a topic's oldest unfinished record without reading it: the record at the committed offset was
- * written before the first sample whose end lay beyond it. So the age is known when every consumer is dead. It is too
- * small by at most the sampling interval.
+ * Estimates the age of a topic's oldest unfinished record without reading it: the record at the
+ * committed offset was written before the first sample whose end lay beyond it. So the age is known
+ * when every consumer is dead. It is too small by at most the sampling interval.
  *
  * @example
  * const history = makeLagHistory();

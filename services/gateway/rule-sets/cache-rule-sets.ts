@@ -57,7 +57,8 @@ export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>): RuleSetCache
   };
 }
 
-/** Finds the rule set that a body names by `ruleSet`; nothing if it names none, or if the named one does not exist. */
+/** Finds the rule set that a body names by `ruleSet`; nothing if it names none, or if the named one
+ * does not exist. */
 export type ResolveRuleSet = (clientId: string, body: unknown) => Promise<RuleSet | undefined>;
 
 /**

@@ -53,7 +53,8 @@ const answer = (description: string, headers = {}) =>
     examples: { holders: { value: RULE_SET_EXAMPLE } },
   });
 
-/** Stored lists of rules. Reads cost the poll rate, writes the rate and one of the day's writes; none costs quota. */
+/** Stored lists of rules. Reads cost the poll rate, writes the rate and one of the day's writes;
+ * none costs quota. */
 export const RULE_SET_OPERATIONS = {
   listRuleSets: {
     method: 'get',

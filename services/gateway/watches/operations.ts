@@ -26,7 +26,8 @@ const action = <Name extends string>(name: Name, summary: string) =>
     codes: ['watch-not-found', 'version-conflict', 'validation-failed'],
   }) as const satisfies Operation;
 
-/** Watches and their members. Reads cost the poll rate, writes the rate and writes of the day; none costs quota. */
+/** Watches and their members. Reads cost the poll rate, writes the rate and writes of the day; none
+ * costs quota. */
 export const WATCH_OPERATIONS = {
   listWatches: {
     method: 'get',

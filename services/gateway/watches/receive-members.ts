@@ -25,10 +25,12 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 type Path = readonly PropertyKey[];
 
 /**
- * Receives changes of members: parses the body as it arrives, and validates it. Other requests have their turn every few
- * milliseconds: ten thousand members can have 320 000 wallets, whose checksums take seconds.
+ * Receives changes of members: parses the body as it arrives, and validates it. Other requests have
+ * their turn every few milliseconds: ten thousand members can have 320 000 wallets, whose checksums
+ * take seconds.
  *
- * @throws Problem `malformed-json`, `body-too-large`, `validation-failed` with every fault, and the errors of the chunks
+ * @throws Problem `malformed-json`, `body-too-large`, `validation-failed` with every fault, and the
+ *   errors of the chunks
  * @example
  * const { add, remove } = await receiveMembers('ndjson', body.chunks);
  */

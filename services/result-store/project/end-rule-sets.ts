@@ -12,8 +12,8 @@ type Dependencies = {
 };
 
 /**
- * Deletes the rule sets of a client app that is gone, in the topic too, so that they do not outlive it. The app's keys
- * are revoked: no other process writes them.
+ * Deletes the rule sets of a client app that is gone, in the topic too, so that they do not outlive
+ * it. The app's keys are revoked: no other process writes them.
  */
 export function makeEndRuleSets({ ruleSets, publish, now }: Dependencies) {
   return async function endRuleSets(clientId: string): Promise<void> {

@@ -14,9 +14,9 @@ type Dependencies = {
 /**
  * Stores a part of a batch; with the last one, hands the batch's webhook to the dispatcher.
  *
- * The first stored part wins. The webhook goes out for a copy of a part too, if the batch is complete: after a crash
- * between the two steps it is the copy that must still publish it. Each has the same id and bytes, and the dispatcher
- * claims the first.
+ * The first stored part wins. The webhook goes out for a copy of a part too, if the batch is
+ * complete: after a crash between the two steps it is the copy that must still publish it. Each has
+ * the same id and bytes, and the dispatcher claims the first.
  */
 export function makePartHandler({
   batches,

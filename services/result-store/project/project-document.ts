@@ -12,8 +12,9 @@ type Dependencies<D> = {
 /**
  * Follows a compacted topic into its view.
  *
- * Compaction keeps the last record, whatever its version. So after an older document the newest one is published again,
- * and also after another document of the same version, whose writer had given up.
+ * Compaction keeps the last record, whatever its version. So after an older document the newest one
+ * is published again, and also after another document of the same version, whose writer had given
+ * up.
  */
 export function makeProjector<D extends Versioned>({ project, read, publish }: Dependencies<D>): Handler<D> {
   return async function projectDocument(document) {
@@ -26,8 +27,8 @@ export function makeProjector<D extends Versioned>({ project, read, publish }: D
 }
 
 /**
- * Follows a compacted topic whose documents are in the view before they are published: behind an older document the
- * newest one is published again, because compaction keeps the last record.
+ * Follows a compacted topic whose documents are in the view before they are published: behind an
+ * older document the newest one is published again, because compaction keeps the last record.
  */
 export function makeRepublishNewer<D>({
   readNewer,

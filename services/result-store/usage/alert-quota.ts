@@ -24,8 +24,8 @@ type Dependencies = {
 /**
  * Sends an alert to an app with an alert URL when it has used 80 % and 100 % of its monthly quota.
  *
- * The alert is stored, published and marked, in this order. An alert that is repeated after a crash has the same id and
- * the same bytes, and the dispatcher delivers an id once.
+ * The alert is stored, published and marked, in this order. An alert that is repeated after a crash
+ * has the same id and the same bytes, and the dispatcher delivers an id once.
  *
  * @throws ServiceError if Redis or the broker is away: the next total tries it again
  */
@@ -61,8 +61,9 @@ export function makeAlertQuota(deps: Dependencies): (usage: Usage) => Promise<vo
 const keyOf = (clientId: string, month: string): string => `quota-alerted:{${clientId}}:${month}`;
 
 /**
- * The highest threshold of a month's quota for which an app got an alert. It saves the work of sending it again; that an app is
- * told once is decided by the id of the delivery, so the mark is not rebuilt after a loss.
+ * The highest threshold of a month's quota for which an app got an alert. It saves the work of
+ * sending it again; that an app is told once is decided by the id of the delivery, so the mark is
+ * not rebuilt after a loss.
  */
 type QuotaAlerts = {
   /** 0 if none was reached. */

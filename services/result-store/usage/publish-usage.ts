@@ -4,11 +4,14 @@ import type { AppHour, UsageFigures } from '#shared/stores/usage/usage.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { pause } from '#shared/wait-for.ts';
 
-/** How often the hour's totals are published: a rebuild counts the checks accepted since from the lanes. */
+/** How often the hour's totals are published: a rebuild counts the checks accepted since from the
+ * lanes. */
 const PUBLISH_INTERVAL_MS = 60_000;
-/** Totals read and published at once: thousands at once would not be answered within a command's time. */
+/** Totals read and published at once: thousands at once would not be answered within a command's
+ * time. */
 const SLICE_COUNT = 100;
-/** Apps by hour whose last published figures are remembered, so that unchanged figures are not written again. */
+/** Apps by hour whose last published figures are remembered, so that unchanged figures are not
+ * written again. */
 const REMEMBERED_MAX = 100_000;
 
 export const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
@@ -29,8 +32,9 @@ type Dependencies = {
 };
 
 /**
- * Publishes the totals that changed since they were published last, if no other process does so. A total that cannot be
- * read or published keeps none of the others back: the next run tries it again.
+ * Publishes the totals that changed since they were published last, if no other process does so. A
+ * total that cannot be read or published keeps none of the others back: the next run tries it
+ * again.
  */
 export function makePublishUsage({
   figures,

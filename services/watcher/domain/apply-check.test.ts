@@ -219,8 +219,8 @@ test('a revocation that was withheld under other rules is dropped unless the new
 });
 
 /**
- * A chain that holds a balance for each block, and checks of its blocks that arrive in any order, twice, in sweeps or
- * not, with settlements and releases between them.
+ * A chain that holds a balance for each block, and checks of its blocks that arrive in any order,
+ * twice, in sweeps or not, with settlements and releases between them.
  */
 const step = fc.oneof(
   {

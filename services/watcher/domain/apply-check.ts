@@ -17,7 +17,8 @@ import {
 /** A role in an event; `before` is `null` if it was never decided before. */
 export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };
 
-/** The change of a member to send to the client; `changes` lists all decided roles, changed ones first. */
+/** The change of a member to send to the client; `changes` lists all decided roles, changed ones
+ * first. */
 export type MemberEvent = {
   readonly cause: EventCause;
   readonly sequence: number;
@@ -52,7 +53,8 @@ const differs = ({ roles }: WatchMember, { verdicts }: MemberCheck): boolean =>
     ([id, verdict]) => verdict !== undefined && verdict !== roles.find((role) => role.id === id)?.granted,
   );
 
-/** Roles that the check would revoke at once: those that no sweep decides on, and that are not held already. */
+/** Roles that the check would revoke at once: those that no sweep decides on, and that are not held
+ * already. */
 export function revocationsOf(member: WatchMember, check: MemberCheck): string[] {
   if (check.sweep !== undefined || judgeAge(member, check) !== 'current') return [];
   const areRulesNew = hasNewRules(member, check);
@@ -65,9 +67,9 @@ export function revocationsOf(member: WatchMember, check: MemberCheck): string[]
 }
 
 /**
- * Applies a check to a member. A role that could not be read keeps its last verdict; a role that the rule set lost is
- * dropped. A check that is not current changes no role. If it may have found something that no later check has read, the
- * member is checked again.
+ * Applies a check to a member. A role that could not be read keeps its last verdict; a role that
+ * the rule set lost is dropped. A check that is not current changes no role. If it may have found
+ * something that no later check has read, the member is checked again.
  *
  * @param hold revocations of these roles are held back, since then
  */
@@ -109,8 +111,9 @@ export function applyCheck(
 }
 
 /**
- * An endpoint that lags behind must not hide the transfer, the new rules or the unread role that this check was requested for:
- * the member is checked again. A transfer is missed also if the verdicts are the same: they may depend on several chains.
+ * An endpoint that lags behind must not hide the transfer, the new rules or the unread role that
+ * this check was requested for: the member is checked again. A transfer is missed also if the
+ * verdicts are the same: they may depend on several chains.
  */
 function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' | 'contradicted'): Applied {
   const unchanged: Applied = { member, revoked: [] };
@@ -122,7 +125,8 @@ function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' 
   return recheck(member, check, missed);
 }
 
-/** A check of a sweep is not repeated: a sweep by the present rules follows. Any other is, after a reorg from the known block on. */
+/** A check of a sweep is not repeated: a sweep by the present rules follows. Any other is, after a
+ * reorg from the known block on. */
 function recheckOutdated(member: WatchMember, check: MemberCheck): Applied {
   if (check.sweep !== undefined) return { member, revoked: [] };
   const missed = missedBlocks(member, check, {});
@@ -130,7 +134,8 @@ function recheckOutdated(member: WatchMember, check: MemberCheck): Applied {
 }
 
 /**
- * The blocks that a later check must have reached: of the check's transfer, or after a reorg the known one.
+ * The blocks that a later check must have reached: of the check's transfer, or after a reorg the
+ * known one.
  *
  * @param read by chain id, the blocks that count as read
  */
@@ -147,8 +152,9 @@ function missedBlocks(
 }
 
 /**
- * Has a member checked whose check could not be requested: at the block of the transfer or a later one, and after a reorg at
- * the known block or a later one. Without a reorg, a member whose last check has read that block is left as it is.
+ * Has a member checked whose check could not be requested: at the block of the transfer or a later
+ * one, and after a reorg at the known block or a later one. Without a reorg, a member whose last
+ * check has read that block is left as it is.
  */
 export function awaitBlocks(member: WatchMember, transfer: Transfer): Applied {
   const missed = missedBlocks(member, transfer, {});
@@ -186,7 +192,8 @@ const isUnread = ({ errors }: Pick<MemberCheck, 'errors'>): boolean =>
 const headTimesOf = (check: MemberCheck): Record<string, number> =>
   Object.fromEntries(Object.keys(check.blockNumbers).map((id) => [id, headTimeOf(check, id)]));
 
-/** The blocks of transfers that no check could read yet: a retry that reads older blocks does not settle them. */
+/** The blocks of transfers that no check could read yet: a retry that reads older blocks does not
+ * settle them. */
 function awaitedBlocksOf(member: WatchMember, check: MemberCheck): Record<string, number> | undefined {
   if (member.awaitedBlocks === undefined && check.minBlock === undefined) return undefined;
   const awaited = { ...member.awaitedBlocks };
@@ -259,7 +266,8 @@ export function settleSweep(
   return withEvent(member, { ...member, roles: sameOrNew(member.roles, roles) }, cause);
 }
 
-/** Sends the revocations that were held by `at`: a release that is processed again does not send later ones. */
+/** Sends the revocations that were held by `at`: a release that is processed again does not send
+ * later ones. */
 export function releaseHeld(member: WatchMember, at: string): Applied {
   const isReleased = ({ withheld }: MemberRole): boolean =>
     isHeld(withheld) && (withheld?.heldAt === undefined || withheld.heldAt <= at);

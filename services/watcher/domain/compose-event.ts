@@ -1,7 +1,8 @@
 import type { Watch, WatchEvent, WatchMember } from '#shared/contracts/watches/watch.ts';
 import type { MemberEvent } from './apply-check.ts';
 
-/** Writes a member's event: its bytes, once and for all. `id` is made of the fields that make it unique. */
+/** Writes a member's event: its bytes, once and for all. `id` is made of the fields that make it
+ * unique. */
 export function composeRolesChanged(
   member: WatchMember,
   { cause, sequence, changes }: MemberEvent,

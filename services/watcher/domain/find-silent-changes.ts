@@ -3,12 +3,14 @@ import { isNewMember, type WatchMember } from '#shared/contracts/watches/watch.t
 import { judgeAge, type MemberCheck } from './judge-age.ts';
 
 type Contract = { readonly chainId: number; readonly contractAddress: string };
-/** A member whose role a scheduled sweep found changed, where the balance of one contract alone decides on the role. */
+/** A member whose role a scheduled sweep found changed, where the balance of one contract alone
+ * decides on the role. */
 type Found = Contract & { readonly member: WatchMember; readonly check: MemberCheck };
 
 /**
- * The changes of a sweep that a transfer should have told of before; one for each contract. Delegations of vaults and rules that
- * depend on more than one balance can change a role without a transfer of the contract, and are left out.
+ * The changes of a sweep that a transfer should have told of before; one for each contract.
+ * Delegations of vaults and rules that depend on more than one balance can change a role without a
+ * transfer of the contract, and are left out.
  */
 export function findSilentChanges(
   members: readonly WatchMember[],

@@ -140,7 +140,8 @@ test('the last head decides in any order of answers, if members that are due aga
       }
       const last = heads.at(-1);
       const highest = Math.max(...heads.map(({ number }) => number));
-      // A head that is not below the others is the truth; the answers to lower ones wait for the chain to grow.
+      // A head that is not below the others is the truth; the answers to lower ones wait for the
+      // chain to grow.
       if (last === undefined || last.number < highest) return;
       const recheck = aRead(106, heads.length + 2, last.granted);
       if (isDue) member = applyCheck(member, recheck).member;

@@ -1,6 +1,6 @@
 /**
- * When the next sweep of a watch is due, epoch ms: watches with one interval begin at different times, and each keeps
- * its time whatever was lost.
+ * When the next sweep of a watch is due, epoch ms: watches with one interval begin at different
+ * times, and each keeps its time whatever was lost.
  */
 export function nextSweepAt(uid: string, everySeconds: number, nowMs: number): number {
   const everyMs = everySeconds * 1_000;

@@ -18,9 +18,11 @@ type Charge = {
 };
 
 /**
- * Charges checks of a watch; none where they are free, which is refused only where the account's bytes of the day are used up.
+ * Charges checks of a watch; none where they are free, which is refused only where the account's
+ * bytes of the day are used up.
  *
- * @returns false if not all were charged: the app was deleted, or quota or bytes are used up and the watch was paused
+ * @returns false if not all were charged: the app was deleted, or quota or bytes are used up and
+ *   the watch was paused
  */
 export const makeChargeChecks =
   ({ chargeWatch, readLimits, pause }: Dependencies) =>

@@ -46,15 +46,17 @@ type MembersToCheck = {
   readonly checksOf: (
     members: readonly WatchMember[],
   ) => readonly Omit<ChecksToRequest, 'watch' | 'ruleSet' | 'beforePart'>[];
-  /** Called with the members whose checks could not be requested. Absent: the others are not tried then. */
+  /** Called with the members whose checks could not be requested. Absent: the others are not tried
+   * then. */
   readonly onUnrequested?: (members: readonly WatchMember[]) => Promise<unknown>;
 };
 
 /**
- * Requests checks of some members of a watch, unless it is gone or paused. Those that find too many open parts of the client
- * app are not requested: the members stay due.
+ * Requests checks of some members of a watch, unless it is gone or paused. Those that find too many
+ * open parts of the client app are not requested: the members stay due.
  *
- * @returns the members that have nothing to be checked for: they, or their watch, are gone, or the watch is paused
+ * @returns the members that have nothing to be checked for: they, or their watch, are gone, or the
+ *   watch is paused
  */
 export async function requestChecksOf(
   deps: Pick<Dependencies, 'watches' | 'ruleSets' | 'requestChecks' | 'openParts'> & {
@@ -84,7 +86,8 @@ export async function requestChecksOf(
   return idle;
 }
 
-/** Requests the checks of members that are due by themselves: new ones, and those that could not be read. */
+/** Requests the checks of members that are due by themselves: new ones, and those that could not be
+ * read. */
 export function makeCheckDue(deps: Dependencies) {
   const cause: CheckCause = 'schedule';
   const checkMembers = async (
@@ -103,9 +106,11 @@ export function makeCheckDue(deps: Dependencies) {
       ];
     };
     const idle = await requestChecksOf(deps, { uid, memberIds, checksOf });
-    // The sweep that `resume` starts checks every member. Until then they would be in the way of those that are due.
+    // The sweep that `resume` starts checks every member. Until then they would be in the way of
+    // those that are due.
     if (idle.length > 0) await deps.members.dropDue(partition, namesOf(uid, idle), nowMs + AGAIN_MS);
-    // Where checks wait long for their turn, asking again every minute would only add to the queue: waits double.
+    // Where checks wait long for their turn, asking again every minute would only add to the queue:
+    // waits double.
     const names = namesOf(
       uid,
       waiting.map(({ memberId }) => memberId),

@@ -20,7 +20,8 @@ const PARTITION = partitionOfMember(UID, aMember().memberId);
 const CONTEXT = { partition: PARTITION } as RecordContext;
 const NOW = Date.parse(atSecond(100));
 
-/** Redis and Kafka as far as a watcher uses them; each call is a step, at which the process may crash. */
+/** Redis and Kafka as far as a watcher uses them; each call is a step, at which the process may
+ * crash. */
 function makeWorld(
   over: {
     member?: Partial<WatchMember>;
@@ -150,7 +151,8 @@ const LOG: readonly WatchEvaluated[] = [
   anAnswer(aMember(), true, 4, { cause: 'transfer' }),
 ];
 
-/** Handles the log; at one record the process crashes, and the next one handles the record again. */
+/** Handles the log; at one record the process crashes, and the next one handles the record
+ * again. */
 async function handleLog(crash: { record: number; step: number; losesRedis: boolean }) {
   const world = makeWorld();
   let hasCrashed = false;

@@ -75,8 +75,9 @@ type Dependencies = {
 type Change = (member: WatchMember) => Applied;
 
 /**
- * Applies the log of a partition of members, one record after another: the results of checks, decisions on withheld
- * revocations, and transfers whose checks could not be requested. README.md says why a crash at any instant loses no event and repeats none with other content.
+ * Applies the log of a partition of members, one record after another: the results of checks,
+ * decisions on withheld revocations, and transfers whose checks could not be requested. README.md
+ * says why a crash at any instant loses no event and repeats none with other content.
  */
 export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated> {
   return async function handleEvaluated(message, { partition }) {
@@ -142,8 +143,9 @@ async function noteSilentChanges(
 }
 
 /**
- * The checks that were requested again, although the member has had an answer meanwhile: of a new member whose answer was
- * slow, or in a sweep whose requests were interrupted. Undecided ones are refunded anyway.
+ * The checks that were requested again, although the member has had an answer meanwhile: of a new
+ * member whose answer was slow, or in a sweep whose requests were interrupted. Undecided ones are
+ * refunded anyway.
  */
 const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<string, MemberCheck>): number =>
   members.filter((member) => {
@@ -154,8 +156,8 @@ const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<strin
   }).length;
 
 /**
- * A check is refunded if nothing was decided and every failure is retryable, as any other check is, and if it repeats an
- * answered check.
+ * A check is refunded if nothing was decided and every failure is retryable, as any other check is,
+ * and if it repeats an answered check.
  */
 async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, count: number): Promise<void> {
   const { clientId, chargedMonth: month, requestId } = part;
@@ -165,7 +167,8 @@ async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, co
 async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<void> {
   const { watchUid: uid, partition } = command;
   const watch = await deps.watches.readByUid(uid);
-  // A pause gives the sweep up, and the checks of transfers: the sweep that `resume` starts decides anew.
+  // A pause gives the sweep up, and the checks of transfers: the sweep that `resume` starts decides
+  // anew.
   const isGivenUp =
     command.command !== 'release' &&
     (watch?.paused !== undefined ||
@@ -229,7 +232,8 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   await Promise.all(
     unchanged.map(async ({ member, isToRecheck }) => {
       const nowMs = deps.now();
-      // At once, and then at doubling intervals. The first check of a new member is pending, and is charged each time.
+      // At once, and then at doubling intervals. The first check of a new member is pending, and is
+      // charged each time.
       const dueAtMs = isToRecheck
         ? (dueAfter(member, watch, nowMs, isNewMember(member) ? RETRY_MS : 0) ?? nowMs)
         : dueAfter(member, watch, nowMs);
@@ -241,10 +245,12 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   return changed.filter(({ event }) => event !== undefined).length;
 }
 
-/** A member after a change; if it has not changed for the topic, the view alone is to be refreshed. */
+/** A member after a change; if it has not changed for the topic, the view alone is to be
+ * refreshed. */
 type Written = { readonly member: WatchMember; readonly isChanged: boolean; readonly isToRecheck?: true };
 
-/** Undefined if nothing changed: the member is gone, the check is stale, or the decision does not concern the member. */
+/** Undefined if nothing changed: the member is gone, the check is stale, or the decision does not
+ * concern the member. */
 async function writeChange(
   { members: view, now, metrics }: Dependencies,
   { watch, change, decision }: Changes,
@@ -278,7 +284,8 @@ async function writeChange(
   throw new ServiceError('overloaded', 'too many concurrent writes to this member');
 }
 
-/** When to check an unread member again: after as long as it has been unread, so that the waits double. */
+/** When to check an unread member again: after as long as it has been unread, so that the waits
+ * double. */
 function dueAfter(
   { unreadSince }: WatchMember,
   { everySeconds }: Watch,
@@ -289,7 +296,8 @@ function dueAfter(
   return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), waitMsMin), everySeconds * 1_000);
 }
 
-/** Whether the topic needs the new state: only the view holds when and at which block a member was checked last. */
+/** Whether the topic needs the new state: only the view holds when and at which block a member was
+ * checked last. */
 const isToPublish = (before: WatchMember, after: WatchMember): boolean =>
   // Compared by identity: equal roles and rules are the same objects.
   before.roles !== after.roles ||

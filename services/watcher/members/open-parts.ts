@@ -1,8 +1,8 @@
 import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
 
 /**
- * Parts of all watches of a client app that may wait for their results. The gateway refuses all batches while 2 000 parts wait,
- * so the watches of one app must not fill the lane.
+ * Parts of all watches of a client app that may wait for their results. The gateway refuses all
+ * batches while 2 000 parts wait, so the watches of one app must not fill the lane.
  */
 const PARTS_MAX = 500;
 /** Sweeps leave some of these to new members and to transfers. */

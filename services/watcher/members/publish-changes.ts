@@ -34,8 +34,8 @@ type Dependencies = {
 export type PublishChanges = ReturnType<typeof makePublishChanges>;
 
 /**
- * Steps 2 to 4 of a change (README.md): publishes the member's new state, then its event, and then marks the event as sent
- * in the view. A repetition sends the same bytes under the same id.
+ * Steps 2 to 4 of a change (README.md): publishes the member's new state, then its event, and then
+ * marks the event as sent in the view. A repetition sends the same bytes under the same id.
  */
 export function makePublishChanges(deps: Dependencies) {
   const { publish, results, members, watches, now } = deps;
@@ -59,7 +59,8 @@ export function makePublishChanges(deps: Dependencies) {
       if (!(await members.markSent(member))) await publishNewer(deps, member);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'message-too-large')) throw error;
-      // It stays in the outbox. The other members of the partition, which are those of other clients, must not wait for it.
+      // It stays in the outbox. The other members of the partition, which are those of other
+      // clients, must not wait for it.
       deps.onUnpublishable(member);
     }
   };
@@ -82,6 +83,7 @@ export function makePublishChanges(deps: Dependencies) {
   };
 }
 
-/** A version is the time of its write. An event is due at once: the record that caused it waits for nothing else. */
+/** A version is the time of its write. An event is due at once: the record that caused it waits for
+ * nothing else. */
 const isLeftBehind = ({ event, version }: WatchMember, nowMs: number): boolean =>
   event !== undefined || nowMs - version > WRITTEN_BY_GATEWAY_MS;

@@ -4,7 +4,8 @@ import type { PublishChanges } from './publish-changes.ts';
 
 /** Members that leave at a time, with one round of the watches. */
 const COUNT_MAX = 1_000;
-/** Members removed by one command to Redis, fewer if they are large: a bound, so that other commands do not wait long. */
+/** Members removed by one command to Redis, fewer if they are large: a bound, so that other
+ * commands do not wait long. */
 const CHUNK = 128;
 
 /** Pages of one round: other watches are processed after it. */

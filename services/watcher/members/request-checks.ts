@@ -46,7 +46,8 @@ export type ChecksToRequest = {
   readonly minBlock?: Readonly<Record<string, number>>;
   readonly reorg?: Pick<CheckContext, 'reorgFrom' | 'reorgKnownAt'>;
   readonly isCharged: boolean;
-  /** Counts a part among the open ones, before it is charged and published; false ends the requests. */
+  /** Counts a part among the open ones, before it is charged and published; false ends the
+   * requests. */
   readonly beforePart: (requestId: string) => Promise<boolean>;
   /** Called with the id of a part that surely could not be published. */
   readonly afterLostPart?: (requestId: string) => Promise<void>;
@@ -55,14 +56,15 @@ export type ChecksToRequest = {
 /**
  * Requests checks.
  *
- * @returns the members whose checks were not requested: `beforePart` said so, the app was deleted, or quota or bytes are used up and
- * the watch was paused
+ * @returns the members whose checks were not requested: `beforePart` said so, the app was deleted,
+ *   or quota or bytes are used up and the watch was paused
  */
 export type RequestChecks = (checks: ChecksToRequest) => Promise<readonly WatchMember[]>;
 
 /**
- * Cuts checks of members into parts of a batch, whose results come back to the partition of the members. A part that surely
- * could not be published is refunded: it is requested, and charged, again.
+ * Cuts checks of members into parts of a batch, whose results come back to the partition of the
+ * members. A part that surely could not be published is refunded: it is requested, and charged,
+ * again.
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
  */
@@ -144,7 +146,8 @@ const entryOf = ({ account, accounts, vaults, memberId }: WatchMember): BatchEnt
   ref: memberId,
 });
 
-/** Cuts members into parts by the bounds of a batch's parts, so that no result is larger than one of a batch. */
+/** Cuts members into parts by the bounds of a batch's parts, so that no result is larger than one
+ * of a batch. */
 function partsOf(
   members: readonly WatchMember[],
   rules: readonly Rule[],

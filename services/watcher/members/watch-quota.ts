@@ -12,9 +12,9 @@ const KEPT_MS = 40 * 86_400_000;
 const REFUNDED_KEPT_MS = 2 * 86_400_000;
 
 /**
- * KEYS: marker, the month's counter, the share of the watches. ARGV: access, client app, checks, limit of the month, share
- * of it, 1 if the checks were evaluated (then the rest is charged where it is too little), the account. Checked and charged
- * in one step.
+ * KEYS: marker, the month's counter, the share of the watches. ARGV: access, client app, checks,
+ * limit of the month, share of it, 1 if the checks were evaluated (then the rest is charged where
+ * it is too little), the account. Checked and charged in one step.
  */
 const CHARGE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
 local count, limit = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -39,7 +39,8 @@ noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
 return outcome
 `;
 
-/** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access, client app, checks. Once for a part. */
+/** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access,
+ * client app, checks. Once for a part. */
 const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
 if not redis.call('SET', KEYS[4], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
 for i = 2, 3 do
@@ -53,9 +54,10 @@ return 1
 const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day'] as const;
 
 /**
- * Charges the checks of watches to the quota of their app's month, up to the share that watches may use. If less is left,
- * nothing is charged; of checks that were already evaluated, as many are charged as are left. Refused with `bytes-per-day`,
- * also where none is to be charged, if the account has used its bytes of the day.
+ * Charges the checks of watches to the quota of their app's month, up to the share that watches may
+ * use. If less is left, nothing is charged; of checks that were already evaluated, as many are
+ * charged as are left. Refused with `bytes-per-day`, also where none is to be charged, if the
+ * account has used its bytes of the day.
  */
 export type ChargeWatch = (charge: {
   readonly clientId: string;

@@ -6,7 +6,8 @@ import { composeWatchHeld } from '../domain/compose-event.ts';
 import type { PublishChanges } from '../members/publish-changes.ts';
 import type { ChangeWatch } from './change-watch.ts';
 
-/** How long after a release held roles are not announced: the release is still being carried out. */
+/** How long after a release held roles are not announced: the release is still being carried
+ * out. */
 const RELEASE_MS = 30_000;
 
 export type AnnounceHeldDependencies = {
@@ -29,9 +30,9 @@ export function makeAnnounceHeld(deps: AnnounceHeldDependencies, change: ChangeW
   };
 
   /**
-   * Adds newly held roles to the watch and publishes `watch.held`: writes the document with the event's bytes first, then
-   * publishes the event. Does nothing if the client has released since `sinceMs`, or while the watch is paused: `updateHeld`
-   * announces them after the pause.
+   * Adds newly held roles to the watch and publishes `watch.held`: writes the document with the
+   * event's bytes first, then publishes the event. Does nothing if the client has released since
+   * `sinceMs`, or while the watch is paused: `updateHeld` announces them after the pause.
    */
   const announceHeld = async (watch: Watch, roles: readonly Held[], sinceMs: number): Promise<void> => {
     const written = await change(watch, (current) => {

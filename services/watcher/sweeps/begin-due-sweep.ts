@@ -13,7 +13,8 @@ export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {
   readonly now: () => number;
 };
 
-/** Begins the sweep of a watch if it is due: because its rules have changed, it was asked for, or at its interval. */
+/** Begins the sweep of a watch if it is due: because its rules have changed, it was asked for, or
+ * at its interval. */
 export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: ChangeWatch['change']) {
   const { watches, sweeps } = deps;
 
@@ -22,7 +23,8 @@ export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: Chang
     const isFirst = watch.sweptRules === undefined;
     const isBegun = isFirst || (await beginSweep(deps, watch, ruleSet, 'rule-set'));
     const running = isFirst ? undefined : await sweeps.read(watchUid(watch));
-    // A sweep that began before, and was not noted, must not be followed by a second one for the same rules.
+    // A sweep that began before, and was not noted, must not be followed by a second one for the
+    // same rules.
     const isOfRules = isSweepOf(running, watch, ruleSet);
     const asked = running && isOfRules ? { sweepAskedAt: new Date(running.sweep).toISOString() } : {};
     if (isBegun || isOfRules) await change(watch, (current) => ({ ...current, sweptRules, ...asked }));

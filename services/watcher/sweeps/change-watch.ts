@@ -9,7 +9,8 @@ export type ChangeWatchDependencies = {
   readonly now: () => number;
 };
 
-/** How far the clocks of two processes may differ: a sweep may seem to have begun before it was asked for. */
+/** How far the clocks of two processes may differ: a sweep may seem to have begun before it was
+ * asked for. */
 const CLOCK_ERROR_MS = 1_000;
 
 type Change = (
@@ -19,7 +20,8 @@ type Change = (
 
 export type ChangeWatch = ReturnType<typeof makeChangeWatch>;
 
-/** Changes stored watches. A change of a watch that was deleted never reaches a later watch with the same id. */
+/** Changes stored watches. A change of a watch that was deleted never reaches a later watch with
+ * the same id. */
 export function makeChangeWatch({ watches, writeDocument, now }: ChangeWatchDependencies) {
   const changeStored: Change = (watch, by) =>
     writeDocument({ ...watches.documents, topic: watchTopic }, watchKey(watch), (current) =>

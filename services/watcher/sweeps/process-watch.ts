@@ -7,7 +7,8 @@ import { type BeginDueSweepDependencies, makeBeginDueSweep } from './begin-due-s
 import { type ChangeWatchDependencies, makeChangeWatch } from './change-watch.ts';
 import { type EndWatchDependencies, makeEndWatch } from './end-watch.ts';
 
-/** A watch is processed at least this often, because an announcement or a due time may have been lost. */
+/** A watch is processed at least this often, because an announcement or a due time may have been
+ * lost. */
 export const PROCESS_AGAIN_MS = 30_000;
 
 type Dependencies = ChangeWatchDependencies &
@@ -26,7 +27,8 @@ export type WatchStatus = {
   readonly isHeld: boolean;
 };
 
-/** Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends it if it was deleted. */
+/** Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends
+ * it if it was deleted. */
 export function makeProcessWatch(deps: Dependencies) {
   const { change, changeStored, noteSwept, pause } = makeChangeWatch(deps);
   const { announceHeld, publishHeldEvent, updateHeld } = makeAnnounceHeld(deps, change);
@@ -49,7 +51,8 @@ export function makeProcessWatch(deps: Dependencies) {
   const processDeleted = async (watch: Watch): Promise<void> => {
     const isEnded = (await endFormer(watch)) && (await endWatch(watch));
     if (!isEnded || watch.deletedAt === undefined) return;
-    // A request in progress may still add members. The waits double, because a client can delete thousands of watches.
+    // A request in progress may still add members. The waits double, because a client can delete
+    // thousands of watches.
     const nowMs = deps.now();
     const ageMs = nowMs - Date.parse(watch.deletedAt);
     await deps.watches.postpone(watchUid(watch), nowMs + Math.max(PROCESS_AGAIN_MS, ageMs));

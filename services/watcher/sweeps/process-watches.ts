@@ -26,8 +26,8 @@ type Dependencies = {
 };
 
 /**
- * Processes the due watches of the own partitions, in rounds. A watch is due when it or its rule set has changed, when a
- * sweep of it begins or has ended, and every 30 s.
+ * Processes the due watches of the own partitions, in rounds. A watch is due when it or its rule
+ * set has changed, when a sweep of it begins or has ended, and every 30 s.
  */
 export function makeProcessWatches(deps: Dependencies) {
   /** By partition, the statuses of its watches. */

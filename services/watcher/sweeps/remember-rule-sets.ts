@@ -5,9 +5,10 @@ import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 export const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads rule sets without parsing one again that has not changed: Redis is asked each time, and sends the rule set only if
- * its version is another. A rule set has up to 250 KB, and transfers and sweeps read those of their watches many times a
- * second. A cache that learns of changes by notices would be too late here: a watch is processed because of a notice.
+ * Reads rule sets without parsing one again that has not changed: Redis is asked each time, and
+ * sends the rule set only if its version is another. A rule set has up to 250 KB, and transfers and
+ * sweeps read those of their watches many times a second. A cache that learns of changes by notices
+ * would be too late here: a watch is processed because of a notice.
  *
  * @example
  * const ruleSets = rememberRuleSets(makeRuleSets(redis));

@@ -23,7 +23,8 @@ import type { RequestChecks } from '../members/request-checks.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
-/** Sweeps of a client app that a process continues at once: each holds its rules, up to 250 KB as JSON, in memory. */
+/** Sweeps of a client app that a process continues at once: each holds its rules, up to 250 KB as
+ * JSON, in memory. */
 const SWEEPS_PER_APP_MAX = 16;
 /** A settlement that was not carried out is published again. */
 const SETTLE_AGAIN_MS = 60_000;
@@ -53,7 +54,8 @@ type Dependencies = {
   readonly log: Logger;
 };
 
-/** Continues the running sweeps: requests the checks of the own partitions, and ends the sweeps of the own watches. */
+/** Continues the running sweeps: requests the checks of the own partitions, and ends the sweeps of
+ * the own watches. */
 export function makeRunSweeps(deps: Dependencies) {
   /** Partitions of sweeps for which this process is asking. */
   const asking = new Set<string>();
@@ -111,7 +113,8 @@ export function makeRunSweeps(deps: Dependencies) {
     }
   };
 
-  /** Roles to hold: their revocations, together with the held ones and those sent in the last hour, are too many. */
+  /** Roles to hold: their revocations, together with the held ones and those sent in the last hour,
+   * are too many. */
   const excessiveRoles = async (
     watch: Watch,
     { uid, sweep, holders, revocations }: Sweep,
@@ -171,7 +174,8 @@ export function makeRunSweeps(deps: Dependencies) {
       }),
     );
     settled.set(uid, { sweep, atMs: deps.now() });
-    // After the commands, so that a release follows them in every partition. `updateHeld` repeats a lost announcement.
+    // After the commands, so that a release follows them in every partition. `updateHeld` repeats a
+    // lost announcement.
     await deps.announceHeld(watch, held, sweep);
   };
 
@@ -219,7 +223,8 @@ export function makeRunSweeps(deps: Dependencies) {
 export const isSweepOf = (sweep: Pick<Sweep, 'rules'> | undefined, watch: Watch, ruleSet: RuleSet): boolean =>
   sweep?.rules === checkedRules(ruleSet, watch);
 
-/** Whether the watch has other rules, or another block tag, than the sweep; a rule set that is not found says nothing. */
+/** Whether the watch has other rules, or another block tag, than the sweep; a rule set that is not
+ * found says nothing. */
 const isOutdated = (sweep: Sweep, watch: Watch, ruleSet: RuleSet | undefined): boolean =>
   ruleSet !== undefined && !isSweepOf(sweep, watch, ruleSet);
 

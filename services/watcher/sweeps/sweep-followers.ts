@@ -17,8 +17,9 @@ type SweepSoon = (watch: Watch) => Promise<void>;
 type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>;
 
 /**
- * A sweep costs the client quota, and an attacker can repeatedly send a contract more transfers than can be followed. So
- * the sweeps of a watch that transfers cause are at least as far apart as its scheduled ones.
+ * A sweep costs the client quota, and an attacker can repeatedly send a contract more transfers
+ * than can be followed. So the sweeps of a watch that transfers cause are at least as far apart as
+ * its scheduled ones.
  */
 export const makeSweepSoon =
   (
@@ -33,8 +34,9 @@ export const makeSweepSoon =
   };
 
 /**
- * If transfers of a contract may have been missed, makes a sweep of every watch that follows the contract due. A reader that
- * fell behind tells this of each of its contracts, so the rule sets of all watches are not read for it.
+ * If transfers of a contract may have been missed, makes a sweep of every watch that follows the
+ * contract due. A reader that fell behind tells this of each of its contracts, so the rule sets of
+ * all watches are not read for it.
  */
 export const makeSweepFollowers =
   ({ watches, followed, sweepSoon, partitions }: Dependencies) =>

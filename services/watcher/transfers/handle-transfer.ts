@@ -25,9 +25,11 @@ import type { RequestChecks } from '../members/request-checks.ts';
 /** A transfer whose check has no answer is checked again then. */
 const AGAIN_MS = 20_000;
 
-/** A transfer has at most this many members of one watch checked. If more have the wallet, the watch is swept instead. */
+/** A transfer has at most this many members of one watch checked. If more have the wallet, the
+ * watch is swept instead. */
 export const MEMBERS_OF_WALLET_MAX = 100;
-/** Checks of a client app that transfers ask for; they are free of charge. Beyond them, its watches are swept instead. */
+/** Checks of a client app that transfers ask for; they are free of charge. Beyond them, its watches
+ * are swept instead. */
 const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, windowMs: HOUR_MS };
 
 type Dependencies = {
@@ -67,7 +69,8 @@ async function checkMembers(
   memberIds: readonly string[],
 ): Promise<void> {
   const watch = await deps.watches.readByUid(uid);
-  // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
+  // Another client may follow a contract that this watch is not about, and send its tokens to any
+  // wallet.
   if (!watch?.follow || !(await isAbout(deps, watch, transfer))) return;
   const { account, blockNumber } = transfer;
   if (account !== undefined) await deps.followed.withdrawSilent(uid, { ...transfer, account, blockNumber });
@@ -138,8 +141,9 @@ const isWithinBudget = (
   );
 
 /**
- * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first, because a rule set is large.
- * After a loss of Redis the rule set decides, until the watch is processed again.
+ * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first,
+ * because a rule set is large. After a loss of Redis the rule set decides, until the watch is
+ * processed again.
  */
 async function isAbout(
   { followed, ruleSets }: Pick<Dependencies, 'followed' | 'ruleSets'>,

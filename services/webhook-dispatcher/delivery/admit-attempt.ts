@@ -47,7 +47,8 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): At
       if (breaker.state(monotonicMs()) === 'open') return { reason: 'breaker' };
       const slot = await slots.acquire(app, origin, bytes);
       if (slot === undefined) return { reason: slots.isProven(app, origin) ? 'slots' : 'hanging' };
-      // Last, because an admitted probe must be made. The breaker may have opened during the wait for a slot.
+      // Last, because an admitted probe must be made. The breaker may have opened during the wait
+      // for a slot.
       const admission = breaker.admit(monotonicMs());
       if (admission === undefined) {
         slot.release(undefined);

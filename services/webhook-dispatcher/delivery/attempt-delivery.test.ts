@@ -10,8 +10,8 @@ import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connectDelivery, postOnce } from './attempt-delivery.ts';
 import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
 
-// Scenario: receivers on loopback that misbehave in every way. Every attempt has a class, ends in time, and reads a
-// bounded number of bytes.
+// Scenario: receivers on loopback that misbehave in every way. Every attempt has a class, ends in
+// time, and reads a bounded number of bytes.
 
 const connect = (attemptTimeoutMs: number) =>
   connectDelivery({
@@ -269,8 +269,8 @@ test('keeps no memory of responses with endless bodies, endless headers or singl
   await round(60);
   const before = memoryInUse();
   for (let i = 0; i < 5; i += 1) await round(120);
-  // More than 13 MB were read of the endless bodies alone. Memory of connections that are still closing is not a leak;
-  // a busy machine may free it late.
+  // More than 13 MB were read of the endless bodies alone. Memory of connections that are still
+  // closing is not a leak; a busy machine may free it late.
   await waitUntil('the memory to be free again', async () => memoryInUse() - before < 6 * 1024 * 1024);
 });
 

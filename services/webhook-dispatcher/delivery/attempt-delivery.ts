@@ -11,7 +11,8 @@ const HEADER_BYTES_MAX = 16_384;
 /** Below the 5 s after which many servers close an idle connection. */
 const KEEP_ALIVE_MS = 4_000;
 const KEEP_ALIVE_MS_MAX = 30_000;
-/** A kept-alive connection that is reset this soon was already being closed: the request is repeated once. */
+/** A kept-alive connection that is reset this soon was already being closed: the request is
+ * repeated once. */
 const STALE_MS_MAX = 1_000;
 /** A busy connection is replaced this often, so that a changed DNS entry takes effect. */
 const CONNECTION_AGE_MS_MAX = 300_000;
@@ -45,15 +46,18 @@ type Options = {
 };
 
 /**
- * Opens the client that makes attempts: one POST, never redirected, over kept-alive connections (HTTP/1.1).
+ * Opens the client that makes attempts: one POST, never redirected, over kept-alive connections
+ * (HTTP/1.1).
  *
- * An attempt never throws: every outcome has a class. Time, header bytes and body bytes are bounded.
+ * An attempt never throws: every outcome has a class. Time, header bytes and body bytes are
+ * bounded.
  *
  * @example
  * const outcome = await delivery.attempt({ url, headers, body }); // { class: 'delivered', status: 204, … }
  */
 export function connectDelivery(options: Options): AsyncDisposable & { readonly attempt: AttemptDelivery } {
-  // undici starts the first request of a connection while it takes the connection over, and every later one at other times.
+  // undici starts the first request of a connection while it takes the connection over, and every
+  // later one at other times.
   let isTakingOver = false;
   const connect: buildConnector.connector = (target, callback) =>
     options.connect(target, (...result) => {
@@ -113,7 +117,8 @@ type CodedError = {
 
 const CAUSES_MAX = 5;
 
-/** The first code among the nested causes: undici wraps errors of `net` and `tls`, `net` wraps one per address. */
+/** The first code among the nested causes: undici wraps errors of `net` and `tls`, `net` wraps one
+ * per address. */
 function codeOf(error: unknown): string | undefined {
   let current = error;
   for (let depth = 0; depth < CAUSES_MAX && typeof current === 'object' && current !== null; depth += 1) {

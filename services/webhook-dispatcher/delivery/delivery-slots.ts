@@ -13,8 +13,9 @@ export const ORIGIN_SLOTS = 32;
 /** Attempts in flight to one receiver, at most. */
 const RECEIVER_SLOTS = ORIGIN_SLOTS / 4;
 /**
- * How many attempts an unproven receiver may have in flight, by how many all unproven receivers of its client app have
- * together: many that hang at once must leave slots for the app's other receivers.
+ * How many attempts an unproven receiver may have in flight, by how many all unproven receivers of
+ * its client app have together: many that hang at once must leave slots for the app's other
+ * receivers.
  */
 const UNPROVEN_SHARES: readonly (readonly [unprovenOfAppMax: number, perReceiver: number])[] = [
   [16, RECEIVER_SLOTS],
@@ -36,7 +37,8 @@ const MESSAGE_BYTES_MAX = webhookRequested.messageBytesMax;
 const SWEEP_INTERVAL_MS = 100;
 
 export type Slot = {
-  /** Frees the slot, once. `isHealthy`: the receiver took the message; `undefined`: it was not reached. */
+  /** Frees the slot, once. `isHealthy`: the receiver took the message; `undefined`: it was not
+   * reached. */
   readonly release: (isHealthy: boolean | undefined) => void;
 };
 
@@ -59,13 +61,14 @@ type App = {
 };
 
 /**
- * Hands out the slots for attempts. A slow receiver delays only its own messages, and a client app only its own
- * receivers.
+ * Hands out the slots for attempts. A slow receiver delays only its own messages, and a client app
+ * only its own receivers.
  *
- * Bounds: 512 in flight, 32 per origin; waiting 4 096 per receiver and 64 MiB in all, each about a second. Slots, those at an
- * origin, and bytes are shared by account, then by client app. Of an app's share its unproven receivers leave 16 slots to the
- * others. Slots that become free go to the waiting accounts in turn, within each to its apps, and within an app to its
- * receivers in turn. A freed slot costs the same however many wait: a bounded number of them is looked at.
+ * Bounds: 512 in flight, 32 per origin; waiting 4 096 per receiver and 64 MiB in all, each about a
+ * second. Slots, those at an origin, and bytes are shared by account, then by client app. Of an
+ * app's share its unproven receivers leave 16 slots to the others. Slots that become free go to the
+ * waiting accounts in turn, within each to its apps, and within an app to its receivers in turn. A
+ * freed slot costs the same however many wait: a bounded number of them is looked at.
  *
  * @example
  * using slots = new DeliverySlots(() => performance.now());
@@ -105,7 +108,8 @@ export class DeliverySlots implements Disposable {
   }
 
   /**
-   * Resolves to a slot for an attempt, at once or within about 2 s, or to `undefined`: defer the message.
+   * Resolves to a slot for an attempt, at once or within about 2 s, or to `undefined`: defer the
+   * message.
    *
    * @param bytes size of the message while it waits
    */
@@ -128,7 +132,8 @@ export class DeliverySlots implements Disposable {
     return this.#receivers.of(app, origin).isProven(this.#monotonicMs());
   }
 
-  /** Gives free slots to waiting messages and defers messages that would wait too long. Runs every 100 ms. */
+  /** Gives free slots to waiting messages and defers messages that would wait too long. Runs every
+   * 100 ms. */
   sweep(): void {
     if (this.#waitingCount === 0) return;
     this.#serve();
@@ -242,7 +247,8 @@ export class DeliverySlots implements Disposable {
     else if (!this.#turns.has(accountId)) this.#turns.set(accountId, turns);
   }
 
-  /** Gives slots to the waiting receivers whose turn it is, until a number of them has no room. Returns whether it gave any. */
+  /** Gives slots to the waiting receivers whose turn it is, until a number of them has no room.
+   * Returns whether it gave any. */
   #serve(): boolean {
     let isServed = false;
     for (let misses = 0; misses < Math.min(LOOKS_MAX, this.#queueCount); misses += 1) {

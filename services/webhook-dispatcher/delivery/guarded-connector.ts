@@ -30,8 +30,9 @@ class ConnectError extends Error {
 }
 
 /**
- * The owner of the attempt that dials. undici tells its connector nothing about the request; a connection that is opened
- * again for waiting requests has the owner of an earlier attempt at the same origin.
+ * The owner of the attempt that dials. undici tells its connector nothing about the request; a
+ * connection that is opened again for waiting requests has the owner of an earlier attempt at the
+ * same origin.
  */
 export const dialOwner = new AsyncLocalStorage<AppOwner>();
 
@@ -46,10 +47,10 @@ type Options = {
 };
 
 /**
- * Makes a connector for undici that dials only checked addresses. A literal is checked at once, a name after it is
- * resolved; one refused address refuses the whole name. The socket's lookup returns the checked addresses, so the name
- * is not resolved a second time (DNS rebinding), and TLS still gets the original server name. The peer's address is
- * checked again once connected.
+ * Makes a connector for undici that dials only checked addresses. A literal is checked at once, a
+ * name after it is resolved; one refused address refuses the whole name. The socket's lookup
+ * returns the checked addresses, so the name is not resolved a second time (DNS rebinding), and TLS
+ * still gets the original server name. The peer's address is checked again once connected.
  *
  * @example
  * new Agent({ connect: makeGuardedConnector({ allowed: [], allowHttp: false, connectTimeoutMs: 5000, resolve: makeResolveHost([]) }) });
@@ -106,10 +107,12 @@ function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): Look
 const domainOf = (hostname: string): string => hostname.split('.').slice(-2).join('.');
 
 /**
- * Resolves names by DNS, both families at once, and by the system (a hosts file) if DNS has no answer.
+ * Resolves names by DNS, both families at once, and by the system (a hosts file) if DNS has no
+ * answer.
  *
- * DNS is asked by c-ares, which does not occupy libuv's four threads. The system's lookup occupies one until it ends, and a DNS
- * server that hangs can make that long: two at most are used, so the others remain for Redis and Kafka.
+ * DNS is asked by c-ares, which does not occupy libuv's four threads. The system's lookup occupies
+ * one until it ends, and a DNS server that hangs can make that long: two at most are used, so the
+ * others remain for Redis and Kafka.
  *
  * @param servers `address[:port]` of the DNS servers; empty: the system's servers
  */
@@ -129,7 +132,8 @@ export function makeResolveHost(servers: readonly string[]): ResolveHost {
   };
 }
 
-/** The system's look-ups, two at a time: accounts take turns, and so do the domains of the client apps of one. */
+/** The system's look-ups, two at a time: accounts take turns, and so do the domains of the client
+ * apps of one. */
 export function makeSystemLookup(lookup: typeof lookupAll = lookupAll): ResolveHost {
   const lookups = new FairTaskQueue(SYSTEM_LOOKUPS);
   return async (hostname) => {

@@ -11,8 +11,8 @@ const REMEMBERED_MAX = 10_000;
 const REMEMBERED_PER_ACCOUNT_MAX = 2_500;
 
 /**
- * One value for each receiver: a client app's callbacks at one origin. The number of values is bounded for each
- * account, so that one with ever new origins, or apps, evicts only its own values.
+ * One value for each receiver: a client app's callbacks at one origin. The number of values is
+ * bounded for each account, so that one with ever new origins, or apps, evicts only its own values.
  *
  * @example
  * const breakers = new PerReceiver({ make: () => makeBreaker(scale), isIdle: () => true });

@@ -13,10 +13,11 @@ const READS_MAX = 5;
 
 type Signers = {
   /**
-   * The signers of a client app, newest secret first, at least one: an unsigned webhook is never sent. Expired secrets
-   * are not opened, because their key may be gone.
+   * The signers of a client app, newest secret first, at least one: an unsigned webhook is never
+   * sent. Expired secrets are not opened, because their key may be gone.
    *
-   * @throws ServiceError `not-found` for an app that does not exist or has no live secret; the view's own errors
+   * @throws ServiceError `not-found` for an app that does not exist or has no live secret; the
+   *   view's own errors
    */
   readonly read: (clientId: string) => Promise<readonly Signer[]>;
   /** Forgets the signers of an app that has changed, or of all apps. */
@@ -57,7 +58,8 @@ export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies): 
   });
   let forgottenCount = 0;
 
-  /** Reads again if the entry was deleted during the read, because the cache then rejects the read. */
+  /** Reads again if the entry was deleted during the read, because the cache then rejects the
+   * read. */
   async function fetchSigners(clientId: string): Promise<readonly Signer[]> {
     for (let reads = 1; ; reads++) {
       const countBefore = forgottenCount;
@@ -88,8 +90,8 @@ function requireOne(signers: readonly Signer[]): readonly Signer[] {
 }
 
 /**
- * Makes the signing function of a `whsec_…` secret. Uses Node's HMAC, at a third of the CPU time of the standardwebhooks
- * library's JavaScript; the tests verify with that library.
+ * Makes the signing function of a `whsec_…` secret. Uses Node's HMAC, at a third of the CPU time of
+ * the standardwebhooks library's JavaScript; the tests verify with that library.
  *
  * @throws ServiceError `config-invalid` for a secret without a key
  *

@@ -1,8 +1,9 @@
 /** A success counts as proof of health for this long. */
 const PROOF_MS = 60_000;
 /**
- * An attempt that takes this many times the mean counts as hanging. The threshold is low for quick receivers, so that
- * many that begin to hang at once do not fill all slots, and above the usual pauses of this process.
+ * An attempt that takes this many times the mean counts as hanging. The threshold is low for quick
+ * receivers, so that many that begin to hang at once do not fill all slots, and above the usual
+ * pauses of this process.
  */
 const STUCK_MEANS = 10;
 const STUCK_MS_MIN = 250;
@@ -59,8 +60,8 @@ export function makeReceiver(clientId: string, origin: string): Receiver {
       return !isStuck && nowMs - healthyAt <= PROOF_MS;
     },
     expectedDurationMs(nowMs) {
-      // The youngest attempt grows old only if no attempt ends. So one slow attempt among quick ones changes nothing,
-      // and a hanging receiver is noticed long before its attempts time out.
+      // The youngest attempt grows old only if no attempt ends. So one slow attempt among quick
+      // ones changes nothing, and a hanging receiver is noticed long before its attempts time out.
       const youngest = [...begunAt.values()].at(-1) ?? nowMs;
       return nowMs - youngest > stuckMs() ? Math.max(meanMs ?? 0, nowMs - youngest) : (meanMs ?? 0);
     },

@@ -1,7 +1,8 @@
 import type { AttemptClass, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /**
- * The result of one attempt. `retryAfter` is the raw header, `body` the first 4 KiB of the response body.
+ * The result of one attempt. `retryAfter` is the raw header, `body` the first 4 KiB of the response
+ * body.
  */
 export type AttemptOutcome = {
   readonly class: AttemptClass;
@@ -12,7 +13,8 @@ export type AttemptOutcome = {
 };
 
 /**
- * Names the class of an HTTP status. A redirect is a failure: following it would leave the checked address.
+ * Names the class of an HTTP status. A redirect is a failure: following it would leave the checked
+ * address.
  *
  * @example
  * classifyStatus(204); // 'delivered'
@@ -40,7 +42,8 @@ const ERROR_CLASSES: readonly (readonly [RegExp, AttemptClass])[] = [
 ];
 
 /**
- * Names the class of a failed attempt by the error's code. An unknown code is a connection that failed.
+ * Names the class of a failed attempt by the error's code. An unknown code is a connection that
+ * failed.
  *
  * @example
  * classifyErrorCode('ECONNREFUSED'); // 'connect-failed'

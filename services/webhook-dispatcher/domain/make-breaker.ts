@@ -16,13 +16,15 @@ const BUCKET_COUNT = 6;
 
 type Bucket = { readonly step: number; attempts: number; failures: number };
 
-/** Permission for one attempt. A half-open breaker admits one probe, whose result closes or opens it. */
+/** Permission for one attempt. A half-open breaker admits one probe, whose result closes or opens
+ * it. */
 type Admission = 'attempt' | 'probe';
 
 type Breaker = {
   /** Permission for an attempt, or `undefined`: no attempt now. */
   readonly admit: (nowMs: number) => Admission | undefined;
-  /** Records the result of an admitted attempt; `failed` is undefined if the receiver was not reached. */
+  /** Records the result of an admitted attempt; `failed` is undefined if the receiver was not
+   * reached. */
   readonly record: (admission: Admission, failed: boolean | undefined, nowMs: number) => void;
   readonly state: (nowMs: number) => BreakerState;
 };

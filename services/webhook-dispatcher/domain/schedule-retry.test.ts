@@ -98,7 +98,8 @@ test('a deferral climbs one tier at a time, however often a message had waited f
   expect(planDeferral('breaker', 0, clock(), '2h')?.tier).toBe('5s');
 });
 
-/** The most records that one webhook writes beside its first, whichever of the reasons meets it when. */
+/** The most records that one webhook writes beside its first, whichever of the reasons meets it
+ * when. */
 function recordsOfWebhook(
   known: Map<string, number>,
   { attemptCount, deferralCount, waitedIn, nowMs }: Position = {

@@ -23,7 +23,8 @@ const TIER_DELAYS_MS: readonly (readonly [RetryTier, number])[] = [
   ['10h', 10 * HOUR_MS],
 ];
 
-/** The largest random share added to a delay, so that retries of one outage do not all arrive at once. */
+/** The largest random share added to a delay, so that retries of one outage do not all arrive at
+ * once. */
 const JITTER_MAX = 0.2;
 
 /** Attempts after the check or a resend, the first included. */
@@ -48,12 +49,14 @@ export const isGivenUp = ({ nowMs, startedAtMs, scale }: Omit<Clock, 'jitter'>):
 /**
  * Plans the attempt that follows a failed one.
  *
- * The tier is the smallest whose delay is at least the schedule's and at least `retryAfterMs` (a receiver that
- * asks for more than the longest tier gets the longest tier). Never earlier than the tier's delay.
+ * The tier is the smallest whose delay is at least the schedule's and at least `retryAfterMs` (a
+ * receiver that asks for more than the longest tier gets the longest tier). Never earlier than the
+ * tier's delay.
  *
  * @param attemptCount attempts made so far, this one included: from 1.
  * @param retryAfterMs the delay that the receiver asked for; not scaled.
- * @returns `undefined` when no attempt of the schedule or of the 40 h is left: the delivery is exhausted.
+ * @returns `undefined` when no attempt of the schedule or of the 40 h is left: the delivery is
+ *   exhausted.
  *
  * @example
  * planRetry(1, undefined, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5s', dueAtMs: 5000 }
@@ -86,7 +89,8 @@ const SHORT_DEFERRALS_MAX: Readonly<Record<DeferralReason, number>> = {
 const DEFERRAL_TIER_MAX = 2;
 
 /**
- * Plans when a delivery that was deferred without an attempt is tried again. Its schedule does not advance.
+ * Plans when a delivery that was deferred without an attempt is tried again. Its schedule does not
+ * advance.
  *
  * | reason    | meaning                                                | tier                                          |
  * | --------- | ------------------------------------------------------ | --------------------------------------------- |
@@ -95,11 +99,12 @@ const DEFERRAL_TIER_MAX = 2;
  * | `breaker` | the breaker of a failing receiver is open              | 5 s, then 5 min, 30 min from then on          |
  * | `secret`  | the signing secret cannot be opened                    | 5 s, then 5 min, 30 min from then on          |
  *
- * Each deferral writes a record, so what waits for long must climb, for whatever reason: no webhook costs more than 100
- * records in its 40 h.
+ * Each deferral writes a record, so what waits for long must climb, for whatever reason: no webhook
+ * costs more than 100 records in its 40 h.
  *
- * @param waitedIn the tier of the record that is deferred, if it comes from one. No tier is skipped: a receiver that fails
- *   only now is asked again in 5 min at the latest, however often its messages had waited for a slot.
+ * @param waitedIn the tier of the record that is deferred, if it comes from one. No tier is
+ *   skipped: a receiver that fails only now is asked again in 5 min at the latest, however often
+ *   its messages had waited for a slot.
  * @returns `undefined` once the 40 h are over
  *
  * @example
@@ -141,6 +146,7 @@ export function parseRetryAfter(text: string | undefined, nowMs: number): number
   return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(delayMs, 0), RETRY_AFTER_MS_MAX);
 }
 
-/** All three forms of an HTTP date begin with the name of the day; `Date.parse` alone would accept far more. */
+/** All three forms of an HTTP date begin with the name of the day; `Date.parse` alone would accept
+ * far more. */
 const parseHttpDate = (text: string): number =>
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN;

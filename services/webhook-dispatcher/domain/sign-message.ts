@@ -33,7 +33,8 @@ export function signMessage(message: {
   const timestamp = String(Math.floor(message.atMs / 1000));
   const content = `${id}.${timestamp}.${message.body}`;
   const live = message.signers.filter((signer) => isLiveAt(signer, message.atMs));
-  // If the last secret ended while the attempt waited for its slot, it signs all the same: no webhook is sent unsigned.
+  // If the last secret ended while the attempt waited for its slot, it signs all the same: no
+  // webhook is sent unsigned.
   const signature = (live.length > 0 ? live : message.signers)
     .slice(0, LIVE_SECRETS_MAX)
     .map(({ sign }) => `v1,${sign(content)}`)

@@ -34,9 +34,9 @@ function checksumOf(text: string): string {
 }
 
 /**
- * Makes an API key of random bytes: `rck_live_`, 30 characters of base62, and the CRC32 of all that precedes
- * in six more. The checksum lets a mistyped key be refused without a look into any store, and lets secret
- * scanners recognise a leaked one.
+ * Makes an API key of random bytes: `rck_live_`, 30 characters of base62, and the CRC32 of all that
+ * precedes in six more. The checksum lets a mistyped key be refused without a look into any store,
+ * and lets secret scanners recognise a leaked one.
  *
  * @param random 30 bytes of a cryptographic source.
  * @throws RangeError when there are not exactly 30 bytes.
@@ -51,7 +51,8 @@ export function makeApiKey(random: Uint8Array): string {
 }
 
 /**
- * Whether a text has the form of an API key and the right checksum. It says nothing about whether the key exists.
+ * Whether a text has the form of an API key and the right checksum. It says nothing about whether
+ * the key exists.
  *
  * @example
  * isWellFormedApiKey('rck_live_000000000000000000000000000000000000'); // false: the checksum differs
@@ -63,14 +64,16 @@ export function isWellFormedApiKey(text: string): boolean {
 }
 
 /**
- * SHA-256 of a key, hex; only this hash is stored. A key holds 178 random bits, so no slow hash is needed.
+ * SHA-256 of a key, hex; only this hash is stored. A key holds 178 random bits, so no slow hash is
+ * needed.
  *
  * @example
  * hashApiKey(key); // 64 hex digits
  */
 export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');
 
-/** The part of a key that may be shown after its creation: its first 13 characters and its last four. */
+/** The part of a key that may be shown after its creation: its first 13 characters and its last
+ * four. */
 export const displayPartsOf = (key: string): { prefix: string; lastFour: string } => ({
   prefix: key.slice(0, PREFIX.length + 4),
   lastFour: key.slice(-4),

@@ -47,7 +47,8 @@ export const Account = z.object({
   passwordHash: z.string().optional(),
   /** Absent if the password alone signs in. */
   twoFactor: TwoFactor.optional(),
-  /** Whether an operator made the account or vouched for it. Signing up proves nothing about an address. */
+  /** Whether an operator made the account or vouched for it. Signing up proves nothing about an
+   * address. */
   verified: z.boolean(),
   /** May approve scopes, set tiers and suspend apps in the portal. */
   operator: z.boolean().optional(),
@@ -70,7 +71,8 @@ export const ApiKeyRecord = z.object({
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
-  /** The key that replaces this one, if that is not revoked: until this one expires both can be used, and only the new one is counted. */
+  /** The key that replaces this one, if that is not revoked: until this one expires both can be
+   * used, and only the new one is counted. */
   replacedBy: z.string().optional(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
@@ -100,7 +102,8 @@ export const AppLimits = z.object({
 });
 export type AppLimits = z.infer<typeof AppLimits>;
 
-/** Keys that an app's document may hold, revoked and expired ones included: it stays below a message's largest size. */
+/** Keys that an app's document may hold, revoked and expired ones included: it stays below a
+ * message's largest size. */
 export const KEYS_MAX = 1_200;
 
 /** The role of a member of an app's team; the owner's account may do everything. */
@@ -108,7 +111,8 @@ export const MemberRole = z.enum(['viewer', 'developer', 'admin']);
 export type MemberRole = z.infer<typeof MemberRole>;
 
 export const MEMBERS_MAX = 50;
-/** Removed members in the document, the newest: an index of the view forgets them, and their audit entries keep their names. */
+/** Removed members in the document, the newest: an index of the view forgets them, and their audit
+ * entries keep their names. */
 export const FORMER_MEMBERS_MAX = 100;
 export const INVITATIONS_MAX = 20;
 
@@ -163,7 +167,8 @@ export const ClientApp = z.object({
 });
 export type ClientApp = z.infer<typeof ClientApp>;
 
-/** The fields of an app that the gateway caches: a few hundred bytes, however many keys the app has. */
+/** The fields of an app that the gateway caches: a few hundred bytes, however many keys the app
+ * has. */
 export const AppAccess = ClientApp.pick({
   clientId: true,
   accountId: true,

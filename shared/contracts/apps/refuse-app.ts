@@ -1,6 +1,7 @@
 import type { AppAccess } from './client-app.ts';
 
-/** The state that a use of an app needs: that it is not suspended, or that its scope is approved too. */
+/** The state that a use of an app needs: that it is not suspended, or that its scope is approved
+ * too. */
 export type AppState = 'active' | 'approved';
 
 /**

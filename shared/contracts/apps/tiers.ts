@@ -8,9 +8,10 @@ export const WATCHES_MAX = 10_000;
 export const WATCH_MEMBERS_MAX = 10_000_000;
 
 /**
- * What an account may make the system keep on one day (UTC): for each of its approved apps, up to `appsMax`, `perCheck` bytes for
- * each check of a day's share of the monthly quota, and at least `min`. The quota itself does not bound it, because a check
- * that decided nothing is refunded. A webhook check of three rules has about 4 KB, with its attempt.
+ * What an account may make the system keep on one day (UTC): for each of its approved apps, up to
+ * `appsMax`, `perCheck` bytes for each check of a day's share of the monthly quota, and at least
+ * `min`. The quota itself does not bound it, because a check that decided nothing is refunded. A
+ * webhook check of three rules has about 4 KB, with its attempt.
  */
 export const DAY_BYTES = { perCheck: 8_192, daysOfQuota: 30, appsMax: 10, min: 32 * 1024 * 1024 } as const;
 
@@ -91,7 +92,8 @@ export function enterpriseLimits(
   return { ...TIERS.enterprise, ...known };
 }
 
-/** The fields of an account that the gateway needs: the limits of each of its apps, and an enterprise account's own. */
+/** The fields of an account that the gateway needs: the limits of each of its apps, and an
+ * enterprise account's own. */
 export function appLimitsOf(account: Pick<Account, 'tier' | 'limits'>): AppLimits {
   const { requestsPerSecond, requestsPerMonth } = limitsOf(account);
   const { ruleSets, watches, watchMembers, writesPerDay } =

@@ -24,7 +24,8 @@ export const BATCH_LIMITS = {
 export const BatchEntry = Wallets.extend({ ref: z.string().max(128).optional() });
 export type BatchEntry = z.infer<typeof BatchEntry>;
 
-/** The receiver of a batch's results: a client that polls, a client with a callback, or the watcher. */
+/** The receiver of a batch's results: a client that polls, a client with a callback, or the
+ * watcher. */
 export const BatchDelivery = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('poll') }),
   z.object({ mode: z.literal('webhook'), callbackUrl: z.string() }),
@@ -55,7 +56,8 @@ const part = {
   chargedMonth: z.string().optional(),
 };
 
-/** Gateway or watcher → evaluator: judge the rules for each of these entries, all at one block per chain. */
+/** Gateway or watcher → evaluator: judge the rules for each of these entries, all at one block per
+ * chain. */
 export const BatchPartRequested = z.object({
   ...part,
   entries: z.array(BatchEntry).min(1).max(PART_ENTRIES_MAX),
@@ -63,12 +65,14 @@ export const BatchPartRequested = z.object({
   onUndetermined: OnUndetermined,
   consistency: Consistency,
   proof: ProofRequest.optional(),
-  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from them. */
+  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from
+   * them. */
   idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
 });
 export type BatchPartRequested = z.infer<typeof BatchPartRequested>;
 
-/** How many members hold a role; one verdict per member and role, folded over the rules that name it. */
+/** How many members hold a role; one verdict per member and role, folded over the rules that name
+ * it. */
 export const RoleCounts = z.object({
   id: z.string(),
   granted: z.number().int().nonnegative(),
@@ -89,11 +93,13 @@ export const BatchPartCompleted = z.object({
   /** Entries that ended as `failed`. */
   failedCount: z.number().int().nonnegative(),
   evaluatedAt: z.iso.datetime(),
-  /** For the watcher. By chain id, when the head of the reads was requested, epoch ms of Redis's clock. */
+  /** For the watcher. By chain id, when the head of the reads was requested, epoch ms of Redis's
+   * clock. */
   headTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** For the watcher. By chain id, the time of the block that was read, epoch ms of the chain. */
   blockTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
-  /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and served. */
+  /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and
+   * served. */
   linesGzip: z.string(),
 });
 export type BatchPartCompleted = z.infer<typeof BatchPartCompleted>;
@@ -105,7 +111,8 @@ export const roleIdsOf = (rules: readonly { readonly roleId: string }[]): string
   ...new Set(rules.map(({ roleId }) => roleId)),
 ];
 
-/** The last part is published after all others, so its presence proves that the batch is complete. */
+/** The last part is published after all others, so its presence proves that the batch is
+ * complete. */
 export const isLastPart = ({ part, partCount }: Pick<BatchPartRequested, 'part' | 'partCount'>): boolean =>
   part === partCount - 1;
 

@@ -3,8 +3,9 @@ import { defineTopic } from '../topic.ts';
 import { Delivery } from '../webhooks/delivery.ts';
 
 /**
- * Evaluator → result-store and webhook-dispatcher. Contains the final JSON bytes of the result, so that
- * consumers do not serialise it again, and all they need to act, so that they do not look up the request.
+ * Evaluator → result-store and webhook-dispatcher. Contains the final JSON bytes of the result, so
+ * that consumers do not serialise it again, and all they need to act, so that they do not look up
+ * the request.
  */
 export const CheckCompleted = z.object({
   requestId: z.string().min(1).max(64),
@@ -16,7 +17,8 @@ export const CheckCompleted = z.object({
   delivery: Delivery,
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
-  /** Whether the check is charged: `false` refunds it to `chargedMonth`, as `isRefunded` of its result says. */
+  /** Whether the check is charged: `false` refunds it to `chargedMonth`, as `isRefunded` of its
+   * result says. */
   decided: z.boolean(),
   chargedMonth: z.string().optional(),
   /** When the evaluation began, Redis's clock; absent for a check that was given up. */

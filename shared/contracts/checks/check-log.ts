@@ -40,7 +40,8 @@ export const roleTagOf = (roleId: string): string =>
   hash('sha256', roleId, 'base64url').slice(0, ROLE_TAG_LENGTH);
 
 /**
- * The check as one line of text: shorter than JSON, because a thousand lines are kept of each client app.
+ * The check as one line of text: shorter than JSON, because a thousand lines are kept of each
+ * client app.
  *
  * @example
  * lineOfCheck({ requestId: 'r', mode: 'sync', status: 'completed', acceptedAtMs: 1, durationMs: 2, granted: 1, denied: 0,

@@ -48,7 +48,8 @@ export const CheckRequested = z.object({
   deadlineAt: z.iso.datetime().optional(),
   /** The stored result is kept until then. */
   retainUntil: z.iso.datetime(),
-  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from them. */
+  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from
+   * them. */
   idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
   /** The calendar month (UTC, `2026-11`) whose quota was charged. */
   chargedMonth: z.string().optional(),

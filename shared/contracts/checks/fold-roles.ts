@@ -1,8 +1,9 @@
 export type RoleOutcome = 'granted' | 'denied' | 'undetermined';
 
 /**
- * One outcome per role, where several rules may name the same one: granted if any of them is granted, undetermined if
- * none is granted and any could not be read, otherwise denied. In the order in which `roles` and `errors` name them.
+ * One outcome per role, where several rules may name the same one: granted if any of them is
+ * granted, undetermined if none is granted and any could not be read, otherwise denied. In the
+ * order in which `roles` and `errors` name them.
  *
  * @example
  * foldRoles({ roles: [{ id: 'a', granted: false }], errors: [{ roleId: 'a' }] }).get('a'); // 'undetermined'

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { RuleSetReference } from '../rules/rule.ts';
 
-/** Why a rule is undetermined, and whether asking again may decide it (the docs' page `errors` shows this table). */
+/** Why a rule is undetermined, and whether asking again may decide it (the docs' page `errors`
+ * shows this table). */
 export const UNDETERMINED = {
   'rpc-unavailable': { retryable: true, message: 'No RPC endpoint of this chain gave an answer.' },
   'rpc-timeout': { retryable: true, message: 'The RPC endpoints of this chain did not answer in time.' },
@@ -38,8 +39,8 @@ export const UNDETERMINED = {
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
 
 /**
- * Causes that their code does not describe enough: each has its own message, and its own value of whether another try
- * may help.
+ * Causes that their code does not describe enough: each has its own message, and its own value of
+ * whether another try may help.
  */
 export const UNDETERMINED_CAUSES = {
   'wrong-chain': {
@@ -123,7 +124,8 @@ export const BlockReport = z.object({
   timestamp: z.number().int().nonnegative(),
   /** Whether the block came back from within the `eth_call` that read the balances. */
   proved: z.boolean(),
-  /** Present where every answer that was used came from state that has this block's number and parent (EIP-2935). */
+  /** Present where every answer that was used came from state that has this block's number and
+   * parent (EIP-2935). */
   state: z.literal(true).optional(),
 });
 export type BlockReport = z.infer<typeof BlockReport>;
@@ -186,15 +188,17 @@ export type CheckResult = z.infer<typeof CheckResult>;
 type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<RuleFault, 'retryable'>[] };
 
 /**
- * Whether a check is refunded to the month's quota: nothing was decided, and asking again may help with every rule.
- * A check that would fail again, such as a check of a contract that does not exist, is charged. So is a check that failed
- * under `onUndetermined: "fail"` although a rule was decided: its details say how.
+ * Whether a check is refunded to the month's quota: nothing was decided, and asking again may help
+ * with every rule. A check that would fail again, such as a check of a contract that does not
+ * exist, is charged. So is a check that failed under `onUndetermined: "fail"` although a rule was
+ * decided: its details say how.
  */
 export const isRefunded = ({ errors }: Pick<Outcome, 'errors'>, ruleCount: number): boolean =>
   errors.length === ruleCount && errors.every(({ retryable }) => retryable);
 
 /**
- * Whether a check that failed may succeed when it is made again: a sync one is then answered 503 and not by its result.
+ * Whether a check that failed may succeed when it is made again: a sync one is then answered 503
+ * and not by its result.
  *
  * @example
  * isWorthRetrying({ status: 'failed', errors: [{ retryable: false }] }); // false: a wrong contract address, say

@@ -56,7 +56,8 @@ function rangeOf({ kind, bits }: { readonly kind: 'uint' | 'int'; readonly bits:
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,77})$/;
 
 /**
- * The fault of a text as an argument or as a value to compare with, as a predicate; `undefined` if it has none.
+ * The fault of a text as an argument or as a value to compare with, as a predicate; `undefined` if
+ * it has none.
  *
  * @example
  * judgeArgument({ kind: 'uint', bits: 8 }, '256'); // 'must be an integer from 0 to 255, …'
@@ -129,8 +130,8 @@ export const dynamicBytesOf = (type: AbiType, text: string): string =>
 export const digitsOfWord = (word: bigint): string => word.toString(16).padStart(WORD_DIGITS, '0');
 
 /**
- * Whether a returned word is a value of the type: a boolean of 2, a `uint8` of 300, and an address with anything
- * before its 20 bytes are not.
+ * Whether a returned word is a value of the type: a boolean of 2, a `uint8` of 300, and an address
+ * with anything before its 20 bytes are not.
  */
 export function isValueOf(type: AbiType, word: bigint): boolean {
   if (word < 0n || word >= WORD) return false;

@@ -27,10 +27,12 @@ export function toChecksumAddress(address: string): string {
   return mixed;
 }
 
-/** Mixed-case addresses judged lately: a hash costs more than all else that is done with an address. */
+/** Mixed-case addresses judged lately: a hash costs more than all else that is done with an
+ * address. */
 const judged = new LRUCache<string, boolean>({ max: 20_000 });
 
-/** Whether an address is free of a wrong checksum: all lower case, all upper case, or mixed as EIP-55 has it. */
+/** Whether an address is free of a wrong checksum: all lower case, all upper case, or mixed as
+ * EIP-55 has it. */
 export function hasValidChecksum(address: string): boolean {
   const digits = address.slice(2);
   if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return true;

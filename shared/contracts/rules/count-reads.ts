@@ -4,7 +4,8 @@ import { type Condition, type ContractCondition, type SimpleCondition, simpleRul
 import { parseTokenIds } from './token-ids.ts';
 import { encodeCall, outputOf, parseViewFunction } from './view-function.ts';
 
-/** Most reads a check may plan after deduplication: one a balance or an owner, `decimals()` not counted. */
+/** Most reads a check may plan after deduplication: one a balance or an owner, `decimals()` not
+ * counted. */
 export const READS_MAX = { interactive: 2_000, bulk: 10_000 } as const;
 
 const NO_WALLETS: readonly string[] = [];
@@ -16,8 +17,8 @@ export type WalletGroup = {
 };
 
 /**
- * The wallets of a person, each once and in lower case. A vault that is an account too counts as an account, so its
- * delegation is not read.
+ * The wallets of a person, each once and in lower case. A vault that is an account too counts as an
+ * account, so its delegation is not read.
  *
  * @example
  * distinctWallets({ account: '0xAB…', vaults: ['0xab…', '0xcd…'] }); // { accounts: ['0xab…'], vaults: ['0xcd…'] }
@@ -37,8 +38,8 @@ export function distinctWallets({ account, accounts, vaults }: WalletGroup): {
 }
 
 /**
- * How often a read is made: `once` whatever the wallets are, for each `wallet` (vaults too), or for each `delegation`
- * that a vault may have given to an account.
+ * How often a read is made: `once` whatever the wallets are, for each `wallet` (vaults too), or for
+ * each `delegation` that a vault may have given to an account.
  */
 type Times = 'once' | 'wallet' | 'delegation';
 
@@ -48,7 +49,8 @@ const READ_OF_AN_ID: Readonly<Record<'ERC721' | 'ERC1155', readonly [key: string
   ERC1155: ['balance', 'wallet'],
 };
 
-/** The reads that a rule needs: keys that are equal exactly where the reads are the same, but for the wallets. */
+/** The reads that a rule needs: keys that are equal exactly where the reads are the same, but for
+ * the wallets. */
 function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
   if (rule.type === 'NATIVE')
     return [
@@ -76,8 +78,9 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
 }
 
 /**
- * A call is known by its calldata, the inputs that are the wallet, its outputs and the output that is compared; a malformed
- * one by its text. It is made for each wallet if an address among its arguments is the wallet's.
+ * A call is known by its calldata, the inputs that are the wallet, its outputs and the output that
+ * is compared; a malformed one by its text. It is made for each wallet if an address among its
+ * arguments is the wallet's.
  */
 function callOf(rule: ContractCondition): [key: string, times: Times] {
   const { args = [], returns } = rule;
@@ -94,8 +97,8 @@ function callOf(rule: ContractCondition): [key: string, times: Times] {
 }
 
 /**
- * How many reads the rules need for a person's wallets, once equal reads are counted once. The evaluator plans exactly
- * so many.
+ * How many reads the rules need for a person's wallets, once equal reads are counted once. The
+ * evaluator plans exactly so many.
  *
  * @example
  * countReads({ account }, [{ type: 'ERC721', chainId: 1, contractAddress, tokenId: '1-3', minToken: '1' }]); // 3
@@ -106,8 +109,8 @@ export const countReads = (wallets: WalletGroup, rules: readonly Condition[]): n
 /**
  * `countReads` for many persons and the same rules.
  *
- * @param max where counting may stop, so that no list of ids costs more than is allowed: a greater count is only known
- *   to be greater
+ * @param max where counting may stop, so that no list of ids costs more than is allowed: a greater
+ *   count is only known to be greater
  * @example
  * const countReadsOf = makeReadCounter(rules);
  * entries.map(countReadsOf);
@@ -158,7 +161,8 @@ const distinct = (rules: readonly SimpleCondition[]): SimpleCondition[] => [
 export const needsMoreReads = (wallets: WalletGroup, rules: readonly Condition[], max: number): boolean =>
   readsAtMost(wallets, rules) > max && makeReadCounter(rules, max)(wallets) > max;
 
-/** As many reads as if no two were equal, which is quickly known; infinite if a rule has a list of ids. */
+/** As many reads as if no two were equal, which is quickly known; infinite if a rule has a list of
+ * ids. */
 function readsAtMost({ accounts, vaults }: WalletGroup, rules: readonly Condition[]): number {
   const simple = rules.flatMap(simpleRulesOf);
   if (simple.some(hasListOfIds)) return Number.POSITIVE_INFINITY;

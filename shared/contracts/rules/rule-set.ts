@@ -106,7 +106,8 @@ type Contracts = readonly { readonly chainId: number; readonly contractAddress: 
 /** By rule set, for as long as it is in memory. */
 const knownContracts = new WeakMap<RuleSet, Contracts>();
 
-/** The contracts whose transfers concern a rule set: those of token rules, in lower case, each once. */
+/** The contracts whose transfers concern a rule set: those of token rules, in lower case, each
+ * once. */
 export function contractsOf(ruleSet: RuleSet): Contracts {
   const known = knownContracts.get(ruleSet) ?? findContracts(ruleSet);
   knownContracts.set(ruleSet, known);

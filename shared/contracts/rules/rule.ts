@@ -25,8 +25,8 @@ export type Operator = z.infer<typeof Operator>;
 const ChainId = z.number().int().positive();
 
 /**
- * A rule about a balance, as it travels: validated by the gateway, amounts still decimal text in whole tokens
- * (only the contract knows its decimals), addresses as the client wrote them.
+ * A rule about a balance, as it travels: validated by the gateway, amounts still decimal text in
+ * whole tokens (only the contract knows its decimals), addresses as the client wrote them.
  */
 const TokenCondition = z.object({
   type: TokenRuleType,
@@ -40,7 +40,8 @@ const TokenCondition = z.object({
 });
 export type TokenCondition = z.infer<typeof TokenCondition>;
 
-/** A rule about one output of a view function; `services/gateway/docs/pages/rules.md` has the defaults. */
+/** A rule about one output of a view function; `services/gateway/docs/pages/rules.md` has the
+ * defaults. */
 const ContractCondition = z.object({
   type: z.literal('CONTRACT'),
   chainId: ChainId,
@@ -104,7 +105,8 @@ export const isComposedRule = <R extends Condition>(
 /** A simple rule: a leaf of a composed rule, or a rule by itself. */
 export type SimpleCondition = Exclude<Condition, ComposedCondition>;
 
-/** The simple rules inside of a rule, in the order in which the client wrote them; a simple rule is its only one. */
+/** The simple rules inside of a rule, in the order in which the client wrote them; a simple rule is
+ * its only one. */
 export const simpleRulesOf = (rule: Condition): SimpleCondition[] =>
   isComposedRule(rule) ? rule.rules.flatMap(simpleRulesOf) : [rule];
 
@@ -128,7 +130,8 @@ export type Consistency = z.infer<typeof Consistency>;
 export const RuleSetReference = z.object({
   id: z.string(),
   version: z.number().int().positive(),
-  /** `sha-256=:<base64>:` over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }` as they were sent. */
+  /** `sha-256=:<base64>:` over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }` as they
+   * were sent. */
   digest: z.string(),
 });
 export type RuleSetReference = z.infer<typeof RuleSetReference>;

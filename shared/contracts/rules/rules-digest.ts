@@ -3,8 +3,8 @@ import { canonicalize } from 'json-canonicalize';
 import type { OnUndetermined } from './rule.ts';
 
 /**
- * The digest of a rule set, as `services/gateway/docs/pages/rules.md` defines it: SHA-256 over the canonical JSON (RFC 8785) of
- * `{ onUndetermined, rules }`, in the form of RFC 9530.
+ * The digest of a rule set, as `services/gateway/docs/pages/rules.md` defines it: SHA-256 over the
+ * canonical JSON (RFC 8785) of `{ onUndetermined, rules }`, in the form of RFC 9530.
  *
  * @param rules as the client sent them, with the members that are ignored elsewhere
  * @example

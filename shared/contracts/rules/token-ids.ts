@@ -15,7 +15,8 @@ type TokenIds =
  * parseTokenIds('7-8,7'); // { ok: true, ids: [7n, 8n] }
  */
 export function parseTokenIds(text: string): TokenIds {
-  // Ranges may overlap as often as a body has room for: of those with one first id, only the longest is expanded.
+  // Ranges may overlap as often as a body has room for: of those with one first id, only the
+  // longest is expanded.
   const lastOf = new Map<bigint, bigint>();
   for (const part of new Set(text.split(','))) {
     const match = PART.exec(part);

@@ -35,7 +35,8 @@ type ParsedViewFunction =
   /** `detail` is a predicate, such as "must be a view or pure function". */
   | { readonly ok: false; readonly detail: string };
 
-/** The signatures parsed lately, faulty ones too: a client sends the same few in each of its checks. */
+/** The signatures parsed lately, faulty ones too: a client sends the same few in each of its
+ * checks. */
 const parsed = new LRUCache<string, ParsedViewFunction>({ max: 5_000 });
 
 const ALLOWED = /^[A-Za-z0-9_$ ,()[\]]*$/;
@@ -50,8 +51,9 @@ const TYPES = 'uintN, intN, bool, address, bytesN, string and bytes';
 const OUTPUT_TYPES = 'uintN, intN, bool, address and bytesN';
 
 /**
- * Parses a human-readable Solidity signature of a view function. Length and characters are checked before anything
- * else, and the parser reads each of the at most 512 characters once, so no text makes it slow.
+ * Parses a human-readable Solidity signature of a view function. Length and characters are checked
+ * before anything else, and the parser reads each of the at most 512 characters once, so no text
+ * makes it slow.
  *
  * @example
  * parseViewFunction('function tierOf(address member, uint256 club) view returns (uint8 tier, bool active)');

@@ -16,8 +16,8 @@ import { UndeterminedCode } from '../checks/result.ts';
  *   `bytes`                                bytes that the app made the system keep
  *   `refused`                              requests refused by a limit of the client app
  *
- * A check is counted on the day of its acceptance, once, when its first result is saved; bytes are counted when they are
- * written.
+ * A check is counted on the day of its acceptance, once, when its first result is saved; bytes are
+ * counted when they are written.
  */
 export type DayFigures = Readonly<Record<string, number>>;
 
@@ -30,7 +30,8 @@ export const BYTES_FIGURE = 'bytes';
 export const KEY_FIGURE = 'key.';
 /** The checks of further keys, once a day has `DAY_FIGURES_MAX` figures. */
 export const OTHER_KEYS_FIGURE = `${KEY_FIGURE}other`;
-/** A client may make keys and revoke them all day, and each would be a figure that is kept for weeks. About 190 figures are not of keys. */
+/** A client may make keys and revoke them all day, and each would be a figure that is kept for
+ * weeks. About 190 figures are not of keys. */
 export const DAY_FIGURES_MAX = 400;
 
 /** Upper ends of the buckets in ms, inclusive; the last bucket has none. */
@@ -104,8 +105,8 @@ export function countCheck(
 }
 
 /**
- * Counts unread rules by cause. An error that another try will not change is the client's: its contract or its block. So
- * is a minimum block that the chain has not reached.
+ * Counts unread rules by cause. An error that another try will not change is the client's: its
+ * contract or its block. So is a minimum block that the chain has not reached.
  */
 function causesOf(errors: readonly { readonly code: string; readonly retryable: boolean }[]) {
   const byClient = errors.filter(
@@ -122,8 +123,8 @@ const roleTagsOf = (roleIds: readonly string[]): string[] =>
   [...new Set(roleIds)].slice(0, LOGGED_ROLES_MAX).map(roleTagOf);
 
 /**
- * The figures that the results of a part add to the day of their batch. An entry counts once for each role. Its duration
- * does not count, because it waits for single checks.
+ * The figures that the results of a part add to the day of their batch. An entry counts once for
+ * each role. Its duration does not count, because it waits for single checks.
  *
  * @example
  * countPart(part).figures; // { 'batch.completed': 500, granted: 120, denied: 380 }

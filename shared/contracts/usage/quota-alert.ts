@@ -28,7 +28,8 @@ export const reachedThresholds = (used: number, quota: number, sent: number): Qu
 
 const ID_CHARS = 32;
 
-/** The id of the alert's delivery: the same however often it is published, so it is sent once a month and threshold. */
+/** The id of the alert's delivery: the same however often it is published, so it is sent once a
+ * month and threshold. */
 export const quotaAlertId = ({
   clientId,
   month,
@@ -36,7 +37,8 @@ export const quotaAlertId = ({
 }: Pick<QuotaAlert, 'clientId' | 'month' | 'threshold'>): string =>
   `quota_${hash('sha256', `${clientId}/${month}/${threshold}`).slice(0, ID_CHARS)}`;
 
-/** Until when an alert is kept: as long as its month, so that a copy finds that it was sent. Epoch ms. */
+/** Until when an alert is kept: as long as its month, so that a copy finds that it was sent. Epoch
+ * ms. */
 export function alertEndsAt(month: string): number {
   const [year = 1970, number = 1] = month.split('-').map(Number);
   return Date.UTC(year, number) + DAY_MS;

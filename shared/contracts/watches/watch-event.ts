@@ -13,8 +13,8 @@ export const watchEventId = (text: string): string =>
   PREFIX + createHash('sha256').update(text).digest('base64url').slice(0, HASH_CHARS);
 
 /**
- * The id of a member's event: the same however often the event is made, and of no other event. So every event of a
- * member can be found from the member alone.
+ * The id of a member's event: the same however often the event is made, and of no other event. So
+ * every event of a member can be found from the member alone.
  *
  * @param sequence from 1 to `member.sequence`
  * @example

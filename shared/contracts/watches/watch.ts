@@ -23,8 +23,9 @@ const count = z.number().int().nonnegative();
 const BlockNumbers = z.record(z.string(), count);
 
 /**
- * A share of a count is compared with this tolerance, because binary fractions round it: `0.29 * 100` is less than 29. It is
- * larger than the rounding of ten million members, and smaller than any difference of counts.
+ * A share of a count is compared with this tolerance, because binary fractions round it:
+ * `0.29 * 100` is less than 29. It is larger than the rounding of ten million members, and smaller
+ * than any difference of counts.
  */
 export const SHARE_TOLERANCE = 1e-8;
 
@@ -85,7 +86,8 @@ export const Watch = z.object({
   event: WatchEvent.optional(),
   /** The rule set and its version that the last sweep began with, such as `vip@3`. */
   sweptRules: z.string().optional(),
-  /** A sweep that was asked for at this time, or began then, may not have ended: it begins again if Redis has lost it. */
+  /** A sweep that was asked for at this time, or began then, may not have ended: it begins again if
+   * Redis has lost it. */
   sweepAskedAt: z.iso.datetime().optional(),
   /** Set once: the watch is gone, its document stays as a tombstone. */
   deletedAt: z.iso.datetime().optional(),
@@ -99,15 +101,16 @@ export const MemberRole = z.object({
   granted: z.boolean(),
   since: z.iso.datetime(),
   /**
-   * The role was found revoked and the client was not told: `sweep` names the sweep whose end decides on it; without
-   * one it is held until it is released, or until a check grants the role again. `heldAt` says since when; an older watcher
-   * does not say it.
+   * The role was found revoked and the client was not told: `sweep` names the sweep whose end
+   * decides on it; without one it is held until it is released, or until a check grants the role
+   * again. `heldAt` says since when; an older watcher does not say it.
    */
   withheld: z.object({ sweep: count.optional(), heldAt: z.iso.datetime().optional() }).optional(),
 });
 export type MemberRole = z.infer<typeof MemberRole>;
 
-/** A role without its withheld revocation: dropped where it was found for other wallets, or by other rules. */
+/** A role without its withheld revocation: dropped where it was found for other wallets, or by
+ * other rules. */
 export const withoutWithheld = (role: MemberRole): MemberRole =>
   role.withheld === undefined ? role : { id: role.id, granted: role.granted, since: role.since };
 
@@ -115,7 +118,8 @@ export const withoutWithheld = (role: MemberRole): MemberRole =>
 export const WatchMember = z.object({
   clientId: z.string(),
   watchId: z.string(),
-  /** When the watch was made: a watch that was deleted and made again has no members of the one before. */
+  /** When the watch was made: a watch that was deleted and made again has no members of the one
+   * before. */
   watchCreatedAt: z.iso.datetime(),
   /** The client's `ref`, or the account in lower case. */
   memberId: z.string(),
@@ -131,15 +135,18 @@ export const WatchMember = z.object({
   sequence: count,
   roles: z.array(MemberRole),
   checkedAt: z.iso.datetime().optional(),
-  /** Since when checks of it could not read a chain; its next check is due the later, the longer that lasts. */
+  /** Since when checks of it could not read a chain; its next check is due the later, the longer
+   * that lasts. */
   unreadSince: z.iso.datetime().optional(),
   blockNumbers: BlockNumbers,
   /** By chain id, when the head of that block was requested, epoch ms. */
   headTimes: z.record(z.string(), count).optional(),
-  /** By chain id, the block of a transfer at which it could not be read yet: its next check reads that one or a later one. */
+  /** By chain id, the block of a transfer at which it could not be read yet: its next check reads
+   * that one or a later one. */
   awaitedBlocks: BlockNumbers.optional(),
   errors: z.array(RuleFault),
-  /** The rules of the last check, and since when: checks by other rules that were requested before do not count. */
+  /** The rules of the last check, and since when: checks by other rules that were requested before
+   * do not count. */
   rules: z.object({ name: z.string(), askedAt: z.iso.datetime() }).optional(),
   /** When it was last checked after a reorg: the topic must know the blocks that were read then. */
   reorgedAt: z.iso.datetime().optional(),
@@ -158,7 +165,8 @@ export type EventCause = z.infer<typeof EventCause>;
 export const CheckContext = z.object({
   watchUid: z.string(),
   cause: CheckCause,
-  /** The rule set with its version, and the block tag unless it is `latest`: `vip@3`, `vip@3 safe`. */
+  /** The rule set with its version, and the block tag unless it is `latest`: `vip@3`,
+   * `vip@3 safe`. */
   rules: z.string(),
   /** The sweep that the part belongs to. */
   sweep: count.optional(),
@@ -168,7 +176,8 @@ export const CheckContext = z.object({
   reorgKnownAt: count.optional(),
   /** By chain id, the least block that was requested. */
   minBlock: BlockNumbers.optional(),
-  /** Of each entry, when the wallets that it names were set, epoch ms; an older watcher does not say it. */
+  /** Of each entry, when the wallets that it names were set, epoch ms; an older watcher does not
+   * say it. */
   walletTimes: z.array(count).optional(),
 });
 export type CheckContext = z.infer<typeof CheckContext>;
@@ -184,7 +193,8 @@ const command = {
   at: z.iso.datetime(),
 };
 
-/** An order to the owner of a partition: about withheld revocations, or transfers whose checks could not be requested. */
+/** An order to the owner of a partition: about withheld revocations, or transfers whose checks
+ * could not be requested. */
 export const WatchCommand = z.discriminatedUnion('command', [
   /** The sweep has ended: send its changes, but withhold those of these roles. */
   z.object({
@@ -196,7 +206,8 @@ export const WatchCommand = z.discriminatedUnion('command', [
   }),
   /** Send the revocations that were held by `at`. */
   z.object({ command: z.literal('release'), ...command }),
-  /** The checks of a transfer could not be requested: check these members at its block or a later one. */
+  /** The checks of a transfer could not be requested: check these members at its block or a later
+   * one. */
   z.object({
     command: z.literal('await'),
     ...command,
@@ -207,7 +218,8 @@ export const WatchCommand = z.discriminatedUnion('command', [
 ]);
 export type WatchCommand = z.infer<typeof WatchCommand>;
 
-/** The log of a partition of members: results of checks, and commands. Its order is the order in which they apply. */
+/** The log of a partition of members: results of checks, and commands. Its order is the order in
+ * which they apply. */
 export const WatchEvaluated = z.union([WatchCommand, BatchPartCompleted]);
 export type WatchEvaluated = z.infer<typeof WatchEvaluated>;
 
@@ -223,7 +235,8 @@ export const isNewMember = ({ checkedAt, walletsAt }: WatchMember): boolean =>
 
 export const watchKey = ({ clientId, watchId }: WatchName): string => `${clientId}/${watchId}`;
 
-/** Identifies a watch from its creation to its deletion: its members belong to it, and not to a later watch with the same id. */
+/** Identifies a watch from its creation to its deletion: its members belong to it, and not to a
+ * later watch with the same id. */
 export const watchUid = ({
   clientId,
   watchId,
@@ -239,7 +252,8 @@ export function watchOfUid(uid: string): WatchName {
 export const uidOfMember = ({ watchCreatedAt: createdAt, ...member }: WatchMember): string =>
   watchUid({ ...member, createdAt });
 
-/** The partition that a member belongs to: all that concerns it happens in the order of that partition. */
+/** The partition that a member belongs to: all that concerns it happens in the order of that
+ * partition. */
 export const partitionOfMember = (uid: string, memberId: string): number =>
   Number.parseInt(hash('sha1', `${uid}/${memberId}`).slice(0, 8), 16) % MEMBER_PARTITIONS;
 
@@ -263,7 +277,8 @@ export const watchMember = defineTopic({
   keyOf: (member) => `${uidOfMember(member)}/${member.memberId}`,
   partitionCount: MEMBER_PARTITIONS,
   cleanup: 'compact',
-  // Of a rule set of 256 KiB: every role, an error of every rule, and an event that names every role.
+  // Of a rule set of 256 KiB: every role, an error of every rule, and an event that names every
+  // role.
   messageMibMax: 4,
 });
 

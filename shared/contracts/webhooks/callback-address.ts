@@ -24,8 +24,9 @@ const CIDRS_MAX = 64;
 const block = (text: string): Cidr => ipaddr.parseCIDR(text);
 
 /**
- * IPv4 that is not global unicast: the IANA IPv4 Special-Purpose Address Registry (RFC 6890) where "globally
- * reachable" is false, with multicast (RFC 5771) and the retired 6to4 relay anycast (RFC 7526).
+ * IPv4 that is not global unicast: the IANA IPv4 Special-Purpose Address Registry (RFC 6890) where
+ * "globally reachable" is false, with multicast (RFC 5771) and the retired 6to4 relay anycast (RFC
+ * 7526).
  */
 const IPV4_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
   [block('0.0.0.0/8'), 'unspecified'],
@@ -46,8 +47,9 @@ const IPV4_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
 ];
 
 /**
- * IPv6 blocks that are refused, each with its reason. The first match counts. An address outside of this list and of
- * 2000::/3, the only block that IANA has assigned as global unicast, is refused as reserved.
+ * IPv6 blocks that are refused, each with its reason. The first match counts. An address outside of
+ * this list and of 2000::/3, the only block that IANA has assigned as global unicast, is refused as
+ * reserved.
  */
 const IPV6_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
   [block('::/128'), 'unspecified'],
@@ -87,7 +89,8 @@ const firstMatch = (
 ): RefusalReason | undefined => table.find(([cidr]) => isInside(address, cidr))?.[1];
 
 /**
- * Parses a comma-separated list of CIDR blocks. A bare address is a block of one; empty text is an empty list.
+ * Parses a comma-separated list of CIDR blocks. A bare address is a block of one; empty text is an
+ * empty list.
  *
  * @throws ServiceError `config-invalid` naming the place of the first wrong entry, never its text.
  *
@@ -124,8 +127,8 @@ const isStrictAddress = (text: string): boolean =>
 /**
  * Judges an IP address in text form, as a resolver or a socket gives it (an IPv6 zone is refused).
  *
- * An address inside `allowed` passes; an IPv4-mapped one passes if its IPv4 address is inside. Everything else
- * that is not global unicast is refused, so an unlisted block is refused too.
+ * An address inside `allowed` passes; an IPv4-mapped one passes if its IPv4 address is inside.
+ * Everything else that is not global unicast is refused, so an unlisted block is refused too.
  *
  * @returns the reason of the refusal, or `undefined` if the address may be dialled.
  *
@@ -148,9 +151,9 @@ export function refuseAddress(text: string, allowed: readonly Cidr[]): RefusalRe
 const LOCAL_NAME = /(^|\.)(localhost|local|internal)$/;
 
 /**
- * Judges the host of a callback address without DNS: literals in every form (decimal, octal, hex, short,
- * full-width digits, bracketed IPv6) and names that are local by definition. Any other name passes here and is
- * judged at each attempt, on every address that it resolves to.
+ * Judges the host of a callback address without DNS: literals in every form (decimal, octal, hex,
+ * short, full-width digits, bracketed IPv6) and names that are local by definition. Any other name
+ * passes here and is judged at each attempt, on every address that it resolves to.
  *
  * @param hostname `URL.hostname`, or the host as somebody wrote it.
  * @returns the reason of the refusal, or `undefined` if the host is acceptable.
@@ -171,7 +174,8 @@ export function refuseCallbackHost(hostname: string, allowed: readonly Cidr[]): 
 /** A host without user info, port, path, query or fragment; a colon only inside brackets. */
 const HOST_ALONE = /^([^/?#@\\:[\]]+|\[[^/?#@\\[\]]+\])$/;
 
-/** The host as the WHATWG URL standard writes it, without the root label's dot; `undefined` if it is none. */
+/** The host as the WHATWG URL standard writes it, without the root label's dot; `undefined` if it
+ * is none. */
 function normaliseHost(hostname: string): string | undefined {
   if (!HOST_ALONE.test(hostname)) return undefined;
   const url = URL.parse(`http://${hostname}/`);

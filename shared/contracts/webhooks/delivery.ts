@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-/** How the client learns the result. The mode is data; only the gateway and the dispatcher read it. */
+/** How the client learns the result. The mode is data; only the gateway and the dispatcher read
+ * it. */
 export const Delivery = z.discriminatedUnion('mode', [
   /** `replyChannel` is the Redis channel of the gateway process that waits. */
   z.object({ mode: z.literal('sync'), replyChannel: z.string() }),

@@ -26,8 +26,9 @@ const BLANK = /[\u0000-\u0020\u007f]/;
 /**
  * Judges a callback URL without DNS.
  *
- * @returns the URL as the WHATWG standard writes it, or its fault: `malformed` if it is not an absolute URL, or longer than 8 192
- *   characters when written so, otherwise `callback-url-refused`.
+ * @returns the URL as the WHATWG standard writes it, or its fault: `malformed` if it is not an
+ *   absolute URL, or longer than 8 192 characters when written so, otherwise
+ *   `callback-url-refused`.
  * @example
  * judgeCallbackUrl('https://hooks.example.com/x', { allowHttp: false, allowedCidrs: [] });
  * // { href: 'https://hooks.example.com/x' }
@@ -53,7 +54,8 @@ const SUCH_AS = 'Write it like https://example.com/hooks.';
 
 /** Every fault, so that the client can fix all of them at once. */
 function refusalsOf(url: URL, text: string, { allowHttp, allowedCidrs }: CallbackPolicy): string[] {
-  // Of `localhost:3000/hook` the URL parser takes "localhost" for the scheme; its other parts mean nothing then.
+  // Of `localhost:3000/hook` the URL parser takes "localhost" for the scheme; its other parts mean
+  // nothing then.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     const schemes = allowHttp ? 'https:// or http://' : 'https://';
     return [`The URL must begin with ${schemes}, not with "${url.protocol}".`];

@@ -13,8 +13,8 @@ export type RetryTier = (typeof RETRY_TIERS)[number];
 export const DELIVERY_MS_MAX = 40 * HOUR_MS;
 
 /**
- * A delivery that waits for its next attempt. It holds all that an attempt needs except the signing secret and the body,
- * which is stored under the request id.
+ * A delivery that waits for its next attempt. It holds all that an attempt needs except the signing
+ * secret and the body, which is stored under the request id.
  */
 export const WebhookRetry = z.object({
   requestId: z.string().min(1).max(64),
@@ -32,12 +32,14 @@ export const WebhookRetry = z.object({
   firstAttemptAt: z.iso.datetime().optional(),
   /** Redis's clock. */
   dueAt: z.iso.datetime(),
-  /** 0 for the first delivery; each resend raises it, and supersedes the records of lower counts. */
+  /** 0 for the first delivery; each resend raises it, and supersedes the records of lower
+   * counts. */
   resendCount: z.number().int().nonnegative(),
 });
 export type WebhookRetry = z.infer<typeof WebhookRetry>;
 
-/** The first record of a delivery that is not a check's, which brings the body, or that of a resend, which does not. */
+/** The first record of a delivery that is not a check's, which brings the body, or that of a
+ * resend, which does not. */
 export const WebhookRequested = WebhookRetry.extend({
   /** Stored under the request id before the first attempt; every attempt sends these bytes. */
   resultJson: z.string().optional(),
@@ -53,8 +55,8 @@ type About = Pick<
 >;
 
 /**
- * The delivery that begins with a result, a batch, an event, an alert, or with a resend, which alone counts from 1 and is due
- * later than what it repeats was accepted.
+ * The delivery that begins with a result, a batch, an event, an alert, or with a resend, which
+ * alone counts from 1 and is due later than what it repeats was accepted.
  */
 export const firstDelivery = (
   about: About,
@@ -90,7 +92,8 @@ export const webhookRetry = {
   '10h': retryTopic('10h'),
 } as const satisfies Record<RetryTier, ReturnType<typeof retryTopic>>;
 
-/** The webhooks of batches, watches, quota alerts and test events, and requests to send any webhook again. */
+/** The webhooks of batches, watches, quota alerts and test events, and requests to send any webhook
+ * again. */
 export const webhookRequested = defineTopic({
   name: 'webhook.requested.v1',
   schema: WebhookRequested,
@@ -128,7 +131,8 @@ export const WebhookAttempted = z.object({
   accountId: z.string(),
   /** The `resendCount` of the delivery that the attempt belongs to. */
   resendCount: z.number().int().nonnegative(),
-  /** From 1, counted again after each resend; absent if the delivery was given up without an attempt. */
+  /** From 1, counted again after each resend; absent if the delivery was given up without an
+   * attempt. */
   attempt: z.number().int().positive().optional(),
   at: z.iso.datetime(),
   /** The state of the delivery after this attempt. */

@@ -12,7 +12,8 @@ const POLL_MS_MAX = 15_000;
 export type ConsumerProgress = {
   /** Whether it is a member of its group and starts records. */
   readonly isConsuming: boolean;
-  /** The longest time since a record in progress started or last reported to be alive; 0 without one. */
+  /** The longest time since a record in progress started or last reported to be alive; 0 without
+   * one. */
   readonly silentMs: number;
   /** The partitions that are being fetched. */
   readonly fetching: readonly Pick<PartitionWindow<unknown>, 'topic' | 'partition' | 'fetchedOffset'>[];
@@ -29,7 +30,8 @@ type Dependencies = {
 };
 
 type ProgressCheck = AsyncDisposable & {
-  /** True while the consumer moves, has nothing to do, or waits for a dependency that is away; otherwise the fault. */
+  /** True while the consumer moves, has nothing to do, or waits for a dependency that is away;
+   * otherwise the fault. */
   readonly isWell: () => true | string;
 };
 
@@ -43,8 +45,8 @@ type Stall = { readonly offset: number; readonly sinceMs: number };
  * | a record in progress reports nothing | a record that is held for a store or a broker reports on every retry |
  * | a partition has records behind the last fetched one (outside of the group: behind the last commit), and the position does not move | the broker and the group's coordinator have just answered |
  *
- * Each counts after `stallMsMax`. A restart fixes both. It does not fix a broker, so a broker that does not answer is no
- * stall.
+ * Each counts after `stallMsMax`. A restart fixes both. It does not fix a broker, so a broker that
+ * does not answer is no stall.
  *
  * @example
  * const check = startProgressCheck({ groupId, topics, progress: () => consumer.progress, admin, stallMsMax, log });

@@ -4,7 +4,8 @@ import { within } from '#shared/wait-for.ts';
 import { PartitionWindow } from './partition-window.ts';
 
 const COMMIT_INTERVAL_MS = 200;
-/** How long a member that was outside of its group waits for the committed offsets before it continues without them. */
+/** How long a member that was outside of its group waits for the committed offsets before it
+ * continues without them. */
 const READ_COMMITTED_MS_MAX = 5_000;
 
 /** By `topic/partition`. */
@@ -13,8 +14,9 @@ type Windows<M> = ReadonlyMap<string, PartitionWindow<M>>;
 /**
  * The windows of a new assignment. A partition that stays with its member keeps its window.
  *
- * Every prefix is committed again: a commit that was sent while the member was outside may have been dropped. But a member
- * that was outside commits nothing until `adoptCommitted` has run: other members may have committed further.
+ * Every prefix is committed again: a commit that was sent while the member was outside may have
+ * been dropped. But a member that was outside commits nothing until `adoptCommitted` has run: other
+ * members may have committed further.
  *
  * @param wasOutside whether other members may have owned the partitions since the last assignment
  */
@@ -35,7 +37,8 @@ export function assignWindows<M>(
   return windows;
 }
 
-/** The committed offsets, or none if the broker does not answer in time: records are then repeated, never lost. */
+/** The committed offsets, or none if the broker does not answer in time: records are then repeated,
+ * never lost. */
 export async function readCommittedWithin(
   readCommitted: () => Promise<ReadonlyMap<string, number>>,
 ): Promise<ReadonlyMap<string, number>> {
@@ -50,7 +53,8 @@ export async function readCommittedWithin(
   return committed;
 }
 
-/** Moves the windows to the group's committed offsets: no record is processed again, no lower offset committed. */
+/** Moves the windows to the group's committed offsets: no record is processed again, no lower
+ * offset committed. */
 export function adoptCommitted<M>(windows: Windows<M>, committed: ReadonlyMap<string, number>): void {
   for (const [name, window] of windows) {
     const offset = committed.get(name) ?? -1;
@@ -72,7 +76,8 @@ export type Committer = {
   readonly commitAll: () => Promise<void>;
 };
 
-/** Commits the contiguous finished prefix of each partition whenever it has grown since the last commit. */
+/** Commits the contiguous finished prefix of each partition whenever it has grown since the last
+ * commit. */
 export function makeCommitter(
   source: Pick<Consumer, 'commitOffsets'>,
   windows: () => readonly PartitionWindow<unknown>[],
@@ -122,6 +127,7 @@ async function commitPrefixes(
     await source.commitOffsets(offsets);
     for (const { window, offset } of grown) window.committedOffset = offset;
   } catch {
-    // A rebalance, or no broker: the next tick commits, or the next owner processes the records again.
+    // A rebalance, or no broker: the next tick commits, or the next owner processes the records
+    // again.
   }
 }

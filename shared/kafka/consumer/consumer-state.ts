@@ -30,7 +30,8 @@ const NEXT_STATES: Readonly<Record<ConsumerState, readonly ConsumerState[]>> = {
   // A join without a rebalance before it: the coordinator asked kafkajs to join again at once.
   consuming: ['settling', 'consuming', 'catching-up', 'joining', 'stopping'],
   settling: ['settling', 'consuming', 'catching-up', 'joining', 'stopping'],
-  // Nothing leads out of a stop. Members may still come and go meanwhile: see `WindowConsumer.stop`.
+  // Nothing leads out of a stop. Members may still come and go meanwhile: see
+  // `WindowConsumer.stop`.
   stopping: [],
 };
 

@@ -3,17 +3,21 @@ import type { KafkaMessage } from 'kafkajs';
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
   readonly offset: number;
-  /** As fetched, unless the consumer copies records that may wait for long; a copy while it is processed, and then empty. */
+  /** As fetched, unless the consumer copies records that may wait for long; a copy while it is
+   * processed, and then empty. */
   record: KafkaMessage;
   readonly key: string;
   isFinished: boolean;
-  /** When it started, or last reported that it still waits for a dependency; ms of the monotonic clock. */
+  /** When it started, or last reported that it still waits for a dependency; ms of the monotonic
+   * clock. */
   aliveAtMs?: number;
-  /** Set by the first parse: the message or why it cannot be read, and when it is due (epoch ms; 0 is now). */
+  /** Set by the first parse: the message or why it cannot be read, and when it is due (epoch ms; 0
+   * is now). */
   parsed?: { readonly message: M | undefined; readonly error: unknown; readonly dueAtMs: number };
 };
 
-/** Replaces a finished record: it may stay behind a parked one for long, and must cost no memory there. */
+/** Replaces a finished record: it may stay behind a parked one for long, and must cost no memory
+ * there. */
 const EMPTY_RECORD: KafkaMessage = {
   key: null,
   value: null,
@@ -29,8 +33,9 @@ const EMPTY_RECORD: KafkaMessage = {
  *   accepted ──► waiting ──► running ──► finished
  *                   └► deferred ──┘  (while another record of its key runs)
  *
- * `commitOffset` is the offset below which all records are finished. It never passes an unfinished record, so a crash
- * repeats records and never loses one. Records of one key run one after another, in offset order.
+ * `commitOffset` is the offset below which all records are finished. It never passes an unfinished
+ * record, so a crash repeats records and never loses one. Records of one key run one after another,
+ * in offset order.
  */
 export class PartitionWindow<M> {
   readonly topic: string;
@@ -43,7 +48,8 @@ export class PartitionWindow<M> {
   readonly #deferredByKey = new Map<string, WindowRecord<M>[]>();
   #deferredBytes = 0;
   #nextOffset = -1;
-  /** The group's committed offset, -1 while there is none; `undefined` until a member has read it after a time outside of the group. */
+  /** The group's committed offset, -1 while there is none; `undefined` until a member has read it
+   * after a time outside of the group. */
   committedOffset: number | undefined = -1;
   isPaused = false;
 
@@ -86,7 +92,8 @@ export class PartitionWindow<M> {
     return this.#waiting[0];
   }
 
-  /** Takes fetched records; skips those that were accepted before and are fetched again after a rebalance. */
+  /** Takes fetched records; skips those that were accepted before and are fetched again after a
+   * rebalance. */
   accept(messages: readonly KafkaMessage[], highWatermark: number): void {
     // The topic was created again: offsets begin at zero.
     if (highWatermark < this.#nextOffset) this.#reset();
@@ -128,7 +135,8 @@ export class PartitionWindow<M> {
     return entry;
   }
 
-  /** Marks a record finished; returns the deferred record of the same key that may run now, if there is one. */
+  /** Marks a record finished; returns the deferred record of the same key that may run now, if
+   * there is one. */
   finish(entry: WindowRecord<M>): WindowRecord<M> | undefined {
     entry.isFinished = true;
     entry.record = EMPTY_RECORD;
@@ -157,7 +165,8 @@ export class PartitionWindow<M> {
 
 export const bytesOf = (record: KafkaMessage): number => record.value?.length ?? 0;
 
-/** Copies a record: as fetched it is a view of the whole response, and would keep all of it in memory. */
+/** Copies a record: as fetched it is a view of the whole response, and would keep all of it in
+ * memory. */
 export function copyRecord(record: KafkaMessage): KafkaMessage {
   const copy = { ...record, key: copyBytes(record.key), value: copyBytes(record.value) };
   for (const [name, value] of Object.entries(copy.headers ?? {}))

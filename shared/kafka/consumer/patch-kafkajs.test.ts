@@ -6,7 +6,8 @@ const ConsumerGroup = createRequire(__filename)('kafkajs/src/consumer/consumerGr
 };
 patchKafkajs();
 
-/** A consumer without a broker: its fetch fails, and the group is notified, once the wait is decided. */
+/** A consumer without a broker: its fetch fails, and the group is notified, once the wait is
+ * decided. */
 const aGroup = (maxWaitTime: number, paused: readonly unknown[]) => ({
   groupId: 'g',
   maxWaitTime,

@@ -53,8 +53,9 @@ export function patchKafkajs(): void {
 }
 
 /**
- * A request in progress when its client is disconnected is retried and connects again, and nothing closes that
- * connection. With the patch it fails. A consumer that restarts after a crash connects its cluster first.
+ * A request in progress when its client is disconnected is retried and connects again, and nothing
+ * closes that connection. With the patch it fails. A consumer that restarts after a crash connects
+ * its cluster first.
  */
 function patchReconnect(cluster: Cluster, pool: BrokerPool): void {
   const disconnected = new WeakSet<object>();
@@ -82,9 +83,10 @@ function patchReconnect(cluster: Cluster, pool: BrokerPool): void {
 }
 
 /**
- * kafkajs asks every connected broker for the coordinator of a group and ignores how that failed. If none answers, for
- * example because a broker that starts closes the connection, it reports an error that is not retriable, and the consumer
- * ends for good (tulios/kafkajs #1630). With the patch the error is retriable, so the consumer restarts.
+ * kafkajs asks every connected broker for the coordinator of a group and ignores how that failed.
+ * If none answers, for example because a broker that starts closes the connection, it reports an
+ * error that is not retriable, and the consumer ends for good (tulios/kafkajs #1630). With the
+ * patch the error is retriable, so the consumer restarts.
  */
 function patchCoordinatorSearch(cluster: Pick<Cluster, 'findGroupCoordinatorMetadata'>): void {
   const { findGroupCoordinatorMetadata } = cluster;
@@ -102,9 +104,9 @@ function patchCoordinatorSearch(cluster: Pick<Cluster, 'findGroupCoordinatorMeta
 const resting = new Map<string, Set<() => number>>();
 
 /**
- * kafkajs's request queue repeatedly sets a timer with a negative delay although nothing is pending: 880 times a
- * second on every connection (tulios/kafkajs #1704, #1751). A request that becomes pending calls the method again, so
- * none can be forgotten.
+ * kafkajs's request queue repeatedly sets a timer with a negative delay although nothing is
+ * pending: 880 times a second on every connection (tulios/kafkajs #1704, #1751). A request that
+ * becomes pending calls the method again, so none can be forgotten.
  */
 function patchRequestQueue(prototype: RequestQueue): void {
   const schedule = prototype.scheduleCheckPendingRequests;
@@ -114,9 +116,10 @@ function patchRequestQueue(prototype: RequestQueue): void {
 }
 
 /**
- * A fetch names the partitions that are not paused, and the broker holds it until one of them has a record or the wait is
- * over. A partition that is resumed meanwhile must wait for the next fetch. So the wait is short while a partition is
- * paused, and otherwise as configured, so that an idle consumer fetches rarely. Resting partitions do not shorten it.
+ * A fetch names the partitions that are not paused, and the broker holds it until one of them has a
+ * record or the wait is over. A partition that is resumed meanwhile must wait for the next fetch.
+ * So the wait is short while a partition is paused, and otherwise as configured, so that an idle
+ * consumer fetches rarely. Resting partitions do not shorten it.
  */
 function patchFetchWait(
   prototype: Pick<ConsumerGroup, 'groupId' | 'maxWaitTime' | 'paused' | 'fetch'>,
@@ -134,12 +137,14 @@ function patchFetchWait(
 }
 
 /**
- * A member must join again, and the join fails for another reason than a rebalance (the coordinator is loading, the
- * connection broke). kafkajs then continues to fetch outside of the group. It has no member id, so its heartbeats do
- * nothing and no error is reported. It reads partitions of other members, and the broker ignores its commits.
+ * A member must join again, and the join fails for another reason than a rebalance (the coordinator
+ * is loading, the connection broke). kafkajs then continues to fetch outside of the group. It has
+ * no member id, so its heartbeats do nothing and no error is reported. It reads partitions of other
+ * members, and the broker ignores its commits.
  *
- * The patch makes a heartbeat outside of the group report that a rejoin is needed, as the coordinator would: the fetch
- * loop joins again, and after the usual number of failures the consumer crashes and restarts.
+ * The patch makes a heartbeat outside of the group report that a rejoin is needed, as the
+ * coordinator would: the fetch loop joins again, and after the usual number of failures the
+ * consumer crashes and restarts.
  */
 function patchMembership(prototype: ConsumerGroup): void {
   const { joinAndSync, heartbeat } = prototype;
@@ -157,9 +162,9 @@ function patchMembership(prototype: ConsumerGroup): void {
 }
 
 /**
- * Runs `work` before a consumer of the group in this process joins again: until the join its commits still count.
- * (kafkajs emits its rebalance event and joins at once.) No heartbeat is sent meanwhile, so `work` must end well within
- * the session timeout.
+ * Runs `work` before a consumer of the group in this process joins again: until the join its
+ * commits still count. (kafkajs emits its rebalance event and joins at once.) No heartbeat is sent
+ * meanwhile, so `work` must end well within the session timeout.
  *
  * @returns a function that removes `work` again
  */

@@ -41,7 +41,8 @@ type Dependencies<M> = {
  * | throws any other error | tried 3 times in all, then given up, dead-lettered, committed |
  * | cannot be called because the record is unreadable | given up, dead-lettered, committed |
  *
- * A dead-letter record that the broker refuses is written without its value: its headers name the source's position.
+ * A dead-letter record that the broker refuses is written without its value: its headers name the
+ * source's position.
  */
 export function makeProcessRecord<M>(deps: Dependencies<M>) {
   const suppressedCount = makeLogThrottle(HELD_LOG_INTERVAL_MS);

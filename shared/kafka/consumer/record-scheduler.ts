@@ -8,17 +8,21 @@ const PARKED_PER_WINDOW = 4;
 export const PARKED_BYTES_MAX = 16 * 1024 * 1024;
 /** Bytes of running records: while a store is away, every one is kept. */
 export const RUNNING_BYTES_MAX = 32 * 1024 * 1024;
-/** How far a partition may run past its oldest unfinished record, as a multiple of the window: more than can be parked. */
+/** How far a partition may run past its oldest unfinished record, as a multiple of the window: more
+ * than can be parked. */
 const AHEAD_PER_WINDOW = 8;
-/** Records started in one event-loop tick, so that a backlog does not hold up the rest of the process. */
+/** Records started in one event-loop tick, so that a backlog does not hold up the rest of the
+ * process. */
 const STARTS_PER_TICK_MAX = 64;
-/** The longest single timer: a later due time is checked again then. setTimeout itself ends at 24 days. */
+/** The longest single timer: a later due time is checked again then. setTimeout itself ends at 24
+ * days. */
 const WAKE_MS_MAX = 60_000;
 
 export type WindowWork<M> = {
   /** Parses a record and says when it is due (epoch ms; 0 is now). Never throws. */
   readonly parse: (record: KafkaMessage, topic: string) => NonNullable<WindowRecord<M>['parsed']>;
-  /** Processes a record. Resolves true when its offset may be committed, false when it is left to the next owner. */
+  /** Processes a record. Resolves true when its offset may be committed, false when it is left to
+   * the next owner. */
   readonly process: (
     entry: WindowRecord<M>,
     topic: string,
@@ -43,8 +47,8 @@ type Options<M> = WindowWork<M> & {
 /**
  * Starts the records of all partitions: round-robin, when they are due, within the slots.
  *
- * A record that only waits for something outside of the process is parked: it takes no running slot. The number and the
- * bytes of parked records are bounded.
+ * A record that only waits for something outside of the process is parked: it takes no running
+ * slot. The number and the bytes of parked records are bounded.
  */
 export class RecordScheduler<M> {
   readonly #options: Options<M>;
@@ -77,7 +81,8 @@ export class RecordScheduler<M> {
     return this.#slots.parkedCount;
   }
 
-  /** The longest time since a record in progress started or last reported to be alive; 0 without one. */
+  /** The longest time since a record in progress started or last reported to be alive; 0 without
+   * one. */
   get silentMs(): number {
     const nowMs = performance.now();
     let silentMs = 0;
@@ -108,7 +113,8 @@ export class RecordScheduler<M> {
     return this.#drained(() => this.runningCount + this.parkedCount === 0);
   }
 
-  /** Starts records, one of each partition in turn, until the slots are full, nothing is due, or the tick's share is used. */
+  /** Starts records, one of each partition in turn, until the slots are full, nothing is due, or
+   * the tick's share is used. */
   startRecords(): void {
     let earliestDueAtMs = Number.POSITIVE_INFINITY;
     let misses = 0;
@@ -153,7 +159,8 @@ export class RecordScheduler<M> {
     }, waitMs);
   }
 
-  /** 0 if the head can start now, its due time if that is later, infinity if the partition has none to start. */
+  /** 0 if the head can start now, its due time if that is later, infinity if the partition has none
+   * to start. */
   #headDueAtMs(window: PartitionWindow<M>): number {
     const { head } = window;
     if (!head || window.aheadCount >= this.#aheadMax) return Number.POSITIVE_INFINITY;
@@ -198,7 +205,8 @@ export class RecordScheduler<M> {
     const slot = this.#slots.acquire(this.#ownerOf(window, entry), bytesOf(entry.record));
     const park = (leave: () => void): boolean => {
       const isParked = !this.#isStopped && slot.park(leave);
-      // In a later tick: starting the next record here would nest the calls as deep as the backlog is long.
+      // In a later tick: starting the next record here would nest the calls as deep as the backlog
+      // is long.
       if (isParked) this.#startRecordsNextTick();
       return isParked;
     };

@@ -5,21 +5,26 @@ export type RecordContext = {
   readonly offset: string;
   readonly key: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The trace and span in which the record is processed: messages that follow from it are published with this one. */
+  /** The trace and span in which the record is processed: messages that follow from it are
+   * published with this one. */
   readonly traceparent: string;
   /** The record's Kafka timestamp, epoch ms. */
   readonly timestampMs: number;
   /** The value as it was read. */
   readonly value: Buffer | null;
-  /** Aborted when the process stops: waiting work may end, and the record's next owner processes it. */
+  /** Aborted when the process stops: waiting work may end, and the record's next owner processes
+   * it. */
   readonly signal: AbortSignal;
-  /** Reports that the handler still waits for a broker or a store that is away: `/livez` does not count that as a stall. */
+  /** Reports that the handler still waits for a broker or a store that is away: `/livez` does not
+   * count that as a stall. */
   readonly alive: () => void;
   /**
-   * Reports that the handler only waits from now on, for something outside of the process: the record takes no running
-   * slot meanwhile. Without effect while too many are parked. The offset stays uncommitted until the handler returns.
+   * Reports that the handler only waits from now on, for something outside of the process: the
+   * record takes no running slot meanwhile. Without effect while too many are parked. The offset
+   * stays uncommitted until the handler returns.
    *
-   * @param leave called when the process stops: the wait must end, and the handler must throw a retriable error
+   * @param leave called when the process stops: the wait must end, and the handler must throw a
+   *   retriable error
    */
   readonly park: (leave: () => void) => void;
 };

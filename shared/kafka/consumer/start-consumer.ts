@@ -14,7 +14,8 @@ import { makeParseRecord, makeProcessRecord } from './process-record.ts';
 import type { GiveUp, Handler } from './record.ts';
 import { WindowConsumer } from './window-consumer.ts';
 
-/** How long the broker waits for data. It answers as soon as there is a record: only an idle consumer waits so long. */
+/** How long the broker waits for data. It answers as soon as there is a record: only an idle
+ * consumer waits so long. */
 const FETCH_WAIT_MS_MAX = 1_000;
 const FETCH_BYTES_PER_PARTITION_MAX = 256 * 1024;
 const METADATA_AGE_MS_MAX = 60_000;
@@ -27,15 +28,17 @@ export type ConsumeOptions<M> = {
   readonly handle: Handler<M>;
   readonly giveUp?: GiveUp<M>;
   /**
-   * Whose share of the slots a record takes: for a topic whose partitioner keeps an account to some of the partitions, because a
-   * record without a slot holds up those behind it. Default: its partition's.
+   * Whose share of the slots a record takes: for a topic whose partitioner keeps an account to some
+   * of the partitions, because a record without a slot holds up those behind it. Default: its
+   * partition's.
    */
   readonly ownerOf?: (message: M) => Owner;
   /** For a topic of delayed messages: when a message is due, epoch ms by `now`. */
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
   /**
-   * Partitions that normally hold no record for this group. Once such a partition is read to its end, it is paused for 2 s,
-   * so that records which the group skips do not each cost a fetch. A record in it is handled some seconds late, and none is lost.
+   * Partitions that normally hold no record for this group. Once such a partition is read to its
+   * end, it is paused for 2 s, so that records which the group skips do not each cost a fetch. A
+   * record in it is handled some seconds late, and none is lost.
    */
   readonly readsSeldom?: (topic: string, partition: number) => boolean;
   /** Called after every assignment of partitions; `partitions` are those of the first topic. */
@@ -139,7 +142,8 @@ export async function startConsumer<M>(
       await progressCheck[Symbol.asyncDispose]();
       stop.abort();
       await consumer.stop(drainMs);
-      // Until here members may come and go: a record that ends meanwhile is still committed by this member.
+      // Until here members may come and go: a record that ends meanwhile is still committed by this
+      // member.
       endSettling();
       endResting();
     },

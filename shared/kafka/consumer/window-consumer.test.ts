@@ -62,7 +62,8 @@ async function startConsumer(overrides: Overrides) {
     },
   });
   await consumer.start();
-  /** Hands over the records 0 to `count` - 1 of a partition that ends at `highWatermark`, as kafkajs does. */
+  /** Hands over the records 0 to `count` - 1 of a partition that ends at `highWatermark`, as
+   * kafkajs does. */
   const fetch = (count: number, highWatermark = count): Promise<void> => {
     listeners.get('fetch')?.({});
     const messages = Array.from({ length: count }, (_, i) => ({

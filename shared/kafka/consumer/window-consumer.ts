@@ -18,13 +18,15 @@ import { RecordScheduler, type WindowWork } from './record-scheduler.ts';
 
 /** How long a stop waits for the last commit and for leaving the group. */
 const LEAVE_MS_MAX = 3_000;
-/** How long a rebalance waits for running records, and then for their commit. Well below any session timeout. */
+/** How long a rebalance waits for running records, and then for their commit. Well below any
+ * session timeout. */
 const SETTLE_MS_MAX = 1_000;
 /** Fetched bytes of one partition that may wait before it is paused. */
 export const BACKLOG_BYTES_MAX = 1024 * 1024;
 /**
- * With this many records running, a fetch waits a moment if it then brings so many records at least: that saves CPU on both
- * sides. Running records alone do not show it: they may all wait for a receiver that does not answer.
+ * With this many records running, a fetch waits a moment if it then brings so many records at
+ * least: that saves CPU on both sides. Running records alone do not show it: they may all wait for
+ * a receiver that does not answer.
  */
 const BUSY_COUNT = 64;
 const BUSY_FETCH_PAUSE_MS = 5;
@@ -40,9 +42,11 @@ export type WindowSource = Pick<
 
 type Options<M> = WindowWork<M> & {
   readonly topics: readonly string[];
-  /** Records that run at once in this process, over all partitions; parked records are in addition to these. */
+  /** Records that run at once in this process, over all partitions; parked records are in addition
+   * to these. */
   readonly window: number;
-  /** Whether records may wait for hours until they are due: as fetched, each keeps a response of up to 10 MiB in memory. */
+  /** Whether records may wait for hours until they are due: as fetched, each keeps a response of up
+   * to 10 MiB in memory. */
   readonly mayWaitLong?: boolean;
   readonly log: Logger;
   readonly fail: (error: unknown) => void;
@@ -58,13 +62,15 @@ type Options<M> = WindowWork<M> & {
 /**
  * A bounded out-of-order window over a kafkajs consumer. Its states are in `consumer-state.ts`.
  *
- * Up to `window` records run at once, taken from the partitions round-robin, so that one long backlog does not starve
- * the others; only the contiguous prefix of finished records is committed. `eachBatch` hands the records over and
- * returns at once: a slow handler neither stops the fetch loop nor delays a heartbeat. A partition whose head is not due
- * yet waits until it is, and its member stays in the group meanwhile.
+ * Up to `window` records run at once, taken from the partitions round-robin, so that one long
+ * backlog does not starve the others; only the contiguous prefix of finished records is committed.
+ * `eachBatch` hands the records over and returns at once: a slow handler neither stops the fetch
+ * loop nor delays a heartbeat. A partition whose head is not due yet waits until it is, and its
+ * member stays in the group meanwhile.
  *
- * A record that only waits for something outside of the process is parked: it takes no running slot, and is committed
- * when it is finished, as any other. The number and the bytes of parked records are bounded.
+ * A record that only waits for something outside of the process is parked: it takes no running
+ * slot, and is committed when it is finished, as any other. The number and the bytes of parked
+ * records are bounded.
  */
 export class WindowConsumer<M> {
   readonly #source: WindowSource;
@@ -165,8 +171,8 @@ export class WindowConsumer<M> {
   }
 
   /**
-   * Starts no more records, waits for the running ones, commits, leaves: a commit after leaving is silently lost.
-   * Parked records are left at once.
+   * Starts no more records, waits for the running ones, commits, leaves: a commit after leaving is
+   * silently lost. Parked records are left at once.
    */
   async stop(drainMs: number): Promise<void> {
     this.#enter('stopping');
@@ -181,8 +187,8 @@ export class WindowConsumer<M> {
   }
 
   /**
-   * Called before the member joins again: waits for the running records and commits them. After the join another member
-   * may own them and would repeat them. Parked records stay parked.
+   * Called before the member joins again: waits for the running records and commits them. After the
+   * join another member may own them and would repeat them. Parked records stay parked.
    */
   async settle(): Promise<void> {
     if (this.isJoined) this.#enter('settling');
@@ -207,7 +213,8 @@ export class WindowConsumer<M> {
     // kafkajs keeps the flag over a rebalance and loses it over a restart.
     for (const window of this.#order) {
       this.#setPaused(window, window.isPaused);
-      // Records of it may have been dropped since it was paused, because other members have finished them.
+      // Records of it may have been dropped since it was paused, because other members have
+      // finished them.
       this.#resumeIfLow(window);
     }
     this.#enter(wasOutside ? 'catching-up' : 'consuming');
@@ -247,7 +254,8 @@ export class WindowConsumer<M> {
     this.#scheduler.startRecords();
   }
 
-  /** Once between two fetches: a broker answers as soon as there is one record, under load a request for every few. */
+  /** Once between two fetches: a broker answers as soon as there is one record, under load a
+   * request for every few. */
   #pauseBusyFetch(): Promise<void> | undefined {
     if (!this.#mayPauseFetch || this.runningCount < BUSY_COUNT) return undefined;
     const gathered = this.#arrivals.perMs(this.#options.now()) * BUSY_FETCH_PAUSE_MS;
@@ -273,7 +281,8 @@ export class WindowConsumer<M> {
     try {
       this.#source[isPaused ? 'pause' : 'resume'](partitions);
     } catch {
-      // Between a crash and the restart there is nothing to pause; the next assignment sets the flag again.
+      // Between a crash and the restart there is nothing to pause; the next assignment sets the
+      // flag again.
     }
   }
 }

@@ -3,10 +3,11 @@ import { FairShares, type Owner } from '../../fairness/fair-shares.ts';
 /** The slot of one record that is being processed. */
 export type WorkSlot = {
   /**
-   * Frees the running slot for another record because this record only waits; only while a parking slot is free.
+   * Frees the running slot for another record because this record only waits; only while a parking
+   * slot is free.
    *
-   * @param leave called when the process stops: the wait must end, and the record is left to its next owner. That of a later
-   *   call replaces it
+   * @param leave called when the process stops: the wait must end, and the record is left to its
+   *   next owner. That of a later call replaces it
    * @returns whether the record is parked now
    */
   readonly park: (leave: () => void) => boolean;
@@ -50,7 +51,8 @@ class Slots {
  *   running ──park──► parked ──release──► free
  *      └───────────────release──────────────┘
  *
- * Both kinds are shared by their owners: the accounts and client apps of the records, or their partitions.
+ * Both kinds are shared by their owners: the accounts and client apps of the records, or their
+ * partitions.
  */
 export class WorkSlots {
   readonly #runningMax: number;

@@ -32,8 +32,8 @@ const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompres
 const zstd: Codec = { compress: ({ buffer }) => compress(buffer), decompress: (bytes) => decompress(bytes) };
 
 /**
- * Has kafkajs decode zstd as well. With any other codec the consumer ends its process: the records cannot be skipped, because
- * they may be accepted checks.
+ * Has kafkajs decode zstd as well. With any other codec the consumer ends its process: the records
+ * cannot be skipped, because they may be accepted checks.
  */
 export function addCodecs(): void {
   const { Codecs } = load('kafkajs/src/protocol/message/compression') as {
@@ -51,7 +51,8 @@ function refuse(number: number): never {
 }
 
 /**
- * Names the topic and the partition in the error of records that cannot be read. Its class tells kafkajs not to fetch them again.
+ * Names the topic and the partition in the error of records that cannot be read. Its class tells
+ * kafkajs not to fetch them again.
  */
 export function locateUnreadable(error: unknown, topic: string, partition: number): unknown {
   if (!(error instanceof KafkaJSNotImplemented)) return error;

@@ -32,8 +32,9 @@ const BROKER_TIMESTAMPS = 8;
 const NO_REPLICA = -1;
 
 /**
- * Decodes a fetch response, version 11. Partitions without records, error or preferred replica are left out: of the 24 partitions of
- * a topic few have records, and kafkajs makes a batch, a promise and a heartbeat for each partition of the response.
+ * Decodes a fetch response, version 11. Partitions without records, error or preferred replica are
+ * left out: of the 24 partitions of a topic few have records, and kafkajs makes a batch, a promise
+ * and a heartbeat for each partition of the response.
  */
 export async function decodeFetch(payload: Buffer, decodeOther: DecodeOther): Promise<FetchResponse> {
   const reader = new ByteReader(payload);
@@ -79,8 +80,9 @@ function readPartitionHead(reader: ByteReader): Omit<FetchedPartition, 'messages
 }
 
 /**
- * The records of plain batches: not compressed, of no transaction. `undefined` if there is another batch. The last batch may
- * be cut off, because the broker bounds a response by bytes; it is fetched again.
+ * The records of plain batches: not compressed, of no transaction. `undefined` if there is another
+ * batch. The last batch may be cut off, because the broker bounds a response by bytes; it is
+ * fetched again.
  */
 function readPlainRecords(bytes: Buffer, from: number, size: number): KafkaMessage[] | undefined {
   const end = Math.min(from + size, bytes.length);

@@ -72,7 +72,8 @@ const crc32c = createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/
 ) => number;
 
 /**
- * Encodes the body of a produce request, version 3 to 7, without transaction, compression and own timestamps.
+ * Encodes the body of a produce request, version 3 to 7, without transaction, compression and own
+ * timestamps.
  *
  * @param nowMs the timestamp of every record, epoch ms
  */
@@ -157,8 +158,8 @@ function byteLengthOf(value: string | Buffer | null | undefined): number {
 }
 
 /**
- * Writes the primitive types of Kafka's protocol into memory that grows. kafkajs takes it for its own encoder: of that
- * it uses `buf`, `buffer` and `size`.
+ * Writes the primitive types of Kafka's protocol into memory that grows. kafkajs takes it for its
+ * own encoder: of that it uses `buf`, `buffer` and `size`.
  */
 export class ByteWriter {
   buf: Buffer;

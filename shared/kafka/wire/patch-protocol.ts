@@ -36,10 +36,11 @@ const NO_COMPRESSION = 0;
 const load = createRequire(import.meta.url);
 
 /**
- * Replaces kafkajs's encoding of fetch and produce requests and its decoding of fetch responses, in the versions that
- * brokers since 2.3 speak. kafkajs makes a zeroed buffer for each header of each record and a BigInt for each number: a
- * record costs it 12 to 35 µs to encode and 4 to decode, and a fetch of 24 partitions, mostly empty, 60. kafkajs still
- * handles compression, transactions, own timestamps and older batches.
+ * Replaces kafkajs's encoding of fetch and produce requests and its decoding of fetch responses, in
+ * the versions that brokers since 2.3 speak. kafkajs makes a zeroed buffer for each header of each
+ * record and a BigInt for each number: a record costs it 12 to 35 µs to encode and 4 to decode, and
+ * a fetch of 24 partitions, mostly empty, 60. kafkajs still handles compression, transactions, own
+ * timestamps and older batches.
  */
 export function patchProtocol(): void {
   const { requests } = load('kafkajs/src/protocol/requests') as {

@@ -36,7 +36,8 @@ type Writer = Encoded & {
 const text = fc.string({ unit: 'binary', maxLength: 300 });
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const header = fc.oneof(text, bytes, fc.array(text, { minLength: 2, maxLength: 3 }));
-// kafkajs mixes a header that is named like a member of every object, such as `toString`, with that member.
+// kafkajs mixes a header that is named like a member of every object, such as `toString`, with that
+// member.
 const headerName = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 20 })
   .filter((name) => !(name in Object.prototype));

@@ -27,7 +27,8 @@ export const APP_SUMMARIES_KEY = keysOf(CLIENT_APPS_KEY).summaries;
 /** Deleted apps by when the last of their secrets ends. */
 const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
 
-/** A key that is not revoked, and the permissions of its app: a few hundred bytes, however many keys the app has. */
+/** A key that is not revoked, and the permissions of its app: a few hundred bytes, however many
+ * keys the app has. */
 export type KeyHolder = {
   readonly keyId: string;
   /** Epoch ms; `Infinity` where it does not expire. */
@@ -39,12 +40,15 @@ type SelectApps = <T>(accountId: string, select: (app: ClientApp) => T) => Promi
 
 /** The view of the client apps. */
 export type ClientApps = {
-  /** Deleted ones included, until their secrets have ended: the tombstone signs webhooks that are still in progress. */
+  /** Deleted ones included, until their secrets have ended: the tombstone signs webhooks that are
+   * still in progress. */
   readonly read: (clientId: string) => Promise<ClientApp | undefined>;
-  /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are found. */
+  /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are
+   * found. */
   readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
   readonly lease: VersionedDocuments<ClientApp>['lease'];
-  /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
+  /** Puts a document in; false if the view has the same or a newer version. Announces the
+   * change. */
   readonly project: (app: ClientApp, access?: ViewAccess) => Promise<boolean>;
   /** What `select` returns for all apps that are not deleted, oldest first. */
   readonly list: <T>(select: (app: ClientApp) => T) => Promise<T[]>;
@@ -56,8 +60,8 @@ export type ClientApps = {
   readonly listShared: SelectApps;
   readonly countOwned: (accountId: string) => Promise<number>;
   /**
-   * Removes deleted apps whose secrets have all expired from the view, with all their data; returns how many.
-   * The topic keeps their tombstones, so no older document comes back with a rebuild.
+   * Removes deleted apps whose secrets have all expired from the view, with all their data; returns
+   * how many. The topic keeps their tombstones, so no older document comes back with a rebuild.
    *
    * @param endOwned deletes the app's other data, before the app itself is deleted
    */
@@ -69,8 +73,8 @@ export type ClientApps = {
 };
 
 /**
- * KEYS: marker, index, summaries, the accounts' summaries. ARGV: access, hash. The limits are those of the account,
- * read in the same step.
+ * KEYS: marker, index, summaries, the accounts' summaries. ARGV: access, hash. The limits are those
+ * of the account, read in the same step.
  */
 const FIND_KEY = `${REQUIRE_VIEW}
 local entry = redis.call('HGET', KEYS[2], ARGV[2])
@@ -80,7 +84,8 @@ if not app then return false end
 return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or ''}
 `;
 
-/** KEYS: marker, the account's apps. ARGV: access. A finite score is the lease of an app that is being created. */
+/** KEYS: marker, the account's apps. ARGV: access. A finite score is the lease of an app that is
+ * being created. */
 const COUNT_OWNED = `${REQUIRE_VIEW}
 return redis.call('ZCOUNT', KEYS[2], '+inf', '+inf')
 `;
@@ -146,7 +151,8 @@ export function makeClientApps(redis: Redis): ClientApps {
   };
 }
 
-/** What `select` returns for the wanted apps. The apps themselves, of up to 300 KB each, are not kept. */
+/** What `select` returns for the wanted apps. The apps themselves, of up to 300 KB each, are not
+ * kept. */
 async function oldestFirst<T>(
   readEach: <R>(take: (app: ClientApp) => R) => Promise<R[]>,
   isWanted: (app: ClientApp) => boolean,
@@ -163,7 +169,8 @@ async function oldestFirst<T>(
 
 const isShown = ({ deletedAt }: ClientApp): boolean => deletedAt === undefined;
 
-/** By the hash of each key that is not revoked: the app, the key, and when it expires. "Unknown" and "revoked" are one answer. */
+/** By the hash of each key that is not revoked: the app, the key, and when it expires. "Unknown"
+ * and "revoked" are one answer. */
 const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, string> =>
   Object.fromEntries(
     keys
@@ -183,7 +190,8 @@ function endsAtMs({ deletedAt, webhookSecrets }: ClientApp): number | undefined 
   return Math.max(Date.parse(deletedAt), ...ends);
 }
 
-/** The index entries of the app: itself, and each of its marketplace keys as long as the key can be used. */
+/** The index entries of the app: itself, and each of its marketplace keys as long as the key can be
+ * used. */
 function setsOf(app: ClientApp): SetEntry[] {
   const { clientId, accountId, deletedAt, scope, keys, members = [], formerMembers = [] } = app;
   const untilMs = deletedAt === undefined ? Infinity : undefined;

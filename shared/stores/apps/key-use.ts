@@ -6,7 +6,8 @@ import { makeScript } from '#shared/redis/script.ts';
 export const keyUseKey = (clientId: string): string => `key-use:{${clientId}}`;
 /** A key that was unused for this long is shown as not used lately. */
 const KEPT_MS = 400 * DAY_MS;
-/** More than an app's document holds: beyond it most are of keys that are gone, and the record starts over. */
+/** More than an app's document holds: beyond it most are of keys that are gone, and the record
+ * starts over. */
 const KEYS_NOTED_MAX = 2 * KEYS_MAX;
 
 /** KEYS: the app's keys. ARGV: key, instant. */

@@ -6,7 +6,8 @@ import type { Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
 
-/** Entries kept in the view of an account and of an app, the newest; the topic has them all for 400 days. */
+/** Entries kept in the view of an account and of an app, the newest; the topic has them all for 400
+ * days. */
 export const TRAIL_COUNT_MAX = 500;
 /** Entries kept in the view of all accounts, the newest: about 3 MB. */
 export const ALL_TRAIL_COUNT_MAX = 10_000;
@@ -19,8 +20,8 @@ const ALL_TRAIL = 'audit:all';
 export const appTrailKey = (clientId: string): string => `audit:app:${clientId}`;
 
 /**
- * KEYS: marker, trail of all accounts, other trails. ARGV: access, time in ms, the entry. An entry that is there already is
- * not added again.
+ * KEYS: marker, trail of all accounts, other trails. ARGV: access, time in ms, the entry. An entry
+ * that is there already is not added again.
  */
 const RECORD = `${REQUIRE_VIEW}
 for i = 2, #KEYS do
@@ -36,7 +37,8 @@ const READ = `${REQUIRE_VIEW}
 return redis.call('ZREVRANGE', KEYS[2], 0, ARGV[2] - 1)
 `;
 
-/** KEYS: marker, trail. ARGV: access, lowest and highest time in ms, entries to pass over, how many. */
+/** KEYS: marker, trail. ARGV: access, lowest and highest time in ms, entries to pass over, how
+ * many. */
 const READ_RANGE = `${REQUIRE_VIEW}
 return redis.call('ZREVRANGEBYSCORE', KEYS[2], ARGV[3], ARGV[2], 'LIMIT', ARGV[4], ARGV[5])
 `;
@@ -45,7 +47,8 @@ return redis.call('ZREVRANGEBYSCORE', KEYS[2], ARGV[3], ARGV[2], 'LIMIT', ARGV[4
 type AuditPageOptions = {
   /** The trail of this account; it has the entries of its apps. */
   readonly accountId?: string | undefined;
-  /** The trail of this app; with an account as well, those of the account's entries that are about the app. */
+  /** The trail of this app; with an account as well, those of the account's entries that are about
+   * the app. */
   readonly clientId?: string | undefined;
   readonly action?: string | undefined;
   /** Epoch ms, both included. */
@@ -87,7 +90,8 @@ export function makeAuditTrail(redis: Redis) {
     ofAccount: (accountId: string, countMax: number): Promise<Audit[]> =>
       read(accountTrail(accountId), countMax),
     ofApp: (clientId: string, countMax: number): Promise<Audit[]> => read(appTrailKey(clientId), countMax),
-    /** A page of a trail, newest first. Without account and app it is of all accounts: the newest 10 000 entries. */
+    /** A page of a trail, newest first. Without account and app it is of all accounts: the newest
+     * 10 000 entries. */
     async page(options: AuditPageOptions): Promise<AuditPage> {
       const { sinceMs = 0, untilMs, before, countMax } = options;
       const trail = trailOf(options);
@@ -126,7 +130,8 @@ const isWanted = (entry: Audit, { clientId, action }: AuditPageOptions): boolean
   (clientId === undefined || entry.clientId === clientId) &&
   (action === undefined || entry.action === action);
 
-/** A position in a trail: the time of the last entry in ms, and how many entries of that time were passed. */
+/** A position in a trail: the time of the last entry in ms, and how many entries of that time were
+ * passed. */
 export const AUDIT_POSITION = /^(\d{1,15})-(\d{1,5})$/;
 
 function parsePosition(text = ''): [number, number] | undefined {

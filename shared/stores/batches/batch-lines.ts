@@ -16,7 +16,8 @@ export type LineRange = {
 };
 
 /**
- * The result lines of a batch's entries, part by part, each ending with a line feed: memory holds one part.
+ * The result lines of a batch's entries, part by part, each ending with a line feed: memory holds
+ * one part.
  *
  * @throws ServiceError `store-unavailable` if a part is gone
  * @example

@@ -20,7 +20,8 @@ import {
 
 /** The compressed lines of each stored part, by the part's number. */
 const linesKey = (requestId: string): string => `batch:${requestId}:lines`;
-/** The stored parts in the order of their entries: `<part>:<line count>`, scored by the index of the first entry. */
+/** The stored parts in the order of their entries: `<part>:<line count>`, scored by the index of
+ * the first entry. */
 const indexKey = (requestId: string): string => `batch:${requestId}:index`;
 /** A client app's unfinished batches, each scored by when it no longer counts (epoch ms). */
 export const unfinishedBatchesKey = (clientId: string): string => `places:batches:{${clientId}}`;
@@ -89,11 +90,13 @@ export function makeBatches(redis: Redis) {
   const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, READ_PART);
   return {
     /**
-     * Records that a batch is being published, so that it is abandoned unless it is accepted in time.
+     * Records that a batch is being published, so that it is abandoned unless it is accepted in
+     * time.
      *
      * @param charge the counter that its entries were charged to; undefined if nothing was charged
      * @param seed of its admission, which holds its entries until now
-     * @returns false if it was abandoned meanwhile, and the rest of the monthly quota is too small to charge it again
+     * @returns false if it was abandoned meanwhile, and the rest of the monthly quota is too small
+     *   to charge it again
      */
     async begin(batch: AcceptedBatch, charge: BatchCharge | undefined, seed: string): Promise<boolean> {
       const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';
@@ -127,16 +130,18 @@ export function makeBatches(redis: Redis) {
       await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted, access));
     },
     /**
-     * Abandons batches that were not accepted within this time: refunds their entries without results, and says so in
-     * the status. Parts that come later are stored and charged all the same, and a retry publishes the batch again.
+     * Abandons batches that were not accepted within this time: refunds their entries without
+     * results, and says so in the status. Parts that come later are stored and charged all the
+     * same, and a retry publishes the batch again.
      *
      * @returns how many, at most `countMax`
      */
     abandon: (countMax: number, idleMs: number = ABANDONED_AFTER_MS): Promise<number> =>
       abandon([GENERATION_KEY, PUBLISHING_KEY], [ORDINARY_ACCESS, idleMs, countMax]),
     /**
-     * Stores a part unless it is stored, and counts it. The first save also refunds its `refundCount` to the month and
-     * adds to the figures of the day, unless `isTallied` is false; the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
+     * Stores a part unless it is stored, and counts it. The first save also refunds its
+     * `refundCount` to the month and adds to the figures of the day, unless `isTallied` is false;
+     * the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
      */
     async savePart(
       part: BatchPartCompleted,
@@ -214,7 +219,8 @@ export function makeBatches(redis: Redis) {
   };
 }
 
-/** Stored batches: result-store writes, the gateway reads. Keys, counts and time to live are decided here. */
+/** Stored batches: result-store writes, the gateway reads. Keys, counts and time to live are
+ * decided here. */
 export type Batches = ReturnType<typeof makeBatches>;
 
 /** As `LUA_REGISTER_BATCH` expects them, behind the marker. */
@@ -273,7 +279,8 @@ function parseStatus(requestId: string, flat: readonly string[]): StoredBatchSta
   return { ...summary, roles };
 }
 
-/** Batches of a client app that are listed, at about 140 bytes each; older ones can still be read by their id. */
+/** Batches of a client app that are listed, at about 140 bytes each; older ones can still be read
+ * by their id. */
 export const BATCH_LIST_COUNT_MAX = 200;
 
 /** The newest batches of a client app, each scored by the end of its retention (epoch ms). */
@@ -304,8 +311,8 @@ const FIELDS = [
 ] as const;
 
 /**
- * KEYS: marker, list. ARGV: access, prefix of a batch's key, the id after which the page begins ('' for the first page),
- * most batches. Answers for each batch its id and the fields above.
+ * KEYS: marker, list. ARGV: access, prefix of a batch's key, the id after which the page begins (''
+ * for the first page), most batches. Answers for each batch its id and the fields above.
  */
 const READ_LIST = `${REQUIRE_VIEW}
 local rank = ARGV[3] ~= '' and redis.call('ZREVRANK', KEYS[2], ARGV[3])
@@ -330,7 +337,8 @@ export type BatchSummary = Omit<StoredBatchStatus, 'roles'>;
 export function makeBatchList(redis: Redis) {
   const read = makeScript<[string, ...(string | null)[]][]>(redis, READ_LIST);
   return {
-    /** Newest first, from the batch behind `before` on. A `before` that is no longer listed begins with the newest. */
+    /** Newest first, from the batch behind `before` on. A `before` that is no longer listed begins
+     * with the newest. */
     async list(
       clientId: string,
       { countMax, before = '' }: { readonly countMax: number; readonly before?: string },
@@ -347,7 +355,8 @@ export function makeBatchList(redis: Redis) {
   };
 }
 
-/** The newest batches of each client app: a batch is added when it is begun, and leaves with its results. */
+/** The newest batches of each client app: a batch is added when it is begun, and leaves with its
+ * results. */
 export type BatchList = ReturnType<typeof makeBatchList>;
 
 /** The summary in the fields of a stored batch; undefined without fields. */
@@ -371,24 +380,29 @@ function parseSummary(
   };
 }
 
-/** A part whose retention ends this soon after it is saved may have ended when its record is processed again. */
+/** A part whose retention ends this soon after it is saved may have ended when its record is
+ * processed again. */
 const ENDS_SOON_MS = 600_000;
 /** So long is it remembered then that the part was saved. */
 const SAVED_KEPT_MS = DAY_MS;
 /** How long the counts of a batch are kept after its lines. */
 const COUNTS_KEPT_MS = DAY_MS;
 
-/** A batch whose parts are still being published, or may never be, is abandoned so long after the last attempt. */
+/** A batch whose parts are still being published, or may never be, is abandoned so long after the
+ * last attempt. */
 const ABANDONED_AFTER_MS = 600_000;
 
 /**
- * Registers a batch unless it is registered. Its last part is published after all others, so a batch of which the last
- * part is known is published as a whole: it is accepted, and keeps a slot of its app until all parts are stored. Until then
- * its slot is the lease of the gateway that publishes it, and it is among those that may be abandoned.
+ * Registers a batch unless it is registered. Its last part is published after all others, so a
+ * batch of which the last part is known is published as a whole: it is accepted, and keeps a slot
+ * of its app until all parts are stored. Until then its slot is the lease of the gateway that
+ * publishes it, and it is among those that may be abandoned.
  *
- * A batch of which all parts are stored is not unfinished, however late its registration is written.
+ * A batch of which all parts are stored is not unfinished, however late its registration is
+ * written.
  *
- * The counts of a batch that is not complete are kept a day longer than its lines: if it completes late, its webhook has them.
+ * The counts of a batch that is not complete are kept a day longer than its lines: if it completes
+ * late, its webhook has them.
  */
 const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}${LUA_HOLD_ENTRIES}
 local function nowMs()
@@ -444,19 +458,20 @@ local function batchOf(ARGV)
 end
 `;
 
-/** KEYS: marker, batch, the app's unfinished batches, all unfinished batches, those being published, the app's list. */
+/** KEYS: marker, batch, the app's unfinished batches, all unfinished batches, those being
+ * published, the app's list. */
 const REGISTER = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
 registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batchOf(ARGV))
 return 1
 `;
 
 /**
- * KEYS: those of a registration, then the month's counter ('' where nothing is charged). ARGV: those of a registration,
- * then the month, how many checks it may be charged for, and the
- * seed under which its entries are held since its admission.
+ * KEYS: those of a registration, then the month's counter ('' where nothing is charged). ARGV:
+ * those of a registration, then the month, how many checks it may be charged for, and the seed
+ * under which its entries are held since its admission.
  *
- * A batch that is published again after it was abandoned is charged again for the refund: 0 if the rest of the monthly
- * quota is too small.
+ * A batch that is published again after it was abandoned is charged again for the refund: 0 if the
+ * rest of the monthly quota is too small.
  */
 const BEGIN = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
 local batch = batchOf(ARGV)
@@ -478,7 +493,8 @@ if redis.call('ZSCORE', KEYS[5], batch.requestId) then redis.call('ZADD', KEYS[5
 return 1
 `;
 
-/** KEYS: those of a registration. ARGV: access, the id, its seed. Deletes all data of a batch of which no part was published. */
+/** KEYS: those of a registration. ARGV: access, the id, its seed. Deletes all data of a batch of
+ * which no part was published. */
 const WITHDRAW = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
 freeEntries(ARGV[2])
 freeEntries(ARGV[3])
@@ -492,7 +508,8 @@ return 1
 /**
  * KEYS: marker, batches being published. ARGV: access, ms since the last attempt, how many at most.
  *
- * The entries without results are refunded. Those that were published all the same are charged again with their part.
+ * The entries without results are refunded. Those that were published all the same are charged
+ * again with their part.
  */
 const ABANDON = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
 local time = redis.call('TIME')
@@ -518,11 +535,13 @@ return #due
 `;
 
 /**
- * KEYS: those of a registration, then lines, index, the reply channels that wait for the batch, the month's counter, the
- * figures of the day and of the hour. ARGV: those of a registration, then part, first index, line count, evaluated at, lines, refund ('0' for
- * none), the day's increments, and for each role its id and how many entries were granted, denied and undetermined.
+ * KEYS: those of a registration, then lines, index, the reply channels that wait for the batch, the
+ * month's counter, the figures of the day and of the hour. ARGV: those of a registration, then
+ * part, first index, line count, evaluated at, lines, refund ('0' for none), the day's increments,
+ * and for each role its id and how many entries were granted, denied and undetermined.
  *
- * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether all parts are stored.
+ * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether
+ * all parts are stored.
  */
 const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}
 local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[13], tonumber(ARGV[15]), ARGV[16]

@@ -35,10 +35,11 @@ export type PartCutter<Entry, Part> = {
 };
 
 /**
- * Cuts entries into parts: consecutive ones that are planned, read and stored together. A part ends where the next entry
- * would exceed a bound, so equal batches have equal parts.
+ * Cuts entries into parts: consecutive ones that are planned, read and stored together. A part ends
+ * where the next entry would exceed a bound, so equal batches have equal parts.
  *
- * @param finish makes a part as soon as it is full: from its entries, and the index of the first one, from 0
+ * @param finish makes a part as soon as it is full: from its entries, and the index of the first
+ *   one, from 0
  * @example
  * const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))), (entries) => entries);
  * for (const entry of entries) cutter.add(entry, { reads: 3, resultBytes: 900, bytes: 60 });
@@ -80,7 +81,8 @@ export function cutParts<Entry, Part>(
   };
 }
 
-/** One entry of `errors`, or of `roles` and `errors`, without its role id: the longest message and a path included. */
+/** One entry of `errors`, or of `roles` and `errors`, without its role id: the longest message and
+ * a path included. */
 const RULE_BYTES = 520;
 /** The members of a line beside its wallets, `ref`, `roles` and `errors`. */
 const LINE_BYTES = 400;
@@ -91,8 +93,8 @@ const BASE64_FACTOR = 4 / 3;
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /**
- * Bounds the bytes of an entry's line in the results: every rule with an error and, under `onUndetermined: "deny"`,
- * a verdict too.
+ * Bounds the bytes of an entry's line in the results: every rule with an error and, under
+ * `onUndetermined: "deny"`, a verdict too.
  *
  * @param roleIds of each rule, in any order
  * @returns the bound of an entry, by its own bytes as JSON

@@ -6,13 +6,16 @@ import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from '../usage/usage-days.ts';
 
-/** The counter of checks that an app's quota was charged for in a calendar month (UTC, `2026-11`). */
+/** The counter of checks that an app's quota was charged for in a calendar month (UTC,
+ * `2026-11`). */
 export const monthCounterKey = (clientId: string, month: string): string => `quota:{${clientId}}:${month}`;
 
-/** How many checks of the month their results have refunded: a rebuild works the counter out from both. */
+/** How many checks of the month their results have refunded: a rebuild works the counter out from
+ * both. */
 export const refundsKey = (monthCounter: string): string => `${monthCounter}:refunds`;
 
-/** `refundMonth(counter, count)` refunds checks to a month's counter, at most what was charged; nothing if `counter` is ''. */
+/** `refundMonth(counter, count)` refunds checks to a month's counter, at most what was charged;
+ * nothing if `counter` is ''. */
 export const LUA_REFUND_MONTH = `
 local function refundMonth(counter, count)
   if counter == '' then return end
@@ -37,7 +40,8 @@ export const logKey = (clientId: string, bucket: Bucket): string => `rate:{${cli
 
 /** How many poll requests a second an app may send for each check a second. */
 const POLL_FACTOR = 5;
-/** A clock read before the script may be behind Redis's by a little: which months are offered allows for it. */
+/** A clock read before the script may be behind Redis's by a little: which months are offered
+ * allows for it. */
 const MONTH_EDGE_MS = 60_000;
 /** Admissions in one call: as long as it takes, Redis does nothing else (about 20 µs for each). */
 const ADMISSIONS_MAX = 256;
@@ -50,19 +54,23 @@ export type AdmitRequest = {
   readonly accountId: string;
   readonly limits: { readonly requestsPerSecond: number; readonly requestsPerMonth: number };
   readonly bucket: Bucket;
-  /** Whether this request's place in the window was paid already: set when the same request asks again. */
+  /** Whether this request's place in the window was paid already: set when the same request asks
+   * again. */
   readonly isPaid?: boolean;
   /** A valid check. Without it only the rate counts. */
   readonly check?: {
     /** The seed of the id; stored with a claim, so that a replay gets the same id. */
     readonly seed: string;
-    /** Bytes of the record to be written, which count towards the account's day. Default 0: they count when it is written. */
+    /** Bytes of the record to be written, which count towards the account's day. Default 0: they
+     * count when it is written. */
     readonly bytes?: number;
     /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
     readonly cost?: number;
-    /** Of a batch, the account of the app: the entries count as unfinished until they are stored. */
+    /** Of a batch, the account of the app: the entries count as unfinished until they are
+     * stored. */
     readonly batchOf?: string;
-    /** Whether the request is refused unless an earlier request has claimed its key. Default false. */
+    /** Whether the request is refused unless an earlier request has claimed its key. Default
+     * false. */
     readonly isReplayOnly?: boolean;
     readonly claim?: {
       /** SHA-256, hex. */
@@ -140,7 +148,8 @@ type Charge = {
 export type ClaimRef = { readonly clientId: string; readonly keyHash: string; readonly seed: string };
 
 /**
- * @param now Redis's clock as this process knows it; it only chooses which two months are offered to the script.
+ * @param now Redis's clock as this process knows it; it only chooses which two months are offered
+ *   to the script.
  * @example
  * const { admit } = makeAdmitter(redis, clock.now);
  * const { outcome } = await admit({ clientId, limits, bucket: 'per-second', check: { seed } });
@@ -164,7 +173,8 @@ export function makeAdmitter(redis: Redis, now: () => number) {
     return requests.map((request, index) => readReply(request, months, replies[index] ?? FAILED));
   });
   return {
-    /** One round trip, shared by concurrent callers: rate, quota and idempotency claim. Throws ServiceError `store-unavailable`, `view-rebuilding`. */
+    /** One round trip, shared by concurrent callers: rate, quota and idempotency claim. Throws
+     * ServiceError `store-unavailable`, `view-rebuilding`. */
     admit,
     /** Says that the broker has the check, so that a replay is answered at once. */
     async markPublished({
@@ -176,8 +186,9 @@ export function makeAdmitter(redis: Redis, now: () => number) {
       await mark([claimKey(clientId, keyHash)], [seed, requestId]);
     },
     /**
-     * Drops the claim of a check that was surely not published. False if a retry has taken the claim over, or may have because
-     * Redis has lost the claim: it may have published the check, which keeps its charge then.
+     * Drops the claim of a check that was surely not published. False if a retry has taken the
+     * claim over, or may have because Redis has lost the claim: it may have published the check,
+     * which keeps its charge then.
      */
     dropClaim: async ({ clientId, keyHash, seed }: ClaimRef): Promise<boolean> =>
       (await drop([claimKey(clientId, keyHash)], [seed])) === 1,
@@ -276,13 +287,15 @@ function readReply(request: AdmitRequest, months: Months, reply: string): Admiss
   };
 }
 
-/** How far Redis's clock may be behind a log's last entry before the log is deleted; and how long a log outlives its last entry. */
+/** How far Redis's clock may be behind a log's last entry before the log is deleted; and how long a
+ * log outlives its last entry. */
 const CLOCK_STEP_MS_MAX = 5_000;
 const LOG_KEPT_MS = 2 * 1_000 + CLOCK_STEP_MS_MAX;
 
 /**
- * `endInstant(log)`: an instant that is later than every admission so far, and no later than any from now on. An entry in the
- * log that repeats its count ensures that: the log's clock does not go back.
+ * `endInstant(log)`: an instant that is later than every admission so far, and no later than any
+ * from now on. An entry in the log that repeats its count ensures that: the log's clock does not go
+ * back.
  */
 export const END_INSTANT_LUA = `
 local function endInstant(log)
@@ -305,15 +318,16 @@ const ADMISSION_ARGUMENTS = 12;
 const CLAIM_BYTES = 512;
 
 /**
- * The one atomic step of admission, on Redis's clock, for several requests one after another: each is judged as if
- * it had come alone, and a failed one (a broken key) does not affect the others.
+ * The one atomic step of admission, on Redis's clock, for several requests one after another: each
+ * is judged as if it had come alone, and a failed one (a broken key) does not affect the others.
  *
  * KEYS[1]: marker of the views. Then for each request, all of one client app:
  *
  *   1 log of accepted requests (list of `ms:count`, oldest first)
  *   2, 3 the quota counters of the first and the second month   4 the idempotency claim (hash), or the marker again
  *
- * ARGV: 1 view access  2, 3 end of the first and the second month, ms  4, 5 names of the months. Then for each request:
+ * ARGV: 1 view access  2, 3 end of the first and the second month, ms  4, 5 names of the months.
+ * Then for each request:
  *
  *   1 requests per window  2 requests per month (0: no quota)  3 'rate' or 'free' (the rate was paid already)
  *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
@@ -322,19 +336,20 @@ const CLAIM_BYTES = 512;
  *   10 its account, whose bytes of the day are counted and compared   11 bytes of the record to be written
  *   12 of a batch, the account: its entries are held until they are finished
  *
- * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest leaves, month's
- * counter, which month (1 or 2), claim's time, claim's seed, claim's request id, claim's month, with a blank between
- * them; or `failed`.
+ * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest
+ * leaves, month's counter, which month (1 or 2), claim's time, claim's seed, claim's request id,
+ * claim's month, with a blank between them; or `failed`.
  *
- * The hour's usage also holds the `last` millisecond in which a check was accepted, and how many were: they tell the
- * checks that a Redis has counted from those that it lost.
+ * The hour's usage also holds the `last` millisecond in which a check was accepted, and how many
+ * were: they tell the checks that a Redis has counted from those that it lost.
  *
- * The log is exact at every rate. An entry's count is that of all requests since the log began, so the window holds the
- * last count less the first entry's, which has left the window: log and total are one value, and expire as one. Requests of
- * one millisecond share an entry, so the log never holds more than 1 003.
- * A request is accepted if fewer than the limit lie in [now - 1000, now]: so two that are `limit` apart differ by
- * more than 1 000 ms. If Redis's clock is behind the log's last entry by at
- * most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind, the log is deleted.
+ * The log is exact at every rate. An entry's count is that of all requests since the log began, so
+ * the window holds the last count less the first entry's, which has left the window: log and total
+ * are one value, and expire as one. Requests of one millisecond share an entry, so the log never
+ * holds more than 1 003. A request is accepted if fewer than the limit lie in [now - 1000, now]: so
+ * two that are `limit` apart differ by more than 1 000 ms. If Redis's clock is behind the log's
+ * last entry by at most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind,
+ * the log is deleted.
  */
 const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HOLD_ENTRIES}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
@@ -481,8 +496,8 @@ return 1
 `;
 
 /**
- * KEYS: claim. ARGV: seed. Returns 0 if another request has taken the claim over, or if the claim was lost with Redis: it may
- * have been taken over before.
+ * KEYS: claim. ARGV: seed. Returns 0 if another request has taken the claim over, or if the claim
+ * was lost with Redis: it may have been taken over before.
  */
 const DROP_CLAIM_LUA = `
 local seed, at, touched = unpack(redis.call('HMGET', KEYS[1], 'seed', 'at', 'touched'))

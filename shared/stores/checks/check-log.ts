@@ -16,8 +16,8 @@ const KEPT_MS = 7 * DAY_MS;
 export const checkLogKey = (clientId: string): string => `check-log:{${clientId}}`;
 
 /**
- * `logCheck(key, line, acceptedAtMs)` adds a check to the log of its client app. The log is cut to its bound at every
- * 64th check only, to save time.
+ * `logCheck(key, line, acceptedAtMs)` adds a check to the log of its client app. The log is cut to
+ * its bound at every 64th check only, to save time.
  */
 export const LUA_LOG_CHECK = `
 local function logCheck(key, line, acceptedAtMs)
@@ -30,7 +30,8 @@ local function logCheck(key, line, acceptedAtMs)
 end
 `;
 
-/** KEYS: marker, the app's log. ARGV: access, id, line, accepted at. Nothing where the check is logged already. */
+/** KEYS: marker, the app's log. ARGV: access, id, line, accepted at. Nothing where the check is
+ * logged already. */
 const RESTORE = `${REQUIRE_VIEW}${LUA_LOG_CHECK}
 for _, line in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[4], ARGV[4])) do
   if string.sub(line, 1, #ARGV[2] + 1) == ARGV[2] .. ' ' then return 0 end

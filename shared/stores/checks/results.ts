@@ -17,14 +17,16 @@ import {
 import { LUA_REFUND_MONTH, monthCounterKey } from './admit.ts';
 import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 
-/** The gateway reads larger results itself: Redis buffers every message that a subscriber has not read yet. */
+/** The gateway reads larger results itself: Redis buffers every message that a subscriber has not
+ * read yet. */
 const RESULT_BYTES_MAX = 16_384;
 const SEPARATOR = ' ';
 
 /** The channel on which a gateway process is notified of the results that it waits for. */
 export const replyChannelOf = (processId: string): string => `results:${processId}`;
 
-/** Notifies a channel that a result is stored, with the result if it is small, so that the gateway need not read it. */
+/** Notifies a channel that a result is stored, with the result if it is small, so that the gateway
+ * need not read it. */
 const LUA_NOTIFY = `
 local function notify(channel, requestId, resultJson)
   redis.call('PUBLISH', channel, #resultJson <= ${RESULT_BYTES_MAX} and requestId .. '${SEPARATOR}' .. resultJson or requestId)
@@ -52,16 +54,18 @@ export const resultKey = (requestId: string): string => `result:${requestId}`;
 /** The reply channels of the gateways that wait for a result or a batch. */
 export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
-/** A result whose retention ends this soon after it is saved may have ended when its record is processed again. */
+/** A result whose retention ends this soon after it is saved may have ended when its record is
+ * processed again. */
 const ENDS_SOON_MS = 600_000;
 /** So long is it remembered then that the result was saved: as long as a record may be retried. */
 const SAVED_KEPT_MS = DAY_MS;
 
 /**
- * The first stored result wins, byte for byte: returns it if it differs from the new one, else false.
- * The month's counter is '' unless the check is refunded; `figures` are names and values to add to the day; `logLine`
- * is added to the client app's log unless it is ''; where it ends in a question mark, the time from the acceptance until now
- * stands instead. All of this happens once, also for a result that is saved after its end and leaves no key.
+ * The first stored result wins, byte for byte: returns it if it differs from the new one, else
+ * false. The month's counter is '' unless the check is refunded; `figures` are names and values to
+ * add to the day; `logLine` is added to the client app's log unless it is ''; where it ends in a
+ * question mark, the time from the acceptance until now stands instead. All of this happens once,
+ * also for a result that is saved after its end and leaves no key.
  */
 export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}
 local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey, hourKey,
@@ -85,8 +89,8 @@ end
 `;
 
 /**
- * KEYS: marker, result, the reply channels that wait for it, the figures of the day, the month's counter, the app's log,
- * the figures of the hour.
+ * KEYS: marker, result, the reply channels that wait for it, the figures of the day, the month's
+ * counter, the app's log, the figures of the hour.
  */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
 local stored = saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7],
@@ -140,7 +144,8 @@ export type SaveResult = {
   readonly refund?: { readonly clientId: string; readonly month: string };
   /** The counts that it adds to its client app's day, on the first save only. */
   readonly counted?: CountedCheck & { readonly clientId: string };
-  /** The channel of the waiting gateway: every save notifies it, the first and a copy, but a rebuild does not. */
+  /** The channel of the waiting gateway: every save notifies it, the first and a copy, but a
+   * rebuild does not. */
   readonly replyChannel?: string;
   readonly access?: ViewAccess;
 };
@@ -163,7 +168,8 @@ export function makeResults(redis: Redis) {
     return found;
   };
   return {
-    /** Saves a result unless there is one, and notifies the gateway that waits for it; returns the bytes that are stored. */
+    /** Saves a result unless there is one, and notifies the gateway that waits for it; returns the
+     * bytes that are stored. */
     async saveIfAbsent(saving: SaveResult): Promise<string> {
       const { requestId, resultJson, access = ORDINARY_ACCESS, replyChannel = '' } = saving;
       const keys = [GENERATION_KEY, ...savingKeysOf(saving)];
@@ -179,8 +185,8 @@ export function makeResults(redis: Redis) {
     /** In the order of the ids. */
     readMany,
     /**
-     * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the waiter a second, never
-     * the answer.
+     * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the
+     * waiter a second, never the answer.
      */
     requestNotice: (replyChannel: string, requestId: string, forMs: number): Promise<void> =>
       inStore(async () => {
@@ -190,7 +196,8 @@ export function makeResults(redis: Redis) {
   };
 }
 
-/** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
+/** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live
+ * are decided here. */
 export type Results = ReturnType<typeof makeResults>;
 
 /** The record to save for a completed check. */

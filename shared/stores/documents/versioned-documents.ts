@@ -11,8 +11,8 @@ import {
 } from '#shared/redis/view.ts';
 
 /**
- * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a document are stored beside it
- * as well, so that entries leave the index with their documents.
+ * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a
+ * document are stored beside it as well, so that entries leave the index with their documents.
  */
 const SET_INDEX_LUA = `
 local function setIndex(index, entries, id, wanted)
@@ -30,13 +30,14 @@ end
 `;
 
 /**
- * KEYS: marker, documents, index, index entries by id, summaries, sets that contain the document. ARGV: access, id,
- * version, document, channel ('' for none), index entries as a JSON object, summary ('' for none), then member and score
- * for each of the sets ('' to leave it). The version precedes a stored document, so that no script need
- * parse it.
+ * KEYS: marker, documents, index, index entries by id, summaries, sets that contain the document.
+ * ARGV: access, id, version, document, channel ('' for none), index entries as a JSON object,
+ * summary ('' for none), then member and score for each of the sets ('' to leave it). The version
+ * precedes a stored document, so that no script need parse it.
  *
- * Of two documents of one version the view keeps the first, and the projector publishes that one again behind the
- * other. A rebuilder reads both in the order of their offsets, so for it the last one wins.
+ * Of two documents of one version the view keeps the first, and the projector publishes that one
+ * again behind the other. A rebuilder reads both in the order of their offsets, so for it the last
+ * one wins.
  */
 const PROJECT = `${REQUIRE_VIEW}${SET_INDEX_LUA}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
@@ -56,8 +57,9 @@ return 1
 `;
 
 /**
- * KEYS: marker, documents, index, index entries by id, summaries, ended documents, further sets to leave. ARGV: access, id,
- * channel, now. A document that was written again meanwhile is not an ended one, and stays.
+ * KEYS: marker, documents, index, index entries by id, summaries, ended documents, further sets to
+ * leave. ARGV: access, id, channel, now. A document that was written again meanwhile is not an
+ * ended one, and stays.
  */
 const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
 local endedAt = redis.call('ZSCORE', KEYS[6], ARGV[2])
@@ -70,7 +72,8 @@ if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], ARGV[2]) e
 return removed
 `;
 
-/** KEYS: marker, documents. ARGV: access, id, the version that the caller has ('' for none). 1 if that is still the version. */
+/** KEYS: marker, documents. ARGV: access, id, the version that the caller has ('' for none). 1 if
+ * that is still the version. */
 const READ = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 if stored and string.match(stored, '^(%d+) ') == ARGV[3] then return 1 end
@@ -84,16 +87,17 @@ if not entry then return false end
 return redis.call('HGET', KEYS[2], string.match(entry, '^%S+')) or false
 `;
 
-/** How long a version is remembered that was leased and never seen: longer than a message can be on its way. */
+/** How long a version is remembered that was leased and never seen: longer than a message can be on
+ * its way. */
 const LEASED_KEPT_MS = HOUR_MS;
 
 /**
- * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease in ms, holder,
- * '1' where the first version is the time in ms.
- * Looked at and leased in one step: a writer that read an older version, and was slow, leases nothing.
+ * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease
+ * in ms, holder, '1' where the first version is the time in ms. Looked at and leased in one step: a
+ * writer that read an older version, and was slow, leases nothing.
  *
- * The version is above every earlier leased version: a writer that gave up may still find its document in the
- * topic, and that one must stay the older of the two.
+ * The version is above every earlier leased version: a writer that gave up may still find its
+ * document in the topic, and that one must stay the older of the two.
  */
 const LEASE = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
@@ -142,8 +146,8 @@ type Options<D> = {
   /** Told the id of every document that changed. */
   readonly channel?: string;
   /**
-   * For documents whose ids are used again: versions begin at the time in ms, so that a document is newer than a
-   * tombstone of its id which the view has dropped and the topic still has.
+   * For documents whose ids are used again: versions begin at the time in ms, so that a document is
+   * newer than a tombstone of its id which the view has dropped and the topic still has.
    */
   readonly startsAtClock?: boolean;
 };
@@ -151,7 +155,8 @@ type Options<D> = {
 /** The right to write a version of a document. It ends by itself, or by `release`. */
 export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
 
-/** A view of a compacted topic: whole documents; a newer version replaces an older one, in whatever order they come. */
+/** A view of a compacted topic: whole documents; a newer version replaces an older one, in whatever
+ * order they come. */
 export type VersionedDocuments<D> = DocumentLists<D> & {
   /** Returns `known` itself, without parsing, if that is still the version in the view. */
   readonly read: (id: string, known?: D) => Promise<D | undefined>;
@@ -159,8 +164,8 @@ export type VersionedDocuments<D> = DocumentLists<D> & {
   /** Puts a document in; false if the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
   /**
-   * Takes a document out of the view with all that leads to it; false if there was none, or if it is not in `endedSet` with a
-   * time of `nowMs` or earlier.
+   * Takes a document out of the view with all that leads to it; false if there was none, or if it
+   * is not in `endedSet` with a time of `nowMs` or earlier.
    */
   readonly removeEnded: (
     id: string,
@@ -169,13 +174,14 @@ export type VersionedDocuments<D> = DocumentLists<D> & {
     otherSets?: readonly string[],
   ) => Promise<boolean>;
   /**
-   * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`; undefined if another
-   * writer has it, or has written it already.
+   * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`;
+   * undefined if another writer has it, or has written it already.
    */
   readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
 };
 
-/** The Redis keys of a view: documents, index, index entries by id, summaries. Each is as large as its documents are many. */
+/** The Redis keys of a view: documents, index, index entries by id, summaries. Each is as large as
+ * its documents are many. */
 export const keysOf = (key: string) =>
   ({
     documents: key,
@@ -249,7 +255,8 @@ return redis.call('ZRANGE', KEYS[2], 0, -1)
 /** Documents of one page of a set. */
 const PAGE_DOCUMENTS_MAX = 500;
 
-/** A step through all documents: about `SCAN_COUNT` of them, and the cursor of the next step, if there is one. */
+/** A step through all documents: about `SCAN_COUNT` of them, and the cursor of the next step, if
+ * there is one. */
 export type DocumentScan<D> = (
   cursor: string,
 ) => Promise<{ readonly documents: readonly D[]; readonly cursor: string | undefined }>;
@@ -258,7 +265,8 @@ const SCAN_COUNT = 100;
 
 /** Many documents of a view, never all of them in one reply of Redis. */
 type DocumentLists<D> = {
-  /** What `select` returns for each document, in no order. Documents are read in steps, and may change meanwhile. */
+  /** What `select` returns for each document, in no order. Documents are read in steps, and may
+   * change meanwhile. */
   readonly list: <T>(select: (document: D) => T) => Promise<T[]>;
   /** The documents behind a cursor, in no order; see `searchDocuments`. */
   readonly scan: DocumentScan<D>;
@@ -311,8 +319,9 @@ function makeDocumentLists<D>(redis: Redis, { key, open, idOf }: ListOptions<D>)
 }
 
 /**
- * KEYS: marker, hashes. ARGV: access, most bytes, then for each id the index of its hash among the keys, and the id. Returns
- * documents from the first id on until they have the most bytes, at least one; '' for an id without a document.
+ * KEYS: marker, hashes. ARGV: access, most bytes, then for each id the index of its hash among the
+ * keys, and the id. Returns documents from the first id on until they have the most bytes, at least
+ * one; '' for an id without a document.
  */
 const READ_PAGE = `${REQUIRE_VIEW}
 local found, bytes = {}, 0
@@ -325,7 +334,8 @@ end
 return found
 `;
 
-/** The stored texts of the first of these ids, at least one, together about 1 MiB; '' where there is none. */
+/** The stored texts of the first of these ids, at least one, together about 1 MiB; '' where there
+ * is none. */
 type ReadPage = (
   hashes: readonly string[],
   ids: readonly string[],

@@ -6,7 +6,8 @@ type Document = { id: string; version: number; seen: string[] };
 
 const LEASE_MS = 10_000;
 
-/** A view whose leases are as the real ones: given only behind the version that is there, each version once. */
+/** A view whose leases are as the real ones: given only behind the version that is there, each
+ * version once. */
 function makeSystem(publish: () => Promise<void> = async () => undefined) {
   let stored: Document | undefined;
   let [nowMs, lastLeased] = [0, 0];
@@ -83,7 +84,8 @@ test('a writer whose lease expired applies its change to the document of the nex
   });
   await expect(add('slow')).resolves.toMatchObject({ changed: true });
   expect(view()?.seen).toEqual(['other', 'slow']);
-  // No version twice: of two documents of one version a rebuild could not tell which one was acknowledged.
+  // No version twice: of two documents of one version a rebuild could not tell which one was
+  // acknowledged.
   expect(published.map(({ version }) => version)).toEqual([2, 1, 3]);
 });
 

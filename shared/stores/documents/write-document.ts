@@ -14,7 +14,8 @@ import type { Lease } from './versioned-documents.ts';
 /** Longer than a publish may take, so two writers never hold the same version. */
 const LEASE_MS = 10_000;
 const TIMEOUTS_MS = { publish: 8_000, wait: 12_000 } as const;
-/** Delay between two attempts, plus up to as much again at random, so that waiting writers do not retry in step. */
+/** Delay between two attempts, plus up to as much again at random, so that waiting writers do not
+ * retry in step. */
 const RETRY_MS = 15;
 
 type Versioned = { readonly version: number };
@@ -27,7 +28,8 @@ export type DocumentStore<D extends Versioned> = {
   readonly project: (document: D) => Promise<boolean>;
 };
 
-/** How long publishing may take (less than 10 s), and how long a writer waits for earlier writers. */
+/** How long publishing may take (less than 10 s), and how long a writer waits for earlier
+ * writers. */
 type WriteTimeouts = { readonly publish: number; readonly wait: number };
 
 type Dependencies = {
@@ -49,16 +51,17 @@ export type WriteDocument = <D extends Versioned>(
 ) => Promise<Written<D> | undefined>;
 
 /**
- * Writes the next version of a document: leases the version, publishes the document, applies it to the view, and only
- * then returns.
+ * Writes the next version of a document: leases the version, publishes the document, applies it to
+ * the view, and only then returns.
  *
- * Of two concurrent writers one leases the next version; the other waits, reads the result and changes that. A writer
- * that crashed holds its version for 10 s. A writer whose lease expired, and that finds a document of another writer in
- * the view, changes that document instead. If `change` returns `undefined`, nothing is written; its errors are passed on.
+ * Of two concurrent writers one leases the next version; the other waits, reads the result and
+ * changes that. A writer that crashed holds its version for 10 s. A writer whose lease expired, and
+ * that finds a document of another writer in the view, changes that document instead. If `change`
+ * returns `undefined`, nothing is written; its errors are passed on.
  *
  * @returns `undefined` if there is no document and `change` made none
- * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`; `overloaded` if other writers hold
- *   the document for too long (12 s)
+ * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`; `overloaded`
+ *   if other writers hold the document for too long (12 s)
  */
 export function makeWriteDocument({
   publish,
@@ -80,7 +83,8 @@ export function makeWriteDocument({
           lease.release,
         );
         const newest = (await store.project(document)) ? document : await store.read(id);
-        // During the lease no other writer uses this version, so a newer document was made from this one.
+        // During the lease no other writer uses this version, so a newer document was made from
+        // this one.
         const isBasedOnThis =
           newest && newest.version > document.version && monotonicMs() - leasedAtMs < LEASE_MS;
         if (isBasedOnThis || isSame(newest, document)) return { document, changed: true };
@@ -95,7 +99,8 @@ export function makeWriteDocument({
 const isSame = (newest: unknown, document: unknown): boolean =>
   newest === document || isDeepStrictEqual(newest, JSON.parse(JSON.stringify(document)));
 
-/** Releases the version at once if the message was certainly not written; if that is unknown, the lease stays. */
+/** Releases the version at once if the message was certainly not written; if that is unknown, the
+ * lease stays. */
 async function publishOrRelease(
   publish: () => Promise<void>,
   release: () => Promise<unknown>,
@@ -108,7 +113,8 @@ async function publishOrRelease(
   }
 }
 
-/** The dependencies of every writer of documents that belong to a client app: rule sets and watches. */
+/** The dependencies of every writer of documents that belong to a client app: rule sets and
+ * watches. */
 export type WriteDependencies = {
   /** Keeps the number of documents of an app within its limit. */
   readonly slots: LeasedSlots;
@@ -144,8 +150,8 @@ export async function acquireWithin<T>(
 }
 
 /**
- * Does a write under a hold, and releases the hold. Where the outcome of the write is unknown, it may take effect later: the
- * hold then stays until it ends by itself.
+ * Does a write under a hold, and releases the hold. Where the outcome of the write is unknown, it
+ * may take effect later: the hold then stays until it ends by itself.
  *
  * @example
  * await underHold(await ruleSets.hold(clientId, id), () => write(watch));

@@ -10,9 +10,11 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
 import type { MonthCharges } from '#shared/stores/replay/restore-admission.ts';
 
-/** Most ids remembered to count a check once that is in a lane twice; beyond it a duplicate may count twice. */
+/** Most ids remembered to count a check once that is in a lane twice; beyond it a duplicate may
+ * count twice. */
 const IDS_MAX = 2_000_000;
-/** Refunds of checks that were accepted before are taken from the totals: the topics of results keep seven days. */
+/** Refunds of checks that were accepted before are taken from the totals: the topics of results
+ * keep seven days. */
 const RECOUNTED_MS = 6 * DAY_MS;
 
 type Charged = Pick<CheckRequested, 'clientId' | 'chargedMonth' | 'acceptedAt'>;
@@ -20,7 +22,8 @@ type Charged = Pick<CheckRequested, 'clientId' | 'chargedMonth' | 'acceptedAt'>;
 type Total = { readonly asOfMs: number; readonly count: number; readonly refunds: number };
 const NOTHING: Total = { asOfMs: 0, count: 0, refunds: 0 };
 
-/** `latest` and `base`: the last published total, and the last one from before the results that are counted again. */
+/** `latest` and `base`: the last published total, and the last one from before the results that are
+ * counted again. */
 type Month = { latest: Total; base: Total; charged: number; refunded: number };
 
 /**
@@ -28,9 +31,10 @@ type Month = { latest: Total; base: Total; charged: number; refunded: number };
  *
  *   counter = latest total without its refunds + checks accepted since - refunds until `base` - refunds of checks accepted since
  *
- * The totals were read together with an instant: all checks accepted before it are counted, all others come later. So a
- * check is in a total exactly if its `acceptedAt` is before that instant. Nothing tells whether a refund is in a total; so a
- * total says how many are, and all refunds are counted again.
+ * The totals were read together with an instant: all checks accepted before it are counted, all
+ * others come later. So a check is in a total exactly if its `acceptedAt` is before that instant.
+ * Nothing tells whether a refund is in a total; so a total says how many are, and all refunds are
+ * counted again.
  */
 export class ChargeCount {
   readonly #recountedFromMs: number;
@@ -55,17 +59,20 @@ export class ChargeCount {
     this.#charge(check, check.requestId, 1);
   }
 
-  /** Takes a part of a batch: each of its entries is a check. All totals must have been taken before. */
+  /** Takes a part of a batch: each of its entries is a check. All totals must have been taken
+   * before. */
   addPart(part: BatchPartRequested): void {
     this.#charge(part, checkRequestedBatch.keyOf(part), part.entries.length);
   }
 
-  /** Takes a result: if nothing was decided, its check was refunded, once. All totals must have been taken before. */
+  /** Takes a result: if nothing was decided, its check was refunded, once. All totals must have
+   * been taken before. */
   addResult(result: CheckCompleted): void {
     if (!result.decided) this.#refund(result, result.requestId, 1);
   }
 
-  /** Takes the results of a part: its undecided entries are refunded, once. All totals must have been taken before. */
+  /** Takes the results of a part: its undecided entries are refunded, once. All totals must have
+   * been taken before. */
   addPartResult(part: BatchPartCompleted): void {
     if (part.refundCount > 0) this.#refund(part, batchCompleted.keyOf(part), part.refundCount);
   }

@@ -14,7 +14,8 @@ import type { Usage } from '#shared/contracts/usage/usage.ts';
 
 /** Days that the results' topic still has whole: it keeps seven. */
 const RECOUNTED_DAYS = 6;
-/** Most ids remembered to count a check once whose result is published twice; beyond it a duplicate may count twice. */
+/** Most ids remembered to count a check once whose result is published twice; beyond it a duplicate
+ * may count twice. */
 const IDS_MAX = 2_000_000;
 
 /** Hours that are counted by themselves. */
@@ -24,9 +25,9 @@ type CountedHour = { readonly clientId: string; readonly hour: string; readonly 
 type CountedDay = { readonly clientId: string; readonly date: string; readonly figures: DayFigures };
 
 /**
- * Works the figures of the days out again from the topics: recent days from the results, each check once; older ones
- * from their last published counters; refusals and bytes, which no result records, from what was published. The newest hours are
- * counted in the same way.
+ * Works the figures of the days out again from the topics: recent days from the results, each check
+ * once; older ones from their last published counters; refusals and bytes, which no result records,
+ * from what was published. The newest hours are counted in the same way.
  */
 export class DayCount {
   readonly #recountedFrom: string;
@@ -42,7 +43,8 @@ export class DayCount {
     this.#hoursFrom = new Date(nowMs - HOURS_KEPT * HOUR_MS).toISOString().slice(0, 13);
   }
 
-  /** Takes the published counters of an hour; a later record of the same hour replaces an earlier one. */
+  /** Takes the published counters of an hour; a later record of the same hour replaces an earlier
+   * one. */
   addTotal({ clientId, hour, refused, day, asOf }: Usage): void {
     const key = keyOf(clientId, hour.slice(0, 10));
     const asOfMs = Date.parse(asOf);

@@ -4,12 +4,14 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { AdmittedAt } from '#shared/stores/replay/restore-admission.ts';
 import type { AppHour } from '#shared/stores/usage/usage.ts';
 
-/** Most ids remembered to count a check once that is in a lane twice; beyond it a duplicate may count twice. */
+/** Most ids remembered to count a check once that is in a lane twice; beyond it a duplicate may
+ * count twice. */
 const IDS_MAX = 2_000_000;
 
 type ChargedHour = AppHour & { readonly month: string; readonly times: readonly AdmittedAt[] };
 
-/** Gathers the charged checks of the lanes' tails, each once: by client app and hour, when they were accepted. */
+/** Gathers the charged checks of the lanes' tails, each once: by client app and hour, when they
+ * were accepted. */
 export class TailCount {
   readonly #counted = new Set<string>();
   readonly #hours = new Map<string, { appHour: AppHour; month: string; times: Map<number, number> }>();
@@ -19,8 +21,9 @@ export class TailCount {
   }
 
   /**
-   * Each entry of the part is a check. Those of a watch are not counted: the gateway did not accept them, so nothing tells
-   * which of them a Redis has counted. Few are lost: those of the last second before a failover.
+   * Each entry of the part is a check. Those of a watch are not counted: the gateway did not accept
+   * them, so nothing tells which of them a Redis has counted. Few are lost: those of the last
+   * second before a failover.
    */
   addPart(part: BatchPartRequested): void {
     if (part.delivery.mode === 'watch') return;
@@ -53,8 +56,9 @@ export class TailCount {
 }
 
 /**
- * How many of an hour's checks a Redis has not counted: those behind the last millisecond that it knows, and of that
- * millisecond those above the number that it knows. An app's checks are accepted in the order of their times.
+ * How many of an hour's checks a Redis has not counted: those behind the last millisecond that it
+ * knows, and of that millisecond those above the number that it knows. An app's checks are accepted
+ * in the order of their times.
  *
  * @param chargedUntilMs everything that was accepted until then is counted
  */

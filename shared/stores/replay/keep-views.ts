@@ -11,8 +11,8 @@ const LOG_INTERVAL_MS = 10_000;
 export type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
 /**
- * Completes the views if they are incomplete: rebuilds them if Redis is empty, reads the newest records of the topics
- * again if Redis was restarted or replaced.
+ * Completes the views if they are incomplete: rebuilds them if Redis is empty, reads the newest
+ * records of the topics again if Redis was restarted or replaced.
  *
  * @returns false if another process is already doing this
  */
@@ -23,8 +23,8 @@ export async function completeViews(rebuild: Rebuild): Promise<boolean> {
 }
 
 /**
- * Checks twice a second whether the views are complete, and completes them if not: after Redis was wiped, restarted or
- * replaced, on its first start, and after an operator's `store rebuild`.
+ * Checks twice a second whether the views are complete, and completes them if not: after Redis was
+ * wiped, restarted or replaced, on its first start, and after an operator's `store rebuild`.
  *
  * Resolves once they are complete, or when the process stops.
  */

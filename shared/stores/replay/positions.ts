@@ -4,8 +4,9 @@ import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
 
 /**
- * KEYS: marker, positions, outdated marker. ARGV: access, then for each partition its name, its offset, and the offset
- * that this process was last told is there. A Redis that has a lower one has lost writes unnoticed.
+ * KEYS: marker, positions, outdated marker. ARGV: access, then for each partition its name, its
+ * offset, and the offset that this process was last told is there. A Redis that has a lower one has
+ * lost writes unnoticed.
  */
 const SAVE = `${REQUIRE_VIEW}
 for i = 2, #ARGV, 3 do
@@ -32,10 +33,12 @@ type PartitionOffset = {
 export const positionName = (topic: string, partition: number): string => `${topic}/${partition}`;
 
 /**
- * Makes the function that stores in Redis up to which offset a topic is applied to the views, before the same offset
- * is committed in Kafka. So Redis is behind Kafka only if it has lost writes; its offsets then say where to read again.
+ * Makes the function that stores in Redis up to which offset a topic is applied to the views,
+ * before the same offset is committed in Kafka. So Redis is behind Kafka only if it has lost
+ * writes; its offsets then say where to read again.
  *
- * @throws ServiceError `view-rebuilding` if Redis has lost writes; from then on all processes wait for the rebuild
+ * @throws ServiceError `view-rebuilding` if Redis has lost writes; from then on all processes wait
+ *   for the rebuild
  * @example
  * const savePositions = makeSavePositions(redis);
  * await savePositions([{ topic: 'check.completed.v1', partition: 3, offset: 42 }]);

@@ -91,8 +91,9 @@ export type RebuildCounts = Readonly<
 /**
  * Rebuilds the Redis views from the topics and then marks them as complete.
  *
- * One process rebuilds at a time, under a lock that every write checks. Each topic is read in offset order, so that the
- * first result of a check stays the same. Processes that need a view wait meanwhile.
+ * One process rebuilds at a time, under a lock that every write checks. Each topic is read in
+ * offset order, so that the first result of a check stays the same. Processes that need a view wait
+ * meanwhile.
  *
  * @returns the counts of applied records, or nothing if another process rebuilds
  * @throws ServiceError `view-rebuilding` if Redis was wiped again meanwhile; start over
@@ -200,7 +201,8 @@ async function applyApps(
   });
 }
 
-/** The state of admission: the hours' figures, the idempotency claims, and the charges of accepted checks. */
+/** The state of admission: the hours' figures, the idempotency claims, and the charges of accepted
+ * checks. */
 async function applyAdmissions(
   { admission, batches, usageFigures, now }: Rebuild,
   token: string,
@@ -275,7 +277,8 @@ async function applyOutcomes(
   await follow(checkCompleted, async (message) => {
     charges.addResult(message);
     days.addResult(message);
-    // Counters and days are worked out by the tally: a refund or a count here would be a second one.
+    // Counters and days are worked out by the tally: a refund or a count here would be a second
+    // one.
     const { refund: _, counted, ...saving } = savingOf(message);
     const isKept = Date.parse(message.retainUntil) > now();
     if (isKept) {
@@ -301,8 +304,8 @@ const APPLY_BATCH_MAX = 500;
 const APPLY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Applies records in order: sent together and answered together, since one connection keeps their order.
- * An unreadable record was dead-lettered by its consumer and is passed over here.
+ * Applies records in order: sent together and answered together, since one connection keeps their
+ * order. An unreadable record was dead-lettered by its consumer and is passed over here.
  */
 export async function applyRecords<M>(
   topic: Topic<M>,
@@ -341,7 +344,8 @@ type BodyDependencies = {
   readonly now: () => number;
 };
 
-/** Stores the body of an event again, where the portal and its delivery find it. A resend brings none. */
+/** Stores the body of an event again, where the portal and its delivery find it. A resend brings
+ * none. */
 export async function restoreBody(
   { webhookBodies, now }: BodyDependencies,
   { resultJson, ...about }: WebhookRequested,
@@ -360,11 +364,12 @@ export async function restoreBodyOfCheck(
 }
 
 /**
- * Does work on the views under the rebuild lock, which every write checks, and declares them complete up to the positions
- * that it returns.
+ * Does work on the views under the rebuild lock, which every write checks, and declares them
+ * complete up to the positions that it returns.
  *
  * @returns the result of the work, or nothing if another process holds the lock
- * @throws ServiceError `view-rebuilding` when Redis was wiped or replaced meanwhile: to be started over
+ * @throws ServiceError `view-rebuilding` when Redis was wiped or replaced meanwhile: to be started
+ *   over
  */
 export async function underRebuildLock<T extends { readonly positions: Positions }>(
   views: ViewState,

@@ -12,9 +12,10 @@ const CLAIM_KEPT_MS = DAY_MS;
 const COUNTER_KEPT_MS = 40 * DAY_MS;
 
 /**
- * KEYS: marker, claim. ARGV: access, body hash, accepted at, id, month, when the claim ends, state. The check's id replaces
- * its seed. Of two checks of a key the later one holds the claim, in whatever order they are read: a key gets another check
- * only once its claim was spent. Of the parts of one batch, only the last shows that it was published.
+ * KEYS: marker, claim. ARGV: access, body hash, accepted at, id, month, when the claim ends, state.
+ * The check's id replaces its seed. Of two checks of a key the later one holds the claim, in
+ * whatever order they are read: a key gets another check only once its claim was spent. Of the
+ * parts of one batch, only the last shows that it was published.
  */
 const RESTORE_CLAIM = `${REQUIRE_VIEW}
 local at = tonumber(redis.call('HGET', KEYS[2], 'at') or '0')
@@ -32,8 +33,9 @@ return 1
 `;
 
 /**
- * KEYS: marker, the month's counter, its refunds. ARGV: access, counter, when both end, refunds. A counter is never lowered:
- * it is higher where checks were charged whose records are not in the topics yet.
+ * KEYS: marker, the month's counter, its refunds. ARGV: access, counter, when both end, refunds. A
+ * counter is never lowered: it is higher where checks were charged whose records are not in the
+ * topics yet.
  */
 const RESTORE_COUNTER = `${REQUIRE_VIEW}
 local charged = math.max(tonumber(ARGV[2]), tonumber(redis.call('GET', KEYS[2]) or '0'))
@@ -48,8 +50,8 @@ return redis.call('HGET', KEYS[2], 'last') or ''
 `;
 
 /**
- * KEYS: marker, usage of the hour, the month's counter. ARGV: access, `last` as it was, `last` as it is to be, how many,
- * the hour, when the counter ends, the client app. Done once: `last` tells.
+ * KEYS: marker, usage of the hour, the month's counter. ARGV: access, `last` as it was, `last` as
+ * it is to be, how many, the hour, when the counter ends, the client app. Done once: `last` tells.
  */
 const ADD_CHARGES = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
 if (redis.call('HGET', KEYS[2], 'last') or '') ~= ARGV[2] then return 0 end
@@ -69,7 +71,8 @@ export type RestoredClaim = {
   readonly requestId: string;
   readonly acceptedAtMs: number;
   readonly month: string | undefined;
-  /** Whether all of it is in its topic: a batch whose gateway ended too early is published by the retry. */
+  /** Whether all of it is in its topic: a batch whose gateway ended too early is published by the
+   * retry. */
   readonly isPublished: boolean;
 };
 
@@ -106,7 +109,8 @@ export function makeRestoreAdmission(redis: Redis) {
       const keys = [GENERATION_KEY, claimKey(clientId, keyHash)];
       await restoreClaim(keys, [access, bodyHash, acceptedAtMs, requestId, month, endsAtMs, state]);
     },
-    /** The last millisecond in which the app's checks of an hour were counted; undefined if none was. */
+    /** The last millisecond in which the app's checks of an hour were counted; undefined if none
+     * was. */
     async lastAdmitted({ clientId, hour }: AppHour, access: ViewAccess): Promise<AdmittedAt | undefined> {
       const stored = await readAdmitted([GENERATION_KEY, usageKey(clientId, hour)], [access]);
       const [ms, count] = stored.split(':').map(Number);

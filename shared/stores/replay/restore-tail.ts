@@ -28,11 +28,12 @@ import {
 } from './rebuild-views.ts';
 
 /**
- * If the views were last complete longer ago than this, or never, they are rebuilt: the hourly figures, which tell the
- * counted checks, would have expired.
+ * If the views were last complete longer ago than this, or never, they are rebuilt: the hourly
+ * figures, which tell the counted checks, would have expired.
  */
 const TAIL_MS_MAX = HOUR_MS;
-/** Allows for the publisher's clock, whose time a record has, and for records that are applied before they are published. */
+/** Allows for the publisher's clock, whose time a record has, and for records that are applied
+ * before they are published. */
 const MARGIN_MS = 120_000;
 
 type TailCounts = Readonly<
@@ -40,11 +41,12 @@ type TailCounts = Readonly<
 >;
 
 /**
- * Completes the views on a Redis that was restarted or replaced, and may lack the last writes that were
- * acknowledged: reads the topics from where that Redis is, and declares the views complete.
+ * Completes the views on a Redis that was restarted or replaced, and may lack the last writes that
+ * were acknowledged: reads the topics from where that Redis is, and declares the views complete.
  *
- * Views that the result-store writes, and bodies that a dispatcher stores, are read from the position that is stored with
- * them; other views that a gateway or a dispatcher writes, from a margin before the views were last seen complete. Applying a record again changes nothing.
+ * Views that the result-store writes, and bodies that a dispatcher stores, are read from the
+ * position that is stored with them; other views that a gateway or a dispatcher writes, from a
+ * margin before the views were last seen complete. Applying a record again changes nothing.
  *
  * | view | read from | data that is in no topic |
  * | --- | --- | --- |
@@ -56,7 +58,8 @@ type TailCounts = Readonly<
  * | logs of the rate limit, sessions, last use of a key | nothing | the lost second counts towards no limit |
  *
  * @returns the counts of applied records, or nothing if another process rebuilds
- * @throws ServiceError `view-rebuilding` when Redis was replaced again meanwhile: to be started over
+ * @throws ServiceError `view-rebuilding` when Redis was replaced again meanwhile: to be started
+ *   over
  */
 export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefined> {
   const began = Date.now();
@@ -125,7 +128,8 @@ async function applyTails(
       await read(topic, { sinceMs: (last.atMs ?? 0) - MARGIN_MS }, apply);
     },
   };
-  // Charges before results: a result that refunds its check finds it counted. Deliveries before bodies.
+  // Charges before results: a result that refunds its check finds it counted. Deliveries before
+  // bodies.
   await Promise.all([
     applyDocuments(rebuild, token, tail, counts),
     applyCharges(rebuild, token, tail, last.chargedUntilMs, counts),

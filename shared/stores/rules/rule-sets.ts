@@ -11,7 +11,8 @@ export const RULE_SET_CHANGED = 'rule-set:changed';
 const RULE_SETS_KEY = 'rule-sets:1';
 /** Tombstones by when they may be dropped. */
 const ENDED_KEY = `${RULE_SETS_KEY}:ended`;
-/** How long a tombstone is kept: a rule set that is recreated meanwhile continues its version count. */
+/** How long a tombstone is kept: a rule set that is recreated meanwhile continues its version
+ * count. */
 const TOMBSTONE_MS = DAY_MS;
 
 /** The ids of an app's rule sets, all with one score, so that Redis sorts them by id. */
@@ -20,8 +21,8 @@ const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
 export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
 
 /**
- * KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum count, maximum bytes.
- * The first of the reply tells whether there are more.
+ * KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum
+ * count, maximum bytes. The first of the reply tells whether there are more.
  */
 const LIST = `${REQUIRE_VIEW}
 local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
@@ -61,14 +62,16 @@ export function makeRuleSets(redis: Redis) {
   });
   return {
     ...makeRuleSetUsers(redis),
-    /** Nothing where it was deleted. Returns `known` itself, without parsing, if that has not changed. */
+    /** Nothing where it was deleted. Returns `known` itself, without parsing, if that has not
+     * changed. */
     async read(clientId: string, id: string, known?: RuleSet): Promise<RuleSet | undefined> {
       const found = await read(ruleSetKey(clientId, id), known);
       return found?.deletedAt === undefined ? found : undefined;
     },
     /** For writers: by `ruleSetKey`, tombstones included. */
     documents: { read, lease, project },
-    /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
+    /** Puts a document in; false if the view has the same or a newer version. Announces the
+     * change. */
     project,
     /** At most `countMax`, fewer where they are large. */
     async list(
@@ -86,7 +89,8 @@ export function makeRuleSets(redis: Redis) {
       const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
       return { ruleSets, hasMore: more === '1' };
     },
-    /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps them. */
+    /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps
+     * them. */
     async dropEnded(nowMs: number, countMax: number): Promise<number> {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) await removeEnded(key, nowMs, ENDED_KEY);
@@ -111,10 +115,12 @@ function setsOf({ clientId, id, deletedAt }: RuleSet): SetEntry[] {
   ];
 }
 
-/** Longer than the write of a document may take, until it is in the view or has certainly failed. */
+/** Longer than the write of a document may take, until it is in the view or has certainly
+ * failed. */
 const HOLD_MS = 30_000;
 
-/** The set of the watches that refer to a rule set: their documents put themselves there (`setsOf`). */
+/** The set of the watches that refer to a rule set: their documents put themselves there
+ * (`setsOf`). */
 export const ruleSetUsersKey = (clientId: string, id: string): string => `rule-set-users:${clientId}/${id}`;
 /** The writes of watches that are about to refer to a rule set, by when their holds end. */
 const holdsKey = (clientId: string, id: string): string => `rule-set-holds:${clientId}/${id}`;
@@ -131,8 +137,9 @@ return 1
 `;
 
 /**
- * KEYS: marker, users, holds, deletion. ARGV: access, holder. A score is the time at which the entry ends. Returns 0 while a
- * watch refers to the rule set, 2 while another deletion is under way: its mark must stay until it ends.
+ * KEYS: marker, users, holds, deletion. ARGV: access, holder. A score is the time at which the
+ * entry ends. Returns 0 while a watch refers to the rule set, 2 while another deletion is under
+ * way: its mark must stay until it ends.
  */
 const BEGIN_DELETION = `${REQUIRE_VIEW}
 local time = redis.call('TIME')
@@ -152,13 +159,16 @@ return 1
 export type RuleSetHold = { readonly release: () => Promise<void> };
 
 /**
- * Keeps a rule set from being deleted while a watch refers to it. A watch and its rule set are two documents: the write
- * of a watch holds the rule set before it looks whether there is one, and a deletion begins only if no write holds it.
+ * Keeps a rule set from being deleted while a watch refers to it. A watch and its rule set are two
+ * documents: the write of a watch holds the rule set before it looks whether there is one, and a
+ * deletion begins only if no write holds it.
  */
 type RuleSetUsers = {
-  /** Holds a rule set for a watch that is about to refer to it; nothing while its deletion is under way. */
+  /** Holds a rule set for a watch that is about to refer to it; nothing while its deletion is under
+   * way. */
   readonly hold: (clientId: string, id: string) => Promise<RuleSetHold | undefined>;
-  /** Begins the deletion of a rule set: `in-use` while a watch refers to it or is about to, nothing while another deletion is under way. */
+  /** Begins the deletion of a rule set: `in-use` while a watch refers to it or is about to, nothing
+   * while another deletion is under way. */
   readonly beginDeletion: (clientId: string, id: string) => Promise<RuleSetHold | 'in-use' | undefined>;
 };
 

@@ -47,10 +47,11 @@ export type RuleSetWrites = ReturnType<typeof makeRuleSetWrites>;
 type Change = (current: RuleSet | undefined) => RuleSet | undefined;
 
 /**
- * Writes to rule sets. Each returns once it is in effect, in the topic and in the view; each that changed something costs
- * one of the day's writes and has an audit entry.
+ * Writes to rule sets. Each returns once it is in effect, in the topic and in the view; each that
+ * changed something costs one of the day's writes and has an audit entry.
  *
- * @throws ServiceError `version-conflict`, `limit-reached`, `rate-limited`, `bytes-exceeded`, `rule-set-in-use`, and the errors of a write
+ * @throws ServiceError `version-conflict`, `limit-reached`, `rate-limited`, `bytes-exceeded`,
+ *   `rule-set-in-use`, and the errors of a write
  */
 export function makeRuleSetWrites(deps: Dependencies) {
   const write = makeWriteDocument(deps);
@@ -58,8 +59,8 @@ export function makeRuleSetWrites(deps: Dependencies) {
   const store = { ...deps.ruleSets.documents, topic: ruleSet };
 
   /**
-   * Applies a change to the version that was judged and to no other, so that the slot and the preconditions are right:
-   * where another writer was faster, everything is judged again.
+   * Applies a change to the version that was judged and to no other, so that the slot and the
+   * preconditions are right: where another writer was faster, everything is judged again.
    */
   async function change(request: RuleSetWrite, action: string, by: Change): Promise<RuleSet | undefined> {
     const { clientId, accountId, id, actor, limits, mayWrite = () => true } = request;
@@ -126,7 +127,8 @@ export function makeRuleSetWrites(deps: Dependencies) {
 const liveOf = (current: RuleSet | undefined): RuleSet | undefined =>
   current?.deletedAt === undefined ? current : undefined;
 
-/** The next document, or undefined if the content is the same. A recreated rule set continues the count. */
+/** The next document, or undefined if the content is the same. A recreated rule set continues the
+ * count. */
 function nextOf(
   { clientId, id }: RuleSetWrite,
   { name, rules, onUndetermined }: RuleSetContent,

@@ -25,7 +25,8 @@ export const USAGE_KEPT_MS = 3 * HOUR_MS;
 const USAGE_APPS = 'usage:apps:';
 export const usageAppsKey = (hour: number): string => `${USAGE_APPS}${hour}`;
 
-/** `noteActive(client, hour)`: has the client app's totals published, because they have changed in this hour. */
+/** `noteActive(client, hour)`: has the client app's totals published, because they have changed in
+ * this hour. */
 export const LUA_NOTE_ACTIVE = `
 local function noteActive(client, hour)
   local apps = '${USAGE_APPS}' .. string.format('%.0f', hour)
@@ -53,8 +54,8 @@ export const figuresFrom = (flat: readonly string[]): DayFigures =>
   );
 
 /**
- * `countDay(dayKey, hourKey, figures)` adds figures, written as `textOfFigures` does, to a day and to an hour of it. A day
- * has a bounded number of figures: further API keys are counted together.
+ * `countDay(dayKey, hourKey, figures)` adds figures, written as `textOfFigures` does, to a day and
+ * to an hour of it. A day has a bounded number of figures: further API keys are counted together.
  */
 export const LUA_COUNT_DAY = `
 local function addFigure(key, name, value, keptMs)
@@ -75,9 +76,9 @@ end
 `;
 
 /**
- * The bytes that an account makes the system keep on one day: one sum for all of its apps, and how much of it each app has.
- * Only the sum is compared, with `DAY_BYTES`; the apps' figures are published with `usage.v1`, and add up to the sum when it
- * is restored.
+ * The bytes that an account makes the system keep on one day: one sum for all of its apps, and how
+ * much of it each app has. Only the sum is compared, with `DAY_BYTES`; the apps' figures are
+ * published with `usage.v1`, and add up to the sum when it is restored.
  *
  *   `accountBytes(account, quota, day)` returns the sum, and the most that it may be
  *   `countBytes(account, client, day, bytes)` adds to it
@@ -103,8 +104,9 @@ end
 export const textOfFigures = (figures: DayFigures): string => Object.entries(figures).flat().join(' ');
 
 /**
- * KEYS: marker, the day or hour, the apps' summaries. ARGV: access, ms until it ends, the client app ('' for an hour), the day,
- * names and values. The bytes of today are also added to the account's sum; a repetition adds nothing.
+ * KEYS: marker, the day or hour, the apps' summaries. ARGV: access, ms until it ends, the client
+ * app ('' for an hour), the day, names and values. The bytes of today are also added to the
+ * account's sum; a repetition adds nothing.
  */
 const RESTORE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_ACCOUNT_BYTES}
 local before = tonumber(redis.call('HGET', KEYS[2], '${BYTES_FIGURE}') or '0')
@@ -158,5 +160,6 @@ export function makeUsageDays(redis: Redis) {
   };
 }
 
-/** The activity of client apps by day: written where first results are saved and where requests are refused. */
+/** The activity of client apps by day: written where first results are saved and where requests are
+ * refused. */
 export type UsageDays = ReturnType<typeof makeUsageDays>;

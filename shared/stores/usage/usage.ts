@@ -18,9 +18,10 @@ export const usageKey = (clientId: string, hour: number): string => `usage:{${cl
 const publishLockKey = 'usage:publish-lock';
 
 /**
- * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks, the month's refunds. The instant
- * separates the checks that are counted from later ones. Nothing is read while the views are incomplete, because a counter
- * that is not rebuilt yet would count as 0.
+ * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's
+ * checks, the month's refunds. The instant separates the checks that are counted from later ones.
+ * Nothing is read while the views are incomplete, because a counter that is not rebuilt yet would
+ * count as 0.
  */
 const READ = `${REQUIRE_VIEW}${END_INSTANT_LUA}
 local figures = redis.call('HMGET', KEYS[2], 'accepted', 'refused')

@@ -34,7 +34,8 @@ const silentKey = (uid: string): string => `followed-silent:${uid}`;
 /** The reader of logs starts with a contract within seconds after a watch wants it followed. */
 const START_MS_MAX = 120_000;
 
-/** A role of a member whose balance had changed when a sweep looked, although no transfer of the contract named its wallets. */
+/** A role of a member whose balance had changed when a sweep looked, although no transfer of the
+ * contract named its wallets. */
 const SilentChange = z.object({
   accounts: z.array(z.string()),
   /** Of the contract's chain, the block that the sweep read. */
@@ -44,9 +45,10 @@ const SilentChange = z.object({
 export type SilentChange = z.infer<typeof SilentChange>;
 
 /**
- * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on (`chainId/address`).
- * A chain's hash counts the watches of each contract, and one for each of its apps the watches of that app. A contract beyond
- * the bound of the app is left out, and so is one of an app that follows as many as are free: some are left for others.
+ * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on
+ * (`chainId/address`). A chain's hash counts the watches of each contract, and one for each of its
+ * apps the watches of that app. A contract beyond the bound of the app is left out, and so is one
+ * of an app that follows as many as are free: some are left for others.
  */
 const FOLLOW = `${REQUIRE_VIEW}
 local app = string.match(ARGV[2], '^[^/]*')
@@ -102,20 +104,23 @@ export function makeFollowedContracts(redis: Redis) {
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
       await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
     },
-    /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has lost which. */
+    /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has
+     * lost which. */
     isFollowedBy: (uid: string, contract: FollowedContract): Promise<boolean | undefined> =>
       inStore(async () => {
         if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
         return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
       }),
-    /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its contract until it is looked at again. */
+    /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its
+     * contract until it is looked at again. */
     noteMissed: (uid: string, nowMs: number): Promise<void> =>
       inStore(async () => {
         const names = await redis.smembers(ofWatchKey(uid));
         if (names.length > 0)
           await redis.hset(sinceKey(uid), Object.fromEntries(names.map((name) => [name, nowMs])));
       }),
-    /** Notes a change of which no transfer told, if the contract was followed without a gap since the member was last checked. */
+    /** Notes a change of which no transfer told, if the contract was followed without a gap since
+     * the member was last checked. */
     noteSilent: (
       uid: string,
       contract: FollowedContract,
@@ -146,7 +151,8 @@ export function makeFollowedContracts(redis: Redis) {
     /** Every followed contract of a chain, once for each block tag. */
     list: (chainId: number): Promise<FollowedContract[]> =>
       inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
-    /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
+    /** For the reader of logs: which of these wallets, in lower case, belong to a member of any
+     * watch. */
     watchedAmong: makeWalletIndex(redis).watchedAmong,
     /** For the reader of logs: says how a contract is followed. */
     setState: (contract: FollowedContract, state: FollowingState): Promise<void> =>
@@ -199,7 +205,8 @@ export function makeFollowedContracts(redis: Redis) {
   };
 }
 
-/** The contracts that watches want followed, and how each is followed: written by both sides, read by both. */
+/** The contracts that watches want followed, and how each is followed: written by both sides, read
+ * by both. */
 export type FollowedContracts = ReturnType<typeof makeFollowedContracts>;
 
 /** The field of a contract in the hashes of its chain. */

@@ -6,10 +6,11 @@ import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/vie
 const LOG_LEASE_MS = 5_000;
 
 /**
- * How far the transfer logs of a chain were read, and the last blocks, in which a reorg may be found.
+ * How far the transfer logs of a chain were read, and the last blocks, in which a reorg may be
+ * found.
  *
- * Written by the one evaluator that holds the chain's lease. Losing it costs latency: the next reader begins a few
- * blocks below the head.
+ * Written by the one evaluator that holds the chain's lease. Losing it costs latency: the next
+ * reader begins a few blocks below the head.
  */
 export type LogPosition = {
   readonly since: number;
@@ -49,7 +50,8 @@ const LOAD = `${REQUIRE_VIEW}
 return redis.call('HGETALL', KEYS[2])
 `;
 
-/** KEYS: marker, lease, position. ARGV: access, token, since, last settled block, last block read, gaps, then blocks: number and text. */
+/** KEYS: marker, lease, position. ARGV: access, token, since, last settled block, last block read,
+ * gaps, then blocks: number and text. */
 const SAVE = `${REQUIRE_VIEW}
 if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[3], 'since', ARGV[3], 'settledTo', ARGV[4], 'readTo', ARGV[5], 'gaps', ARGV[6])

@@ -22,7 +22,8 @@ const RULE_SETS_AT_ONCE = 4;
 
 type Presented = Record<string, unknown>;
 
-/** Makes the functions that return watches as clients see them: `present` one, `presentMany` a list. */
+/** Makes the functions that return watches as clients see them: `present` one, `presentMany` a
+ * list. */
 export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: PresentWatchDependencies) {
   const readRuleSet = ({ clientId, ruleSet: id }: Watch) => (ruleSetCache ?? ruleSets).read(clientId, id);
 

@@ -12,14 +12,18 @@ const GAP_KEY = 'wm-gap';
 const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
 
 /*
- * A sweep of a watch: begun ──every partition has asked, every part was answered, or the time is up──► decided
- * ──every partition has settled──► ended. A set holds the remaining tasks: `ask/<p>`, a part's id, `settle/<p>`.
+ * A sweep of a watch:
+ *
+ *   begun ──every partition has asked, every part was answered, or the time is up──► decided
+ *   decided ──every partition has settled──► ended
+ *
+ * A set holds the remaining tasks: `ask/<p>`, a part's id, `settle/<p>`.
  */
 
 /**
- * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders
- * (JSON), the next due time. Partitions without members have nothing to ask. It takes the
- * place of a scheduled sweep that is due, whatever its cause.
+ * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms),
+ * cause, rules, holders (JSON), the next due time. Partitions without members have nothing to ask.
+ * It takes the place of a scheduled sweep that is due, whatever its cause.
  */
 const BEGIN = `${REQUIRE_VIEW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
@@ -41,8 +45,8 @@ return redis.call(ARGV[3], KEYS[3], ARGV[4])
 `;
 
 /**
- * KEYS: marker, sweep, open. ARGV: access, sweep, roles to hold (JSON), uid. The first decision stays. Partitions where nothing is
- * withheld have nothing to settle.
+ * KEYS: marker, sweep, open. ARGV: access, sweep, roles to hold (JSON), uid. The first decision
+ * stays. Partitions where nothing is withheld have nothing to settle.
  */
 const DECIDE = `${REQUIRE_VIEW}
 if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return false end
@@ -56,8 +60,8 @@ return redis.call('HGET', KEYS[2], 'hold')
 `;
 
 /**
- * KEYS: marker, next sweeps, last sweeps for a gap. ARGV: access, uid, now, least distance in ms. The next sweep is brought
- * forward, but keeps the least distance from the last sweep.
+ * KEYS: marker, next sweeps, last sweeps for a gap. ARGV: access, uid, now, least distance in ms.
+ * The next sweep is brought forward, but keeps the least distance from the last sweep.
  */
 const SET_NEXT_AFTER_GAP = `${REQUIRE_VIEW}
 local last = tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or '0')
@@ -115,7 +119,8 @@ export function makeWatchSweeps(redis: Redis) {
   const end = makeScript<number>(redis, END);
   const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
   return {
-    /** False where a sweep of the watch is running. If one was due, the next one is due at `nextAtMs` (epoch ms) from then on. */
+    /** False where a sweep of the watch is running. If one was due, the next one is due at
+     * `nextAtMs` (epoch ms) from then on. */
     begin: async (
       { uid, sweep, cause, rules, holders }: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>,
       nextAtMs: number,
@@ -172,7 +177,8 @@ export function makeWatchSweeps(redis: Redis) {
       const stood = await decide(keysOf(uid), [ORDINARY_ACCESS, sweep, JSON.stringify(holdRoles), uid]);
       return stood === null ? undefined : z.array(z.string()).parse(JSON.parse(stood));
     },
-    /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that are being swept. */
+    /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that
+     * are being swept. */
     async end(uid: string, sweep: number | undefined): Promise<void> {
       await end([...keysOf(uid), RUNNING_KEY], [ORDINARY_ACCESS, sweep ?? '', uid]);
       // Held revocations are to be announced, and the next sweep may be waiting.
@@ -189,7 +195,8 @@ export function makeWatchSweeps(redis: Redis) {
       await bringForward([GENERATION_KEY, NEXT_KEY], [ORDINARY_ACCESS, uid, atMs]);
       await setDueTime(redis, uid, atMs);
     },
-    /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for that reason. */
+    /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for
+     * that reason. */
     async setNextAfterGap(uid: string, nowMs: number, everyMs: number): Promise<void> {
       const keys = [GENERATION_KEY, NEXT_KEY, GAP_KEY];
       const isSet = await setNextAfterGap(keys, [ORDINARY_ACCESS, uid, nowMs, everyMs]);

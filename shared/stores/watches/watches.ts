@@ -46,7 +46,8 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do redis.call('ZADD', 
 return 1
 `;
 
-/** KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum count. */
+/** KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum
+ * count. */
 const LIST = `${REQUIRE_VIEW}
 local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
 local found = {}
@@ -84,7 +85,8 @@ export function makeWatches(redis: Redis) {
   return {
     /** Nothing where it was deleted. */
     read: readLive,
-    /** The watch that a uid names; undefined if it was deleted, though there may be a new one with its id. */
+    /** The watch that a uid names; undefined if it was deleted, though there may be a new one with
+     * its id. */
     async readByUid(uid: string): Promise<Watch | undefined> {
       const { clientId, watchId } = watchOfUid(uid);
       const watch = await readLive(clientId, watchId);
@@ -104,7 +106,8 @@ export function makeWatches(redis: Redis) {
     /** The watches whose sweeps belong to a partition, tombstones included. */
     inPartition: (partition: number): Promise<Watch[]> =>
       listSet(ofPartitionKey(partition), (watch) => watch),
-    /** The watches of a partition that are due, tombstones included; they are due again at `againAtMs` at the latest. */
+    /** The watches of a partition that are due, tombstones included; they are due again at
+     * `againAtMs` at the latest. */
     async claimDue(partition: number, nowMs: number, againAtMs: number, countMax: number): Promise<Watch[]> {
       const keys = [GENERATION_KEY, WATCHES_KEY, dueKey(partition)];
       return (await claim(keys, [ORDINARY_ACCESS, nowMs, againAtMs, countMax])).map(parseStored);

@@ -10,7 +10,8 @@ const { clientId, accountId, watchId, ...settings } = aWatch();
 const WRITE = { clientId, accountId, watchId, actor: 'key_1' };
 const LIMITS = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 10 };
 
-/** The writes of watches; the hold of a rule set fails `deletingCount` times because the set is being deleted. */
+/** The writes of watches; the hold of a rule set fails `deletingCount` times because the set is
+ * being deleted. */
 function makeWorld(
   over: {
     ruleSet?: RuleSet;
@@ -21,7 +22,8 @@ function makeWorld(
     /** The watch before the write that made it `stored`. */
     before?: Watch;
     writesLeft?: number;
-    /** How many reads find `stored` before the watcher has removed the members of its predecessor. */
+    /** How many reads find `stored` before the watcher has removed the members of its
+     * predecessor. */
     readsToRemoval?: number;
   } = {},
 ) {

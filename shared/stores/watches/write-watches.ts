@@ -26,7 +26,8 @@ import { makePresentWatch, type PresentWatchDependencies } from './present-watch
 
 /** How long a watch waits for the deletion of its rule set. */
 const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
-/** How long a watch waits until the watcher has removed an earlier one with its id: the watcher looks every 2 s. */
+/** How long a watch waits until the watcher has removed an earlier one with its id: the watcher
+ * looks every 2 s. */
 const REMOVAL_WAIT = { msMax: 3_000, retryMs: 100 } as const;
 
 type Dependencies = WriteDependencies &
@@ -61,12 +62,11 @@ export type WatchWrites = ReturnType<typeof makeWatchWrites>;
 type Change = (current: Watch | undefined) => Watch | undefined;
 
 /**
- * Writes to watches. Each returns once it is in effect, in the topic and in the view; each that changed something costs one of
- * the day's writes.
+ * Writes to watches. Each returns once it is in effect, in the topic and in the view; each that
+ * changed something costs one of the day's writes.
  *
- * @throws ServiceError `watch-not-found`, `rule-set-unknown`, `version-conflict`, `limit-reached`, `rate-limited`,
- *   `bytes-exceeded`, and
- *   the errors of a write
+ * @throws ServiceError `watch-not-found`, `rule-set-unknown`, `version-conflict`, `limit-reached`,
+ *   `rate-limited`, `bytes-exceeded`, and the errors of a write
  */
 export function makeWatchWrites(deps: Dependencies) {
   const write = makeWriteDocument(deps);
@@ -114,13 +114,15 @@ export function makeWatchWrites(deps: Dependencies) {
     return found;
   };
 
-  /** Must be held before the rule set is read: a write waits for a deletion in progress, and then finds no rule set. */
+  /** Must be held before the rule set is read: a write waits for a deletion in progress, and then
+   * finds no rule set. */
   const holdRuleSet = ({ clientId }: WatchWrite, id: string): Promise<RuleSetHold> =>
     acquireWithin({ ...HOLD_WAIT, message: `the rule set ${id} is being deleted` }, () =>
       deps.ruleSets.hold(clientId, id),
     );
 
-  /** A watch names only one predecessor: with two, the members and followed contracts of one would never be removed. */
+  /** A watch names only one predecessor: with two, the members and followed contracts of one would
+   * never be removed. */
   const waitForRemoval = (request: WatchWrite): Promise<true> =>
     acquireWithin({ ...REMOVAL_WAIT, message: BEING_REMOVED }, async () => {
       const current = await store.read(watchKey(request));
@@ -161,7 +163,8 @@ export function makeWatchWrites(deps: Dependencies) {
   return {
     put: async (request: WatchWrite, settings: WatchSettings) =>
       underHold(await holdRuleSet(request, settings.ruleSet), () => putHeld(request, settings)),
-    /** Deletes a watch; nothing happens if there is none. Its members are removed by the watcher. */
+    /** Deletes a watch; nothing happens if there is none. Its members are removed by the
+     * watcher. */
     async remove(request: WatchWrite): Promise<void> {
       await change(request, 'watch-deleted', (current) => {
         const live = liveOf(current);
@@ -176,7 +179,8 @@ export function makeWatchWrites(deps: Dependencies) {
       ),
     async resume(request: WatchWrite): Promise<Watch> {
       const before = await deps.watches.read(request.clientId, request.watchId);
-      // Due before it is active: the watcher would begin a sweep that came due in the pause, and this one after it.
+      // Due before it is active: the watcher would begin a sweep that came due in the pause, and
+      // this one after it.
       if (before?.paused) await sweepNow(before);
       const watch = await changeLive(request, 'watch-resumed', ({ paused, ...current }) =>
         paused === undefined ? undefined : { ...current, sweepAskedAt: nowIso() },
@@ -192,7 +196,8 @@ export function makeWatchWrites(deps: Dependencies) {
       await sweepNow(watch);
       return watch;
     },
-    /** Makes every partition send the revocations that it holds now. The commands come first, so a crash in between loses nothing. */
+    /** Makes every partition send the revocations that it holds now. The commands come first, so a
+     * crash in between loses nothing. */
     async release({ limits, mayWrite = () => true, ...request }: WatchWrite): Promise<Watch> {
       const { clientId, watchId } = request;
       const watch = await deps.watches.read(clientId, watchId);

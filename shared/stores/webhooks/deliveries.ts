@@ -28,7 +28,8 @@ const UNDELIVERED_AGE_MS_MAX = 8 * DAY_MS;
 const SCANNED_MAX = 1_000;
 const PAGE_CHUNK_MIN = 50;
 
-/** Whether to handle a record (`claimed`), or to drop it because another record holds this step or a later one. */
+/** Whether to handle a record (`claimed`), or to drop it because another record holds this step or
+ * a later one. */
 export type ClaimOutcome = 'claimed' | 'taken' | 'superseded' | 'finished';
 
 type PageOptions = {
@@ -82,8 +83,9 @@ export function makeDeliveries(redis: Redis) {
 
   return {
     /**
-     * Claims the current step of `delivery` for the Kafka record at `position` (`topic/partition/offset`).
-     * The same record may claim again; a second record at the same step gets `taken`, unless it was deferred more often.
+     * Claims the current step of `delivery` for the Kafka record at `position`
+     * (`topic/partition/offset`). The same record may claim again; a second record at the same step
+     * gets `taken`, unless it was deferred more often.
      *
      * A stored body is kept until its delivery has ended, however short its retention.
      *
@@ -97,8 +99,8 @@ export function makeDeliveries(redis: Redis) {
     ): Promise<ClaimOutcome> =>
       claim(keysOf(delivery), [...claimArguments(delivery, position, redisNowMs, body), body]),
     /**
-     * Saves a result unless one is stored, and claims its delivery, in one step. Returns the stored bytes, which are the
-     * ones to deliver. The result is saved whatever the outcome of the claim.
+     * Saves a result unless one is stored, and claims its delivery, in one step. Returns the stored
+     * bytes, which are the ones to deliver. The result is saved whatever the outcome of the claim.
      */
     async saveAndClaim(
       delivery: WebhookRetry,
@@ -125,7 +127,8 @@ export function makeDeliveries(redis: Redis) {
       const step = [resendCount, attemptCount, position, nextAttemptAt];
       await releaseClaim(keys, [ORDINARY_ACCESS, ...step, keepBodyUntil(delivery, redisNowMs) ?? '']);
     },
-    /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
+    /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as
+     * `access`. */
     async record(attempted: WebhookAttempted, access: ViewAccess = ORDINARY_ACCESS): Promise<void> {
       await record(keysOf(attempted), recordArguments(attempted, access));
     },
@@ -141,8 +144,8 @@ export function makeDeliveries(redis: Redis) {
         return readMany(requestIds);
       }),
     /**
-     * Ids of a client app's newest 10 000 deliveries, newest first, those after `before`. None if `before` is no longer
-     * among them: it was at their end.
+     * Ids of a client app's newest 10 000 deliveries, newest first, those after `before`. None if
+     * `before` is no longer among them: it was at their end.
      */
     listIds: (clientId: string, options: IdsOptions): Promise<string[]> =>
       inStore(async () => {
@@ -150,8 +153,8 @@ export function makeDeliveries(redis: Redis) {
         return listIds(clientId, options);
       }, LISTING_TIMEOUT_MS),
     /**
-     * One page of a client app's deliveries, newest first. At most 1 000 are read for one page, so a page may have
-     * fewer than `countMax` deliveries and still a `next`.
+     * One page of a client app's deliveries, newest first. At most 1 000 are read for one page, so
+     * a page may have fewer than `countMax` deliveries and still a `next`.
      */
     page: (clientId: string, { state, sinceMs, before, countMax }: PageOptions): Promise<DeliveryPage> =>
       inStore(async () => {
@@ -171,7 +174,8 @@ export function makeDeliveries(redis: Redis) {
         }
         return { deliveries: found, next: last };
       }, LISTING_TIMEOUT_MS),
-    /** Ids of a client app's deliveries that were exhausted or stopped from `sinceMs` to `untilMs`, oldest first. */
+    /** Ids of a client app's deliveries that were exhausted or stopped from `sinceMs` to `untilMs`,
+     * oldest first. */
     failedSince: (clientId: string, sinceMs: number, untilMs?: number): Promise<string[]> =>
       inStore(async () => {
         await requireView(redis);
@@ -188,7 +192,8 @@ export function makeDeliveries(redis: Redis) {
   };
 }
 
-/** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies the attempt log. */
+/** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies
+ * the attempt log. */
 export type Deliveries = ReturnType<typeof makeDeliveries>;
 
 /** As the scripts expect them: marker, delivery, list, failed, undelivered, the stored body. */
@@ -245,7 +250,8 @@ function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
   ];
 }
 
-/** Until when a delivery is shown, epoch ms: as long as its result, and at least 72 h, so that it can be resent. */
+/** Until when a delivery is shown, epoch ms: as long as its result, and at least 72 h, so that it
+ * can be resent. */
 export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
   Math.max(Date.parse(retainUntil), Date.parse(at) + DELIVERY_KEPT_MS);
 
@@ -268,21 +274,23 @@ async function requireView(redis: Redis): Promise<void> {
  *                          │   ▲                └──► delivered | stopped | exhausted   (a later resend claims it)
  *                          └───┘ deferred: place ''
  *
- * A delivery that was given up at a step without an attempt may be claimed at that step again, by a dead-lettered
- * record that an operator has sent again.
+ * A delivery that was given up at a step without an attempt may be claimed at that step again, by a
+ * dead-lettered record that an operator has sent again.
  *
- * So of two records at one step that were deferred equally often, the first to claim is handled, however often it is read, and the
- * other is dropped.
+ * So of two records at one step that were deferred equally often, the first to claim is handled,
+ * however often it is read, and the other is dropped.
  */
 
 export const deliveryKey = (requestId: string): string => `webhook:${requestId}`;
 
 /** A delivery is kept until its result expires, and at least this long after its last change. */
 export const DELIVERY_KEPT_MS = 72 * HOUR_MS;
-/** From each claim, deferral and failed attempt on, a body is kept that long: its delivery has ended by then. */
+/** From each claim, deferral and failed attempt on, a body is kept that long: its delivery has
+ * ended by then. */
 const BODY_KEPT_MS = DELIVERY_MS_MAX + HOUR_MS;
 
-/** Until when a body must be kept for a delivery that is open, epoch ms; undefined if its retention is longer. */
+/** Until when a body must be kept for a delivery that is open, epoch ms; undefined if its retention
+ * is longer. */
 export function keepBodyUntil(
   { retainUntil }: Pick<WebhookRetry, 'retainUntil'>,
   nowMs: number,
@@ -299,8 +307,8 @@ export const FAILED_MAX = 100_000;
 const ATTEMPT_LINES_BYTES_MAX = 16_384;
 
 /**
- * Adds to one of a client app's lists, which expires no sooner than its last entry. The list is cut to its bound at every
- * 64th entry only, to save time.
+ * Adds to one of a client app's lists, which expires no sooner than its last entry. The list is cut
+ * to its bound at every 64th entry only, to save time.
  */
 const addToList = (key: number, score: string, expireAt: string, countMax: number): string => `
   redis.call('ZADD', KEYS[${key}], ${score}, requestId)
@@ -310,8 +318,9 @@ const addToList = (key: number, score: string, expireAt: string, countMax: numbe
   if listed % 64 == 1 then redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1}) end`;
 
 /**
- * `keepBody(key, body, keepUntil)` keeps a stored body until then, unless it is kept longer; stores `body` if it is not ''
- * and none is stored. Nothing where `keepUntil` is '': the retention of the body is long enough.
+ * `keepBody(key, body, keepUntil)` keeps a stored body until then, unless it is kept longer; stores
+ * `body` if it is not '' and none is stored. Nothing where `keepUntil` is '': the retention of the
+ * body is long enough.
  */
 export const LUA_KEEP_BODY = `
 local function keepBody(key, body, keepUntil)
@@ -354,14 +363,16 @@ const CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}
 return claim(KEYS, ARGV)
 `;
 
-/** KEYS: those of a claim, whose last is the result; then of saving: its waiters, the day, the month, the app's log, the hour. */
+/** KEYS: those of a claim, whose last is the result; then of saving: its waiters, the day, the
+ * month, the app's log, the hour. */
 const SAVE_AND_CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
 local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11],
   ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19])
 return { claim(KEYS, ARGV), stored }
 `;
 
-/** KEYS: marker, delivery, the stored body. ARGV: access, resend count, step, place, next attempt, keep the body until. */
+/** KEYS: marker, delivery, the stored body. ARGV: access, resend count, step, place, next attempt,
+ * keep the body until. */
 const RELEASE_CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state')
 if found[4] == 'pending' then keepBody(KEYS[3], '', ARGV[6]) end
@@ -371,9 +382,9 @@ return 1
 `;
 
 /**
- * KEYS: marker, delivery, list, failed, undelivered, the stored body. An empty step is a delivery given up without an attempt.
- * A body that was kept beyond its retention ends with its delivery.
- * A line that is already stored is not added again, so a rebuild may read a record twice.
+ * KEYS: marker, delivery, list, failed, undelivered, the stored body. An empty step is a delivery
+ * given up without an attempt. A body that was kept beyond its retention ends with its delivery. A
+ * line that is already stored is not added again, so a rebuild may read a record twice.
  */
 const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local requestId, resendCount, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]

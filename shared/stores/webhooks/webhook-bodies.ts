@@ -5,7 +5,8 @@ import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '
 import { resultKey } from '../checks/results.ts';
 import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
 
-/** KEYS: marker, the stored body. ARGV: access, body or '', keep it until or ''. Answers the bytes that are stored. */
+/** KEYS: marker, the stored body. ARGV: access, body or '', keep it until or ''. Answers the bytes
+ * that are stored. */
 const KEEP_BODY = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 keepBody(KEYS[2], ARGV[2], ARGV[3])
 return redis.call('STRLEN', KEYS[2])
@@ -44,15 +45,16 @@ export function makeWebhookBodies(redis: Redis) {
     return store(body, untilMs, access);
   };
   return {
-    /** The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery that begins now. */
+    /** The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery
+     * that begins now. */
     keep: (about: Pick<Body, 'requestId' | 'retainUntil'>, redisNowMs: number): Promise<number> =>
       keepBody(
         [GENERATION_KEY, resultKey(about.requestId)],
         [ORDINARY_ACCESS, '', keepBodyUntil(about, redisNowMs) ?? ''],
       ),
     /**
-     * For a rebuilder that has restored the deliveries: stores a body, or keeps the stored one, if its delivery may be open and
-     * may outlast the retention. Otherwise nothing is done.
+     * For a rebuilder that has restored the deliveries: stores a body, or keeps the stored one, if
+     * its delivery may be open and may outlast the retention. Otherwise nothing is done.
      *
      * @returns whether it is stored
      */
@@ -67,7 +69,8 @@ export function makeWebhookBodies(redis: Redis) {
 }
 
 /**
- * The bodies of webhooks, each stored under its request id as the result of a check is. A delivery keeps its body from
- * its claim until its end, however short the retention; what may be polled, the gateway decides by the age of the id.
+ * The bodies of webhooks, each stored under its request id as the result of a check is. A delivery
+ * keeps its body from its claim until its end, however short the retention; what may be polled, the
+ * gateway decides by the age of the id.
  */
 export type WebhookBodies = ReturnType<typeof makeWebhookBodies>;

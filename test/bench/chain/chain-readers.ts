@@ -55,7 +55,8 @@ const BALANCE_OF: Call = {
   id: 'balanceOf',
 };
 
-/** Reads through our chain layer as checks do: many at once, each a few balances. Returns the sum. */
+/** Reads through our chain layer as checks do: many at once, each a few balances. Returns the
+ * sum. */
 export async function readByRolecall(
   chains: TestChains,
   token: string,

@@ -19,7 +19,8 @@ const BALANCES = 60_000;
 const BALANCES_ONE_BY_ONE = 3_000;
 /** The balance of the holder, in the ERC20's smallest units. */
 const HELD = 1_500_500_000n;
-/** CPU time that each reader uses before it is measured: a service runs for long, so code that is still being compiled is not its cost. */
+/** CPU time that each reader uses before it is measured: a service runs for long, so code that is
+ * still being compiled is not its cost. */
 const WARM_UP_CPU_MS = 3_000;
 const AT_ONCE = 50;
 const BACKLOG = 10_000;
@@ -32,8 +33,8 @@ const unitsPerMillion = (callsPerThousandChecks: number): number =>
 type Measured = { readonly perCpuSecond: number; readonly perSecond: number };
 
 /**
- * Measures how many balances are read per second of this process's CPU and of wall time: of new accounts, and of one
- * that holds tokens. The reader is warmed up first.
+ * Measures how many balances are read per second of this process's CPU and of wall time: of new
+ * accounts, and of one that holds tokens. The reader is warmed up first.
  *
  * @throws Error unless the balances add up to the holder's
  */
@@ -67,7 +68,8 @@ async function readByEthers(
   return sum;
 }
 
-/** @param batchSize bytes of calldata in one multicall; viem's default is 1 024, which is 28 balances */
+/** @param batchSize bytes of calldata in one multicall; viem's default is 1 024, which is 28
+ * balances */
 async function readByViem(
   rpc: string,
   token: string,

@@ -1,4 +1,5 @@
-// The benchmarks compare the gateway with this Express 5 server, which parses a JSON body and answers 202.
+// The benchmarks compare the gateway with this Express 5 server, which parses a JSON body and
+// answers 202.
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import express from 'express';

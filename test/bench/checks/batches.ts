@@ -37,7 +37,8 @@ type Round = {
   readonly others: number[];
 };
 
-/** Measures the cost of a batch entry over all processes, beside a server and a script without Rolecall. */
+/** Measures the cost of a batch entry over all processes, beside a server and a script without
+ * Rolecall. */
 export async function benchBatches(): Promise<Table> {
   await using bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS });
   const { chain, ready } = bench.system;

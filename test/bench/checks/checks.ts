@@ -18,7 +18,8 @@ type Size = {
   /** The least ratios to the plain server. */
   readonly goals: { readonly perCpu: number; readonly sync?: number; readonly perSecond?: number };
 };
-/** Both sides warm up with this many checks: five processes and a JVM compile code long after the first thousand. */
+/** Both sides warm up with this many checks: five processes and a JVM compile code long after the
+ * first thousand. */
 const SIZES: readonly Size[] = [
   { rules: 3, count: 6_000, warmUp: 9_000, goals: { perCpu: 1, sync: 0.8, perSecond: 3 } },
   { rules: 20, count: 1_500, warmUp: 1_500, goals: { perCpu: 6 } },
@@ -29,7 +30,8 @@ const REST_MS = 500;
 
 type Side = { readonly perCpuSecond: number; readonly perSecond: number; readonly tookMs: readonly number[] };
 
-/** Measures the cost of a completed check over all processes, beside a server that reads each rule with ethers. */
+/** Measures the cost of a completed check over all processes, beside a server that reads each rule
+ * with ethers. */
 export async function benchChecks(): Promise<Table> {
   await using bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS });
   const rows: Row[] = [];
@@ -93,7 +95,8 @@ const perCpuSecondOf = (completed: Completed): number => 1 / cpuOf(completed);
 const shares = ({ used, count }: Completed): string =>
   PROCESSES.map((name) => `${name} ${((1_000 * used[name]) / count).toFixed(2)}`).join(', ');
 
-/** Measures both sides in the same rounds, after both are warm, and returns the cheapest round of each. */
+/** Measures both sides in the same rounds, after both are warm, and returns the cheapest round of
+ * each. */
 async function measureInTurn(
   bench: BenchSystem,
   workload: Workload,

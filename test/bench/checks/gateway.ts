@@ -21,7 +21,8 @@ const SECONDS = 6;
 const APPS = 1_000;
 /** The share of the highest rate at which latency is measured. */
 const LOAD_SHARE = 0.7;
-/** Node's histogram of the event-loop delay includes its own sampling interval: an idle process has a mean of 10.3 ms. */
+/** Node's histogram of the event-loop delay includes its own sampling interval: an idle process has
+ * a mean of 10.3 ms. */
 const SAMPLING_MS = 10;
 
 type Load = {
@@ -45,7 +46,8 @@ const bodyOf = (rules: number): string =>
     })),
   });
 
-/** The requests as an HTTP archive: autocannon's command line needs one to send with many keys in turn. */
+/** The requests as an HTTP archive: autocannon's command line needs one to send with many keys in
+ * turn. */
 const archiveOf = ({ url, rules, apps }: Load): string =>
   JSON.stringify({
     log: {
@@ -114,7 +116,8 @@ async function countPublished(brokers: readonly string[]): Promise<number> {
   return count;
 }
 
-/** Measures the cost and speed of one gateway process, beside a bare Express server in the same run. */
+/** Measures the cost and speed of one gateway process, beside a bare Express server in the same
+ * run. */
 export async function benchGateway(): Promise<Table> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { Contract, JsonRpcProvider, parseUnits } from 'ethers';
 import express from 'express';
 
-// The alternative to Rolecall: an Express 5 server that reads each rule's balance with default ethers and answers.
-// The same request and the same result; no queue, no store, no proof of one block.
+// The alternative to Rolecall: an Express 5 server that reads each rule's balance with default
+// ethers and answers. The same request and the same result; no queue, no store, no proof of one
+// block.
 
 type PlainRule = {
   readonly type: string;

@@ -30,7 +30,8 @@ export type Hop = {
   readonly lastsP99Ms: number;
 };
 
-/** The time budget of a check: the median start and length of each of its spans, over many traces. */
+/** The time budget of a check: the median start and length of each of its spans, over many
+ * traces. */
 export function hopsOf(traces: readonly (readonly Timed[])[], rootName: string): Hop[] {
   const samples = new Map<string, { name: string; service: string; begins: number[]; lasts: number[] }>();
   for (const spans of traces) {

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { basename, dirname, join } from 'node:path';
 
-// Preloaded into a service by the profile benchmark. The first SIGUSR2 starts a CPU profile and an allocation profile,
-// the second stops them and writes them; the done file is written last.
+// Preloaded into a service by the profile benchmark. The first SIGUSR2 starts a CPU profile and an
+// allocation profile, the second stops them and writes them; the done file is written last.
 
 const SAMPLING_INTERVAL_BYTES = 32 * 1024;
 const SAMPLING_INTERVAL_US = 1_000;

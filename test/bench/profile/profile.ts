@@ -42,7 +42,8 @@ type ServiceProfile = {
 type Load = {
   readonly work: string;
   readonly unit: string;
-  /** Prepares the load; the function that it returns works a share of it and returns how many units that was. */
+  /** Prepares the load; the function that it returns works a share of it and returns how many units
+   * that was. */
   readonly prepare: (
     bench: BenchSystem,
     scope: AsyncDisposableStack,
@@ -70,8 +71,8 @@ const LOADS = {
 } as const satisfies Readonly<Record<string, Load>>;
 
 /**
- * Profiles every process under a load. The shares of the processes come from a round without sampling, the costs from a
- * sampled round after it, which makes each cost higher.
+ * Profiles every process under a load. The shares of the processes come from a round without
+ * sampling, the costs from a sampled round after it, which makes each cost higher.
  */
 export async function benchProfile(name: keyof typeof LOADS): Promise<Table> {
   const { work, unit } = LOADS[name];

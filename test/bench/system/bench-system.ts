@@ -38,7 +38,8 @@ export type BenchSystem = AsyncDisposable & {
 export type BenchSystemOptions = Pick<SystemOptions, 'args' | 'env' | 'dataDir'> & {
   /** Added latency of each call to the chain; default 0. */
   readonly rpcLatencyMs?: number;
-  /** Chains, each with three endpoints, all of them the demo chain; needs a latency. Default: the demo chain alone. */
+  /** Chains, each with three endpoints, all of them the demo chain; needs a latency. Default: the
+   * demo chain alone. */
   readonly chainCount?: number;
 };
 
@@ -47,7 +48,8 @@ export const chainIdsOf = (count: number): number[] =>
   Array.from({ length: count }, (_, place) => LOCAL_CHAIN_ID + place);
 const ENDPOINTS_PER_CHAIN = 3;
 
-/** Starts the whole system as `npm start` does, with one process of each service unless told otherwise. */
+/** Starts the whole system as `npm start` does, with one process of each service unless told
+ * otherwise. */
 export async function startBenchSystem(options: BenchSystemOptions = {}): Promise<BenchSystem> {
   const { rpcLatencyMs = 0, chainCount, env = {}, ...rest } = options;
   await using scope = new AsyncDisposableStack();

@@ -18,7 +18,8 @@ export const cpuSecondsOf = (pids: readonly number[]): number =>
     return sum + (Number(fields[UTIME]) + Number(fields[STIME])) / TICKS_PER_SECOND;
   }, 0);
 
-/** CPU time, user and system, that this process has used since a reading of `process.cpuUsage()`, ms. */
+/** CPU time, user and system, that this process has used since a reading of `process.cpuUsage()`,
+ * ms. */
 export function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;

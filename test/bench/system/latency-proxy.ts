@@ -1,9 +1,9 @@
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-// A child process of the benchmarks: passes requests on to a chain unchanged, after a delay that simulates the
-// network path to a provider. It parses nothing, so that it takes little CPU from either side. At
-// `/chain/N/…` it answers as a chain of id N, so that one chain can serve as many.
+// A child process of the benchmarks: passes requests on to a chain unchanged, after a delay that
+// simulates the network path to a provider. It parses nothing, so that it takes little CPU from
+// either side. At `/chain/N/…` it answers as a chain of id N, so that one chain can serve as many.
 
 const [target = '', delayText = '20'] = process.argv.slice(2);
 const delayMs = Number(delayText);

@@ -9,8 +9,8 @@ export async function inRounds<T>(measure: () => Promise<T>): Promise<T[]> {
 }
 
 /**
- * The lowest of several measurements: other work of the machine only ever adds to a cost. Two compared sides are
- * measured in the same rounds, so that both have the same conditions.
+ * The lowest of several measurements: other work of the machine only ever adds to a cost. Two
+ * compared sides are measured in the same rounds, so that both have the same conditions.
  *
  * @example
  * leastOf(await inRounds(() => completeChecks(bench, options)), cpuOf);

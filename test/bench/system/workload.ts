@@ -1,7 +1,8 @@
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { type DemoChain, demoRules, type SentRule } from '../../support/builders/demo-rules.ts';
 
-/** One check in this many is of the account with tokens, so that a server which only denies is detected. */
+/** One check in this many is of the account with tokens, so that a server which only denies is
+ * detected. */
 const HOLDER_EVERY = 10;
 const COPIES_FROM = 2n ** 100n;
 
@@ -15,15 +16,16 @@ export type SentWorkload = {
 /** Checks that carry their rules. */
 export type Workload = Pick<SentWorkload, 'verify'> & {
   readonly ruleCount: number;
-  /** The check at a position, without its mode. Each position has a new account, so that no cache answers. */
+  /** The check at a position, without its mode. Each position has a new account, so that no cache
+   * answers. */
   readonly checkAt: (index: number) => { readonly account: string; readonly rules: readonly SentRule[] };
 };
 
 let lastAccount = 2n ** 152n;
 
 /**
- * Makes checks of `ruleCount` rules: the demo chain's ERC20, ERC721 and ERC1155, then copies of the ERC20 at other
- * addresses, of which no account holds any.
+ * Makes checks of `ruleCount` rules: the demo chain's ERC20, ERC721 and ERC1155, then copies of the
+ * ERC20 at other addresses, of which no account holds any.
  */
 export async function makeWorkload(chain: DemoChain, ruleCount: number): Promise<Workload> {
   const { erc20, erc721, erc1155 } = demoRules(chain);

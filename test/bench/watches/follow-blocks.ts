@@ -24,7 +24,8 @@ const TRANSFERS_PER_SECOND = 5;
 const SETTLE_MS = 5_000;
 const IDLE_SECONDS = 15;
 
-/** Measures the cost of following while no event names a member: RPC calls and CPU time per block of one second. */
+/** Measures the cost of following while no event names a member: RPC calls and CPU time per block
+ * of one second. */
 export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }> {
   await using stack = new AsyncDisposableStack();
   const [port = 0] = await findFreePorts(1);
@@ -82,7 +83,8 @@ export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }
   const headNumber = async () => Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
   const [firstBlock, callsBefore, cpuBefore] = [await headNumber(), chains.calls.length, process.cpuUsage()];
   logCount = 0;
-  // A poll of the harness itself costs CPU time that is counted here, so it polls once in five seconds.
+  // A poll of the harness itself costs CPU time that is counted here, so it polls once in five
+  // seconds.
   const blockCount = await new Promise<number>((resolve, reject) => {
     const timer = setInterval(() => {
       headNumber().then((number) => {

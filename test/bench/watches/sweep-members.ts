@@ -23,7 +23,8 @@ import { rpcFiguresOf } from '../system/rpc-figures.ts';
 import type { Row } from '../table.ts';
 
 const MEMBERS = 100_000;
-/** Of these, added through the API, with their first event sent; the others are copies of them in the view. */
+/** Of these, added through the API, with their first event sent; the others are copies of them in
+ * the view. */
 const ADDED = 10_000;
 const PARTITIONS = Array.from({ length: MEMBER_PARTITIONS }, (_, partition) => partition);
 /** Copies written at a time. */
@@ -39,7 +40,8 @@ const TRANSFERS_PER_BLOCK = 10;
 /** The end of the system's log that is shown when a request fails. */
 const LOG_CHARS = 4_000;
 
-/** Measures members: 10 000 added and told, 100 000 kept and swept, and the time from a block to its webhooks. */
+/** Measures members: 10 000 added and told, 100 000 kept and swept, and the time from a block to
+ * its webhooks. */
 export async function benchMembers(): Promise<{ rows: Row[]; notes: string[] }> {
   await using stack = new AsyncDisposableStack();
   const receiver = stack.use(await startReceiver());
@@ -146,7 +148,8 @@ export function rulesOf({ system }: BenchSystem) {
   return [erc20({ minToken: '1' }), erc721(), erc1155({ tokenId: '7', minToken: '10' })];
 }
 
-/** Writes members to the view as copies of an added and notified one, as the view has them after their publication. */
+/** Writes members to the view as copies of an added and notified one, as the view has them after
+ * their publication. */
 async function copyMembers({ open: { redis } }: BenchSystem, copies: readonly BenchMember[]): Promise<void> {
   const [view, watches] = [makeWatchMembers(redis), makeWatches(redis)];
   const [watch] = (await Promise.all(PARTITIONS.map(watches.inPartition))).flat();
@@ -227,7 +230,8 @@ async function kafkaBytesOf({ open: { kafka } }: BenchSystem): Promise<number> {
   return [...last.values()].reduce((sum, bytes) => sum + bytes, 0) / last.size;
 }
 
-/** Times from the mining of a block with transfers to the arrival of each event that it caused, in ms, sorted. */
+/** Times from the mining of a block with transfers to the arrival of each event that it caused, in
+ * ms, sorted. */
 async function delaysOf(
   { system: { chain } }: BenchSystem,
   client: Client,

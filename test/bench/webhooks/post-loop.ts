@@ -1,8 +1,8 @@
 import { Agent, request } from 'node:http';
 import { cpuMsSince } from '../system/cpu-seconds.ts';
 
-// A child process of the webhook benchmark: a bare loop for comparison with the deliveries. It posts the same body
-// over kept-alive connections, does nothing else, and reports its own CPU time.
+// A child process of the webhook benchmark: a bare loop for comparison with the deliveries. It
+// posts the same body over kept-alive connections, does nothing else, and reports its own CPU time.
 
 const [countText = '1000', warmUpText = '0', body = '{}', ...urls] = process.argv.slice(2);
 const CONCURRENCY = 64;

@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-// A child process of the webhook benchmark: receivers on separate ports, of which some never answer. It reports
-// arrivals to the parent in batches: the id and the time, epoch ms with fractions.
+// A child process of the webhook benchmark: receivers on separate ports, of which some never
+// answer. It reports arrivals to the parent in batches: the id and the time, epoch ms with
+// fractions.
 
 const [healthyCount = 1, hangingCount = 0] = process.argv.slice(2).map(Number);
 const TELL_INTERVAL_MS = 20;

@@ -31,7 +31,8 @@ export type WebhookSystem = AsyncDisposable & {
   readonly cpuSeconds: () => Promise<CpuSeconds>;
 };
 
-/** Starts only the processes that the webhook benchmark needs, so that all CPU time belongs to webhooks. */
+/** Starts only the processes that the webhook benchmark needs, so that all CPU time belongs to
+ * webhooks. */
 export async function startWebhookSystem(): Promise<WebhookSystem> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));

@@ -15,7 +15,8 @@ import { startWebhookSystem, type WebhookSystem } from './webhook-system.ts';
 const BURST_COUNT = 20_000;
 /** Webhooks before each burst, on both sides, until the code is compiled. */
 const BURST_WARM_UP_COUNT = 10_000;
-/** Concurrent deliveries while CPU is measured: few enough that one receiver's eight slots keep up. */
+/** Concurrent deliveries while CPU is measured: few enough that one receiver's eight slots keep
+ * up. */
 const OUTSTANDING_MAX = 256;
 const STEADY_PER_SECOND = 50;
 const STEADY_SECONDS = 24;
@@ -138,7 +139,8 @@ async function measureBurst(system: WebhookSystem, receiverCount: number) {
 }
 
 /**
- * Latencies in ms, sorted, from the publishing of a result to its arrival, at 50 a second to healthy receivers.
+ * Latencies in ms, sorted, from the publishing of a result to its arrival, at 50 a second to
+ * healthy receivers.
  *
  * @param others receivers that get as many webhooks, and are not measured
  */

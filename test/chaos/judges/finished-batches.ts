@@ -8,7 +8,8 @@ import type { Credentials } from '../system/create-app.ts';
 const RULES = 100;
 const BATCH_MS_MAX = 240_000;
 
-/** Gives each app a finished batch of many roles; with `consistency` in the head its lines may list an error for each. */
+/** Gives each app a finished batch of many roles; with `consistency` in the head its lines may list
+ * an error for each. */
 export async function withBatches(
   { chain, gateways, open }: ChaosSystem,
   apps: readonly Credentials[],

@@ -14,7 +14,8 @@ export type EntryCounts = {
 };
 
 /**
- * Counts the faults in the entries of one batch whose rules all grant to the holder and to no other account.
+ * Counts the faults in the entries of one batch whose rules all grant to the holder and to no other
+ * account.
  *
  * @example
  * countEntries(lines, accounts, chain.holder); // { lost: 0, doubled: 0, contradictory: 0 }
@@ -37,7 +38,8 @@ export function countEntries(
   return { lost, doubled, contradictory };
 }
 
-/** The broken promises of a finished batch: each entry has one correct line, in order, and is counted. */
+/** The broken promises of a finished batch: each entry has one correct line, in order, and is
+ * counted. */
 export function judgeBatch(status: BatchStatus, lines: readonly BatchLine[], counts: EntryCounts): string[] {
   return [
     ...Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : [])),

@@ -115,7 +115,8 @@ async function isGivenUp({ open }: ChaosSystem, requestId: string): Promise<bool
   return isOver && delivery.attempts.length > 0;
 }
 
-/** Whether an answer is late. A lost connection is not an answer, and the client sees that it was lost. */
+/** Whether an answer is late. A lost connection is not an answer, and the client sees that it was
+ * lost. */
 const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt, deadlineMs: number): boolean =>
   mode === 'sync' && status !== undefined && tookMs > deadlineMs + ANSWER_MARGIN_MS;
 
@@ -127,7 +128,8 @@ async function findLeaks(stranger: BalancedClient, ids: readonly string[]): Prom
   return leaked;
 }
 
-/** `miscounted`: acknowledged − refunded (at most those without a decision) ≤ the month's counter ≤ acknowledged + indeterminate. */
+/** `miscounted`: acknowledged − refunded (at most those without a decision) ≤ the month's counter ≤
+ * acknowledged + indeterminate. */
 async function judgeCounter(it: Case, { counts, polled }: Outcome): Promise<string[]> {
   const undecided = [...polled.values()].filter(
     (text) => CheckResult.parse(JSON.parse(text)).roles.length === 0,

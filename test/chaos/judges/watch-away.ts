@@ -12,7 +12,8 @@ export const duringAway = (attempts: readonly Attempt[], { fromMs, toMs }: Span)
   );
 
 /**
- * The promise while the broker or the store is away: nothing is accepted, and every refusal has a Retry-After.
+ * The promise while the broker or the store is away: nothing is accepted, and every refusal has a
+ * Retry-After.
  */
 export function judgeAway(attempts: readonly Attempt[], away: Span): string[] {
   const answered = duringAway(attempts, away);

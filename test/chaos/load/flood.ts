@@ -3,7 +3,8 @@ import type { Scene } from '../fault.ts';
 import { balance } from '../system/balance.ts';
 import { createApp } from '../system/create-app.ts';
 
-/** Sends asynchronous checks of another client at a steady rate, beside the load; returns a function that stops it. */
+/** Sends asynchronous checks of another client at a steady rate, beside the load; returns a
+ * function that stops it. */
 export async function startFlood(
   { system, scope }: Scene,
   perSecond: number,

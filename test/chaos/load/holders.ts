@@ -6,7 +6,8 @@ import { type RawAnswer, sendRaw } from './raw-request.ts';
 export const SHARED = ['checks', 'polls', 'bodies', 'downloads', 'batches', 'webhooks'] as const;
 export type Shared = (typeof SHARED)[number];
 
-/** How many places of each an account tries to hold at each gateway; of webhooks, how many it sends in 10 s. */
+/** How many places of each an account tries to hold at each gateway; of webhooks, how many it sends
+ * in 10 s. */
 export type Wanted = Readonly<Partial<Record<Shared, number>>>;
 
 /** An app, with a finished batch to download where it has one. */
@@ -69,7 +70,8 @@ export const sendBatch = (url: string, apiKey: string, head: object, entries: nu
       .join(''),
   });
 
-/** Holds as many places as it gets, and tries again for those that are refused, until it is aborted. */
+/** Holds as many places as it gets, and tries again for those that are refused, until it is
+ * aborted. */
 export async function holdPlaces(holder: Holder, counts: Counts, signal: AbortSignal): Promise<void> {
   const { apps, urls, account, waiting, webhook, entriesOfBatch } = holder;
   const wanted = { ...NONE, ...holder.wanted };
@@ -128,7 +130,8 @@ export async function holdPlaces(holder: Holder, counts: Counts, signal: AbortSi
   };
   const kept = (Object.keys(takes) as (keyof typeof takes)[]).flatMap((kind) =>
     urls.flatMap((url, gateway) =>
-      // The apps of one gateway are others than those of the next: each sends one batch body at a time.
+      // The apps of one gateway are others than those of the next: each sends one batch body at a
+      // time.
       Array.from({ length: wanted[kind] }, (_, place) => keep(kind, url, gateway * wanted[kind] + place)),
     ),
   );

@@ -28,7 +28,8 @@ type Attack = {
   readonly end: () => Promise<void>;
 };
 
-/** An approved client app with all 1 000 keys of its tier, and its owner signed in at the portal. */
+/** An approved client app with all 1 000 keys of its tier, and its owner signed in at the
+ * portal. */
 export async function makeHostileClient(system: ChaosSystem) {
   const { clientId, apiKey } = await createApp(system, 'Hostile');
   const { open } = system;

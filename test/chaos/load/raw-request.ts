@@ -30,7 +30,8 @@ export type RawAnswer = {
 
 const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
 
-/** A request of a client that may be slow: its body, or its reading of the answer. Resolves in any case. */
+/** A request of a client that may be slow: its body, or its reading of the answer. Resolves in any
+ * case. */
 export function sendRaw(options: RawRequest): Promise<RawAnswer> {
   const { url, apiKey, body, heldBack = 0, heldBackMs = 0, unreadMs = 0 } = options;
   const began = performance.now();

@@ -27,8 +27,8 @@ type Options = {
 };
 
 /**
- * Sends a batch, waits for its end through whatever faults there are, and compares the lines with the chain and with the
- * counts.
+ * Sends a batch, waits for its end through whatever faults there are, and compares the lines with
+ * the chain and with the counts.
  */
 export async function runBatch({
   chain,

@@ -40,7 +40,8 @@ export async function makeProviderClients(system: ChaosSystem, scope: AsyncDispo
   return { receiver, rolecall, checking, readMetrics: makeMetricsReader(system) };
 }
 
-/** Reads the metrics of all evaluators; chains that ask at the same time share an answer, which is a large text. */
+/** Reads the metrics of all evaluators; chains that ask at the same time share an answer, which is
+ * a large text. */
 function makeMetricsReader(system: ChaosSystem): () => Promise<string[]> {
   const read = async (ops: string): Promise<string> =>
     (await fetch(`${ops}/metrics`, { signal: AbortSignal.timeout(REQUEST_MS_MAX) })).text();
@@ -55,7 +56,8 @@ function makeMetricsReader(system: ChaosSystem): () => Promise<string[]> {
 
 type Clients = Awaited<ReturnType<typeof makeProviderClients>>;
 
-/** A chain of a running system as what is tested: its checks by HTTP, and a watch whose only member checks are by transfers. */
+/** A chain of a running system as what is tested: its checks by HTTP, and a watch whose only member
+ * checks are by transfers. */
 export async function useProviderChain(
   { receiver, rolecall, checking, readMetrics }: Clients,
   { chain, wallets: { accounts } }: Stage,

@@ -36,7 +36,8 @@ let walletCount = 0;
 
 type Options = {
   readonly count: number;
-  /** The harness's chain that the rule names; all of them are the same anvil. Default: the main one. */
+  /** The harness's chain that the rule names; all of them are the same anvil. Default: the main
+   * one. */
   readonly chainId?: number;
   readonly massRevocation?: { readonly share: number; readonly atLeast: number };
 };
@@ -44,8 +45,8 @@ type Options = {
 export type WatchedMembers = Awaited<ReturnType<typeof watchMembers>>;
 
 /**
- * Members of a watch on the demo ERC20, with new wallets, and a record of how often the chain has taken the role from
- * each. At first the role needs one unit of the token.
+ * Members of a watch on the demo ERC20, with new wallets, and a record of how often the chain has
+ * taken the role from each. At first the role needs one unit of the token.
  */
 export async function watchMembers(
   system: ChaosSystem,
@@ -71,7 +72,8 @@ export async function watchMembers(
 
   const holds = accounts.map(() => false);
   const lostAt = new Map(accounts.map((_, i): [string, number[]] => [refOf(i), []]));
-  /** Reads from the chain itself which members hold the role; only the named ones, if no other can have changed. */
+  /** Reads from the chain itself which members hold the role; only the named ones, if no other can
+   * have changed. */
   const readTruth = async (some: readonly string[] = accounts): Promise<ReadonlyMap<string, boolean>> => {
     const block = Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
     const oracle = makeChainOracle(chain.rpc, chain);
@@ -128,7 +130,8 @@ export async function watchMembers(
       else await makeDemoTransfers(chain.rpc, one).erc20(random.below(2) === 0 ? BURNT : other);
       await readTruth([one, other]);
     },
-    /** Drops the transactions of `during` by a reorg, with the blocks that follow: this many blocks in all. */
+    /** Drops the transactions of `during` by a reorg, with the blocks that follow: this many blocks
+     * in all. */
     async reorg(depth: number, during: () => Promise<void>): Promise<void> {
       const snapshot = await callJsonRpc(chain.rpc, 'evm_snapshot', []);
       const before = Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
@@ -140,7 +143,8 @@ export async function watchMembers(
       await mine(chain.rpc, Math.max(depth, mined) + FORK_LEAD);
       await readTruth();
     },
-    /** Waits until the last event of every member agrees with the chain; returns how long that took, in s. */
+    /** Waits until the last event of every member agrees with the chain; returns how long that
+     * took, in s. */
     async untilRight(msMax = SETTLE_MS_MAX): Promise<number> {
       const sinceMs = Date.now();
       const truth = await readTruth();

@@ -1,5 +1,5 @@
-// Preloaded into a consumer: at SIGUSR2 the next fetch gets the answer of a broker to a client that may not read a
-// topic (any more), which kafkajs treats as final.
+// Preloaded into a consumer: at SIGUSR2 the next fetch gets the answer of a broker to a client that
+// may not read a topic (any more), which kafkajs treats as final.
 import { createRequire } from 'node:module';
 
 type Broker = { prototype: { fetch: (...args: unknown[]) => Promise<unknown> } };

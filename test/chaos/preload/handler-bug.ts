@@ -1,5 +1,5 @@
-// Preloaded into evaluators: one kind of message triggers a bug in the handler. Only a programmer can make this
-// mistake, no sender can: production code has no such switch.
+// Preloaded into evaluators: one kind of message triggers a bug in the handler. Only a programmer
+// can make this mistake, no sender can: production code has no such switch.
 import { replaceSource } from './replace-source.ts';
 
 replaceSource(

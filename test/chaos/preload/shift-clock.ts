@@ -1,5 +1,5 @@
-// Preloaded into a process: its wall clock is CHAOS_CLOCK_OFFSET_MS ahead. The monotonic clock and timers are not
-// changed, as on a machine whose clock is wrong.
+// Preloaded into a process: its wall clock is CHAOS_CLOCK_OFFSET_MS ahead. The monotonic clock and
+// timers are not changed, as on a machine whose clock is wrong.
 const offsetMs = Number(process.env['CHAOS_CLOCK_OFFSET_MS'] ?? 0);
 const RealDate = Date;
 const now = () => RealDate.now() + offsetMs;

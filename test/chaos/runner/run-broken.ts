@@ -19,7 +19,8 @@ type Options = Parameters<typeof runRows>[1];
 /**
  * Runs broken variants, each on a system of its own.
  *
- * A variant is caught if its row reports the promise that the variant breaks; the row may report others too.
+ * A variant is caught if its row reports the promise that the variant breaks; the row may report
+ * others too.
  */
 export async function runBroken(names: readonly string[], options: Options): Promise<BrokenResult[]> {
   const results: BrokenResult[] = [];

@@ -47,7 +47,8 @@ export type RowOptions = {
 /**
  * Runs one row: load, fault, drain, reconciliation.
  *
- * @throws Error if the load did not reach its rate, or the harness itself failed: nothing is proved then
+ * @throws Error if the load did not reach its rate, or the harness itself failed: nothing is proved
+ *   then
  */
 export async function runRow(fault: Fault, system: ChaosSystem, options: RowOptions): Promise<RowReport> {
   await using scope = new AsyncDisposableStack();
@@ -59,7 +60,8 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   const ledger = new Ledger();
   const early: string[] = [];
   const receivers: Awaited<ReturnType<typeof receiveWebhooks>>[] = [];
-  // Polls a gateway directly: a delivered result must be there by then. The receiver's answer does not wait for it.
+  // Polls a gateway directly: a delivered result must be there by then. The receiver's answer does
+  // not wait for it.
   const probe = system.gateways.map(({ url }) => makeCheckClient({ url, apiKey: app.apiKey }));
   const pollAtDelivery = async (requestId: string, place: number): Promise<void> => {
     const polled = await probe[place % probe.length]?.poll(requestId).catch(() => undefined);

@@ -20,8 +20,9 @@ type Options = RowOptions & {
 const INTERRUPTED = 130;
 
 /**
- * Runs rows one after the other; rows with equal needs share a system, and rows that spoil it come last on it. After a
- * row with a fault the system is replaced, so that one failure is not reported twice.
+ * Runs rows one after the other; rows with equal needs share a system, and rows that spoil it come
+ * last on it. After a row with a fault the system is replaced, so that one failure is not reported
+ * twice.
  */
 export async function runRows(faults: readonly Fault[], options: Options): Promise<RowResult[]> {
   const results: RowResult[] = [];

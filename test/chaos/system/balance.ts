@@ -8,8 +8,9 @@ export type Gateway = { readonly url: string; readonly ops: string };
 export type BalancedClient = Pick<CheckClient, 'check' | 'poll'> & AsyncDisposable;
 
 /**
- * A client behind a typical load balancer: it sends to ready gateways (to all where none is ready), in turn, and where a
- * connection is refused, so that nothing can have happened, to the next one. The client sees all other failures.
+ * A client behind a typical load balancer: it sends to ready gateways (to all where none is ready),
+ * in turn, and where a connection is refused, so that nothing can have happened, to the next one.
+ * The client sees all other failures.
  *
  * @example
  * await using client = balance(system.gateways, app.apiKey);

@@ -1,8 +1,9 @@
 import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
 
 /**
- * The chains of a system under faults, all of them the same anvil behind fault proxies: the main chain with two
- * endpoints, a second one with one endpoint, one with a quorum of two out of three, and one without a server.
+ * The chains of a system under faults, all of them the same anvil behind fault proxies: the main
+ * chain with two endpoints, a second one with one endpoint, one with a quorum of two out of three,
+ * and one without a server.
  */
 export const CHAINS = { main: 31_337, other: 31_338, quorum: 31_339, dead: 31_340 } as const;
 

@@ -79,8 +79,8 @@ export type ChaosSystem = AsyncDisposable & {
 };
 
 /**
- * Starts a system for faults: two gateways, three evaluators, a result-store, a dispatcher, under the same supervision as
- * `npm start`, in this process, with fault proxies in front of its chains.
+ * Starts a system for faults: two gateways, three evaluators, a result-store, a dispatcher, under
+ * the same supervision as `npm start`, in this process, with fault proxies in front of its chains.
  */
 export async function startChaosSystem(portBase: number, needs: Needs): Promise<ChaosSystem> {
   await using scope = new AsyncDisposableStack();
@@ -154,7 +154,8 @@ export async function startChaosSystem(portBase: number, needs: Needs): Promise<
       return hit;
     },
     async waitUntilReady() {
-      // One after the other: on a machine that is busy with something else, all are hardly ever ready at one instant.
+      // One after the other: on a machine that is busy with something else, all are hardly ever
+      // ready at one instant.
       const ready = new Set<number>();
       const areAllReady = async () => {
         const all = running();

@@ -12,7 +12,8 @@ export type Credentials = {
 /** More than any row needs. */
 const LIMITS: { readonly rps: number; readonly month: number } = { rps: 100_000, month: 100_000_000 };
 
-/** Creates a client app as an operator does, on a new account unless it is named, with a tier or with custom limits. */
+/** Creates a client app as an operator does, on a new account unless it is named, with a tier or
+ * with custom limits. */
 export async function createApp(
   { dataDir }: Pick<ChaosSystem, 'dataDir'>,
   name: string,

@@ -9,7 +9,8 @@ import type { ChaosSystem } from './chaos-system.ts';
 
 const AT_ONCE = 8;
 
-/** Creates an enterprise account with this many approved apps, through the portal's own writes: a command for each would take minutes. */
+/** Creates an enterprise account with this many approved apps, through the portal's own writes: a
+ * command for each would take minutes. */
 export async function createApps({ open }: ChaosSystem, count: number): Promise<Credentials[]> {
   const email = `${randomUUID()}@localhost`;
   // The load is running: a request to a store that times out is repeated.

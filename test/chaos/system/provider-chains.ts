@@ -10,7 +10,8 @@ const FIRST_CHAIN_ID = 32_000;
 
 export type ProviderChain = { readonly chainId: number; readonly endpoints: Endpoints };
 
-/** The chains of a system whose endpoints are simulated providers: one for each profile and arrangement. */
+/** The chains of a system whose endpoints are simulated providers: one for each profile and
+ * arrangement. */
 export type ProviderChains = {
   readonly stages: Stages;
   readonly find: (profile: Profile, arrangement: Arrangement) => ProviderChain;

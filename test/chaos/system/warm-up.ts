@@ -10,8 +10,8 @@ import { createApp } from './create-app.ts';
 const WARM_UP_MS = 8_000;
 
 /**
- * Puts a new system under load for some seconds: freshly loaded code is slow, and a row's figures should be those of a
- * warm system.
+ * Puts a new system under load for some seconds: freshly loaded code is slow, and a row's figures
+ * should be those of a warm system.
  */
 export async function warmUp(system: ChaosSystem): Promise<void> {
   await using scope = new AsyncDisposableStack();

@@ -1,6 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Batches from the request to the result, over the whole system: both body formats, the three ways to get the result,
-// pages, gzip, idempotency, and bodies that are refused.
+// Batches from the request to the result, over the whole system: both body formats, the three ways
+// to get the result, pages, gzip, idempotency, and bodies that are refused.
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { gunzipSync } from 'node:zlib';

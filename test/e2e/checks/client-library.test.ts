@@ -10,8 +10,9 @@ import { type ClientProject, findNode, makeClientProject } from '../../support/s
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// The client library is packed, installed into an empty project, compiled by a strict TypeScript and run by every
-// supported Node against a running system, as its users do. Its examples run unchanged.
+// The client library is packed, installed into an empty project, compiled by a strict TypeScript
+// and run by every supported Node against a running system, as its users do. Its examples run
+// unchanged.
 
 const run = promisify(execFile);
 let project: ClientProject;
@@ -286,7 +287,8 @@ test.each([
   expect(await recheck(text)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
 });
 
-/** A chat's API that remembers the roles of its members and refuses the first changes, as many as it is told to. */
+/** A chat's API that remembers the roles of its members and refuses the first changes, as many as
+ * it is told to. */
 async function startChat(members: readonly object[] = []) {
   const held = new Set<string>();
   const changes: string[] = [];

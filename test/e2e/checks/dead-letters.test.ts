@@ -1,6 +1,7 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Kafka delivers records twice, other writers publish unreadable ones, and an operator inspects them.
-// A repetition changes nothing, a poison record holds nothing up, and every dead-lettered record can be handled.
+// Kafka delivers records twice, other writers publish unreadable ones, and an operator inspects
+// them. A repetition changes nothing, a poison record holds nothing up, and every dead-lettered
+// record can be handled.
 import { CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { checkRequestedBulk, LANES } from '#shared/contracts/checks/check-requested.ts';
 import { isTokenRule } from '#shared/contracts/rules/rule.ts';

@@ -46,7 +46,8 @@ function expectProblem({ status, headers, body }: Answer, expected: { status: nu
   });
 }
 
-/** The replacement of a good check's body: a change of it or raw text. `validate-check.test.ts` has every fault of a rule. */
+/** The replacement of a good check's body: a change of it or raw text. `validate-check.test.ts` has
+ * every fault of a rule. */
 const BAD_BODIES: readonly [string, object | string, number, string, string?][] = [
   ['that is empty', '', 400, 'malformed-json'],
   ['that is cut off', '{"account":', 400, 'malformed-json'],

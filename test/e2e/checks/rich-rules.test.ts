@@ -1,6 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Composed rules, view functions, several wallets, vaults, snapshots and explanations, in all three modes.
-// The answers must be exact, and the same bytes must say them in every mode.
+// Composed rules, view functions, several wallets, vaults, snapshots and explanations, in all three
+// modes. The answers must be exact, and the same bytes must say them in every mode.
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';

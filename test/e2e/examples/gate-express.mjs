@@ -1,4 +1,5 @@
-// An Express app with a route for holders of every role of a rule set: npm install express @rolecall/client
+// An Express app with a route for holders of every role of a rule set: npm install express
+// @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… RULE_SET=holders PORT=3000 node gate-express.mjs
 import { Rolecall, requireRole } from '@rolecall/client';
 import express from 'express';
@@ -11,7 +12,8 @@ const rolecall = new Rolecall({
 });
 const app = express();
 
-// Placeholder for your sign-in: the session must hold the wallet that the visitor has proved to own.
+// Placeholder for your sign-in: the session must hold the wallet that the visitor has proved to
+// own.
 const walletOf = (request) => request.get('x-demo-wallet');
 
 // Denied is 403. Unreadable is 503 with Retry-After: the visitor may well hold the role.

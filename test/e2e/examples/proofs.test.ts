@@ -9,8 +9,8 @@ import { makeProve } from '../../../services/evaluator/lanes/sign-proof.ts';
 import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
 import { findPython } from '../../support/infrastructure/find-python.ts';
 
-// Scenario: the portal's snippets, unchanged, verify proofs signed by the evaluator's own code, and others, with the
-// key set document that the gateway serves.
+// Scenario: the portal's snippets, unchanged, verify proofs signed by the evaluator's own code, and
+// others, with the key set document that the gateway serves.
 
 const SNIPPETS = join(__dirname, '../../../services/developer-portal/page/snippets');
 const CLIENT_ID = 'app_1';
@@ -131,7 +131,8 @@ func main() {
 const GO_JOSE = 'github.com/go-jose/go-jose/v4@v4.0.5';
 const GO_TIMEOUT_MS = 120_000;
 
-/** A Go module of the snippet and a program that uses it; `undefined` where Go or its module is not available. */
+/** A Go module of the snippet and a program that uses it; `undefined` where Go or its module is not
+ * available. */
 function makeGoModule(folder: string): boolean {
   mkdirSync(join(folder, 'proof'));
   cpSync(join(SNIPPETS, 'verify_proof.go'), join(folder, 'proof', 'verify_proof.go'));

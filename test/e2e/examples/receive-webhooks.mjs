@@ -9,9 +9,10 @@ const handled = new Set();
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * The outcome of each role: true, false, or undefined if it could not be read. Several rules may name one role: the
- * role is held if any of them is granted, unknown if none is and any could not be read, and otherwise not held.
- * For a check with onUndetermined "deny", pass its roles and no errors: there an unread rule is a denial.
+ * The outcome of each role: true, false, or undefined if it could not be read. Several rules may
+ * name one role: the role is held if any of them is granted, unknown if none is and any could not
+ * be read, and otherwise not held. For a check with onUndetermined "deny", pass its roles and no
+ * errors: there an unread rule is a denial.
  */
 function foldRoles({ roles, errors }) {
   const held = new Map(errors.map(({ roleId }) => [roleId, undefined]));

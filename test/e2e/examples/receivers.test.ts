@@ -6,8 +6,8 @@ import { findPython } from '../../support/infrastructure/find-python.ts';
 import { type SpawnedProcess, spawnProgram } from '../../support/systems/spawn-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: the documentation's example receivers, unchanged, get webhooks signed by the dispatcher's own code, and
-// forged ones.
+// Scenario: the documentation's example receivers, unchanged, get webhooks signed by the
+// dispatcher's own code, and forged ones.
 
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`;
 const FOLDER = 'test/e2e/examples';

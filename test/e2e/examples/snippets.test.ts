@@ -8,7 +8,8 @@ import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-me
 import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/builders/shared-roles.ts';
 import { findPython } from '../../support/infrastructure/find-python.ts';
 
-// Scenario: the portal's snippets, unchanged, verify messages signed by the dispatcher's own code, and forged ones.
+// Scenario: the portal's snippets, unchanged, verify messages signed by the dispatcher's own code,
+// and forged ones.
 
 const SNIPPETS = join(__dirname, '../../../services/developer-portal/page/snippets');
 const RUN_TIMEOUT_MS = 600_000;

@@ -1,6 +1,7 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Scenario: operators look for accounts, apps and changes in a real browser, against one running system, and a developer
-// turns on two-factor authentication, loses the phone, and is helped; another forgets the password.
+// Scenario: operators look for accounts, apps and changes in a real browser, against one running
+// system, and a developer turns on two-factor authentication, loses the phone, and is helped;
+// another forgets the password.
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';

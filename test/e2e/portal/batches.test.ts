@@ -1,5 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// A developer starts a batch in a real browser, without a mouse, follows it and downloads its results.
+// A developer starts a batch in a real browser, without a mouse, follows it and downloads its
+// results.
 import { readFileSync } from 'node:fs';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { openBrowser, type TestBrowser, type Visitor } from '../../support/browser/open-browser.ts';

@@ -1,5 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// A developer in a real browser, from the sign-up to a revoked key, and by the quickstart to the first check.
+// A developer in a real browser, from the sign-up to a revoked key, and by the quickstart to the
+// first check.
 import { Webhook } from 'standardwebhooks';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import {

@@ -1,6 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// In a real browser: a double click, a lost connection, an ended session, a second tab, Back and a reload lose nothing
-// and do nothing twice.
+// In a real browser: a double click, a lost connection, an ended session, a second tab, Back and a
+// reload lose nothing and do nothing twice.
 
 import type { Locator } from 'playwright-core';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';

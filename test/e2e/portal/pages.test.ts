@@ -1,6 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Every page and dialog of the portal in a real browser, of somebody whose every text is a script: everybody can use it,
-// and no script runs.
+// Every page and dialog of the portal in a real browser, of somebody whose every text is a script:
+// everybody can use it, and no script runs.
 import type { Locator } from 'playwright-core';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { type Visitor, waitForFocus } from '../../support/browser/open-browser.ts';
@@ -11,7 +11,8 @@ import { waitUntilPasses } from '../../support/wait-until.ts';
 
 const { system, open } = usePortal();
 
-/** Every page that an operator with apps can get to; `{app}`, `{request}` and `{new}` stand for ids. */
+/** Every page that an operator with apps can get to; `{app}`, `{request}` and `{new}` stand for
+ * ids. */
 const PAGES = [
   '/',
   '/apps',

@@ -1,6 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// People at the portal, in a real browser: without a mouse, on a narrow screen, with wrong input, with a forgotten
-// password; and the operator.
+// People at the portal, in a real browser: without a mouse, on a narrow screen, with wrong input,
+// with a forgotten password; and the operator.
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { waitForFocus } from '../../support/browser/open-browser.ts';
 import { enterAs, makeApp, PASSWORD, readClipboard } from '../../support/browser/portal-steps.ts';

@@ -1,6 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Scenario: an owner shares an app with people who have an account, have none, or need a second factor to sign in. Each
-// returns to the invitation, and sees of the app only what the role allows.
+// Scenario: an owner shares an app with people who have an account, have none, or need a second
+// factor to sign in. Each returns to the invitation, and sees of the app only what the role allows.
 import { randomUUID } from 'node:crypto';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { type Visitor, waitForFocus } from '../../support/browser/open-browser.ts';
@@ -130,7 +130,8 @@ test.each(['//evil.example/', 'https://evil.example/', '/\\evil.example', '/.//e
 /** Buttons that change nothing on the server. */
 const READING = /^(Refresh|Copy|Show.*|First page|Next page)$/;
 
-/** The buttons of the app's current page, and the links that look like buttons, by which something is changed. */
+/** The buttons of the app's current page, and the links that look like buttons, by which something
+ * is changed. */
 async function changes({ page }: Visitor): Promise<string[]> {
   const texts = await page.locator('.app-page').locator('button, a.button').allInnerTexts();
   return texts.map((text) => text.trim()).filter((text) => !READING.test(text));

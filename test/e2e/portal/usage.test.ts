@@ -18,8 +18,8 @@ import {
 } from '../../support/systems/start-portal.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
-// Scenario: a developer with an app on a whole system, with a real chain. The portal shows the events that happened:
-// the gateway's own counts and the receiver's own webhooks.
+// Scenario: a developer with an app on a whole system, with a real chain. The portal shows the
+// events that happened: the gateway's own counts and the receiver's own webhooks.
 
 const system = sharedSystem();
 let receiver: WebhookReceiver;

@@ -1,5 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Balances of a watch's members change, and a developer finds the sent events of each member in a real browser.
+// Balances of a watch's members change, and a developer finds the sent events of each member in a
+// real browser.
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
@@ -73,7 +74,8 @@ const textsOf = async (place: number) => {
   return text.split('\n').flatMap((line) => line.trim() || []);
 };
 
-/** Reloads the page until its rows are as expected: the view knows of an event a moment after its receiver. */
+/** Reloads the page until its rows are as expected: the view knows of an event a moment after its
+ * receiver. */
 const expectRows = (assert: () => Promise<void>) =>
   waitUntilPasses(async () => {
     await dev.page.getByRole('button', { name: 'Refresh' }).click();

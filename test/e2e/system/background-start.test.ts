@@ -1,6 +1,7 @@
-// `npm start` runs in the background of a shell that ends, as with `ssh host 'npm start &'` or a closed terminal.
-// The system must outlive the shell, end together with npm, and not outlive an npm that is killed. The first start has no
-// evaluator: its checks are evaluated by the second one, on the same data.
+// `npm start` runs in the background of a shell that ends, as with `ssh host 'npm start &'` or a
+// closed terminal. The system must outlive the shell, end together with npm, and not outlive an npm
+// that is killed. The first start has no evaluator: its checks are evaluated by the second one, on
+// the same data.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReadyLine } from '../../../deploy/local/system/ready-line.ts';

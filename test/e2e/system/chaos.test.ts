@@ -1,5 +1,5 @@
-// A short selection of the fault matrix, each fault for 5 s, in one running system under load of all modes.
-// No acknowledged check may be lost, contradicted or answered wrongly.
+// A short selection of the fault matrix, each fault for 5 s, in one running system under load of
+// all modes. No acknowledged check may be lost, contradicted or answered wrongly.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,8 @@ beforeAll(async () => {
   const json = join(dir, 'results.json');
   const portBase = String(await findPortBase());
   const args = ['--selection', '--seed', '1', '--port-base', portBase, '--json', json];
-  // It carries the load and stands between evaluators and chains: beside services with more CPU time it would be the fault.
+  // It carries the load and stands between evaluators and chains: beside services with more CPU
+  // time it would be the fault.
   await using run = spawnNode(
     ['test/chaos/main.ts', ...args],
     { TMPDIR: findDataRoot() },

@@ -1,6 +1,7 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Redis is emptied while checks of all modes arrive or are waited for. No acknowledged check is lost, and no service is
-// restarted by hand. Redis and Kafka that die are rows F10 and F7 of `test/chaos`, which `npm test` runs too.
+// Redis is emptied while checks of all modes arrive or are waited for. No acknowledged check is
+// lost, and no service is restarted by hand. Redis and Kafka that die are rows F10 and F7 of
+// `test/chaos`, which `npm test` runs too.
 import type { OpenSystem } from '../../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { NO_FAULTS } from '../../support/judges/ledger.ts';

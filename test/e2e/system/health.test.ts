@@ -1,5 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Broker and Redis are frozen and come back. Every process reports itself not ready, and none asks for a restart.
+// Broker and Redis are frozen and come back. Every process reports itself not ready, and none asks
+// for a restart.
 
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';

@@ -1,5 +1,6 @@
-// The starter itself: which starts it refuses, and that none of its processes outlives it, however and whenever it ends.
-// Each test has its own data directory and ports, or names the ones that it shares.
+// The starter itself: which starts it refuses, and that none of its processes outlives it, however
+// and whenever it ends. Each test has its own data directory and ports, or names the ones that it
+// shares.
 import { rmSync } from 'node:fs';
 import {
   identify,
@@ -87,7 +88,8 @@ test('a killed chain comes back with the same contracts, and checks continue', a
   await system.kill('chain');
   const after = await waitUntil('a decided check', async () => {
     const answer = await system.client.check(check);
-    // No rule is decided until the contracts are deployed again, and a retry would not help: 200 `failed`.
+    // No rule is decided until the contracts are deployed again, and a retry would not help: 200
+    // `failed`.
     return answer.status === 200 && answer.body.status === 'completed' && answer;
   });
   expect(after.body.roles).toEqual(before.body.roles);

@@ -1,6 +1,7 @@
-// A system exports its spans over OTLP, and a real Prometheus scrapes it. Each check is one trace through all processes,
-// which links to the client's trace and does not join it. Every series of the rules and dashboards exists; and when every
-// evaluator is frozen, the alerts for stalled work fire, and clear after the evaluators go on.
+// A system exports its spans over OTLP, and a real Prometheus scrapes it. Each check is one trace
+// through all processes, which links to the client's trace and does not join it. Every series of
+// the rules and dashboards exists; and when every evaluator is frozen, the alerts for stalled work
+// fire, and clear after the evaluators go on.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -253,7 +254,8 @@ describeWithPrometheus('Prometheus', () => {
     const { body, status } = await system.client.check({ ...aCheck(), async: true });
     expect(status).toBe(202);
     await system.client.poll(body.requestId ?? '', 10);
-    // A killed evaluator would be restarted, and might evaluate the check before it is killed again.
+    // A killed evaluator would be restarted, and might evaluate the check before it is killed
+    // again.
     const signalAll = (signal: NodeJS.Signals) => {
       for (const pid of system.pidsOf('evaluator')) process.kill(pid, signal);
     };

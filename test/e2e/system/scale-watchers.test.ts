@@ -1,6 +1,7 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// The tokens of a watch's members move all the time, while two watchers join the running one and leave again: one by
-// SIGTERM, one by SIGKILL. Every change is sent once, in sequence, and no member is missed.
+// The tokens of a watch's members move all the time, while two watchers join the running one and
+// leave again: one by SIGTERM, one by SIGKILL. Every change is sent once, in sequence, and no
+// member is missed.
 import { AssignerProtocol } from 'kafkajs';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watches/watch.ts';
@@ -105,7 +106,8 @@ async function move(member: Member): Promise<void> {
 }
 
 let moving: Promise<unknown> = Promise.resolve();
-/** Changes a member's role again and again, each time when the event of the last change is there. */
+/** Changes a member's role again and again, each time when the event of the last change is
+ * there. */
 async function keepMoving(member: Member, stopping: AbortSignal): Promise<void> {
   const waitForEvents = () =>
     waitUntil(`event ${member.changes + 1} of ${member.ref}`, () => eventCountOf(member) > member.changes);
@@ -119,7 +121,8 @@ async function keepMoving(member: Member, stopping: AbortSignal): Promise<void> 
   }
 }
 
-/** Returns when every member's role has changed some more times, and has a sweep begin meanwhile. */
+/** Returns when every member's role has changed some more times, and has a sweep begin
+ * meanwhile. */
 async function waitForChanges(): Promise<void> {
   await rolecall.watches.check(SWEPT);
   const before = new Map(members.map((member) => [member, member.changes]));

@@ -1,4 +1,5 @@
-// A system is ended in the middle of its work and started again with the same data: every accepted check is answered.
+// A system is ended in the middle of its work and started again with the same data: every accepted
+// check is answered.
 import { rmSync } from 'node:fs';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { makeDataDir } from '../../support/infrastructure/make-data-dir.ts';
@@ -18,7 +19,8 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** On a busy machine an answer to a webhook may be late: it is waited for instead of sent again, also by a stop. */
+/** On a busy machine an answer to a webhook may be late: it is waited for instead of sent again,
+ * also by a stop. */
 const env = {
   LOG_LEVEL: 'debug',
   WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000',

@@ -6,9 +6,9 @@ import { type FaultKind, startRpcFaultProxy } from '../../support/fakes/rpc-faul
 import { type BatchLine, connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 
-// Scenario: a real chain judges the same wallets as entries of a batch and as single checks, among hostile contracts
-// and through endpoints that fail at random. Decided results of both agree with the chain, and a failure is never a
-// "no".
+// Scenario: a real chain judges the same wallets as entries of a batch and as single checks, among
+// hostile contracts and through endpoints that fail at random. Decided results of both agree with
+// the chain, and a failure is never a "no".
 
 const ENTRIES = 5_000;
 const SINGLES = 500;
@@ -74,7 +74,8 @@ test('each line among hostile contracts equals the verdict of a single check', a
   for (const line of lines) {
     const alone = await chains.judge({ account: line.account, rules });
     expect(told(line)).toEqual(told(alone));
-    // A part may read as many suspect contracts alone as one check may: the others keep their first code.
+    // A part may read as many suspect contracts alone as one check may: the others keep their first
+    // code.
     for (const [place, { code, retryable }] of line.errors.entries())
       if (code !== alone.errors[place]?.code) expect([code, retryable]).toEqual(['gas-exhausted', true]);
   }

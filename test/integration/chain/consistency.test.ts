@@ -5,8 +5,8 @@ import { connectTestChains } from '../../support/infrastructure/connect-test-cha
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: checks ask for a block (a minimum, a safe or a finalized one) on a real chain that grows.
-// Their balances are read at such a block or not at all.
+// Scenario: checks ask for a block (a minimum, a safe or a finalized one) on a real chain that
+// grows. Their balances are read at such a block or not at all.
 
 let rpcUrl: string;
 const aProxy = faultProxies();

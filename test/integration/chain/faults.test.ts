@@ -158,7 +158,8 @@ test('checks are answered at once while every breaker of a chain is open', async
   const proxy = await aProxy('hang');
   await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 200 });
   await chains.judge({ account, rules: [aRule()] });
-  // Checks that share the call with which the breaker probes the endpoint have its result; the breaker stays open longer after each.
+  // Checks that share the call with which the breaker probes the endpoint have its result; the
+  // breaker stays open longer after each.
   await waitUntilPasses(async () => {
     const countBefore = proxy.calls.requestCount;
     const results = await Promise.all(
@@ -205,7 +206,8 @@ test('checks of a hanging chain are parked, and checks of a working chain are no
     attemptTimeoutMs: 8_000,
     evaluationMsMax: 6_000,
   });
-  // A busy machine may hold up the answers to one round for so long that its checks are parked, but not to each.
+  // A busy machine may hold up the answers to one round for so long that its checks are parked, but
+  // not to each.
   await waitUntil('checks that are not parked', async () => {
     const before = chains.parkedCount();
     await Promise.all(Array.from({ length: 20 }, () => chains.judge({ account, rules: [aRule()] })));
@@ -226,7 +228,8 @@ test('a client that floods a chain with checks of a future block keeps only its 
   // Only the wait for the block counts here, not the first read of a chain on a busy machine.
   await chains.judge({ account, rules: [aRule()] });
   const check = { account, rules: [aRule()], consistency: { blockTag: 'latest' as const, minBlock } };
-  // A busy machine may hold up the head for so long that all checks are parked, but not in every flood.
+  // A busy machine may hold up the head for so long that all checks are parked, but not in every
+  // flood.
   await waitUntil('a flood of which only the share is parked', async () => {
     const before = chains.parkedCount();
     const results = await Promise.all(Array.from({ length: 100 }, () => chains.judge(check)));

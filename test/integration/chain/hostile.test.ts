@@ -18,8 +18,9 @@ import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 
-// Scenario: one check on a real chain holds contracts that loop, bomb, revert and lie, between good ones.
-// Each hostile contract must get its own code, and the good ones the same verdicts as without it.
+// Scenario: one check on a real chain holds contracts that loop, bomb, revert and lie, between good
+// ones. Each hostile contract must get its own code, and the good ones the same verdicts as without
+// it.
 
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 let hostile: Record<HostileContract, string>;

@@ -2,8 +2,9 @@ import { PROFILES } from '../../providers/all-profiles.ts';
 import { runProfiles, startStages } from '../../providers/run-profiles.ts';
 import { brokenOf, formatRows } from '../../providers/table.ts';
 
-// Scenario: providers as they are, in front of real chains, serve the evaluator's chain layer and log follower, alone and
-// beside a healthy endpoint. Watched tokens move, ordinary clients check, and then a hostile client checks too.
+// Scenario: providers as they are, in front of real chains, serve the evaluator's chain layer and
+// log follower, alone and beside a healthy endpoint. Watched tokens move, ordinary clients check,
+// and then a hostile client checks too.
 
 /** Shorter than those of real chains, so that enough blocks come within the run. */
 const BLOCK_MS_MAX = 3_000;
@@ -14,7 +15,8 @@ const TIMES = {
   ordinaryEveryMs: 500,
   hostileEveryMs: 200,
 };
-/** By provider, the promises that are not kept every time while a busy machine answers so slowly; the whole form judges them. */
+/** By provider, the promises that are not kept every time while a busy machine answers so slowly;
+ * the whole form judges them. */
 const ALONE = ['failed alone', 'failed through the hostile client'];
 const PENDING: Readonly<Record<string, readonly string[]>> = {
   'state of another block': ALONE,

@@ -10,9 +10,9 @@ import {
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 
-// Scenario: thousands of checks on a growing chain, through three endpoints: two fail at random in every way, and one
-// always lies. The balance of one token is the number of the block that is read, so an answer from any block but the
-// reported one is a wrong verdict.
+// Scenario: thousands of checks on a growing chain, through three endpoints: two fail at random in
+// every way, and one always lies. The balance of one token is the number of the block that is read,
+// so an answer from any block but the reported one is a wrong verdict.
 
 /** Verdicts of rules: a machine that is busy with something else needs more checks for as many. */
 const VERDICTS_MIN = 40_000;
@@ -70,7 +70,8 @@ const rpcUrl = () => infrastructure().rpcUrl;
 beforeAll(async () => {
   token = await deployCode(rpcUrl(), BLOCK_NUMBER_TOKEN);
   proxies = await Promise.all([0, 1, 2].map(() => startRpcFaultProxy({ target: rpcUrl() })));
-  // One in twenty: often enough to meet every fault many times, and rare enough that most checks are decided.
+  // One in twenty: often enough to meet every fault many times, and rare enough that most checks
+  // are decided.
   const flaky = () => (random() < 0.05 ? oneOf(FAULTS) : 'none');
   await proxies[0]?.setFault('altered-balance');
   await proxies[1]?.setFault(flaky);

@@ -13,8 +13,9 @@ import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 
-// Scenario: rules on view functions, several wallets, vaults and past blocks of third-party contracts, on a real chain
-// and by each way of reading it. Hostile contracts between them change nothing for the others.
+// Scenario: rules on view functions, several wallets, vaults and past blocks of third-party
+// contracts, on a real chain and by each way of reading it. Hostile contracts between them change
+// nothing for the others.
 
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const CHAIN = 31_337;
@@ -45,7 +46,8 @@ beforeAll(async () => {
   await deploy('Nft', cold);
   await deploy('Items', cold);
   await deploy('Registry');
-  // Each contract treats every call alike: it answers with the word 2, loops, returns too much or too little, or reverts.
+  // Each contract treats every call alike: it answers with the word 2, loops, returns too much or
+  // too little, or reverts.
   address['answers2'] = await deployCode(rpcUrl, '600260005260206000f3');
   address['loops'] = await deployCode(rpcUrl, '5b600056');
   address['returnsMuch'] = await deployCode(rpcUrl, '6001600052620100006000f3');
@@ -176,7 +178,8 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     await using chains = await connect();
     const poke = { ...call('writable', 'function poke() view returns (bool)'), roleId: 'poke' };
     const result = await chains.judge({ account: owner, rules: [poke, token('pokes'), token('writable')] });
-    // In the reader's static call the poke fails and uses up the gas, so what comes after it is unknown.
+    // In the reader's static call the poke fails and uses up the gas, so what comes after it is
+    // unknown.
     const ofPokes = method === 'reader' ? [] : [{ id: 'pokes', granted: true }];
     expect(result.roles.filter(({ id }) => id !== 'poke')).toEqual([
       ...ofPokes,

@@ -7,8 +7,8 @@ import { aRule, codesOf, grantedOf } from '../../support/fakes/chain-checks.ts';
 import { type FaultKind, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 
-// Scenario: a chain keeps its block hashes in state (EIP-2935), and its first block is past the 8 191 slots of the contract.
-// Checks are read from the state of their block, or not at all.
+// Scenario: a chain keeps its block hashes in state (EIP-2935), and its first block is past the 8
+// 191 slots of the contract. Checks are read from the state of their block, or not at all.
 
 const HISTORY = '0x0000F90827F1C53a10cb7A02335B175320002935';
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
@@ -59,7 +59,8 @@ describe.each(['reader', 'multicall3'] as const)('read by %s', (method) => {
     async (fault) => {
       await using proxy = await aProxy(method, fault);
       await using sound = await aProxy(method);
-      // The slots of a chain that has just begun to keep hashes are empty: there a sound endpoint shows that it keeps them.
+      // The slots of a chain that has just begun to keep hashes are empty: there a sound endpoint
+      // shows that it keeps them.
       await using chains = connectTestChains([{ urls: [proxy.url, sound.url], quorum: 2 }], {
         evaluationMsMax: 5_000,
       });

@@ -12,8 +12,8 @@ import { connectTestKafka, testConfig } from '../../support/infrastructure/conne
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: more checks than the evaluator's window holds wait for a hanging chain, or for a block that is not
-// mined, on a real broker and a real chain. Checks of other chains must not wait.
+// Scenario: more checks than the evaluator's window holds wait for a hanging chain, or for a block
+// that is not mined, on a real broker and a real chain. Checks of other chains must not wait.
 
 const run = randomUUID();
 const HANGING = 5;
@@ -91,7 +91,8 @@ test('checks that wait for a chain delay no others, and are released at once whe
     for (const { requestId } of good)
       expect(grantedOf(results.get(requestId) ?? { roles: [] })).toEqual([true]);
   }
-  // The chain is shared too, and another file may mine the block: only the dead one is sure to stay dead.
+  // The chain is shared too, and another file may mine the block: only the dead one is sure to stay
+  // dead.
   expect(dead.filter(({ requestId }) => results.has(requestId))).toEqual([]);
   const again = new Set<string>();
   await using _ = await consume(async ({ requestId }) => void again.add(requestId));

@@ -22,8 +22,9 @@ import {
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: two real gateway processes with a heap of 256 MB before a real Kafka and a real Redis. The test itself
-// plays the evaluator and the result-store, so that it decides when a part is finished.
+// Scenario: two real gateway processes with a heap of 256 MB before a real Kafka and a real Redis.
+// The test itself plays the evaluator and the result-store, so that it decides when a part is
+// finished.
 
 const HEAP_MIB = 256;
 const RULES = [{ type: 'NATIVE', chainId: 31_337, roleId: 'holder' }];
@@ -298,7 +299,8 @@ describe('a batch at a real gateway', () => {
     const ended = new Promise((resolve) => outgoing.on('error', resolve).on('close', resolve));
     const batch = { entries: accountsOf(1), rules: RULES };
     outgoing.write('{');
-    // The rate is charged before the body is read, and later requests of the app are charged after it.
+    // The rate is charged before the body is read, and later requests of the app are charged after
+    // it.
     const log = logKey(slow.document.clientId, 'per-second');
     await waitUntil('the slow request', async () => (await connection.redis.exists(log)) === 1);
     expect((await post(slow, batch)).status).toBe(503);

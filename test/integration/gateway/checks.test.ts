@@ -17,8 +17,8 @@ import {
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: two real gateway processes before a real Kafka and a real Redis. The test itself plays the evaluator and
-// the result-store, so that it decides when, and whether, a check is answered.
+// Scenario: two real gateway processes before a real Kafka and a real Redis. The test itself plays
+// the evaluator and the result-store, so that it decides when, and whether, a check is answered.
 
 const config = testConfig(5);
 let kafka: KafkaConnection;
@@ -70,7 +70,8 @@ beforeAll(async () => {
   connection = await connectTestRedis(config);
   await connection.redis.set(GENERATION_KEY, 'test');
   kafka = await connectTestKafka(config);
-  // Before any traffic: ioredis does not know a script in a pipeline that was created before the script was defined.
+  // Before any traffic: ioredis does not know a script in a pipeline that was created before the
+  // script was defined.
   results = makeResults(connection.redis);
   clientApps = makeClientApps(connection.redis);
   admitter = makeAdmitter(connection.redis, Date.now);
@@ -202,7 +203,8 @@ describe('the gateway before a real Kafka and Redis', () => {
     // The gateway marks the claim after its answer.
     const stateOf = () => connection.redis.hget(claim ?? '', 'state');
     await waitUntil('the mark as published', async () => (await stateOf()) === 'published');
-    // The state that a gateway leaves when it dies before the broker acknowledges; it stays young for the first retry.
+    // The state that a gateway leaves when it dies before the broker acknowledges; it stays young
+    // for the first retry.
     const later = String(Date.now() + 3_600_000);
     await connection.redis.hset(claim ?? '', 'state', 'claimed', 'touched', later);
     await connection.redis.hdel(claim ?? '', 'id');
@@ -240,7 +242,8 @@ describe('the gateway before a real Kafka and Redis', () => {
     const claim = `claim:{${clientId}}:${keyHash}`;
     expect(await connection.redis.exists(claim)).toBe(1);
     if (isTakenOver) {
-      // As if it was claimed long ago: within one millisecond a retry's claim would look like the first.
+      // As if it was claimed long ago: within one millisecond a retry's claim would look like the
+      // first.
       await connection.redis.hset(claim, 'at', '0', 'touched', '0');
       expect((await admit('second')).outcome).toBe('taken-over');
     }

@@ -6,8 +6,9 @@ import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { aBatchPartCompleted } from '../../support/builders/a-batch.ts';
 import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 
-// Scenario: batches of several accounts are admitted, in a database of a real Redis that only this file uses. Entries count
-// as unfinished from the admission on, until they are stored or the batch has ended otherwise.
+// Scenario: batches of several accounts are admitted, in a database of a real Redis that only this
+// file uses. Entries count as unfinished from the admission on, until they are stored or the batch
+// has ended otherwise.
 
 let connection: RedisConnection;
 let admitter: Admitter;

@@ -55,7 +55,8 @@ afterAll(async () => {
 type Flood = {
   /** When each accepted request was admitted, in order: ms of the limiter's clock. */
   readonly instants: readonly number[];
-  /** Answers of 503 and 408: on a busy machine the limiter or a body may be late. They may have been charged. */
+  /** Answers of 503 and 408: on a busy machine the limiter or a body may be late. They may have
+   * been charged. */
   readonly indeterminate: number;
 };
 

@@ -9,8 +9,9 @@ import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
 import { hourOf } from '#shared/stores/usage/usage-days.ts';
 import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 
-// Scenario: many client apps send bursts at random, and the result-store reads their totals, on Redis's own clock. A log
-// without requests expires after 7 s, so the pauses are chosen around that, and around the window.
+// Scenario: many client apps send bursts at random, and the result-store reads their totals, on
+// Redis's own clock. A log without requests expires after 7 s, so the pauses are chosen around
+// that, and around the window.
 
 const LIMIT = 5;
 const SCHEDULES = 1_000;

@@ -17,8 +17,9 @@ import {
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: two real gateways on one Kafka and one Redis. Clients write rule sets at one of them or at both at once, and
-// use them at the other. Limits and versions stay exact, and every gateway sees a change.
+// Scenario: two real gateways on one Kafka and one Redis. Clients write rule sets at one of them or
+// at both at once, and use them at the other. Limits and versions stay exact, and every gateway
+// sees a change.
 
 const config = testConfig(4);
 const PATH = '/access-control/rule-sets';
@@ -47,8 +48,8 @@ afterAll(async () => {
 });
 
 /**
- * The statuses of requests that an app sends at once, in rounds with an app each until the store was fast enough for every
- * request: a request that ends in 503 may or may not have had its effect.
+ * The statuses of requests that an app sends at once, in rounds with an app each until the store
+ * was fast enough for every request: a request that ends in 503 may or may not have had its effect.
  */
 const allAtOnce = (
   limits: Parameters<typeof anApp>[0],

@@ -13,8 +13,8 @@ import {
   type TestApp,
 } from '../../support/systems/start-gateway.ts';
 
-// Scenario: a stranger with a valid key sends the names of another client app's resources to every endpoint that takes
-// a name. The endpoints come from the document that the gateway itself serves.
+// Scenario: a stranger with a valid key sends the names of another client app's resources to every
+// endpoint that takes a name. The endpoints come from the document that the gateway itself serves.
 
 const config = testConfig(9);
 const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
@@ -66,7 +66,8 @@ const RULE_SETS = '/access-control/rule-sets';
 const SECRET_RULE = { ...A_LOCAL_CHECK.rules[0], roleId: SECRET_ROLE };
 const THEIR_SET = { rules: [SECRET_RULE] };
 const putTheirs = (id: string) => gateway.send(owner, 'PUT', `${RULE_SETS}/${id}`, THEIR_SET);
-/** A write by the stranger, with its id and preconditions, never sees or changes the owner's rule set. */
+/** A write by the stranger, with its id and preconditions, never sees or changes the owner's rule
+ * set. */
 async function writeTheirs(method: 'PUT' | 'DELETE', headers: Record<string, string> = {}) {
   const id = `set-${randomUUID()}`;
   const body = method === 'PUT' ? { rules: A_LOCAL_CHECK.rules } : undefined;

@@ -11,8 +11,8 @@ import {
   type TestApp,
 } from '../../support/systems/start-gateway.ts';
 
-// Scenario: two real gateways on one Kafka and one Redis. Requests for the watches of an app, and for their rule sets,
-// come to both gateways at once.
+// Scenario: two real gateways on one Kafka and one Redis. Requests for the watches of an app, and
+// for their rule sets, come to both gateways at once.
 
 const config = testConfig(5);
 const RULE_SETS = '/access-control/rule-sets';

@@ -1,5 +1,5 @@
-// Scenario: promtool checks the rules, the configuration and the dashboards' queries, and runs the rules' unit
-// tests.
+// Scenario: promtool checks the rules, the configuration and the dashboards' queries, and runs the
+// rules' unit tests.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

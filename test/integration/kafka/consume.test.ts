@@ -24,8 +24,8 @@ type Broker = {
 };
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker') as { readonly prototype: Broker };
 
-// Scenario: a producer and consumer groups of this file's own on a real broker. Other files share the topics, so every
-// test looks at the records of its own run alone.
+// Scenario: a producer and consumer groups of this file's own on a real broker. Other files share
+// the topics, so every test looks at the records of its own run alone.
 
 let kafka: KafkaConnection;
 const run = randomUUID();
@@ -88,7 +88,8 @@ test('a member whose rejoin is refused retries until it joins, and processes the
   const groupId = `test.${randomUUID()}`;
   const seen = new Set<string>();
   const handle = async ({ requestId }: CheckCompleted) => void seen.add(requestId);
-  // A member that lost its id is a new one, and the broker waits for the old one until its session ends.
+  // A member that lost its id is a new one, and the broker waits for the old one until its session
+  // ends.
   await using brief = await connectTestKafka(testConfig(2, 3_000));
   await using _ = await consume({ groupId, handle }, brief);
   const other = await consume({ groupId, handle }, brief);
@@ -240,7 +241,8 @@ test('parked records take no slot of others, and are released at once when the p
   const others = Array.from({ length: 8 }, (_, i) => `other${i}`);
   const begun: string[] = [];
   const seen: string[] = [];
-  // More records wait than there are slots, and all of them may be parked, whichever partitions they are in.
+  // More records wait than there are slots, and all of them may be parked, whichever partitions
+  // they are in.
   const waiting = await consume({
     groupId,
     window: 4,

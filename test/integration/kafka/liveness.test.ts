@@ -1,5 +1,6 @@
-// Scenario: consumers on a real broker whose handler hangs, or holds a record because a dependency is away.
-// A restart repairs the first, so it is reported dead; it would not help the second, so that one is reported alive.
+// Scenario: consumers on a real broker whose handler hangs, or holds a record because a dependency
+// is away. A restart repairs the first, so it is reported dead; it would not help the second, so
+// that one is reported alive.
 import { randomUUID } from 'node:crypto';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
@@ -70,7 +71,8 @@ test('a consumer without a partition logs the names of its group and topic', asy
   const groupId = `test.${randomUUID()}`;
   // The topic with the fewest partitions.
   const topic = { ...checkCompleted, ...deadLetterSpecOf(checkCompleted) };
-  // One after the other: of consumers of one group that stop together, kafkajs may leave timers behind.
+  // One after the other: of consumers of one group that stop together, kafkajs may leave timers
+  // behind.
   for (let count = 0; count <= topic.partitionCount; count++)
     stack.use(await kafka.consume({ groupId, topics: [topic], window: 1, handle: async () => undefined }));
   const said = await waitUntil('the warning', () => lines.find((line) => line.includes('no partition')));

@@ -18,8 +18,9 @@ import { startSecureKafka, startSecureRedis } from '../../support/infrastructure
 import { spawnNode } from '../../support/systems/spawn-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: a broker that accepts only TLS with a login, and a Redis that accepts only TLS with a restricted user.
-// Services work with both. A client without the authority, the certificate or the password is refused with the reason.
+// Scenario: a broker that accepts only TLS with a login, and a Redis that accepts only TLS with a
+// restricted user. Services work with both. A client without the authority, the certificate or the
+// password is refused with the reason.
 
 const KAFKA_LOGIN = { username: 'rolecall', password: 'kafka-secret' };
 const REDIS_LOGIN = { username: 'rolecall', password: 'redis: secret/@' };

@@ -10,8 +10,9 @@ import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
 import { connectTestKafka, testConfig, testContext } from '../../support/infrastructure/connections.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: the topics of a real broker, which an operator has changed by hand, or which another release has made.
-// `topics apply` and the start of every process must say so and must not undo the operator's own settings.
+// Scenario: the topics of a real broker, which an operator has changed by hand, or which another
+// release has made. `topics apply` and the start of every process must say so and must not undo the
+// operator's own settings.
 
 const aTopic = (name = `topic.${randomUUID()}`) =>
   ({

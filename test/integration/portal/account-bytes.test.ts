@@ -14,8 +14,8 @@ import { testConfig, testContext } from '../../support/infrastructure/connection
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeTestApp } from '../../support/systems/start-gateway.ts';
 
-// Scenario: the bytes of an account's day are counted in a Redis database of this file, beside a real Kafka that keeps the
-// published totals.
+// Scenario: the bytes of an account's day are counted in a Redis database of this file, beside a
+// real Kafka that keeps the published totals.
 
 const MIB = 1024 * 1024;
 const stores = testStores(10);

@@ -6,8 +6,8 @@ import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 
-// Scenario: an operator's command prints more than a pipe holds, and the program behind the pipe reads slowly, or ends
-// without reading.
+// Scenario: an operator's command prints more than a pipe holds, and the program behind the pipe
+// reads slowly, or ends without reading.
 
 const config = testConfig(14);
 const stack = new AsyncDisposableStack();

@@ -11,8 +11,9 @@ import {
   startPortal,
 } from '../../support/systems/start-portal.ts';
 
-// Scenario: someone signs up with an address that they may not own, and an operator runs commands on that address.
-// The account gets nothing until the operator vouches for it, and no open session gains operator rights.
+// Scenario: someone signs up with an address that they may not own, and an operator runs commands
+// on that address. The account gets nothing until the operator vouches for it, and no open session
+// gains operator rights.
 
 const config = testConfig(14);
 let connection: RedisConnection;

@@ -23,8 +23,9 @@ import {
 } from '../../support/systems/start-portal.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: two portals and a gateway over one broker and one Redis. Developers make apps and keys, many at a time.
-// Limits hold exactly, nothing is lost or made twice, revoked keys stop working, and all of it survives a wiped Redis.
+// Scenario: two portals and a gateway over one broker and one Redis. Developers make apps and keys,
+// many at a time. Limits hold exactly, nothing is lost or made twice, revoked keys stop working,
+// and all of it survives a wiped Redis.
 
 const config = testConfig(12);
 const stores = testStores(12);
@@ -73,8 +74,8 @@ const readApp = async (client: PortalClient, clientId: string): Promise<App> =>
   (await client.get<App>(`/api/apps/${clientId}`)).body;
 
 /**
- * Sends requests at once, in rounds until the store was fast enough for each: a request that ends in 503 may or may not
- * have had its effect, and holds its place under the limit for a while.
+ * Sends requests at once, in rounds until the store was fast enough for each: a request that ends
+ * in 503 may or may not have had its effect, and holds its place under the limit for a while.
  */
 const allAtOnce = <T extends { readonly answers: readonly { readonly status: number }[] }>(
   round: () => Promise<T>,
@@ -263,7 +264,8 @@ test('deleted apps leave nothing in Redis once their secrets have expired, and a
   expect(await clientApps.dropEnded(afterSecrets, 1_000)).toBeGreaterThanOrEqual(11);
   const idsIn = (dump: string) => made.filter(({ clientId }) => dump.includes(clientId));
   const kept = async () => {
-    // Left out: Redis keys with an expiry of their own, and the audit trails of the account and of all, which are bounded.
+    // Left out: Redis keys with an expiry of their own, and the audit trails of the account and of
+    // all, which are bounded.
     const lines = (await dumpRedis(stores.connection)).split('\n');
     return idsIn(
       lines

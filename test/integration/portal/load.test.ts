@@ -10,8 +10,8 @@ import {
 } from '../../support/systems/start-portal.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: one visitor sends half requests, or signs in many times at once. Everyone else is served; for half requests
-// this includes other visitors from the same address.
+// Scenario: one visitor sends half requests, or signs in many times at once. Everyone else is
+// served; for half requests this includes other visitors from the same address.
 
 const HALVES = 510;
 /** Bodies of one address, which may hold three eighths of 256. */
@@ -97,7 +97,8 @@ test('sign-ins of one address that fill the password queue do not block another 
   await waitUntil('the queue to be full', () => statuses.includes(503));
   // It displaces a waiting one of the flooding address, and is the next in line.
   expect((await signIn(other, '192.0.2.2')).status).toBe(200);
-  // A sign-in that was displaced is not charged as a wrong password: in the end that would give 429.
+  // A sign-in that was displaced is not charged as a wrong password: in the end that would give
+  // 429.
   for (const status of statuses) expect([401, 503]).toContain(status);
   ended.abort();
   await Promise.allSettled(all);

@@ -11,8 +11,8 @@ import {
   startPortal,
 } from '../../support/systems/start-portal.ts';
 
-// Scenario: people forget their passwords at a portal that sends e-mail through a real SMTP server, and somebody asks for
-// links to addresses of others.
+// Scenario: people forget their passwords at a portal that sends e-mail through a real SMTP server,
+// and somebody asks for links to addresses of others.
 
 const config = testConfig(8);
 const stores = testStores(8);

@@ -10,8 +10,8 @@ import {
   startPortal,
 } from '../../support/systems/start-portal.ts';
 
-// Scenario: the owner of an app invites others, who use it at another portal within their roles. Removed members, strangers
-// and accounts that are made again under a member's address get nothing.
+// Scenario: the owner of an app invites others, who use it at another portal within their roles.
+// Removed members, strangers and accounts that are made again under a member's address get nothing.
 
 const config = testConfig(8);
 const stores = testStores(8);

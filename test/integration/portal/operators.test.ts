@@ -14,8 +14,8 @@ import {
 } from '../../support/systems/start-portal.ts';
 import { waitUntilPasses } from '../../support/wait-until.ts';
 
-// Scenario: an operator searches accounts, apps and audit entries of a portal with a few developers, and Redis is wiped
-// and rebuilt. Nobody else gets at any of it.
+// Scenario: an operator searches accounts, apps and audit entries of a portal with a few
+// developers, and Redis is wiped and rebuilt. Nobody else gets at any of it.
 
 const config = testConfig(8);
 const stores = testStores(8);
@@ -167,8 +167,8 @@ test('the trail of all accounts keeps its newest entries, and a page finds one a
     at: at(i),
   }));
   await stores.redis.del('audit:all');
-  // Few at once: a command that waits behind many others would exceed its time limit on a busy machine. One that does so
-  // anyway is repeated: an entry is kept once.
+  // Few at once: a command that waits behind many others would exceed its time limit on a busy
+  // machine. One that does so anyway is repeated: an entry is kept once.
   const record = (entry: (typeof entries)[number]) => waitUntilPasses(() => auditTrail.record(entry));
   for (let i = 0; i < entries.length; i += 100) await Promise.all(entries.slice(i, i + 100).map(record));
   expect(await stores.redis.zcard('audit:all')).toBe(ALL_TRAIL_COUNT_MAX);

@@ -6,7 +6,8 @@ import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import { createApp, type RunningPortal, signUp, startPortal } from '../../support/systems/start-portal.ts';
 
-// Scenario: a developer in a real portal and an operator with the command work on the same rule sets.
+// Scenario: a developer in a real portal and an operator with the command work on the same rule
+// sets.
 
 const config = testConfig(2);
 const stores = testStores(2);

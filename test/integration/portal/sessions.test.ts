@@ -12,8 +12,8 @@ import {
 } from '../../support/systems/start-portal.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: two portals over one broker and one Redis, and people who sign up, in and out, some of them attackers.
-// Nobody reaches the data of another account, and an ended session stays ended.
+// Scenario: two portals over one broker and one Redis, and people who sign up, in and out, some of
+// them attackers. Nobody reaches the data of another account, and an ended session stays ended.
 
 const config = testConfig(11);
 const stores = testStores(11);

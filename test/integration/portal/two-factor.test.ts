@@ -15,8 +15,8 @@ import {
 } from '../../support/systems/start-portal.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: people turn on two-factor authentication at two portals over one Redis, and others who know their passwords
-// try to get in without the code. Redis is wiped and rebuilt meanwhile.
+// Scenario: people turn on two-factor authentication at two portals over one Redis, and others who
+// know their passwords try to get in without the code. Redis is wiped and rebuilt meanwhile.
 
 const config = testConfig(8);
 const stores = testStores(8);
@@ -47,7 +47,8 @@ type Enrolled = {
 const codeOf = (secret: string, steps = 0) =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * PERIOD_MS });
 
-/** Somebody new with a second factor. The first code is that of the step before, so that two more can follow at once. */
+/** Somebody new with a second factor. The first code is that of the step before, so that two more
+ * can follow at once. */
 async function enrol(): Promise<Enrolled> {
   const client = await signUp(portal.url);
   const begun = await client.send<{ secret: string }>('POST', '/api/account/two-factor/begin', {
@@ -81,7 +82,8 @@ const signIn = (client: PortalClient, code?: string, url = portal.url) =>
     password: PASSWORD,
     ...(code !== undefined && { code }),
   });
-/** Signs in with a code. The next one follows if Redis did not answer in time: it may have noted the first one as used. */
+/** Signs in with a code. The next one follows if Redis did not answer in time: it may have noted
+ * the first one as used. */
 function signInByCode({ client, secret, nextCode }: Enrolled) {
   const tried = new Set<string>();
   return waitUntil('a sign-in with a code', async () => {

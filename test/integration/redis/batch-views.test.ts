@@ -7,8 +7,9 @@ import { dayOf, makeUsageDays } from '#shared/stores/usage/usage-days.ts';
 import { aBatchPart, aBatchPartCompleted } from '../../support/builders/a-batch.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
-// Scenario: two batches are in a real Kafka, one of them finished, and the real Redis that had them is wiped.
-// A rebuild puts back lines, counts, slots, idempotency claims and the charges of every entry.
+// Scenario: two batches are in a real Kafka, one of them finished, and the real Redis that had them
+// is wiped. A rebuild puts back lines, counts, slots, idempotency claims and the charges of every
+// entry.
 
 const APP = 'app_batch_views';
 const MONTH = '2026-11';

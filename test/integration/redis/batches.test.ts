@@ -20,8 +20,9 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { aBatchPartCompleted } from '../../support/builders/a-batch.ts';
 import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 
-// Scenario: the parts of batches are stored in any order and several times, in a database of a real Redis that only
-// this file uses. Counts, lines and the end of a batch depend on the first copy of each part alone.
+// Scenario: the parts of batches are stored in any order and several times, in a database of a real
+// Redis that only this file uses. Counts, lines and the end of a batch depend on the first copy of
+// each part alone.
 
 const APP = 'app_batches';
 let connection: RedisConnection;

@@ -13,8 +13,9 @@ import { testConfig, testContext } from '../../support/infrastructure/connection
 import { type RedisPair, startRedisPair } from '../../support/infrastructure/redis-pair.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: a primary and its replica behind one address. The replica is promoted, new connections lead to it, and the old
-// primary goes on as its replica and closes no connection. Nobody else closes one either.
+// Scenario: a primary and its replica behind one address. The replica is promoted, new connections
+// lead to it, and the old primary goes on as its replica and closes no connection. Nobody else
+// closes one either.
 
 /** The bound on a failover, of which the new role is asked for every 2 s. */
 const WORKS_AGAIN_MS = 30_000;

@@ -21,8 +21,9 @@ import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aClientApp } from '../../support/builders/a-client-app.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
-// Scenario: a Redis comes back with its marker and without its last writes, as after a failover. The tests restore an
-// earlier snapshot into a database of this file's own, and make it look like another run of the server.
+// Scenario: a Redis comes back with its marker and without its last writes, as after a failover.
+// The tests restore an earlier snapshot into a database of this file's own, and make it look like
+// another run of the server.
 
 const stores = testStores(14);
 let views: ReturnType<typeof openViews>;
@@ -81,7 +82,8 @@ async function accept(clientId: string): Promise<string> {
   return requestId;
 }
 
-/** Handles a result as a result-store does: the result is saved, and its offset is noted and committed. */
+/** Handles a result as a result-store does: the result is saved, and its offset is noted and
+ * committed. */
 async function complete(result: CheckCompleted): Promise<void> {
   await stores.kafka.publish(checkCompleted, result);
   await views.results.saveIfAbsent(savingOf(result));

@@ -26,8 +26,9 @@ import { aClientApp } from '../../support/builders/a-client-app.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: the views are in a real Kafka and in a database of a real Redis that only this file uses. The tests check
-// what every other part relies on: the first result wins, and an emptied Redis is rebuilt completely.
+// Scenario: the views are in a real Kafka and in a database of a real Redis that only this file
+// uses. The tests check what every other part relies on: the first result wins, and an emptied
+// Redis is rebuilt completely.
 
 const stores = testStores(1);
 const aResult = (over: Partial<CheckCompleted> = {}) => aCheckCompleted('app_views', over);
@@ -78,7 +79,8 @@ test('the log of an app is bounded and has each check once, newest first', async
       acceptedAt: new Date(Date.now() - (countMade - i) * 1_000).toISOString(),
     }),
   );
-  // In any order, and some of them twice: partitions are read one after another, and records are redelivered.
+  // In any order, and some of them twice: partitions are read one after another, and records are
+  // redelivered.
   for (const check of [...checks.toReversed(), ...checks.slice(0, 50)])
     await results.saveIfAbsent(savingOf(check));
   const logged = await checkLog.list('app_views');

@@ -8,8 +8,9 @@ import { aRuleSet } from '../../support/builders/a-rule-set.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: the view of the rule sets is in a database of a real Redis that only this file uses, and their topic is in a
-// real Kafka. The tests check what writers, gateways and lists rely on, and that a wiped Redis gets everything back.
+// Scenario: the view of the rule sets is in a database of a real Redis that only this file uses,
+// and their topic is in a real Kafka. The tests check what writers, gateways and lists rely on, and
+// that a wiped Redis gets everything back.
 
 const stores = testStores(3);
 let clientId: string;

@@ -20,8 +20,9 @@ import { connectTestRedis, testConfig, testContext } from '../../support/infrast
 import { makeDemoTransfers } from '../../support/systems/demo-transfers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: an evaluator follows the tokens of a real chain, behind endpoints that misbehave on command, and keeps its
-// position in a real Redis. Every transfer that names a watched wallet is published, whatever fails meanwhile.
+// Scenario: an evaluator follows the tokens of a real chain, behind endpoints that misbehave on
+// command, and keeps its position in a real Redis. Every transfer that names a watched wallet is
+// published, whatever fails meanwhile.
 
 const CHAIN_ID = 31_337;
 const lower = (address: string) => address.toLowerCase();

@@ -18,8 +18,9 @@ import { aMember, anAnswer, atSecond, aWatch } from '../../support/builders/a-wa
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: sweeps and their decisions are in a database of a real Redis that only this file uses; the tests answer the
-// checks and carry the commands. They check which revocations of several sweeps the client is told of.
+// Scenario: sweeps and their decisions are in a database of a real Redis that only this file uses;
+// the tests answer the checks and carry the commands. They check which revocations of several
+// sweeps the client is told of.
 
 const MEMBERS = Array.from({ length: 10 }, (_, i) => `m${i}`);
 const UID = watchUid(aWatch());

@@ -6,8 +6,8 @@ import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { aMember, atSecond } from '../../support/builders/a-watch.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
-// Scenario: members of watches are added, removed and due in a real Redis, while its clean-up and the watcher's rounds run
-// at the same moments.
+// Scenario: members of watches are added, removed and due in a real Redis, while its clean-up and
+// the watcher's rounds run at the same moments.
 
 const NOW = Date.parse(atSecond(1_000));
 const HOUR_MS = 3_600_000;

@@ -21,8 +21,9 @@ import { makeChargeWatch, makeRefundWatch } from '../../../services/watcher/memb
 import { aMember, atSecond, aWatch } from '../../support/builders/a-watch.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
-// Scenario: the views of watches and members are in a database of a real Redis that only this file uses, and their topics
-// are in a real Kafka. The tests check what the watcher, gateways and the reader of logs rely on.
+// Scenario: the views of watches and members are in a database of a real Redis that only this file
+// uses, and their topics are in a real Kafka. The tests check what the watcher, gateways and the
+// reader of logs rely on.
 
 const NOW = Date.parse(atSecond(1_000));
 const HOUR_MS = 3_600_000;

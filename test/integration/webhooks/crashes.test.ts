@@ -15,8 +15,9 @@ import {
 } from '../../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: the dispatcher is killed, its store goes away and comes back, and its app's secret is rotated, all while
-// webhooks are under way. No webhook may be lost, and no id may ever have two bodies.
+// Scenario: the dispatcher is killed, its store goes away and comes back, and its app's secret is
+// rotated, all while webhooks are under way. No webhook may be lost, and no id may ever have two
+// bodies.
 
 /** Beside 30 busy loops, 400 webhooks of which a fifth fail take minutes. */
 const DELIVERED_MS_MAX = 900_000;
@@ -33,7 +34,8 @@ const publishMany = async (url: string, count: number) => {
   await Promise.all(checks.map((check) => fixture.kafka.publish(checkCompleted, check)));
   return checks;
 };
-/** Reads the states of the undelivered ones, a hundred at a time; a store that is slow to answer is asked again. */
+/** Reads the states of the undelivered ones, a hundred at a time; a store that is slow to answer is
+ * asked again. */
 function untilDelivered(requestIds: readonly string[]): Promise<true> {
   const open = new Set(requestIds);
   const look = async (requestId: string) => {
@@ -90,7 +92,8 @@ test('kill -9 between the 200 and the commit makes at most a second copy, with t
     receiver.setAnswer(({ id }, response, place) => {
       if (place !== target) return 204;
       aimedAt.push(id);
-      // The receiver sends its answer to a dispatcher that stalls, so the dispatcher cannot record it.
+      // The receiver sends its answer to a dispatcher that stalls, so the dispatcher cannot record
+      // it.
       victim.child.kill('SIGSTOP');
       response.on('finish', () => void victim.child.kill('SIGKILL'));
       return 204;

@@ -26,8 +26,9 @@ import {
 } from '../../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: a real dispatcher process between a real Kafka, a real Redis and receivers on loopback, with its schedule
-// scaled to a thousandth. The test publishes completed checks and looks at the requests that arrive.
+// Scenario: a real dispatcher process between a real Kafka, a real Redis and receivers on loopback,
+// with its schedule scaled to a thousandth. The test publishes completed checks and looks at the
+// requests that arrive.
 
 let fixture: WebhookFixture;
 let receiver: WebhookReceiver;

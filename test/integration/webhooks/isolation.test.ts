@@ -10,8 +10,9 @@ import {
 } from '../../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: a real dispatcher has one client app with 300 callback origins that never answer. Meanwhile the first
-// deliveries of another client app, to receivers without a history, go out, and none of them is deferred.
+// Scenario: a real dispatcher has one client app with 300 callback origins that never answer.
+// Meanwhile the first deliveries of another client app, to receivers without a history, go out, and
+// none of them is deferred.
 
 const HANGING = 300;
 /** An app alone holds at most a quarter of the 512 slots. */
@@ -37,7 +38,8 @@ async function deferredCount(): Promise<number> {
 test("another client app's first deliveries go out while all receivers of one hang", async () => {
   await using hanging = await receiveWebhooks({ host: '0.0.0.0', answer: () => undefined });
   await using receiver = await receiveWebhooks({ host: '0.0.0.0', secret: fixture.secret });
-  // So long that no attempt ends during the test: messages go out only through the slots that are left.
+  // So long that no attempt ends during the test: messages go out only through the slots that are
+  // left.
   await using dispatcher = fixture.startDispatcher({
     WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000',
     WEBHOOK_SCHEDULE_SCALE: '1',
@@ -70,6 +72,7 @@ test("another client app's first deliveries go out while all receivers of one ha
     await waitUntil('the delivered state', async () => {
       return (await fixture.deliveries.read(requestId))?.state === 'delivered';
     });
-  // Deferred messages may have come back by now, but no more of them got a slot than an app alone may have.
+  // Deferred messages may have come back by now, but no more of them got a slot than an app alone
+  // may have.
   expect(hanging.deliveries.length).toBeLessThanOrEqual(SHARE);
 });

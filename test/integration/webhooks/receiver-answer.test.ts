@@ -4,7 +4,8 @@ import { makeRecordReads } from '../../../services/developer-portal/features/che
 import { makeReadReceiverAnswer } from '../../../services/developer-portal/features/deliveries/read-receiver-answer.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
-// Scenario: the log of attempts in a real Kafka holds what receivers answered, among the records of others.
+// Scenario: the log of attempts in a real Kafka holds what receivers answered, among the records of
+// others.
 
 const stores = testStores(10);
 

@@ -11,8 +11,8 @@ import {
 } from '../../support/systems/webhook-fixture.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: a real dispatcher with scaled-down times, seen from outside: messages that wait in a tier, deliveries that
-// were exhausted, and a receiver that fails until its breaker opens.
+// Scenario: a real dispatcher with scaled-down times, seen from outside: messages that wait in a
+// tier, deliveries that were exhausted, and a receiver that fails until its breaker opens.
 
 /** Longer than a busy machine holds up a process. */
 const SESSION_TIMEOUT_MS = 5_000;
@@ -45,7 +45,8 @@ const publishCheck = async (url: string): Promise<string> => {
   return check.requestId;
 };
 
-/** Undefined also if Redis did not answer in time, as on a machine that is busy with something else: ask again. */
+/** Undefined also if Redis did not answer in time, as on a machine that is busy with something
+ * else: ask again. */
 const stateOf = async (requestId: string) =>
   (await fixture.deliveries.read(requestId).catch(ifUnavailable))?.state;
 const ifUnavailable = (error: unknown): undefined => {
@@ -54,7 +55,8 @@ const ifUnavailable = (error: unknown): undefined => {
 const areDelivered = async (requestIds: readonly string[]) =>
   (await Promise.all(requestIds.map(stateOf))).every((state) => state === 'delivered');
 
-/** The group's members, and how often this process has joined the group: each rebalance would add one. */
+/** The group's members, and how often this process has joined the group: each rebalance would add
+ * one. */
 async function membershipOf(dispatcher: SpawnedProcess) {
   const groupId = 'webhook-dispatcher.retry';
   const { groups } = await fixture.kafka.admin.describeGroups([groupId]);
@@ -74,8 +76,9 @@ test('messages wait in a tier for longer than a session timeout without a rebala
   const before = await membershipOf(dispatcher);
   expect(before).toMatchObject({ state: 'Stable', joinCount: 1 });
 
-  // The partition's head waits in memory and does not block the fetch loop, in which kafkajs sends its heartbeats. So
-  // the duration does not matter, and two session timeouts stand for ten minutes.
+  // The partition's head waits in memory and does not block the fetch loop, in which kafkajs sends
+  // its heartbeats. So the duration does not matter, and two session timeouts stand for ten
+  // minutes.
   const dueAtMs = Date.now() + SESSION_TIMEOUTS * SESSION_TIMEOUT_MS;
   const waiting = await Promise.all(
     Array.from({ length: 24 }, () => publishRetry('5m', receiver.url, { dueAt: iso(dueAtMs) })),
@@ -86,7 +89,8 @@ test('messages wait in a tier for longer than a session timeout without a rebala
   expect(Math.min(...receiver.deliveries.map(({ atMs }) => atMs))).toBeGreaterThanOrEqual(dueAtMs);
   expect(receiver.deliveries.some(({ requestId }) => requestId === never)).toBe(false);
   expect(await membershipOf(dispatcher)).toEqual(before);
-  // Otherwise the next test's dispatcher would send them again, to a receiver that is gone, and open its breaker.
+  // Otherwise the next test's dispatcher would send them again, to a receiver that is gone, and
+  // open its breaker.
   await waitUntil('all of them to be recorded', () => areDelivered(waiting));
 });
 
@@ -113,7 +117,8 @@ test('a failing receiver gets ten attempts, then single probes ever further apar
   const scale = 0.02;
   const openMs = [30_000, 60_000, 120_000].map((ms) => ms * scale);
   await using receiver = await receiveWebhooks({ secret: fixture.secret });
-  // Every attempt after the breaker was seen open, with none under way, is a probe. The third probe succeeds.
+  // Every attempt after the breaker was seen open, with none under way, is a probe. The third probe
+  // succeeds.
   let probesFrom = Number.POSITIVE_INFINITY;
   const probes = () => receiver.deliveries.slice(probesFrom, probesFrom + openMs.length);
   receiver.setAnswer((_, __, place) => (place - probesFrom < openMs.length ? 500 : 204));

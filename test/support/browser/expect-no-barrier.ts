@@ -6,7 +6,8 @@ const LOOKS = [
   { width: 360, height: 740, colorScheme: 'dark' },
 ] as const;
 
-/** Expects the current page to be accessible and not to overflow: wide and narrow, light and dark. */
+/** Expects the current page to be accessible and not to overflow: wide and narrow, light and
+ * dark. */
 export async function expectNoBarrier(
   { page, findBarriers, overflowPx }: Visitor,
   name: string,

@@ -18,7 +18,8 @@ export type Visitor = AsyncDisposable & {
   readonly page: Page;
   /** Goes to a path and waits until the page has a heading and has finished loading. */
   readonly visit: (path: string) => Promise<void>;
-  /** Everything that a page must never cause: dialogs, uncaught errors, violations of the content policy. */
+  /** Everything that a page must never cause: dialogs, uncaught errors, violations of the content
+   * policy. */
   readonly faults: readonly string[];
   /** The findings of axe-core on the current page. */
   readonly findBarriers: () => Promise<readonly AxeViolation[]>;
@@ -115,7 +116,8 @@ const isFocused = (element: Locator): Promise<boolean> =>
 export const waitForFocus = (element: Locator): Promise<true> =>
   waitUntil(`the focus to reach ${element}`, async () => (await isFocused(element)) || undefined);
 
-/** Whether an element still has the focus after the page's own work after drawing, which may move the focus. */
+/** Whether an element still has the focus after the page's own work after drawing, which may move
+ * the focus. */
 async function keepsFocus(page: Page, element: Locator): Promise<boolean> {
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
   return isFocused(element);

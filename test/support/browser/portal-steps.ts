@@ -19,7 +19,8 @@ export type MadeApp = {
   readonly path: string;
 };
 
-/** Signs up a new account through the API, for tests of later steps. The visitor's pages are signed in. */
+/** Signs up a new account through the API, for tests of later steps. The visitor's pages are signed
+ * in. */
 export async function enter({ page }: Visitor, portal: string): Promise<PortalClient> {
   const client = await signUpByApi(portal);
   await giveSession(page, portal, client);

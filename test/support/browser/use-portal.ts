@@ -20,8 +20,8 @@ type UsedPortal = {
 };
 
 /**
- * Opens one browser for a suite, on the portal of the shared system, with an operator who is signed in, and closes it
- * after the suite.
+ * Opens one browser for a suite, on the portal of the shared system, with an operator who is signed
+ * in, and closes it after the suite.
  *
  * @example
  * const { open, newDeveloper } = usePortal();

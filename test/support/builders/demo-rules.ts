@@ -13,7 +13,8 @@ export type SentRule = {
 type Parts = Partial<Omit<SentRule, 'type'>>;
 
 /**
- * Builders of rules for the demo chain's tokens; the role is named after the token unless it is given.
+ * Builders of rules for the demo chain's tokens; the role is named after the token unless it is
+ * given.
  *
  * @example
  * const { erc20 } = demoRules(system.chain);

@@ -7,7 +7,8 @@ type Partially<T> = T extends (...args: never[]) => unknown
       : T;
 
 /**
- * An object of which only some members are there: those that the subject of a test uses. The others are undefined.
+ * An object of which only some members are there: those that the subject of a test uses. The others
+ * are undefined.
  *
  * @example
  * makeHandlers(partially<Dependencies>({ accounts: { read: async () => account } }));

@@ -1,6 +1,6 @@
 /**
- * A result whose rules share roles in every possible way: the verdicts that the examples fold are compared with
- * `SHARED_OUTCOMES`. Some names are also members of a plain object.
+ * A result whose rules share roles in every possible way: the verdicts that the examples fold are
+ * compared with `SHARED_OUTCOMES`. Some names are also members of a plain object.
  */
 export const SHARED_ROLES = {
   roles: [

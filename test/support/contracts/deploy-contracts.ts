@@ -19,7 +19,8 @@ function compileContracts(): CompiledFiles[string] {
   return Object.assign({}, ...SOURCES.map((file) => compiled[file]));
 }
 
-/** Deploys contracts of this folder from unlocked accounts of a local chain, and sends transactions to them. */
+/** Deploys contracts of this folder from unlocked accounts of a local chain, and sends transactions
+ * to them. */
 export function startDeployer(rpcUrl: string) {
   const compiled = compileContracts();
   const provider = new JsonRpcProvider(rpcUrl, undefined, { polling: true, pollingInterval: 20 });

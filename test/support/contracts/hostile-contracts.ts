@@ -63,7 +63,8 @@ export const HOSTILE_CODE = {
 
 /** Gas that `gasByIdCode` burns for each unit of the id. */
 export const GAS_PER_ID = 26;
-/** A token whose `ownerOf(id)` names one owner and burns gas in proportion to the id, which is not 0. */
+/** A token whose `ownerOf(id)` names one owner and burns gas in proportion to the id, which is not
+ * 0. */
 export const gasByIdCode = (owner: string): string =>
   `6004355b60019003806003577f${owner.slice(2).padStart(64, '0')}${RETURN_WORD}`;
 
@@ -81,11 +82,13 @@ export const WRITABLE_CODE = dispatch(
 export const pokingCode = (target: string): string =>
   `63${POKE}60e01b6000526000600060046000600073${target.slice(2)}5af150${push(1)}${RETURN_WORD}`;
 
-/** A token that asks another contract with all its gas, and gives the same answer whatever that contract did. */
+/** A token that asks another contract with all its gas, and gives the same answer whatever that
+ * contract did. */
 export const swallowingCode = (target: string, answer = 0): string =>
   `600060006000600073${target.slice(2)}5afa50${push(answer)}${RETURN_WORD}`;
 
-/** An ERC721 whose `ownerOf` names one owner to callers without code, and reverts with data for others. */
+/** An ERC721 whose `ownerOf` names one owner to callers without code, and reverts with data for
+ * others. */
 export const callersOnlyCode = (owner: string): string =>
   dispatch(
     { [SUPPORTS_INTERFACE]: isInterface('80ac58cd') },
@@ -93,7 +96,8 @@ export const callersOnlyCode = (owner: string): string =>
     `323314601c5760206000fd5b7f${owner.slice(2).padStart(64, '0')}${RETURN_WORD}`,
   );
 
-/** Replaces Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`, `arbBlockHash(n)`. */
+/** Replaces Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`,
+ * `arbBlockHash(n)`. */
 export const ARBSYS_CODE = dispatch(
   { a3b1b31d: `43${RETURN_WORD}`, '2b407a82': `60043540${RETURN_WORD}` },
   REVERT,

@@ -1,15 +1,17 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** The addresses of a name, looked up again for each query: IPv4 addresses as text, or none (NXDOMAIN). */
+/** The addresses of a name, looked up again for each query: IPv4 addresses as text, or none
+ * (NXDOMAIN). */
 export type Zone = (name: string) => readonly string[];
 
 const TYPE_A = 1;
 const HEADER_BYTES = 12;
 
 /**
- * Starts a DNS server on loopback that answers A queries from `zone` with a time to live of 0, and AAAA queries with no
- * record (RFC 1035, the minimum of it). The answers of `zone` may change from query to query.
+ * Starts a DNS server on loopback that answers A queries from `zone` with a time to live of 0, and
+ * AAAA queries with no record (RFC 1035, the minimum of it). The answers of `zone` may change from
+ * query to query.
  *
  * @example
  * await using dns = await answerDns((name) => (name === 'rebind.example' ? ['127.0.0.1'] : []));

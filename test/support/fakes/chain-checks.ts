@@ -4,7 +4,8 @@ import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
 import { infrastructure } from '../infrastructure/infrastructure.ts';
 import { type Fault, type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from './rpc-fault-proxy.ts';
 
-/** Starts fault proxies in front of the run's chain for the tests of a file; each is stopped after its test. */
+/** Starts fault proxies in front of the run's chain for the tests of a file; each is stopped after
+ * its test. */
 export function faultProxies(): (fault?: Fault | FaultKind) => Promise<RpcFaultProxy> {
   const proxies: RpcFaultProxy[] = [];
   afterEach(async () => {

@@ -4,8 +4,8 @@ import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 
 /**
- * The rule sets of a fake gateway: the real writes over a view of object literals. Another deletion is under way for
- * `deletingCount` attempts.
+ * The rule sets of a fake gateway: the real writes over a view of object literals. Another deletion
+ * is under way for `deletingCount` attempts.
  */
 export function makeFakeRuleSets(
   options: {

@@ -4,7 +4,8 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 export type Forwarder = AsyncDisposable & {
   /** Leads new connections to this port from now on. Open connections stay where they are. */
   readonly leadTo: (port: number) => void;
-  /** From now on no byte passes on the open connections, and none of them is closed: the server's machine has vanished. */
+  /** From now on no byte passes on the open connections, and none of them is closed: the server's
+   * machine has vanished. */
   readonly strand: () => void;
   /** Open connections to a port. */
   readonly countTo: (port: number) => number;

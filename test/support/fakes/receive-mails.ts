@@ -20,7 +20,8 @@ export type MailServer = AsyncDisposable & {
 /**
  * A real SMTP server on loopback, with a password.
  *
- * @param answer the code that a message is refused with, by the number of the attempt from 1; nothing takes it
+ * @param answer the code that a message is refused with, by the number of the attempt from 1;
+ *   nothing takes it
  *
  * @example
  * await using server = await receiveMails();

@@ -4,7 +4,8 @@ import { serveOnLoopback } from './serve-on-loopback.ts';
 type Value = { readonly stringValue?: string; readonly intValue?: number | string };
 type KeyValue = { readonly key: string; readonly value: Value };
 
-/** A span in OTLP's JSON encoding; https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
+/** A span in OTLP's JSON encoding;
+ * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
 type SpanOnTheWire = {
   readonly traceId: string;
   readonly spanId: string;

@@ -15,13 +15,15 @@ export type ReceivedWebhook = {
   readonly attempt: number;
   /** Epoch ms by this process's clock. */
   readonly atMs: number;
-  /** Whether a stock library verifies `webhook-signature` and `x-service-signature`; absent without a secret. */
+  /** Whether a stock library verifies `webhook-signature` and `x-service-signature`; absent without
+   * a secret. */
   readonly verified?: boolean;
   /** The status of the answer; absent before the answer, and if a handler answers by itself. */
   readonly status?: number;
 };
 
-/** The receiver's answer to a request: a status, or a handler that answers, or never answers, by itself. */
+/** The receiver's answer to a request: a status, or a handler that answers, or never answers, by
+ * itself. */
 export type Answer =
   | number
   | ((
@@ -55,8 +57,8 @@ type Options = {
 };
 
 /**
- * Starts a webhook receiver on loopback that keeps everything it gets and verifies it with a stock Standard
- * Webhooks library.
+ * Starts a webhook receiver on loopback that keeps everything it gets and verifies it with a stock
+ * Standard Webhooks library.
  *
  * @example
  * await using receiver = await receiveWebhooks({ secret });

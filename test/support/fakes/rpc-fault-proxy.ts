@@ -7,22 +7,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * The faults that the proxy adds to a call:
- * - `none` passes it on; `refuse` closes the port; `hang` never answers; `reset` cuts the connection;
- * - `http-429`, `http-500`, `http-503` answer with that status; `malformed` is not JSON; `endless-body` never ends;
+ * - `none` passes it on; `refuse` closes the port; `hang` never answers; `reset` cuts the
+ *   connection;
+ * - `http-429`, `http-500`, `http-503` answer with that status; `malformed` is not JSON;
+ *   `endless-body` never ends;
  * - `rpc-error` is an unknown JSON-RPC error;
- * - `short-batch` leaves the last answer of a batch out (for a single call: an empty array); `wrong-id`;
- * - `wrong-chain-id` reports another chain; `stale-head` reports an old head; `unknown-block` has no block;
+ * - `short-batch` leaves the last answer of a batch out (for a single call: an empty array);
+ *   `wrong-id`;
+ * - `wrong-chain-id` reports another chain; `stale-head` reports an old head; `unknown-block` has
+ *   no block;
  * - `ignored-pin` answers calls from another block than the requested one;
  * - `altered-balance` adds one to every balance;
  * - `zero-balance` answers every balance with zero;
- * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault, but as confusing);
- * - `earlier-state` and `later-state` run a call in the context of its block over the state of the block before, or of the
- *   newest one (then heads are old); `other-hashes`: `BLOCKHASH` is not the hash of a header, as on some zk rollups;
- * - `other-native-unit`: `eth_getBalance` has ten decimals more than the EVM, as Hedera's has (no fault either);
+ * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault,
+ *   but as confusing);
+ * - `earlier-state` and `later-state` run a call in the context of its block over the state of the
+ *   block before, or of the newest one (then heads are old); `other-hashes`: `BLOCKHASH` is not the
+ *   hash of a header, as on some zk rollups;
+ * - `other-native-unit`: `eth_getBalance` has ten decimals more than the EVM, as Hedera's has (no
+ *   fault either);
  * - `hash-hangs` never answers a call that names its block by hash, as ganache-cli 6 does;
- * - `no-logs` does not offer `eth_getLogs`; `ten-blocks-of-logs` refuses larger ranges; `fewer-logs` leaves out the logs
- *   of the newest block, like a node that has not indexed it yet; `foreign-logs` adds a log of another block;
- * - `no-override` refuses state overrides, as some providers do; `plain-calls-only` has no Multicall3 either;
+ * - `no-logs` does not offer `eth_getLogs`; `ten-blocks-of-logs` refuses larger ranges;
+ *   `fewer-logs` leaves out the logs of the newest block, like a node that has not indexed it yet;
+ *   `foreign-logs` adds a log of another block;
+ * - `no-override` refuses state overrides, as some providers do; `plain-calls-only` has no
+ *   Multicall3 either;
  * - `numbers-only` refuses overrides and blocks named by hash, as Ganache does.
  */
 export type FaultKind =
@@ -276,7 +285,8 @@ async function forward(target: string, call: Call): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** Changes the block that the reader proved, if the reader asked the EVM (first byte 0) and not the chain's contract. */
+/** Changes the block that the reader proved, if the reader asked the EVM (first byte 0) and not the
+ * chain's contract. */
 function ofParent({ params: [call] }: Call, result: unknown): unknown {
   const { data = '' } = call as { data?: string };
   if (typeof result !== 'string' || result.length < 130 || !data.startsWith('0x00')) return result;
@@ -286,7 +296,8 @@ function ofParent({ params: [call] }: Call, result: unknown): unknown {
 const plusOne = (word: string): string =>
   (BigInt(`0x${word}`) + 1n).toString(16).padStart(64, '0').slice(-64);
 
-/** Digits of an answer of the reader before its balances: `0x`, the block's number and three hashes. */
+/** Digits of an answer of the reader before its balances: `0x`, the block's number and three
+ * hashes. */
 const READER_HEAD_DIGITS = 2 + 4 * 64;
 
 /** Changes a plain answer, or every balance in an answer of the reader (66 digits each). */

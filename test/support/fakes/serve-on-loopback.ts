@@ -11,8 +11,8 @@ type Options = {
   readonly port?: number | undefined;
   readonly host?: string | undefined;
   /**
-   * How long an idle connection stays open; default without limit: a server that closes it while a busy client begins to use
-   * it would fail the request.
+   * How long an idle connection stays open; default without limit: a server that closes it while a
+   * busy client begins to use it would fail the request.
    */
   readonly keepAliveMs?: number;
 };

@@ -14,7 +14,8 @@ import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/lanes
 import { makeSlicing } from '../../../services/evaluator/lanes/slice-work.ts';
 import { aBatchPart } from '../builders/a-batch.ts';
 
-/** The fields of a check that a test sets; the rest is an asynchronous check of one account at the latest block. */
+/** The fields of a check that a test sets; the rest is an asynchronous check of one account at the
+ * latest block. */
 export type TestCheck = Partial<Omit<CheckRequested, 'rules'>> & {
   readonly account: string;
   readonly rules: readonly Rule[];
@@ -72,8 +73,8 @@ const chainFileOf = (chains: readonly TestChain[]): ChainFile =>
   );
 
 /**
- * The evaluator's whole pipeline except Kafka: real domain, real chain layer, the result as the client would get it. By
- * default no time limit ends on a busy machine.
+ * The evaluator's whole pipeline except Kafka: real domain, real chain layer, the result as the
+ * client would get it. By default no time limit ends on a busy machine.
  */
 export function connectTestChains(
   chains: readonly TestChain[],

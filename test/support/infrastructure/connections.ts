@@ -7,7 +7,8 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { infrastructure } from './infrastructure.ts';
 
-/** The context that a service gives its adapters, with a silent log and `fail` as a thrown error. */
+/** The context that a service gives its adapters, with a silent log and `fail` as a thrown
+ * error. */
 export function testContext() {
   return {
     log: makeSilentLogger(),
@@ -20,14 +21,17 @@ export function testContext() {
   };
 }
 
-/** So long that no member of a group is expelled because the machine is busy: its records would be processed twice. */
+/** So long that no member of a group is expelled because the machine is busy: its records would be
+ * processed twice. */
 const SESSION_TIMEOUT_MS = 30_000;
 
-/** A test's own commands have no caller that gives up, and a busy machine may stop the process for a second. */
+/** A test's own commands have no caller that gives up, and a busy machine may stop the process for
+ * a second. */
 export const COMMAND_TIMEOUT_MS = 60_000;
 
 /**
- * A service's common settings for the infrastructure of this run. Each test file takes a Redis database of its own.
+ * A service's common settings for the infrastructure of this run. Each test file takes a Redis
+ * database of its own.
  *
  * @param sessionTimeoutMs for tests that wait until a member is expelled from its group
  */

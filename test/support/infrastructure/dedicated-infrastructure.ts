@@ -6,7 +6,8 @@ import { startKafkaContainer, startRedisContainer, usesContainers } from './cont
 import { makeDataDir } from './make-data-dir.ts';
 
 /*
- * Infrastructure that a run or a test does not share: in containers if these are requested, else as processes.
+ * Infrastructure that a run or a test does not share: in containers if these are requested, else as
+ * processes.
  */
 
 type DedicatedKafka = AsyncDisposable & { readonly brokers: string };

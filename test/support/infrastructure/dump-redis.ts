@@ -1,6 +1,7 @@
 import type { RedisConnection } from '#shared/redis/connect.ts';
 
-/** Keys read at once: a command that waits behind thousands of others would exceed its time limit. */
+/** Keys read at once: a command that waits behind thousands of others would exceed its time
+ * limit. */
 const KEYS_AT_ONCE = 50;
 
 /** All names and values of a Redis database, as text to search in. */

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 const INSTALL_TIMEOUT_MS = 60_000;
 
 /**
- * A Python that has the packages of a requirements file, in an environment in the user's cache, which is created when it
- * is missing; `undefined` if there is no Python or no way to install packages.
+ * A Python that has the packages of a requirements file, in an environment in the user's cache,
+ * which is created when it is missing; `undefined` if there is no Python or no way to install
+ * packages.
  */
 export function findPython(requirements: string): string | undefined {
   const environment = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'rolecall', 'python');

@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export type Certificates = {
-  /** PEM files: the authority's certificate, and the certificates that it issued to the server and to a client. */
+  /** PEM files: the authority's certificate, and the certificates that it issued to the server and
+   * to a client. */
   readonly ca: string;
   readonly serverCert: string;
   readonly serverKey: string;
@@ -15,7 +16,8 @@ export type Certificates = {
   readonly strangerCa: string;
 };
 
-/** Creates an authority in `dir`, and certificates by it for 127.0.0.1 and for one client, with openssl. */
+/** Creates an authority in `dir`, and certificates by it for 127.0.0.1 and for one client, with
+ * openssl. */
 export function makeCertificates(dir: string): Certificates {
   const file = (name: string) => join(dir, name);
   const request = (name: string, ...args: string[]) => {

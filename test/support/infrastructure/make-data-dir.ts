@@ -8,8 +8,9 @@ const IN_MEMORY = '/dev/shm';
 const FREE_BYTES_MIN = 2 * 1024 ** 3;
 
 /**
- * The folder for the data of the brokers and stores that tests start: in memory if the machine has room. A broker creates
- * hundreds of small files when it first starts, which costs 3.4 CPU seconds in memory and 6.1 on a disk.
+ * The folder for the data of the brokers and stores that tests start: in memory if the machine has
+ * room. A broker creates hundreds of small files when it first starts, which costs 3.4 CPU seconds
+ * in memory and 6.1 on a disk.
  */
 export function findDataRoot(): string {
   return freeBytesOf(IN_MEMORY) >= FREE_BYTES_MIN ? IN_MEMORY : tmpdir();

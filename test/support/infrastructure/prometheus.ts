@@ -8,8 +8,8 @@ import { spawnProgram } from '../systems/spawn-process.ts';
 import { waitUntil } from '../wait-until.ts';
 
 /**
- * Runs tests that need Prometheus. On a machine that has none and cannot install it (no apt) the tests are skipped, but
- * in CI the missing program is a failure.
+ * Runs tests that need Prometheus. On a machine that has none and cannot install it (no apt) the
+ * tests are skipped, but in CI the missing program is a failure.
  */
 export const describeWithPrometheus: jest.Describe = (() => {
   const { prometheus } = loadToolchain();

@@ -14,8 +14,8 @@ const PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
 const SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
 
 /**
- * Starts a broker whose clients connect over TLS with a certificate and log in by PLAIN or SCRAM-SHA-512. Only the broker
- * itself, and its set-up, use a listener without TLS.
+ * Starts a broker whose clients connect over TLS with a certificate and log in by PLAIN or
+ * SCRAM-SHA-512. Only the broker itself, and its set-up, use a listener without TLS.
  */
 export async function startSecureKafka(
   dir: string,
@@ -61,8 +61,8 @@ function addScramLogin(brokers: string, { username, password }: Login): void {
 }
 
 /**
- * Starts a Redis that accepts only TLS with a client certificate, and whose one user has only the rights that a service
- * needs.
+ * Starts a Redis that accepts only TLS with a client certificate, and whose one user has only the
+ * rights that a service needs.
  */
 export async function startSecureRedis(
   dir: string,

@@ -22,7 +22,8 @@ export async function findRecord(
   return found;
 }
 
-/** Returns when a group has finished every record of a topic: no further effect of them will come. */
+/** Returns when a group has finished every record of a topic: no further effect of them will
+ * come. */
 export async function waitUntilProcessed(
   { kafka }: Pick<OpenSystem, 'kafka'>,
   groupId: string,

@@ -5,8 +5,8 @@ import { awaitNewDay } from './await-new-day.ts';
 import { recordTimers } from './open-timers.ts';
 
 /**
- * How long resources may take to be gone after a suite has closed them. A busy machine may take long, and kafkajs waits 30 s
- * for an answer that does not come any more.
+ * How long resources may take to be gone after a suite has closed them. A busy machine may take
+ * long, and kafkajs waits 30 s for an answer that does not come any more.
  */
 const CLOSING_TIMEOUT_MS = 120_000;
 
@@ -18,8 +18,8 @@ export default class Environment extends TestEnvironment {
 
   constructor(...args: ConstructorParameters<typeof TestEnvironment>) {
     const { createContext } = vm;
-    // In jest's own context every use of a global, such as `Math`, goes through a proxy. A plain context saves a quarter of
-    // the CPU of the unit tests.
+    // In jest's own context every use of a global, such as `Math`, goes through a proxy. A plain
+    // context saves a quarter of the CPU of the unit tests.
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
     try {
       super(...args);
@@ -34,7 +34,8 @@ export default class Environment extends TestEnvironment {
     // Unit tests set their own clock.
     if (!this.#isUnit) await awaitNewDay();
     await super.setup();
-    // Opened at their first use, which may be a warning in the middle of a suite; from then on each is an open pipe.
+    // Opened at their first use, which may be a warning in the middle of a suite; from then on each
+    // is an open pipe.
     void [process.stdout, process.stderr];
     this.#before = process.getActiveResourcesInfo();
     // They also make so many timers that recording them takes a tenth of their CPU time.

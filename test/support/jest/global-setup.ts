@@ -1,6 +1,7 @@
 import { serveParts } from './serve-parts.ts';
 
-/** Before any worker starts: each inherits the address of the server for the parts that its suites share. */
+/** Before any worker starts: each inherits the address of the server for the parts that its suites
+ * share. */
 export default async function setUp(): Promise<void> {
   const server = await serveParts();
   Reflect.set(globalThis, '__rolecallParts', server);

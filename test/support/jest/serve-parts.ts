@@ -8,12 +8,12 @@ import { startInfrastructure } from './start-infrastructure.ts';
 import { startSharedSystem } from './start-shared-system.ts';
 
 /**
- * Serves the parts that the suites of one jest worker share. A worker runs one suite after the other, so no two suites
- * use them at the same time. Each is started at its first request:
+ * Serves the parts that the suites of one jest worker share. A worker runs one suite after the
+ * other, so no two suites use them at the same time. Each is started at its first request:
  *
  * - `GET /infrastructure/<worker id>`: where its broker, its Redis and its chain are;
- * - `GET /system/<worker id>`: where its whole system is. It ends when the worker turns to the integration suites,
- *   which run after all that use it.
+ * - `GET /system/<worker id>`: where its whole system is. It ends when the worker turns to the
+ *   integration suites, which run after all that use it.
  */
 export async function serveParts(): Promise<AsyncDisposable & { readonly url: string }> {
   const infrastructures = new PerWorker(startInfrastructure);

@@ -8,9 +8,10 @@ import { startDedicatedKafka, startDedicatedRedis } from '../infrastructure/dedi
 import { type Infrastructure, VARIABLES } from '../infrastructure/infrastructure.ts';
 
 /**
- * Starts the infrastructure that the environment does not name: `TEST_KAFKA_BROKERS`, `TEST_REDIS_URL`, `TEST_RPC_URL` first, else
- * containers where `TEST_CONTAINERS=1` asks for them, else this machine's own (the chain always: it is a package). The
- * broker has all topics then. Disposal stops the started processes; a watchdog does if this process dies first, as by Ctrl-C.
+ * Starts the infrastructure that the environment does not name: `TEST_KAFKA_BROKERS`,
+ * `TEST_REDIS_URL`, `TEST_RPC_URL` first, else containers where `TEST_CONTAINERS=1` asks for them,
+ * else this machine's own (the chain always: it is a package). The broker has all topics then.
+ * Disposal stops the started processes; a watchdog does if this process dies first, as by Ctrl-C.
  */
 export async function startInfrastructure(): Promise<Infrastructure & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();

@@ -7,9 +7,9 @@ const SELECTORS = { balanceOf: '70a08231', ownerOf: '6352211e', balanceOfId: '00
 const NATIVE_DECIMALS = 18;
 
 /**
- * Reads the true outcome of a rule at a block from the chain itself: plain calls, one by one, that share nothing with the
- * evaluator. Amounts are compared as whole numbers of the smallest unit. Knows the rules that the tests send:
- * `minToken` only, lists and ranges of a few ids.
+ * Reads the true outcome of a rule at a block from the chain itself: plain calls, one by one, that
+ * share nothing with the evaluator. Amounts are compared as whole numbers of the smallest unit.
+ * Knows the rules that the tests send: `minToken` only, lists and ranges of a few ids.
  *
  * @example
  * const oracle = makeChainOracle(rpc, { erc20Decimals: 6 });

@@ -51,7 +51,8 @@ export async function expectDocumented(name: OperationName, response: Response):
   return body;
 }
 
-/** Problems of connections without a complete request: `services/gateway/edge/server.test.ts` produces these. */
+/** Problems of connections without a complete request: `services/gateway/edge/server.test.ts`
+ * produces these. */
 const ON_THE_SOCKET = ['malformed-request', 'request-timeout', 'headers-too-large'];
 
 /** The problems that a request to an operation can get. */

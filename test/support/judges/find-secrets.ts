@@ -6,8 +6,8 @@ import type { RunningSystem } from '../systems/running-system.ts';
 const PART_CHARS = 16;
 
 /**
- * Searches everything a system has printed for the secrets that were used with it: its own API key, signing secret,
- * operator's password and key rings, and the given ones.
+ * Searches everything a system has printed for the secrets that were used with it: its own API key,
+ * signing secret, operator's password and key rings, and the given ones.
  *
  * @returns the names of the secrets found, never the secrets
  */

@@ -23,9 +23,9 @@ export function readWatchEvent(body: string): WatchEvent | undefined {
 }
 
 /**
- * The faults in the events of a watch's members, in any order and with repetitions. Each member's sequences begin at 1
- * and have no gap, a sequence has one body, each event changes the verdict of the one before, and the last event agrees
- * with the chain.
+ * The faults in the events of a watch's members, in any order and with repetitions. Each member's
+ * sequences begin at 1 and have no gap, a sequence has one body, each event changes the verdict of
+ * the one before, and the last event agrees with the chain.
  *
  * @param truth by ref, whether the member holds the role now
  * @example
@@ -61,7 +61,8 @@ function judgeMember(ref: string, events: readonly WatchEvent[], isHeld: boolean
 }
 
 /**
- * Members with more revocation events than the chain, a reorg or the rule set has caused, with all their events.
+ * Members with more revocation events than the chain, a reorg or the rule set has caused, with all
+ * their events.
  *
  * @param lostAt by ref, the blocks at which the role was found taken away
  * @example

@@ -4,13 +4,14 @@ import type { SentRule } from '../builders/demo-rules.ts';
 export type CheckMode = 'sync' | 'poll' | 'webhook';
 
 /**
- * A client's knowledge of one attempt. `acknowledged`: 200 or 202. `refused`: a 4xx, so it has no effect.
- * `indeterminate`: a 5xx or a cut connection, so it may have one.
+ * A client's knowledge of one attempt. `acknowledged`: 200 or 202. `refused`: a 4xx, so it has no
+ * effect. `indeterminate`: a 5xx or a cut connection, so it may have one.
  */
 export type Attempt = {
   readonly mode: CheckMode;
   readonly account: string;
-  /** Rules with role ids that no other attempt has, so that every effect can be matched to its attempt. */
+  /** Rules with role ids that no other attempt has, so that every effect can be matched to its
+   * attempt. */
   readonly rules: readonly SentRule[];
   outcome: 'acknowledged' | 'refused' | 'indeterminate';
   requestId?: string;
@@ -38,7 +39,8 @@ export type Delivery = Copy & {
   readonly accepted?: boolean;
 };
 
-/** The true outcome of a rule at a block, read from the chain itself; undefined if it cannot be known. */
+/** The true outcome of a rule at a block, read from the chain itself; undefined if it cannot be
+ * known. */
 export type Oracle = (rule: SentRule, account: string, block: number) => Promise<boolean | undefined>;
 
 export type Evidence = {
@@ -96,8 +98,8 @@ export type Reconciliation = {
 /**
  * Records the attempts and answers of clients, and compares them with the outcomes.
  *
- * Model: Jepsen's total-queue checker. Acknowledged checks must exist, existing ones must have been attempted, all
- * copies must be the same, and every verdict must agree with the chain.
+ * Model: Jepsen's total-queue checker. Acknowledged checks must exist, existing ones must have been
+ * attempted, all copies must be the same, and every verdict must agree with the chain.
  *
  * @example
  * const ledger = new Ledger();

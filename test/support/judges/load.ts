@@ -35,7 +35,8 @@ type LoadOptions = {
   /** The URL for webhooks; a function is called for each check. */
   readonly callbackUrl: string | (() => string);
   readonly perSecond: number;
-  /** Whether each check in poll mode is polled from its 202 on, so that the ledger knows when its result came. */
+  /** Whether each check in poll mode is polled from its 202 on, so that the ledger knows when its
+   * result came. */
   readonly follow?: boolean;
   /** Default 500. */
   readonly inFlightMax?: number;
@@ -52,8 +53,8 @@ export type Load = {
 };
 
 /**
- * Sends checks at a steady rate, 40 % to be polled, 40 % by webhook, 20 % sync, of 3 rules each, over all clients in
- * turn, and writes each attempt into the ledger.
+ * Sends checks at a steady rate, 40 % to be polled, 40 % by webhook, 20 % sync, of 3 rules each,
+ * over all clients in turn, and writes each attempt into the ledger.
  *
  * @example
  * const load = startLoad({ clients: [system.client], chain, ledger, callbackUrl: receiver.url, perSecond: 50 });
@@ -121,8 +122,9 @@ export function startLoad(options: LoadOptions): Load {
 }
 
 /**
- * Collects the outcomes of the acknowledged checks: polls each until its terminal result is there, and waits for the
- * deliveries, 240 s at most in all. Outcomes that are missing by then are missing from the evidence.
+ * Collects the outcomes of the acknowledged checks: polls each until its terminal result is there,
+ * and waits for the deliveries, 240 s at most in all. Outcomes that are missing by then are missing
+ * from the evidence.
  */
 export async function gatherEvidence(
   ledger: Ledger,

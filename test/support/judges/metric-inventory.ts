@@ -15,11 +15,13 @@ type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
 type KnownMetric = {
   readonly name: string;
   readonly type: MetricType;
-  /** The labels of the metric itself; every series also has `service`, and the scraper's `job` and `instance`. */
+  /** The labels of the metric itself; every series also has `service`, and the scraper's `job` and
+   * `instance`. */
   readonly labels: readonly string[];
 };
 
-/** The metrics of each process beside the common ones, as they are once it has started and has had no work. */
+/** The metrics of each process beside the common ones, as they are once it has started and has had
+ * no work. */
 const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   gateway: (registry) => void makeGatewayMetrics(registry),
   evaluator: (registry) => {
@@ -77,7 +79,8 @@ function commonRegistry(process: string): Registry {
   return registry;
 }
 
-/** The text of the first scrape of a process that has started; a gateway samples the lag of the groups when it starts. */
+/** The text of the first scrape of a process that has started; a gateway samples the lag of the
+ * groups when it starts. */
 export async function firstScrapeOf(process: string): Promise<string> {
   const registry = commonRegistry(process);
   if (process === 'gateway') await sampleLagOnce(makeGatewayMetrics(registry));

@@ -67,7 +67,8 @@ export const readRuleTests = (): string =>
 
 export const readRunbook = (): string => readFileSync(join(DEPLOY, 'RUNBOOK.md'), 'utf8');
 
-/** The commands in the shell blocks of a Markdown text, each once, without the functions that the runbook defines. */
+/** The commands in the shell blocks of a Markdown text, each once, without the functions that the
+ * runbook defines. */
 export const runbookCommands = (markdown: string): string[] => {
   const blocks = [...markdown.matchAll(/^ *```sh\n([\s\S]+?)^ *```$/gm)].map(([, block]) => block ?? '');
   const lines = blocks.flatMap((block) => block.split('\n')).map((line) => line.trim());

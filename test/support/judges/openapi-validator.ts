@@ -19,8 +19,8 @@ function validatorOf({ components }: Pick<OpenApiDocument, 'components'>, schema
 }
 
 /**
- * The faults of an answer by the document: its path, status and media type must be documented, and its body must match
- * the schema. Empty for a documented answer.
+ * The faults of an answer by the document: its path, status and media type must be documented, and
+ * its body must match the schema. Empty for a documented answer.
  */
 export function faultOf(
   document: OpenApiDocument,

@@ -16,9 +16,10 @@ type System = Pick<StartedSystem, 'chain' | 'client'> & {
 };
 
 /**
- * Sends load of all modes, injects the fault in the middle of it, continues the load until checks are accepted again
- * (unless the fault has stopped it), and compares the answers that clients got with the outcomes. Webhooks go to a
- * receiver that nothing else uses, so every delivery must belong to the load.
+ * Sends load of all modes, injects the fault in the middle of it, continues the load until checks
+ * are accepted again (unless the fault has stopped it), and compares the answers that clients got
+ * with the outcomes. Webhooks go to a receiver that nothing else uses, so every delivery must
+ * belong to the load.
  *
  * @example
  * const { faults } = await reconcileUnderLoad(system, () => system.kill('evaluator'));

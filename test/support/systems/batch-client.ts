@@ -10,7 +10,8 @@ export type BatchClient = {
   /** Sends a batch as NDJSON and returns its id. @throws Error unless it is accepted */
   readonly post: (head: object, accounts: readonly string[], idempotencyKey?: string) => Promise<string>;
   readonly status: (requestId: string) => Promise<BatchStatus>;
-  /** The status once the last entry is finished. @throws Error if that takes longer than `timeoutMs` */
+  /** The status once the last entry is finished.
+   * @throws Error if that takes longer than `timeoutMs` */
   readonly wait: (requestId: string, timeoutMs: number) => Promise<BatchStatus>;
   /** All lines of a finished batch, page by page. */
   readonly lines: (requestId: string) => Promise<BatchLine[]>;

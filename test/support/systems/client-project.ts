@@ -11,7 +11,8 @@ const INSTALL_TIMEOUT_MS = 180_000;
 /** A project with the client library installed from its tarball, like a user's. */
 export type ClientProject = Disposable & {
   readonly folder: string;
-  /** Copies a file of this repository into the project under its own name, and returns the new path. */
+  /** Copies a file of this repository into the project under its own name, and returns the new
+   * path. */
   readonly copy: (path: string) => string;
   readonly write: (name: string, text: string) => string;
 };
@@ -29,8 +30,8 @@ const npm = (args: readonly string[], cwd: string) =>
   });
 
 /**
- * Builds the client library, packs it and installs the tarball into an empty project, without a registry: the library
- * has no dependencies.
+ * Builds the client library, packs it and installs the tarball into an empty project, without a
+ * registry: the library has no dependencies.
  */
 export async function makeClientProject(): Promise<ClientProject> {
   await run(process.execPath, [join(ROOT, 'deploy/client/build-client.ts')], { cwd: ROOT });
@@ -60,8 +61,8 @@ export async function makeClientProject(): Promise<ClientProject> {
 }
 
 /**
- * The program of another major version of Node, installed from npm into the user's cache if it is missing;
- * `undefined` if it is not available.
+ * The program of another major version of Node, installed from npm into the user's cache if it is
+ * missing; `undefined` if it is not available.
  */
 export async function findNode(major: number): Promise<string | undefined> {
   if (process.versions.node.startsWith(`${major}.`)) return process.execPath;

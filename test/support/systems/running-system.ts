@@ -25,7 +25,8 @@ export type RunningSystem = SystemFacts & {
   readonly log: () => string;
   /** The process ids of a service; a restarting process has none. */
   readonly pidsOf: (service: string) => number[];
-  /** Kills the first process of a service with -9 and returns when another has replaced it and is ready. */
+  /** Kills the first process of a service with -9 and returns when another has replaced it and is
+   * ready. */
   readonly kill: (service: string) => Promise<void>;
   /** The addresses and keys that an operator needs: broker, store and key rings. */
   readonly environment: () => Readonly<Record<string, string>>;

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 /**
- * Sends the request of a curl command. A shell splits the command and fills in the variables; fetch sends it, because a new
- * machine may have no curl.
+ * Sends the request of a curl command. A shell splits the command and fills in the variables; fetch
+ * sends it, because a new machine may have no curl.
  *
  * @throws TypeError for an option that this function does not know
  *

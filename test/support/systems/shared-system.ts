@@ -4,9 +4,9 @@ import { makeRunningSystem, type RunningSystem, type SystemFacts } from './runni
 export const SHARED_SYSTEM = 'TEST_SHARED_SYSTEM';
 
 /**
- * The system that the suites of one jest worker share, one after the other: every process is ready when the suite
- * begins, and the client app is the suite's own. A suite leaves the system as it was: it restarts the processes that it
- * stops and moves back the tokens that it moves. It begins with
+ * The system that the suites of one jest worker share, one after the other: every process is ready
+ * when the suite begins, and the client app is the suite's own. A suite leaves the system as it was:
+ * it restarts the processes that it stops and moves back the tokens that it moves. It begins with
  *
  *     @jest-environment ./test/support/jest/shared-system-environment.ts
  *

@@ -19,11 +19,13 @@ export type SpawnedProcess = AsyncDisposable & {
 type SpawnOptions = {
   /** The name in the child's argv[0], if it differs from the command. */
   readonly argv0?: string;
-  /** Whether it has a session of its own, as services have: Linux shares the CPU between sessions. */
+  /** Whether it has a session of its own, as services have: Linux shares the CPU between
+   * sessions. */
   readonly detached?: boolean;
 };
 
-/** Starts a program of the project with Node, from the project's root. Disposal kills it if it is still running. */
+/** Starts a program of the project with Node, from the project's root. Disposal kills it if it is
+ * still running. */
 export const spawnNode = (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},

@@ -67,7 +67,8 @@ export type PortalClient = {
   ) => Promise<Answer<T>>;
 };
 
-/** How long a request is sent again while its answer is 503: the store of a busy machine may be too slow for a moment. */
+/** How long a request is sent again while its answer is 503: the store of a busy machine may be too
+ * slow for a moment. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 200;
 
@@ -75,8 +76,9 @@ const RETRY_MS = 200;
 export const PASSWORD = 'correct horse battery';
 
 /**
- * An HTTP client with a browser's cookie. It checks every answer against the OpenAPI document, and throws if one is not
- * as documented. It sends a request again, with the same idempotency key, while the answer is 503.
+ * An HTTP client with a browser's cookie. It checks every answer against the OpenAPI document, and
+ * throws if one is not as documented. It sends a request again, with the same idempotency key,
+ * while the answer is 503.
  *
  * @param documented null for a portal of another version
  */

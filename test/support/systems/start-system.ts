@@ -43,8 +43,8 @@ export type StartedSystem = AsyncDisposable &
   };
 
 /**
- * Starts the whole system as `npm start` does, on its own ports and in its own directory, and waits until it is ready.
- * It ends when this process does.
+ * Starts the whole system as `npm start` does, on its own ports and in its own directory, and waits
+ * until it is ready. It ends when this process does.
  *
  * @throws Error with the end of its log if it ends before it is ready
  *
@@ -110,7 +110,8 @@ function writeChains({ chains }: SystemOptions, portBase: number, dataDir: strin
   return ['--chains', file];
 }
 
-/** A base whose ports are free now, for the largest system that the tests of a jest worker start. */
+/** A base whose ports are free now, for the largest system that the tests of a jest worker
+ * start. */
 export async function findPortBase(worker = process.env['JEST_WORKER_ID'] ?? '1'): Promise<number> {
   const range = Number(worker) % WORKERS_MAX;
   for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {

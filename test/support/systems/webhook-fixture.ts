@@ -16,7 +16,8 @@ import { startDedicatedKafka } from '../infrastructure/dedicated-infrastructure.
 import { waitUntil } from '../wait-until.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 
-/** The fixture for a test of the real dispatcher: Kafka, a Redis database that only it uses, and one client app. */
+/** The fixture for a test of the real dispatcher: Kafka, a Redis database that only it uses, and
+ * one client app. */
 export type WebhookFixture = AsyncDisposable & {
   readonly kafka: KafkaConnection;
   readonly redis: Redis;
@@ -38,7 +39,8 @@ export type WebhookFixture = AsyncDisposable & {
 export async function startWebhookFixture(redisDatabase: number): Promise<WebhookFixture> {
   await using stack = new AsyncDisposableStack();
   const shared = testConfig(redisDatabase);
-  // Its own broker: the dispatcher's groups have fixed names, and two test files must not share them.
+  // Its own broker: the dispatcher's groups have fixed names, and two test files must not share
+  // them.
   const brokers = [stack.use(await startDedicatedKafka()).brokers];
   const config = { ...shared, kafka: { ...shared.kafka, brokers } };
   const store = stack.use(await connectTestRedis(config));

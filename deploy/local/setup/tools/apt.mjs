@@ -23,7 +23,8 @@ export function aptPolicy(names) {
   return spawnSync('apt-cache', ['policy', ...names], { encoding: 'utf8', env }).stdout ?? '';
 }
 
-/** apt trusts one file instead of the system's certificates, so it gets both, unless it is configured already. */
+/** apt trusts one file instead of the system's certificates, so it gets both, unless it is
+ * configured already. */
 function certificateOptions({ certificates }) {
   if (!certificates) return [];
   const configured = spawnSync('apt-config', ['shell', 'FILE', 'Acquire::https::CAInfo'], {

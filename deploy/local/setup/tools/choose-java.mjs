@@ -13,8 +13,8 @@ const JAVA_PACKAGE_DEFAULT = 'default-jre-headless';
 /**
  * The newest Java that apt can install.
  *
- * @param policy the output of `apt-cache policy` in English about `JAVA_PACKAGES`. `apt-cache show` is no help: it
- *   also knows packages without a candidate, which other packages merely refer to.
+ * @param policy the output of `apt-cache policy` in English about `JAVA_PACKAGES`. `apt-cache show`
+ *   is no help: it also knows packages without a candidate, which other packages merely refer to.
  */
 export function chooseJavaPackage(policy) {
   const candidates = readCandidates(policy);
@@ -34,7 +34,8 @@ function readCandidates(policy) {
   return found;
 }
 
-/** The major version that `java -version` prints, on stderr; 0 if it prints none. Until Java 8 it was `1.8`. */
+/** The major version that `java -version` prints, on stderr; 0 if it prints none. Until Java 8 it
+ * was `1.8`. */
 export function readJavaMajor(text) {
   const [, first, second] = /version "(\d+)(?:\.(\d+))?/.exec(text) ?? [];
   return Number((first === '1' ? second : first) ?? 0);

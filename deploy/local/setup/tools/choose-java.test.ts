@@ -1,4 +1,5 @@
-// The outputs of apt were recorded on bare machines; `LC_ALL=C apt-cache policy …` after `apt-get update`.
+// The outputs of apt were recorded on bare machines; `LC_ALL=C apt-cache policy …` after
+// `apt-get update`.
 import { callModule } from '../call-module.ts';
 
 const call = (name: string, ...args: unknown[]) => callModule('tools/choose-java.mjs', name, ...args);

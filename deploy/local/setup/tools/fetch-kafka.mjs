@@ -12,7 +12,8 @@ export async function fetchKafka(places, { maven }) {
   return { version: places.kafkaVersion, home: places.kafka, jars };
 }
 
-/** The jars in a fixed order (the class-data archive depends on it), or undefined if they are not there. */
+/** The jars in a fixed order (the class-data archive depends on it), or undefined if they are not
+ * there. */
 export function kafkaJars(places) {
   const folder = join(places.kafka, 'libs');
   if (!existsSync(folder)) return undefined;
@@ -39,7 +40,8 @@ async function download(places, maven) {
   return kafkaJars(places);
 }
 
-/** Java's options in a file: a proxy's password in `MAVEN_OPTS` would be in the list of processes. */
+/** Java's options in a file: a proxy's password in `MAVEN_OPTS` would be in the list of
+ * processes. */
 function mavenEnvironment({ certificates }, draft) {
   const options = javaNetworkOptions(process.env, certificates?.jks);
   if (options.length === 0) return process.env;

@@ -5,7 +5,8 @@ import { report, run } from '../run.mjs';
 import { aptGet } from './apt.mjs';
 import { findOnPath, isProgram } from './find-program.mjs';
 
-/** The folder that has `prometheus` and `promtool`: one on the PATH, else the cache's; undefined if there is none. */
+/** The folder that has `prometheus` and `promtool`: one on the PATH, else the cache's; undefined if
+ * there is none. */
 export function findPrometheus(places) {
   const [server, tool] = ['prometheus', 'promtool'].map(findOnPath);
   if (server && tool) return { server, tool };
@@ -15,8 +16,9 @@ export function findPrometheus(places) {
 }
 
 /**
- * Prometheus for the tests: Debian's package, downloaded and unpacked into the cache. It is not installed, because
- * that would start a service. null on a machine without apt: there the tests that need it say that they are skipped.
+ * Prometheus for the tests: Debian's package, downloaded and unpacked into the cache. It is not
+ * installed, because that would start a service. null on a machine without apt: there the tests
+ * that need it say that they are skipped.
  */
 export async function fetchPrometheus(places) {
   const found = findPrometheus(places);

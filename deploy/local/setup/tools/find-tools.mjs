@@ -11,8 +11,8 @@ import { aptPackages, installByApt, mayInstall } from './install-tools.mjs';
 const REDIS_MAJOR_MIN = 7;
 
 /**
- * Finds Java, Redis, while Kafka's jars are not there yet Maven, and on request a Chromium. Missing tools are
- * installed where that is allowed; otherwise one error names all of it.
+ * Finds Java, Redis, while Kafka's jars are not there yet Maven, and on request a Chromium. Missing
+ * tools are installed where that is allowed; otherwise one error names all of it.
  */
 export async function ensureTools(places, wanted) {
   let tools = findTools(places, wanted);
@@ -25,7 +25,8 @@ export async function ensureTools(places, wanted) {
   return tools;
 }
 
-/** Absent: undefined; not needed: null. An installed browser is recorded even if it is not needed. */
+/** Absent: undefined; not needed: null. An installed browser is recorded even if it is not
+ * needed. */
 function findTools(places, { browser }) {
   const needsMaven = kafkaJars(places) === undefined;
   return {

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { report, run } from '../run.mjs';
 
 /**
- * Whether node_modules holds exactly the packages of the lockfile. npm keeps a lockfile of the installed packages, so
- * the two are compared by content: dates lie after a checkout, and a needless `npm ci` costs a minute.
+ * Whether node_modules holds exactly the packages of the lockfile. npm keeps a lockfile of the
+ * installed packages, so the two are compared by content: dates lie after a checkout, and a
+ * needless `npm ci` costs a minute.
  */
 export function packagesAreInstalled({ lockfile, installedLockfile, modules }) {
   if (!existsSync(installedLockfile) || !existsSync(join(modules, 'node', 'bin', 'node'))) return false;

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 const KAFKA_VERSION = '4.3.1';
 const LOG4J_VERSION = '2.25.4';
 
-/** Where everything is: the project, its packages, the cache that all checkouts of this user share. */
+/** Where everything is: the project, its packages, the cache that all checkouts of this user
+ * share. */
 export function locate(env = process.env) {
   const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../../..');
   const modules = join(root, 'node_modules');

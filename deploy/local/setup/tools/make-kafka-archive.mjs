@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { report, run } from '../run.mjs';
 
 /**
- * A class-data archive halves the broker's start. It fits one Java and one class path only, so its name
- * holds a hash of both. Null if it could not be made: Kafka starts without it, only later.
+ * A class-data archive halves the broker's start. It fits one Java and one class path only, so its
+ * name holds a hash of both. Null if it could not be made: Kafka starts without it, only later.
  */
 export async function makeKafkaArchive(places, java, { jars }) {
   const real = realpathSync(java);

@@ -1,4 +1,5 @@
-// Run by set-up: a throw-away broker does a little of everything while Java records the classes it loads.
+// Run by set-up: a throw-away broker does a little of everything while Java records the classes it
+// loads.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

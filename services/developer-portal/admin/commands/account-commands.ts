@@ -12,7 +12,8 @@ import type { OpenSystem } from '../open-system.ts';
 const PASSWORD_BYTES = 15;
 const AUDIT_LISTED_COUNT = 50;
 
-/** The account of an address, whose owner an operator knows. @throws ServiceError `not-found`, `account-unverified` */
+/** The account of an address, whose owner an operator knows.
+ * @throws ServiceError `not-found`, `account-unverified` */
 async function accountOf(
   { accounts, accountWork }: OpenSystem,
   email: string,
@@ -28,7 +29,8 @@ async function newPassword() {
   return { password, passwordHash: await makePasswords().hash(password, ACTOR) };
 }
 
-/** Ensures that an operator can sign in with this password; writes nothing if that is so already. */
+/** Ensures that an operator can sign in with this password; writes nothing if that is so
+ * already. */
 export async function ensureOperator(
   { accountWork }: OpenSystem,
   { email, password }: { readonly email: string; readonly password: string },

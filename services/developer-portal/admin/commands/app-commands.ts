@@ -50,7 +50,8 @@ export async function createApp({ apps, accountWork }: OpenSystem, request: Crea
   return credentials;
 }
 
-/** Encrypts every secret of apps and accounts again with the newest key; the secrets stay the same. */
+/** Encrypts every secret of apps and accounts again with the newest key; the secrets stay the
+ * same. */
 async function resealSecrets({ apps, clientApps, accounts, twoFactor }: OpenSystem) {
   const [ids, owners] = await Promise.all([clientApps.list(({ clientId }) => clientId), accounts.list()]);
   const reseals = [

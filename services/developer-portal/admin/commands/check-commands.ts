@@ -11,7 +11,8 @@ import type { OpenSystem } from '../open-system.ts';
 
 const PAGE_COUNT = 1_000;
 
-/** The stored result of a check, its app, the durations of its steps, its request, and the attempts of its webhook. */
+/** The stored result of a check, its app, the durations of its steps, its request, and the attempts
+ * of its webhook. */
 async function showCheck(system: OpenSystem, requestId: string) {
   const [resultJson, found] = await Promise.all([
     system.results.read(requestId),
@@ -46,7 +47,8 @@ async function findLogged(
   return undefined;
 }
 
-/** The status of a batch with its client app and stored parts, and the attempts of its webhook if it has one. */
+/** The status of a batch with its client app and stored parts, and the attempts of its webhook if
+ * it has one. */
 async function showBatch(system: OpenSystem, requestId: string) {
   const [status, progress] = await Promise.all([
     system.batches.readStatus(requestId),
@@ -80,7 +82,8 @@ async function listWebhooks(
   return found.slice(0, LISTED_MAX);
 }
 
-/** A mistyped id must not look like an app without deliveries. Deleted apps may still have deliveries. */
+/** A mistyped id must not look like an app without deliveries. Deleted apps may still have
+ * deliveries. */
 async function requireApp(clientApps: OpenSystem['clientApps'], clientId: string): Promise<void> {
   if (!(await clientApps.read(clientId)))
     throw new ServiceError('not-found', `there is no client app ${clientId}`);

@@ -4,7 +4,8 @@ import { ServiceError } from '#shared/errors.ts';
 import { newProofKey, publicRingOf } from '#shared/proof-keys.ts';
 import { KEY_NUMBER_MAX } from '#shared/secret-box.ts';
 
-/** Prints the value of a subcommand that needs no system: a text as it is, anything else as JSON. */
+/** Prints the value of a subcommand that needs no system: a text as it is, anything else as
+ * JSON. */
 export type Print = (value: unknown) => void;
 
 /** A new key, by the variables that it belongs in; as lines of an environment file on request. */

@@ -35,7 +35,8 @@ async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id:
   return presentRuleSet(found);
 }
 
-/** Stores the content of a JSON file, as `PUT /access-control/rule-sets/{id}` takes it. @throws ServiceError `usage-invalid` */
+/** Stores the content of a JSON file, as `PUT /access-control/rule-sets/{id}` takes it.
+ * @throws ServiceError `usage-invalid` */
 async function putRuleSet(system: OpenSystem, clientId: string, id: string, file: string) {
   if (!RULE_SET_ID.test(id))
     throw new ServiceError('usage-invalid', `the id of a rule set must match ${RULE_SET_ID.source}`);

@@ -15,7 +15,8 @@ import { instant, type Run, wholeNumber } from '../command-line.ts';
 import { readEndpointStates } from '../endpoint-states.ts';
 import type { OpenSystem } from '../open-system.ts';
 
-/** Invalidates the views and rebuilds them, or waits for a result-store that started the rebuild first. */
+/** Invalidates the views and rebuilds them, or waits for a result-store that started the rebuild
+ * first. */
 async function rebuildStore(system: OpenSystem) {
   await system.views.invalidate();
   const counts = await rebuildViews({ ...system, now: system.now });

@@ -49,7 +49,8 @@ export function makeAccountWork({
     );
   };
 
-  /** Sets the tier. The gateway takes an app's limits from its account, so this one write changes all its apps. */
+  /** Sets the tier. The gateway takes an app's limits from its account, so this one write changes
+   * all its apps. */
   const setTier = (actor: string, accountId: string, tier: Tier, limits: Account['limits']) =>
     changeAccount(actor, accountId, `tier-${tier}`, (current) => {
       const { limits: before, ...rest } = current;
@@ -96,7 +97,8 @@ export function makeAccountWork({
         return { ...current, passwordHash };
       }),
     /**
-     * Replaces the second factor; `undefined` turns it off. `change` returns the same object for no change.
+     * Replaces the second factor; `undefined` turns it off. `change` returns the same object for no
+     * change.
      *
      * @param proved the account as it was when its password was proved; absent for an operator
      * @throws ServiceError `conflict` if the password was changed meanwhile
@@ -114,14 +116,16 @@ export function makeAccountWork({
         if (after === before) return undefined;
         return after ? { ...rest, twoFactor: after } : rest;
       }),
-    /** Deletes the account's apps, then the account. Their keys, passwords and sessions stop working. */
+    /** Deletes the account's apps, then the account. Their keys, passwords and sessions stop
+     * working. */
     async remove(actor: string, accountId: string): Promise<void> {
       const removeApps = async () => {
         for (const clientId of await clientApps.listOwned(accountId, idOf))
           await apps.remove(actor, clientId).catch(ignoreNotFound);
       };
       await removeApps();
-      // A membership that this misses gives no access: it is older than a new account under the same address.
+      // A membership that this misses gives no access: it is older than a new account under the
+      // same address.
       for (const clientId of await clientApps.listShared(accountId, idOf))
         await apps
           .changeMembers(actor, clientId, 'member-left', removeMember(accountId), accountId)
@@ -131,7 +135,8 @@ export function makeAccountWork({
         const { passwordHash: _, operator: __, twoFactor: ___, ...rest } = current;
         return { ...rest, deletedAt };
       });
-      // A concurrent app creation rereads its account after its write, so one of the two deletes the app.
+      // A concurrent app creation rereads its account after its write, so one of the two deletes
+      // the app.
       await removeApps();
     },
   };
@@ -144,7 +149,8 @@ const LINK_USED_UP = 'the password was changed meanwhile, so the link is used up
 
 type WithPassword = Pick<Account, 'passwordHash'>;
 
-/** @throws ServiceError `conflict` with the message, if the password that was proved has been replaced */
+/** @throws ServiceError `conflict` with the message, if the password that was proved has been
+ * replaced */
 function requirePassword(current: WithPassword, proved: WithPassword, conflict: string): void {
   if (current.passwordHash !== proved.passwordHash) throw new ServiceError('conflict', conflict);
 }
@@ -155,8 +161,8 @@ function ignoreNotFound(error: unknown): void {
 }
 
 /**
- * Refuses an account that signed up by itself, unless an operator vouches for it: a stranger can sign up with another person's
- * address.
+ * Refuses an account that signed up by itself, unless an operator vouches for it: a stranger can
+ * sign up with another person's address.
  *
  * @throws ServiceError `account-unverified`
  */

@@ -10,7 +10,8 @@ import type { ACCOUNT_OPERATIONS } from './account-operations.ts';
 import type { Message } from './mailer.ts';
 import { charge, WORK_OF_ADDRESS } from './prove-password.ts';
 
-/** Allows a few typing errors and slows guessing down; a lockout applies only to the guesser's own address. */
+/** Allows a few typing errors and slows guessing down; a lockout applies only to the guesser's own
+ * address. */
 const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: HOUR_MS / 4 } as const;
 const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: HOUR_MS / 4 } as const;
 /** Counted for every address that is typed, whether or not it has an account. */
@@ -18,7 +19,8 @@ const LINKS_OF_ONE = { name: 'reset-mail', countMax: 3, windowMs: HOUR_MS } as c
 const LINKS_OF_ADDRESS = { name: 'reset-mail-address', countMax: 20, windowMs: HOUR_MS } as const;
 /** The actor of the link's audit entry: nobody is signed in. */
 const LINK_ACTOR = 'portal';
-/** Every sign-up takes at least this long, so that its duration does not show whether the account existed. */
+/** Every sign-up takes at least this long, so that its duration does not show whether the account
+ * existed. */
 const WRITE_MS_HIDDEN = 400;
 
 /** Sign-up, sign-in, sign-out, and changes to one's own account. */
@@ -86,7 +88,8 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
         { budget: LINKS_OF_ONE, owner: email.toLowerCase() },
         { budget: LINKS_OF_ADDRESS, owner: address },
       ]);
-      // The account is looked up after the answer, so that neither answer nor duration shows whether it exists.
+      // The account is looked up after the answer, so that neither answer nor duration shows
+      // whether it exists.
       mail.mailer.send(address, async () => {
         const account = await accounts.findByEmail(email);
         if (!account || account.operator) return undefined;

@@ -34,7 +34,8 @@ type Dependencies = {
 };
 
 /**
- * Sends e-mail through an SMTP server. Nothing is stored: a message is lost with its process, and people ask again.
+ * Sends e-mail through an SMTP server. Nothing is stored: a message is lost with its process, and
+ * people ask again.
  *
  * @example
  * mailer.send(address, async () => ({ to: 'dev@example.com', subject: 'Hello', text: 'Hello.\n' }));
@@ -71,8 +72,8 @@ export function makeMailer(
 
   return {
     /**
-     * Makes and sends a message in the background, in three attempts. A message that could not be made or sent is counted and
-     * logged without its recipient.
+     * Makes and sends a message in the background, in three attempts. A message that could not be
+     * made or sent is counted and logged without its recipient.
      *
      * @param owner the queue it waits in: the client's address
      * @param make returns undefined if there is nothing to send

@@ -3,9 +3,9 @@ import { promisify } from 'node:util';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 
 /*
- * N = 2^15, r = 8, p = 3: one of the settings of equal strength that OWASP's Password Storage Cheat Sheet names for
- * scrypt (read in November 2026), 32 MiB each. Stored as a PHC string, so that the settings can change later:
- * $scrypt$ln=15,r=8,p=3$<salt>$<hash>, base64 without padding.
+ * N = 2^15, r = 8, p = 3: one of the settings of equal strength that OWASP's Password Storage Cheat
+ * Sheet names for scrypt (read in November 2026), 32 MiB each. Stored as a PHC string, so that the
+ * settings can change later: $scrypt$ln=15,r=8,p=3$<salt>$<hash>, base64 without padding.
  */
 const SETTINGS = { ln: 15, r: 8, p: 3 } as const;
 const SALT_BYTES = 16;
@@ -14,7 +14,8 @@ const HASH_BYTES = 32;
 const LN_MAX = 17;
 const PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
-/** Each takes 32 MiB and a thread of libuv's four for about 0.1 s: the rest of the process keeps two. */
+/** Each takes 32 MiB and a thread of libuv's four for about 0.1 s: the rest of the process keeps
+ * two. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 64;
 
@@ -25,7 +26,8 @@ export type Passwords = ReturnType<typeof makePasswords>;
 /**
  * Hashes and verifies passwords, a bounded number at a time, with a fair queue per owner.
  *
- * @param ln the logarithm of the cost N of new passwords: below 15 for tests only. A stored password names its own.
+ * @param ln the logarithm of the cost N of new passwords: below 15 for tests only. A stored
+ *   password names its own.
  *
  * @example
  * const passwords = makePasswords();
@@ -51,7 +53,8 @@ export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING
         const hash = await stretch(password, salt, { ln, r, p });
         return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
       }),
-    /** Takes the same time if `stored` is missing, so that the duration does not show whether the account exists. */
+    /** Takes the same time if `stored` is missing, so that the duration does not show whether the
+     * account exists. */
     verify: (password: string, stored: string | undefined, owner: string): Promise<boolean> =>
       queue.run(owner, async () => {
         const known = parse(stored ?? '');
@@ -65,7 +68,8 @@ export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING
 type Settings = { readonly ln: number; readonly r: number; readonly p: number };
 type Stored = Settings & { readonly salt: Buffer; readonly hash: Buffer };
 
-/** NFKC, so that the same characters typed on another system are the same password (NIST SP 800-63B). */
+/** NFKC, so that the same characters typed on another system are the same password (NIST SP
+ * 800-63B). */
 function stretch(password: string, salt: Buffer, { ln, r, p }: Settings): Promise<Buffer> {
   const cost = 2 ** ln;
   return derive(password.normalize('NFKC'), salt, HASH_BYTES, {

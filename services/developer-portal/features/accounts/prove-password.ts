@@ -7,8 +7,9 @@ const MINUTES_MS = 60_000;
 /** Limits password guesses from a signed-in session, such as a browser left open. */
 const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
 /**
- * Hashing a password takes a thread for 0.1 s, whether it is right or wrong, so this budget is not refunded. The budget
- * of an account counts right passwords only; otherwise a stranger could use it up.
+ * Hashing a password takes a thread for 0.1 s, whether it is right or wrong, so this budget is not
+ * refunded. The budget of an account counts right passwords only; otherwise a stranger could use it
+ * up.
  */
 export const WORK_OF_ADDRESS = {
   name: 'password-work-address',
@@ -56,7 +57,8 @@ export function makeProvePassword({ passwords, throttle }: Dependencies) {
     address: string,
     tries: readonly Draw[],
   ): Promise<Account> => {
-    // Charged for an unknown account too, so that the duration does not show whether the account exists.
+    // Charged for an unknown account too, so that the duration does not show whether the account
+    // exists.
     const workOfAccount = [{ budget: WORK_OF_ACCOUNT, owner: account?.accountId ?? `nobody ${address}` }];
     const draws = [...tries, { budget: WORK_OF_ADDRESS, owner: address }, ...workOfAccount];
     const isRight = await charge(throttle, draws, () =>

@@ -9,8 +9,8 @@ const TOKEN = /^(acc_[0-9a-f]{24})\.[\w-]{43}$/;
 const LINK_MS_MAX = 3_600_000;
 
 /**
- * Links by which a person sets a new password in place of a forgotten one. Redis stores only the SHA-256 of the token,
- * bound to the present password: setting a new password uses the link up.
+ * Links by which a person sets a new password in place of a forgotten one. Redis stores only the
+ * SHA-256 of the token, bound to the present password: setting a new password uses the link up.
  *
  * @example
  * const { token } = await resetLinks.make('ops@example.com', account);
@@ -19,8 +19,8 @@ const LINK_MS_MAX = 3_600_000;
 export function makeResetLinks({ redis, accounts, writes, now }: Basis) {
   return {
     /**
-     * Makes a link's token, valid for an hour or until the password changes. An account has one link: a new one replaces
-     * the one before.
+     * Makes a link's token, valid for an hour or until the password changes. An account has one
+     * link: a new one replaces the one before.
      *
      * @param actor who makes it, for the audit log
      */
@@ -32,7 +32,8 @@ export function makeResetLinks({ redis, accounts, writes, now }: Basis) {
       await inStore(() => redis.set(keyOf(accountId), storedFor(token, account), 'PX', LINK_MS_MAX));
       return { token, expiresAt };
     },
-    /** The account of a token, with the password that the link replaces; `undefined` if the token is not valid. */
+    /** The account of a token, with the password that the link replaces; `undefined` if the token
+     * is not valid. */
     async find(token: string): Promise<Account | undefined> {
       const [, accountId] = TOKEN.exec(token) ?? [];
       if (accountId === undefined) return undefined;

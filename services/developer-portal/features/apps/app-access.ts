@@ -6,12 +6,13 @@ import { isAllowed, type Permission, roleOf } from '../../domain/permissions.ts'
 import type { Work } from '../work.ts';
 
 /**
- * The one place where permissions are checked: before the handler of every operation on an app. An app of others answers
- * `not-found`, like one that does not exist.
+ * The one place where permissions are checked: before the handler of every operation on an app. An
+ * app of others answers `not-found`, like one that does not exist.
  *
  * @param needs the state that the app must have; absent if any will do
  * @returns the app, and the account that owns it, whose limits count
- * @throws Problem `role-required`, `client-app-suspended`, `scope-not-approved`; ServiceError `not-found`
+ * @throws Problem `role-required`, `client-app-suspended`, `scope-not-approved`; ServiceError
+ *   `not-found`
  * @example
  * const { app, owner } = await requirePermission(deps, account, 'app_1', 'manage');
  */

@@ -18,12 +18,14 @@ type CreateClientApp = {
 export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
 
 /**
- * Operations on client apps. Each write returns once it is in effect, in the topic and in the view, and names the actor
- * in the audit log. The caller has checked that the actor may do it.
+ * Operations on client apps. Each write returns once it is in effect, in the topic and in the view,
+ * and names the actor in the audit log. The caller has checked that the actor may do it.
  *
- * Operations that create something take the new ids and credentials, and change nothing if these exist already.
+ * Operations that create something take the new ids and credentials, and change nothing if these
+ * exist already.
  *
- * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and the errors of a write
+ * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and the errors
+ *   of a write
  */
 export function makeClientAppWork({ accounts, clientApps, slots, writes, box, now }: Basis) {
   const nowIso = () => new Date(now()).toISOString();
@@ -57,7 +59,8 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
     if (!owner) throw new ServiceError('not-found', 'there is no such account');
     return limitsOf(owner);
   };
-  /** Checked on the version that the change is based on, so concurrent creations cannot exceed the limit. */
+  /** Checked on the version that the change is based on, so concurrent creations cannot exceed the
+   * limit. */
   const withinLiveKeys =
     ({ liveKeys }: TierLimits, by: change.ChangeApp): change.ChangeApp =>
     (app) => {
@@ -96,7 +99,8 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
       const created = await writes.app(clientId, auditEntry, (current) => (current ? undefined : document));
       await deleteIfAccountGone(actor, created);
     },
-    /** Changes the members or invitations of an app. @param subject the member or the invitation, for the audit log */
+    /** Changes the members or invitations of an app.
+     * @param subject the member or the invitation, for the audit log */
     changeMembers: changeApp,
     rename: (actor: string, clientId: string, name: string) =>
       changeApp(actor, clientId, 'app-renamed', change.rename(name)),

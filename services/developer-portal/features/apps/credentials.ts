@@ -25,15 +25,15 @@ const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toS
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * Names the password of an account and its second factor. Sessions and reset links are bound to it, so a new password ends
- * them, and so does turning the second factor on or off.
+ * Names the password of an account and its second factor. Sessions and reset links are bound to it,
+ * so a new password ends them, and so does turning the second factor on or off.
  */
 export const credentialOf = ({ passwordHash = '', twoFactor }: Account): string =>
   sha256(`credential ${passwordHash}${twoFactor ? ` ${twoFactor.enabledAt}` : ''}`);
 
 /**
- * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with one address write one
- * document.
+ * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with
+ * one address write one document.
  *
  * @example
  * accountIdOf('Dev@example.com') === accountIdOf('dev@example.com'); // true

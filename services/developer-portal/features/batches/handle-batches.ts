@@ -13,7 +13,8 @@ import { presentDelivery } from '../present.ts';
 import { monthOf } from '../usage/month-of.ts';
 import type { BATCH_OPERATIONS } from './batch-operations.ts';
 
-/** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and for the broker. */
+/** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and
+ * for the broker. */
 const START_TIMEOUT_MS = 150_000;
 /** Entries with a rule that could not be read, on one page. */
 const UNREAD_COUNT_MAX = 20;

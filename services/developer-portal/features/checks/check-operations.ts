@@ -79,7 +79,8 @@ const TryOptions = z
     ),
     /** Where developers reach the gateway. */
     gatewayUrl: z.string(),
-    /** On a system with a demo chain: a wallet with its tokens, a wallet without, and the tokens. */
+    /** On a system with a demo chain: a wallet with its tokens, a wallet without, and the
+     * tokens. */
     demo: z
       .object({
         chainId: z.number().int().positive(),

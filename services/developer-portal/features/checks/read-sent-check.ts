@@ -7,7 +7,8 @@ import { makeRecordReads, READ_TIMEOUT_MS, type RecordReads } from './record-rea
 /**
  * Reads requests from Kafka by their positions: Redis keeps none of their rules.
  *
- * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did not come within 10 s
+ * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did
+ *   not come within 10 s
  */
 export function makeReadSentCheck(
   { readRecord }: Pick<KafkaConnection, 'readRecord'>,

@@ -8,7 +8,8 @@ export const READ_TIMEOUT_MS = 10_000;
 
 export type RecordReads = Pick<FairTaskQueue, 'run'>;
 
-/** The queue of a person's reads of single records from Kafka: a bounded number at a time, owners in turn. */
+/** The queue of a person's reads of single records from Kafka: a bounded number at a time, owners
+ * in turn. */
 export const makeRecordReads = (): RecordReads =>
   new FairTaskQueue({
     atOnceMax: READS_AT_ONCE_MAX,

@@ -12,7 +12,8 @@ import type { Handlers } from '../../http/call.ts';
 
 /** Longer than the longest deadline of a sync check. */
 const TIMEOUT_MS = 30_000;
-/** How long the gateway may hold a poll open: short of the time that a person waits without a sign. */
+/** How long the gateway may hold a poll open: short of the time that a person waits without a
+ * sign. */
 const POLL_WAIT_S = 5;
 /** The response headers that are shown: those that the API documents. */
 const SHOWN_HEADERS = new Set([
@@ -29,12 +30,12 @@ const SHOWN_HEADERS = new Set([
 ]);
 
 /**
- * Sends a check, or a poll for its result, to the gateway with a developer's own key, which is not stored, and returns
- * the response. The gateway treats a repetition of a check with the same idempotency key as the same check and charges
- * it once.
+ * Sends a check, or a poll for its result, to the gateway with a developer's own key, which is not
+ * stored, and returns the response. The gateway treats a repetition of a check with the same
+ * idempotency key as the same check and charges it once.
  *
- * @throws Problem `gateway-unavailable` if no complete answer came within 30 s; `validation-failed` for a key that is
- *   not one of the app's
+ * @throws Problem `gateway-unavailable` if no complete answer came within 30 s; `validation-failed`
+ *   for a key that is not one of the app's
  */
 export function makeTryHandlers({
   fetch,

@@ -47,7 +47,8 @@ export const DELIVERY_OPERATIONS = {
     ...READ_OF_APP,
     path: `${APP}/deliveries/:requestId`,
     summary: 'One delivery with its payload and its attempts, oldest first',
-    /** The body, byte for byte as it is sent on every attempt; absent once its retention has ended. */
+    /** The body, byte for byte as it is sent on every attempt; absent once its retention has
+     * ended. */
     answer: DeliveryAnswer.extend({ payload: z.string().optional() }).meta({ id: 'DeliveryWithPayload' }),
   },
   readReceiverAnswer: {
@@ -55,7 +56,8 @@ export const DELIVERY_OPERATIONS = {
     path: `${APP}/deliveries/:requestId/answer`,
     summary: "The receiver's answer to the last attempt, read from Kafka; kept for 30 days",
     isHeavy: true,
-    /** The first 4 KiB of what the receiver answered to the last attempt that reached it; absent if it is empty, or not kept. */
+    /** The first 4 KiB of what the receiver answered to the last attempt that reached it; absent if
+     * it is empty, or not kept. */
     answer: z.object({ answer: z.string().optional() }).meta({ id: 'ReceiverAnswer' }),
   },
   resendDelivery: {

@@ -10,7 +10,8 @@ import { makeDeliveryHandlers } from './handle-deliveries.ts';
 const FAILED_COUNT = 100_000;
 const WAIT_MS = 3_600_000;
 
-/** The handlers of an app with the longest list of failed webhooks. All are answered 410 again at once. */
+/** The handlers of an app with the longest list of failed webhooks. All are answered 410 again at
+ * once. */
 function makeHandlers(sentCount = FAILED_COUNT) {
   const used = new Map<string, number>();
   const windows = new Map<string, number>();

@@ -20,7 +20,8 @@ const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as
 /** Bulk resends at a time, of all accounts. */
 const BULK_RESENDS_AT_ONCE_MAX = 4;
 const BULK_RESENDS_WAITING_MAX = 64;
-/** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list again at once. */
+/** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list
+ * again at once. */
 const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
 const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
@@ -136,7 +137,8 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       }));
       const period = { sinceMs: Date.parse(since), untilMs: Date.parse(at) };
       const sent = await bulkResends.run(call.owner.accountId, () => resendFailed(clientId, period));
-      // A repetition finds nothing left to send, so it returns the stored count of the first request.
+      // A repetition finds nothing left to send, so it returns the stored count of the first
+      // request.
       const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
       await record(call, clientId, 'webhooks-resent', `${counted.count} since ${since}`, at);
       return counted;

@@ -6,19 +6,22 @@ import { READ_TIMEOUT_MS, type RecordReads } from '../checks/record-reads.ts';
 
 /** How far the clocks of dispatcher and broker may differ. */
 const CLOCK_ERROR_MS = 5_000;
-/** How much later than its attempt a record may be written: it is repeated while the broker is away. */
+/** How much later than its attempt a record may be written: it is repeated while the broker is
+ * away. */
 const WRITTEN_WITHIN_MS = 120_000;
 
 /**
  * Reads answers from the log of attempts by key and time: Redis keeps none of them.
  *
- * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did not come within 10 s
+ * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did
+ *   not come within 10 s
  */
 export function makeReadReceiverAnswer(
   { findRecord }: Pick<KafkaConnection, 'findRecord'>,
   reads: RecordReads,
 ) {
-  /** Reads what the receiver answered to an attempt: at most 4 KiB; nothing where it was empty, or is no longer kept. */
+  /** Reads what the receiver answered to an attempt: at most 4 KiB; nothing where it was empty, or
+   * is no longer kept. */
   return async function readReceiverAnswer(
     { requestId, clientId }: Pick<DeliveryView, 'requestId' | 'clientId'>,
     {

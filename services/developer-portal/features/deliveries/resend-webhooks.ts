@@ -21,7 +21,8 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-/** Called before the bodies of some webhooks are kept; if it throws, neither these nor later ones are sent. */
+/** Called before the bodies of some webhooks are kept; if it throws, neither these nor later ones
+ * are sent. */
 type RequireRoom = () => Promise<void>;
 type FailedOptions = {
   readonly untilMs?: number;
@@ -59,7 +60,8 @@ export function makeResendWebhooks(deps: Dependencies) {
   };
   return {
     /**
-     * @param options.resendCount the number of this resend, so that a repeated request sends once; default: the next
+     * @param options.resendCount the number of this resend, so that a repeated request sends once;
+     *   default: the next
      * @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired
      */
     async resend(
@@ -77,11 +79,12 @@ export function makeResendWebhooks(deps: Dependencies) {
       return { requestId };
     },
     /**
-     * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
-     * after `untilMs`. Deliveries with an expired result are left out. If there is no room left after some were sent, the
-     * others stay failed.
+     * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or
+     * later, and not after `untilMs`. Deliveries with an expired result are left out. If there is
+     * no room left after some were sent, the others stay failed.
      *
-     * @param options.charge called with the number of failed deliveries before the first is sent; if it throws, none is sent
+     * @param options.charge called with the number of failed deliveries before the first is sent;
+     *   if it throws, none is sent
      */
     async resendFailed(
       clientId: string,

@@ -16,8 +16,8 @@ type CountDeadLetters = () => Promise<{ topic: string; count: number }[]>;
 type Kafka = Pick<KafkaConnection, 'admin' | 'readTopic' | 'publishRecord'>;
 
 /**
- * Counts unsettled dead-lettered records by source topic; topics without any are omitted. Callers share one count, even
- * if it takes longer than they wait.
+ * Counts unsettled dead-lettered records by source topic; topics without any are omitted. Callers
+ * share one count, even if it takes longer than they wait.
  *
  * @param monotonicMs a monotonic clock
  * @param timeoutMs how long a caller waits

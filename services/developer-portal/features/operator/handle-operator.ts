@@ -18,11 +18,13 @@ const BATCHES_SHOWN_MAX = 10;
 const WATCHES_SHOWN_MAX = 25;
 const FIRST_PAGE = '0';
 
-/** Operators' operations on accounts, apps and scopes, and all that is known of one account or app. */
+/** Operators' operations on accounts, apps and scopes, and all that is known of one account or
+ * app. */
 export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof OPERATOR_OPERATIONS> {
   const { accounts, clientApps, apps, sessions } = deps;
 
-  /** The account of a user who is not an operator: one operator must not take over another's account. */
+  /** The account of a user who is not an operator: one operator must not take over another's
+   * account. */
   const developer = async (accountId: string, what: string): Promise<Account> => {
     const target = await accounts.read(accountId);
     if (!target || target.deletedAt !== undefined)

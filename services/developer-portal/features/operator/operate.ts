@@ -29,7 +29,8 @@ export async function listScopeRequests({ accounts, clientApps }: Work) {
   return shown.sort((a, b) => a.requestedAt.localeCompare(b.requestedAt));
 }
 
-/** Sets the tier of an account. An enterprise account may have limits of its own; the others are the tier's defaults. */
+/** Sets the tier of an account. An enterprise account may have limits of its own; the others are
+ * the tier's defaults. */
 export async function setTier(
   work: Work,
   actor: string,

@@ -13,8 +13,8 @@ type SearchPage<D> = {
 };
 
 /**
- * Looks through all documents of a kind, about 5 000 of them for one page. A document that is there all the time is found;
- * one may be found on two pages.
+ * Looks through all documents of a kind, about 5 000 of them for one page. A document that is there
+ * all the time is found; one may be found on two pages.
  *
  * @param after the cursor of the page; '0' for the first one
  *

@@ -11,7 +11,8 @@ import type { RULE_SET_OPERATIONS } from './rule-set-operations.ts';
 
 const PAGE_COUNT_MAX = 100;
 
-/** Developers' operations on the rule sets of their apps: those that the gateway offers by an API key. */
+/** Developers' operations on the rule sets of their apps: those that the gateway offers by an API
+ * key. */
 export function makeRuleSetHandlers({
   ruleSets,
   ruleSetWrites,

@@ -8,7 +8,8 @@ import { sessionIdOf } from './sessions.ts';
 type Ids = keyof typeof SESSION_OPERATIONS;
 
 /**
- * An account's own sessions, and its second factor: changing that needs the password, and the code once it is on.
+ * An account's own sessions, and its second factor: changing that needs the password, and the code
+ * once it is on.
  */
 export function makeSessionHandlers({ sessions, twoFactor, provePassword }: Dependencies): Handlers<Ids> {
   /** All sessions have ended with the change; this one continues under a new token. */

@@ -12,7 +12,8 @@ const SESSIONS_OF_ACCOUNT_MAX = 50;
 /** The part of a token's digest that names its session; it cannot be turned into a cookie. */
 const ID_CHARS = 32;
 
-/** KEYS: session. ARGV: idle time in ms. A read extends the session, but never beyond its maximum lifetime. */
+/** KEYS: session. ARGV: idle time in ms. A read extends the session, but never beyond its maximum
+ * lifetime. */
 const TOUCH = `
 local found = redis.call('HMGET', KEYS[1], 'accountId', 'credential', 'endsAt', 'startedAt')
 if not found[1] or not found[4] then return false end
@@ -26,8 +27,8 @@ return {found[1], found[2]}
 `;
 
 /**
- * KEYS: session, sessions of the account. ARGV: digest of the token, account, credential, idle time and longest life in
- * ms, most sessions of an account, browser, address.
+ * KEYS: session, sessions of the account. ARGV: digest of the token, account, credential, idle time
+ * and longest life in ms, most sessions of an account, browser, address.
  */
 const OPEN = `
 local time = redis.call('TIME')
@@ -49,7 +50,8 @@ redis.call('PEXPIRE', KEYS[2], life)
 return 1
 `;
 
-/** KEYS: sessions of the account. Returns digest, credential, start, last use, browser and address of each. */
+/** KEYS: sessions of the account. Returns digest, credential, start, last use, browser and address
+ * of each. */
 const LIST = `
 local listed = {}
 for _, digest in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -59,7 +61,8 @@ end
 return listed
 `;
 
-/** KEYS: sessions of the account. ARGV: id of a session, 'one' to end it or 'others' to end all but it. */
+/** KEYS: sessions of the account. ARGV: id of a session, 'one' to end it or 'others' to end all but
+ * it. */
 const END = `
 local ended = 0
 for _, digest in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -94,8 +97,9 @@ type Options = {
 export const sessionIdOf = (token: string): string => sha256(token).slice(0, ID_CHARS);
 
 /**
- * Sessions by tokens of 256 random bits; Redis stores only their SHA-256. A session is bound to the password it was
- * opened with: a new password, or the deletion of the account, ends all earlier sessions at once.
+ * Sessions by tokens of 256 random bits; Redis stores only their SHA-256. A session is bound to the
+ * password it was opened with: a new password, or the deletion of the account, ends all earlier
+ * sessions at once.
  *
  * @example
  * const token = await sessions.open(account, { browser: 'Firefox on Linux', address: '192.0.2.1' });
@@ -117,7 +121,8 @@ export function makeSessions({ redis, readAccount, idleMs, lifeMsMax }: Options)
       );
       return token;
     },
-    /** The account of the session; `undefined` if there is none, or if the password was changed since. */
+    /** The account of the session; `undefined` if there is none, or if the password was changed
+     * since. */
     async find(token: string): Promise<Account | undefined> {
       if (!TOKEN.test(token)) return undefined;
       const found = await touch([keyOf(token)], [idleMs]);

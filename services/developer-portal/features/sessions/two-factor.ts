@@ -14,7 +14,8 @@ import { drawQr } from './draw-qr.ts';
 /** The settings that every authenticator app knows: RFC 6238's defaults. */
 const SETTINGS = { issuer: 'Rolecall', algorithm: 'SHA1', digits: 6, period: 30 } as const;
 const SECRET_BYTES = 20;
-/** Codes of the step before and of the next one are accepted: clocks differ, and people type slowly. */
+/** Codes of the step before and of the next one are accepted: clocks differ, and people type
+ * slowly. */
 const STEPS_AROUND = 1;
 const SETUP_MS = 600_000;
 /** Longer than a code can be accepted: three steps. */
@@ -23,13 +24,15 @@ const RECOVERY_CODE_BYTES = 10;
 
 const MINUTES_MS = 60_000;
 /**
- * Wrong codes of an account, from all addresses together. Only those who know the password get here. Of a million codes
- * three are right, so 50 guesses a day find one with a probability of 0.015 %.
+ * Wrong codes of an account, from all addresses together. Only those who know the password get
+ * here. Of a million codes three are right, so 50 guesses a day find one with a probability of
+ * 0.015 %.
  */
 const TRIES = { name: 'two-factor', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
 const TRIES_OF_DAY = { name: 'two-factor-day', countMax: 50, windowMs: 24 * 60 * MINUTES_MS } as const;
 
-/** KEYS: last used step of an account. ARGV: step, how long it is kept in ms. 0 if the step or a later one was used. */
+/** KEYS: last used step of an account. ARGV: step, how long it is kept in ms. 0 if the step or a
+ * later one was used. */
 const USE_STEP = `
 if tonumber(redis.call('GET', KEYS[1]) or '-1') >= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -37,8 +40,9 @@ return 1
 `;
 
 /**
- * The second factor of accounts. The account's document has the secret, encrypted, and the hashes of the recovery codes;
- * Redis has the secret of a setup that is not finished, and the last step whose code was used.
+ * The second factor of accounts. The account's document has the secret, encrypted, and the hashes
+ * of the recovery codes; Redis has the secret of a setup that is not finished, and the last step
+ * whose code was used.
  *
  * @example
  * const { uri } = await twoFactor.begin(account);
@@ -91,7 +95,8 @@ export function makeTwoFactor({
   };
 
   return {
-    /** Makes a secret that `enable` turns on within ten minutes; an earlier one is replaced. @throws ServiceError `conflict` */
+    /** Makes a secret that `enable` turns on within ten minutes; an earlier one is replaced.
+     * @throws ServiceError `conflict` */
     async begin(account: Account) {
       requireOff(account);
       const secret = new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer }).base32;
@@ -128,8 +133,8 @@ export function makeTwoFactor({
       return { account: changed, recoveryCodes };
     },
     /**
-     * Returns the account if it has no second factor or the code is right: of the app, or a recovery code. Each is accepted
-     * once.
+     * Returns the account if it has no second factor or the code is right: of the app, or a
+     * recovery code. Each is accepted once.
      *
      * @throws Problem `code-required`, `code-invalid`; ServiceError `rate-limited`
      */

@@ -2,7 +2,8 @@ import { isAllowed, permissionOf, type Role } from '../../domain/permissions.ts'
 import { OPERATIONS, type OperationId } from '../../http/operations.ts';
 
 /**
- * The operations on an app that a role may use, by id. The page shows the buttons and forms of these only.
+ * The operations on an app that a role may use, by id. The page shows the buttons and forms of
+ * these only.
  *
  * @example
  * allowedOperations('viewer').includes('createKey'); // false

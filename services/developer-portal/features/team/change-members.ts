@@ -11,7 +11,8 @@ import { ServiceError } from '#shared/errors.ts';
 import type { ChangeApp } from '../../domain/change-app.ts';
 import { isAllowed } from '../../domain/permissions.ts';
 
-/** Whether the account that made an invitation may still invite: its links must not outlive its rights. */
+/** Whether the account that made an invitation may still invite: its links must not outlive its
+ * rights. */
 const mayInvite = ({ accountId, members = [] }: ClientApp, { invitedBy }: Invitation): boolean =>
   invitedBy === accountId ||
   members.some((member) => member.accountId === invitedBy && isAllowed(member.role, 'manage'));
@@ -43,7 +44,8 @@ export const withdrawInvitation =
     return { ...app, invitations };
   };
 
-/** Makes an account a member and uses the invitation up. @throws ServiceError `not-found`, `conflict`, `limit-reached` */
+/** Makes an account a member and uses the invitation up.
+ * @throws ServiceError `not-found`, `conflict`, `limit-reached` */
 export function acceptInvitation(tokenHash: string, accountId: string, nowMs: number): ChangeApp {
   return (app) => {
     const invitation = openInvitations(app, nowMs).find((one) => one.tokenHash === tokenHash);

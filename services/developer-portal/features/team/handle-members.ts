@@ -17,12 +17,14 @@ const TOKEN_BYTES = 32;
 const ID_BYTES = 12;
 const TOKEN = /^(app_[0-9a-f]{24})\.[\w-]{43}$/;
 
-/** The team of an app. An invitation's token is the right to accept it: only its SHA-256 is stored. */
+/** The team of an app. An invitation's token is the right to accept it: only its SHA-256 is
+ * stored. */
 export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof MEMBER_OPERATIONS> {
   const { accounts, clientApps, apps, idempotency, now } = deps;
   const emailOf = async (accountId: string) => (await accounts.read(accountId))?.email;
 
-  /** The app and the invitation of a token that this account may accept. @throws ServiceError `not-found` */
+  /** The app and the invitation of a token that this account may accept.
+   * @throws ServiceError `not-found` */
   const findInvitation = async (account: Account, token: string): Promise<[ClientApp, Invitation]> => {
     const [, clientId] = TOKEN.exec(token) ?? [];
     const app = clientId === undefined ? undefined : await apps.read(clientId).catch(ignoreNotFound);

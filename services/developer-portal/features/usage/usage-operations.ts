@@ -18,12 +18,14 @@ const UsageFigures = {
   granted: count,
   denied: count,
   undetermined: count,
-  /** Of the undetermined rules: because of the rule, and because of an endpoint or the service. Those of batches are in neither. */
+  /** Of the undetermined rules: because of the rule, and because of an endpoint or the service.
+   * Those of batches are in neither. */
   undeterminedClient: count,
   undeterminedService: count,
   /** Requests answered 429. */
   refused: count,
-  /** Bytes that the app made the system keep, counted on the day when they were written; 0 for an hour. */
+  /** Bytes that the app made the system keep, counted on the day when they were written; 0 for an
+   * hour. */
   bytes: count,
   p50Ms: percentile,
   p95Ms: percentile,
@@ -45,13 +47,15 @@ const UsageHour = z
 const UsageAnswer = z
   .object({
     month: Month,
-    /** Bytes that all apps of the account have made the system keep today (UTC), and the most that they may. */
+    /** Bytes that all apps of the account have made the system keep today (UTC), and the most that
+     * they may. */
     today: z.object({ bytes: count, bytesMax: count }),
     /** The last 30 days, oldest first. */
     days: z.array(UsageDay),
     /** The last 48 hours, oldest first. */
     hours: z.array(UsageHour),
-    /** Checks of these days by API key, the most used first; `other` stands for keys beyond a day's bound. */
+    /** Checks of these days by API key, the most used first; `other` stands for keys beyond a day's
+     * bound. */
     keys: z.array(z.object({ keyId: z.string(), checks: count })),
     totals: z.object({
       refused: count,

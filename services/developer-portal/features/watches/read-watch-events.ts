@@ -56,8 +56,8 @@ type Dependencies = {
 /**
  * Reads the events of watches, newest first, for as long as their bodies are kept (72 h).
  *
- * Nothing is stored for this: the events of a watch are found among the newest 10 000 deliveries of its app, and those of
- * a member by their ids, which follow from the member.
+ * Nothing is stored for this: the events of a watch are found among the newest 10 000 deliveries of
+ * its app, and those of a member by their ids, which follow from the member.
  */
 export function makeReadWatchEvents({ deliveries, results, watchMembers, now }: Dependencies) {
   /** The events of these ids whose body is kept, in the order of the ids. */
@@ -76,8 +76,8 @@ export function makeReadWatchEvents({ deliveries, results, watchMembers, now }: 
 
   return {
     /**
-     * Reads a page of the events of a watch. It reads about 1 000 bodies at most, so a page may have fewer than
-     * `countMax` events, even none, and still a `next`.
+     * Reads a page of the events of a watch. It reads about 1 000 bodies at most, so a page may
+     * have fewer than `countMax` events, even none, and still a `next`.
      */
     async ofWatch(watch: Watch, { before, countMax }: Page): Promise<WatchEventPage> {
       const sinceMs = Math.max(Date.parse(watch.createdAt), now() - WATCH_EVENT_KEPT_MS);

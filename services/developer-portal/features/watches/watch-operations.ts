@@ -47,7 +47,8 @@ const WatchMemberAnswer = z
   .loose()
   .meta({ id: 'WatchMember' });
 
-/** An app's watches. Clients make them by the API; here a developer looks at them and releases held revocations. */
+/** An app's watches. Clients make them by the API; here a developer looks at them and releases held
+ * revocations. */
 export const WATCH_OPERATIONS = {
   listWatches: {
     ...READ_OF_APP,

@@ -1,6 +1,7 @@
 /** @import { Answer, Call, Params, Query, Sent } from './types.ts' */
 
-/** Longer than the slowest answer of the portal: a tried check may take the gateway's whole deadline. */
+/** Longer than the slowest answer of the portal: a tried check may take the gateway's whole
+ * deadline. */
 const ANSWER_MS_MAX = 40_000;
 /** A read that was lost is asked again at once: it changes nothing. */
 const READ_TRIES_MAX = 3;
@@ -9,7 +10,8 @@ const READ_TRIES_MAX = 3;
 const sessionListeners = new Set();
 
 /**
- * Calls `listener` when an answer says that the session has ended. Returns the function that stops it.
+ * Calls `listener` when an answer says that the session has ended. Returns the function that stops
+ * it.
  * @param {() => void} listener
  */
 export function onSessionLost(listener) {
@@ -17,7 +19,8 @@ export function onSessionLost(listener) {
   return () => void sessionListeners.delete(listener);
 }
 
-/** The failure of a request: a problem document, or no answer at all (`status` 0, code `connection-lost`). */
+/** The failure of a request: a problem document, or no answer at all (`status` 0, code
+ * `connection-lost`). */
 export class ApiError extends Error {
   /** @param {number} status @param {any} problem the parsed answer, or anything else */
   constructor(status, problem) {
@@ -47,7 +50,8 @@ export class ApiError extends Error {
 export const faultAt = (pointer, detail) => new ApiError(422, { detail, errors: [{ pointer, detail }] });
 
 /**
- * The address of an operation: its path with the values of its named parts, and its query without empty values.
+ * The address of an operation: its path with the values of its named parts, and its query without
+ * empty values.
  * @template {Call} C
  * @param {C} call
  * @param {Params<C> | undefined} params
@@ -69,7 +73,8 @@ export function addressOf(call, params, query = {}) {
 }
 
 /**
- * Calls an operation of the portal's API and returns the parsed answer (`undefined` without a body).
+ * Calls an operation of the portal's API and returns the parsed answer (`undefined` without a
+ * body).
  * @template {Call} C
  * @param {C} call
  * @param {Sent<C>} [sent] its path's named parts, its query and body, and what is sent with them

@@ -1,4 +1,5 @@
-// The one place that names the view library, so that pages read without knowing where it comes from.
+// The one place that names the view library, so that pages read without knowing where it comes
+// from.
 import { useRef } from '/assets/vendor/htm-preact.js';
 
 /** @import { Value } from '/assets/vendor/htm-preact.js' */

@@ -9,8 +9,8 @@ const TOKEN =
 /**
  * Parses JSON, behind a byte-order mark or not, and returns the line of each value by JSON pointer.
  * @param {string} written
- * @returns {{ value: any, lines: Map<string, number>, fault?: Fault }} the fault is the first character that cannot be where
- *   it is; lines and columns count from 1
+ * @returns {{ value: any, lines: Map<string, number>, fault?: Fault }} the fault is the first
+ *   character that cannot be where it is; lines and columns count from 1
  * @example
  * parseJson('{\n"a": [1]}').lines; // Map { '' => 1, '/a' => 2, '/a/0' => 2 }
  * parseJson('{"a" 1}').fault.text; // 'Line 1, column 6: expected a colon.'

@@ -7,7 +7,8 @@ import { Session } from './session.js';
 /** @import { Answer, Params, Query, Read } from './types.ts' */
 
 /**
- * What is read: neither value nor error while it is read the first time, both after a failed new read.
+ * What is read: neither value nor error while it is read the first time, both after a failed new
+ * read.
  * @template T
  * @typedef {{ value: T | undefined, error: ApiError | undefined, reload: () => void }} Resource
  */
@@ -18,13 +19,14 @@ const AGAIN_MS = 1_500;
 const AFTER_FAILURE_MS = 5_000;
 
 /**
- * Reads when the component appears, and again when `key` changes, `reload` is called, or the person signs in again.
- * The old data stay on the screen during a new read, and after a failed one unless they are gone or forbidden, so
- * forms on the page keep their input.
+ * Reads when the component appears, and again when `key` changes, `reload` is called, or the person
+ * signs in again. The old data stay on the screen during a new read, and after a failed one unless
+ * they are gone or forbidden, so forms on the page keep their input.
  * @template T
  * @param {string} key of what is read
  * @param {() => Promise<T>} read
- * @param {(value: T) => boolean} [isDone] reads repeatedly until then, also while the connection is lost
+ * @param {(value: T) => boolean} [isDone] reads repeatedly until then, also while the connection is
+ *   lost
  * @returns {Resource<T>}
  */
 export function useRead(key, read, isDone) {
@@ -80,10 +82,12 @@ export function useRead(key, read, isDone) {
 export const useResource = (call, params, query, isDone) =>
   useRead(addressOf(call, params, query), () => ask(call, /** @type {any} */ ({ params, query })), isDone);
 
-/** The member of a page that is its list. @template A @typedef {Extract<{ [M in keyof A]: A[M] extends readonly any[] ? M : never }[keyof A], string>} ListOf */
+/** The member of a page that is its list. @template A @typedef {Extract<{ [M in keyof A]: A[M]
+ * extends readonly any[] ? M : never }[keyof A], string>} ListOf */
 
 /**
- * Pages of a list, each read after the one before when it is requested. A row that is on two pages is shown once.
+ * Pages of a list, each read after the one before when it is requested. A row that is on two pages
+ * is shown once.
  * @template {Read} C
  * @template {ListOf<Answer<C>>} M
  * @param {C} call

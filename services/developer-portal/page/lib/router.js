@@ -7,7 +7,8 @@ const NOT_OF_THE_PAGE = /^\/(api\/|assets\/|docs$|openapi\.json$)/;
 const listeners = new Set();
 let isNavigated = false;
 /**
- * Set while the page must not be left: its address, and the function to call when the user tries to leave it.
+ * Set while the page must not be left: its address, and the function to call when the user tries to
+ * leave it.
  * @type {{ url: string, onTry: () => void } | undefined}
  */
 let held;
@@ -23,7 +24,8 @@ function announce() {
 }
 
 /**
- * Goes to a path of the page, without loading it again. Ignores `held`: the page itself decides to leave.
+ * Goes to a path of the page, without loading it again. Ignores `held`: the page itself decides to
+ * leave.
  * @param {string} path
  */
 export function navigate(path, { replace = false } = {}) {
@@ -34,8 +36,8 @@ export function navigate(path, { replace = false } = {}) {
 }
 
 /**
- * Keeps the page where it is until the returned function is called: the browser's Back stays here and calls `onTry`,
- * and a reload asks first.
+ * Keeps the page where it is until the returned function is called: the browser's Back stays here
+ * and calls `onTry`, and a reload asks first.
  * @param {() => void} onTry
  */
 export function holdPage(onTry) {
@@ -53,7 +55,8 @@ export function holdPage(onTry) {
 /** Whether the current page was reached from another page of the portal, without a load. */
 export const wasNavigated = () => isNavigated;
 
-/** A part of the address; the component is drawn again when it changes. @template T @param {() => T} read */
+/** A part of the address; the component is drawn again when it changes. @template T
+ * @param {() => T} read */
 function useAddress(read) {
   const [value, setValue] = useState(read);
   useEffect(() => {
@@ -69,8 +72,8 @@ function useAddress(read) {
 export const usePath = () => useAddress(() => location.pathname)[0];
 
 /**
- * The filter of a list, kept in the address, so that Back, a reload and a shared link show the same list. A value
- * that is the default is left out.
+ * The filter of a list, kept in the address, so that Back, a reload and a shared link show the same
+ * list. A value that is the default is left out.
  * @template {Record<string, string>} T
  * @param {T} defaults
  * @returns {[T, (changes: Partial<T>) => void]}
@@ -96,7 +99,8 @@ export function useQuery(defaults) {
   return [values, change];
 }
 
-/** Makes every ordinary link within the page, and the browser's own buttons, go through `navigate`. */
+/** Makes every ordinary link within the page, and the browser's own buttons, go through
+ * `navigate`. */
 export function followLinks() {
   addEventListener('popstate', announce);
   document.addEventListener('click', (event) => {

@@ -6,8 +6,10 @@ import { useEffect, useRef, useState } from './html.js';
 
 /**
  * The state of a form; the faults by JSON pointer.
- * @typedef {{ busy: boolean, error: ApiError | undefined, faults: Record<string, string>, isUncertain: boolean }} State
- * @typedef {State & { onSubmit: (event: SubmitEvent) => Promise<void>, formRef: { current: any } }} Submission
+ * @typedef {{ busy: boolean, error: ApiError | undefined, faults: Record<string, string>,
+ *   isUncertain: boolean }} State
+ * @typedef {State & { onSubmit: (event: SubmitEvent) => Promise<void>, formRef: { current: any } }}
+ *   Submission
  */
 
 /** @type {State} */
@@ -23,7 +25,8 @@ const IDLE = { busy: false, error: undefined, faults: {}, isUncertain: false };
  *
  * A session that has ended leaves the form as it is: the person signs in over it and submits again.
  * @template T
- * @param {(values: any, idempotencyKey: string) => Promise<T>} send values are the form's fields by name
+ * @param {(values: any, idempotencyKey: string) => Promise<T>} send values are the form's fields by
+ *   name
  * @param {(answer: T) => unknown} [onDone]
  * @returns {Submission}
  */
@@ -64,8 +67,8 @@ export function useSubmit(send, onDone) {
     }
   };
 
-  // Moves the focus to the first fault, for people who submitted by keyboard. Not in a layout effect: the fields get
-  // their faults by context, and are drawn after the form.
+  // Moves the focus to the first fault, for people who submitted by keyboard. Not in a layout
+  // effect: the fields get their faults by context, and are drawn after the form.
   useEffect(() => {
     /** @type {HTMLFormElement | null} */
     const form = formRef.current;
@@ -79,8 +82,8 @@ export function useSubmit(send, onDone) {
 }
 
 /**
- * The faults of a form's fields before it is sent, by JSON pointer. The server validates again; this only saves
- * a round trip, so it checks only the constraints that the fields declare.
+ * The faults of a form's fields before it is sent, by JSON pointer. The server validates again;
+ * this only saves a round trip, so it checks only the constraints that the fields declare.
  * @param {HTMLFormElement} form
  */
 function findFaults(form) {
@@ -110,12 +113,13 @@ function faultOf(field) {
 }
 
 /**
- * A button that sends something without a form. Its idempotency key stays until an answer came, so that a second press
- * after a lost connection sends it once.
+ * A button that sends something without a form. Its idempotency key stays until an answer came, so
+ * that a second press after a lost connection sends it once.
  * @template T
  * @param {(idempotencyKey: string, about: T) => Promise<unknown>} send
  * @param {(about: T) => unknown} onDone
- * @returns {[(about: T) => Promise<void>, T | true | undefined]} the function, and what it is busy with
+ * @returns {[(about: T) => Promise<void>, T | true | undefined]} the function, and what it is busy
+ *   with
  */
 export function useAction(send, onDone) {
   const key = useRef(makeUuid());

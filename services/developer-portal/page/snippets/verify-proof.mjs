@@ -7,8 +7,9 @@ const audience = process.env.ROLECALL_CLIENT_ID; // app_…
 if (!audience) throw new Error('ROLECALL_CLIENT_ID is missing');
 
 /**
- * Verifies a signed verdict and returns its claims. Throws if it was changed, has expired or is for another app.
- * Compare `rulesDigest` with the rules that you expect, and tie `accounts` to the session by other means.
+ * Verifies a signed verdict and returns its claims. Throws if it was changed, has expired or is for
+ * another app. Compare `rulesDigest` with the rules that you expect, and tie `accounts` to the
+ * session by other means.
  */
 export async function verifyProof(proof) {
   const { payload } = await jwtVerify(proof, keys, {

@@ -10,7 +10,8 @@ const COLOURED_CHARS_MAX = 100_000;
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
- * A button that copies a text and says so, beside itself: screen readers ignore texts outside an open dialog.
+ * A button that copies a text and says so, beside itself: screen readers ignore texts outside an
+ * open dialog.
  */
 export function CopyButton({ text, what }) {
   const [isCopied, setIsCopied] = useState(false);
@@ -46,7 +47,8 @@ async function copyText(text, button) {
   }
 }
 
-/** A value in a field of its own, for selecting and copying. Each line of a value of several stays a line. */
+/** A value in a field of its own, for selecting and copying. Each line of a value of several stays
+ * a line. */
 export function Copyable({ label, value }) {
   const id = useDomId('copyable');
   const lines = value.split('\n').length;
@@ -96,8 +98,8 @@ function colour(text) {
 }
 
 /**
- * Secrets that a developer sees once and never again. Until they say that it is stored, Back stays on the page and a
- * reload asks first.
+ * Secrets that a developer sees once and never again. Until they say that it is stored, Back stays
+ * on the page and a reload asks first.
  */
 export function SecretsShown({ secrets, note, onDone }) {
   const [hasTried, setHasTried] = useState(false);

@@ -32,7 +32,8 @@ const Faults = createContext({});
  * @param {string} props.label
  * @param {string} props.name
  * @param {Value} [props.hint]
- * @param {string} [props.pointer] of the member of the body that the field becomes, where it is not `/` and its name
+ * @param {string} [props.pointer] of the member of the body that the field becomes, where it is not
+ *   `/` and its name
  * @param {Value} [props.fault] where it is not that of the form
  * @param {'input' | 'textarea' | 'select'} [props.as]
  * @param {string} [props.class]
@@ -85,7 +86,8 @@ export const options = (pairs, chosen) =>
 /**
  * A field of a filter that is kept in the address.
  * @param {object} props
- * @param {[Record<string, string>, (changes: Record<string, string>) => void]} props.query of `useQuery`
+ * @param {[Record<string, string>, (changes: Record<string, string>) => void]} props.query of
+ *   `useQuery`
  * @param {string} props.name
  * @param {string} props.label
  * @param {readonly (readonly [value: string, text: string])[]} [props.choices] beside all
@@ -96,7 +98,8 @@ export const FilterField = ({ query: [values, change], name, label, choices, ...
   ${choices && options([['', 'All'], ...choices])}
 <//>`;
 
-/** What a field of date and time holds, as the API takes it; undefined while it is empty or half typed. */
+/** What a field of date and time holds, as the API takes it; undefined while it is empty or half
+ * typed. */
 export const instantOf = (local) =>
   Number.isNaN(Date.parse(local)) ? undefined : new Date(local).toISOString();
 
@@ -148,8 +151,8 @@ export function SearchField({ label, value, onSearch }) {
 }
 
 /**
- * A form that is sent by `useSubmit`. After a lost connection its fields are disabled and the button sends the same
- * request again, which takes effect once even if the first attempt succeeded.
+ * A form that is sent by `useSubmit`. After a lost connection its fields are disabled and the
+ * button sends the same request again, which takes effect once even if the first attempt succeeded.
  * @param {object} props
  * @param {Submission} props.form
  * @param {string} props.submit
@@ -185,21 +188,23 @@ function FormError({ form: { error, faults, isUncertain } }) {
 }
 
 /**
- * A form that needs nothing of its state outside of it: `send` and `onDone` are those of `useSubmit`, the rest that of
- * `Form`.
+ * A form that needs nothing of its state outside of it: `send` and `onDone` are those of
+ * `useSubmit`, the rest that of `Form`.
  * @param {{ send: Parameters<typeof useSubmit>[0], onDone?: (answer: any) => unknown }} props
  */
 export const SendForm = ({ send, onDone, ...rest }) =>
   html`<${Form} form=${useSubmit(send, onDone)} ...${rest} />`;
 
 /**
- * A modal dialog that is open as long as it is drawn. The browser keeps the focus inside and gives it back.
+ * A modal dialog that is open as long as it is drawn. The browser keeps the focus inside and gives
+ * it back.
  *
- * The focus begins at the first field, or at the heading where there is none: the close button is not a place to begin.
+ * The focus begins at the first field, or at the heading where there is none: the close button is
+ * not a place to begin.
  * @param {object} props
  * @param {string} props.title
- * @param {() => void} [props.onClose] called by Escape and the close button; without it the dialog closes by its own
- *   buttons only
+ * @param {() => void} [props.onClose] called by Escape and the close button; without it the dialog
+ *   closes by its own buttons only
  * @param {Value} props.children
  * @param {boolean} [props.isCovering] whether nothing of the page behind may be read
  */
@@ -224,7 +229,8 @@ export function Dialog({ title, onClose, children, isCovering = false }) {
     event.preventDefault();
     onClose?.();
   };
-  // Chromium closes the dialog on a second Escape even if the page prevents it; a secret that is shown once must stay.
+  // Chromium closes the dialog on a second Escape even if the page prevents it; a secret that is
+  // shown once must stay.
   const keep = (event) => {
     if (event.key === 'Escape' && !onClose) event.preventDefault();
   };
@@ -298,7 +304,8 @@ export const Confirm = ({ action, typed, send, children, ...rest }) => html`<${F
 /**
  * A dialog whose form makes secrets, which it then shows once; the rest is that of `FormDialog`.
  * @param {object} props
- * @param {(made: any) => { title: string, secrets: string[][], note?: string, intro?: Value }} props.show
+ * @param {(made: any) => { title: string, secrets: string[][], note?: string, intro?: Value }}
+ *   props.show
  * @param {(made: any) => void} [props.onMade]
  * @param {string} [props.said] when the secrets are stored
  * @param {(made: any) => void} [props.onDone] instead

@@ -12,8 +12,8 @@ export function focusPageHead() {
 }
 
 /**
- * The head of a page. After a navigation it gets the focus, so that keyboard and screen reader begin here;
- * on the first load they begin at the top as on any page.
+ * The head of a page. After a navigation it gets the focus, so that keyboard and screen reader
+ * begin here; on the first load they begin at the top as on any page.
  */
 export function PageHead({ title, children, aside }) {
   const ref = useRef(/** @type {any} */ (null));
@@ -32,11 +32,13 @@ export function PageHead({ title, children, aside }) {
 export const refreshButton = ({ reload }) => html`<button type="button" onClick=${reload}>Refresh</button>`;
 
 /**
- * Draws a resource, or that it is being read, or that it could not be read. Above old data it says that they are old.
+ * Draws a resource, or that it is being read, or that it could not be read. Above old data it says
+ * that they are old.
  * @template T
  * @param {Resource<T>} resource
  * @param {(value: T) => Value} draw
- * @param {string} [title] the head of the page where the resource could not be read, and with it no other head
+ * @param {string} [title] the head of the page where the resource could not be read, and with it no
+ *   other head
  */
 export function loaded({ value, error, reload }, draw, title) {
   if (value === undefined && error === undefined)
@@ -53,7 +55,8 @@ export function loaded({ value, error, reload }, draw, title) {
 }
 
 /**
- * The rows of `usePages`, and the button for the next page. A page that found nothing may have a next one.
+ * The rows of `usePages`, and the button for the next page. A page that found nothing may have a
+ * next one.
  * @template Row
  * @param {{ first: Resource<unknown>, rows: Row[], readMore: (() => void) | undefined }} pages
  * @param {Value} empty shown where there is nothing at all

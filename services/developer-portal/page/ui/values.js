@@ -26,7 +26,8 @@ export const STATES = {
   watch: { active: ['good', 'Active'], paused: ['quiet', 'Paused'], held: ['bad', 'Revocations held'] },
 };
 
-/** A state that is not listed is shown as it is. @param {{ of: keyof typeof STATES, state: string }} props */
+/** A state that is not listed is shown as it is.
+ * @param {{ of: keyof typeof STATES, state: string }} props */
 export function StateBadge({ of, state }) {
   /** @type {Record<string, string[]>} */
   const states = STATES[of];
@@ -46,7 +47,8 @@ export const Facts = ({ pairs, class: className = '' }) =>
       ([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="break">${value}</dd></div>`,
     )}</dl>`;
 
-/** The words for the limits of an account, in the order in which they are listed. @type {Record<keyof Limits, string>} */
+/** The words for the limits of an account, in the order in which they are listed. @type
+ * {Record<keyof Limits, string>} */
 export const LIMITS = {
   requestsPerSecond: 'Requests per second and app',
   requestsPerMonth: 'Checks per month and app',
@@ -59,7 +61,9 @@ export const LIMITS = {
   writesPerDay: 'Writes of each app in a day',
 };
 
-/** The limits of an account as pairs for `Facts`. @param {Limits} limits @returns {[term: string, value: string][]} */
+/** The limits of an account as pairs for `Facts`.
+ * @param {Limits} limits
+ * @returns {[term: string, value: string][]} */
 export const limitPairs = (limits) =>
   Object.entries(LIMITS).map(([name, term]) => [
     term,
@@ -76,7 +80,8 @@ export const rows = (list, empty, draw, className = '') =>
   list.length === 0 ? empty : html`<ul class=${`rows ${className}`}>${list.map(draw)}</ul>`;
 
 /**
- * A table that scrolls by itself where it is wider than the screen. A head that begins with `#` is of numbers.
+ * A table that scrolls by itself where it is wider than the screen. A head that begins with `#` is
+ * of numbers.
  */
 export const Table = ({ label, heads, class: className = '', children }) =>
   html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table class=${className}>

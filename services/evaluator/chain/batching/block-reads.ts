@@ -3,7 +3,8 @@ import type { Block } from '../blocks/block.ts';
 import { type Batch, type Entry, isShared } from './entry.ts';
 import { FairQueue } from './fair-queue.ts';
 
-/** Calldata of a call beyond this many bytes counts as further reads, so that no batch becomes too large to send. */
+/** Calldata of a call beyond this many bytes counts as further reads, so that no batch becomes too
+ * large to send. */
 const BYTES_PER_READ = 256;
 const weightOf = ({ read: { call } }: Entry): number =>
   call === undefined ? 1 : Math.max(1, Math.ceil(call.calldata.length / 2 / BYTES_PER_READ));
@@ -64,8 +65,8 @@ export class BlockReads {
   }
 
   /**
-   * Takes at most `max` reads that are still wanted into a batch: the interactive lane first; within a lane, clients take
-   * turns.
+   * Takes at most `max` reads that are still wanted into a batch: the interactive lane first;
+   * within a lane, clients take turns.
    */
   takeShared(batch: Batch, max: number): Entry[] {
     const wanted = this.makeFilter(batch);
@@ -79,7 +80,8 @@ export class BlockReads {
     return this.waiting.batch.take(max, this.makeFilter(batch), weightOf);
   }
 
-  /** Puts each open and wanted read into the batch, once; a read that no check waits for is deleted. */
+  /** Puts each open and wanted read into the batch, once; a read that no check waits for is
+   * deleted. */
   makeFilter(batch: Batch): (entry: Entry) => boolean {
     return (entry) => {
       if (entry.observation !== undefined || entry.batch !== undefined) return false;

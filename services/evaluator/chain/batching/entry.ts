@@ -10,14 +10,16 @@ import type { Block } from '../blocks/block.ts';
 import type { Suspicion } from '../reader/readings.ts';
 
 /**
- * How a read is sent: with the reads of all checks; with other reads of its contract that needed more gas; with others of
- * its contract, whose reverts a plain call may confirm; or isolated, with the most gas.
+ * How a read is sent: with the reads of all checks; with other reads of its contract that needed
+ * more gas; with others of its contract, whose reverts a plain call may confirm; or isolated, with
+ * the most gas.
  */
 export type ReadWay = 'shared' | 'costly' | 'caller' | 'isolated';
 
 export type App = { readonly accountId: string; readonly clientId: string };
 
-/** One read of one block: waiting, in flight or answered, and shared by all checks that requested it. */
+/** One read of one block: waiting, in flight or answered, and shared by all checks that requested
+ * it. */
 export type Entry = App & {
   readonly read: Read;
   readonly lane: ReadLane;
@@ -74,10 +76,12 @@ export type Ticket = Asker & {
   readonly done: () => void;
 };
 
-/** How many reads of a check, or of each entry of a part of a batch, may be repeated in isolation. */
+/** How many reads of a check, or of each entry of a part of a batch, may be repeated in
+ * isolation. */
 const ISOLATED_READS_PER_CHECK_MAX = 8;
 
-/** How many more reads of a check may be repeated in isolation; of a part of a batch, of each of its entries. */
+/** How many more reads of a check may be repeated in isolation; of a part of a batch, of each of
+ * its entries. */
 export class IsolatedReadBudget {
   readonly #isPart: boolean;
   readonly #usedByEntry = new Map<number, number>();
@@ -102,7 +106,8 @@ export class IsolatedReadBudget {
 
 export const NOBODY: readonly Ticket[] = [];
 
-/** Joins a wait to entries. Most reads are requested by one check, so the entries that only it wants share one list. */
+/** Joins a wait to entries. Most reads are requested by one check, so the entries that only it
+ * wants share one list. */
 export function join(entries: readonly Entry[], ticket: Ticket): void {
   const alone = [ticket];
   for (const entry of entries) {
@@ -119,13 +124,15 @@ export function leave(entry: Entry, ticket: Ticket): void {
   if (entry.batch.wantedCount === 0) entry.batch.controller.abort();
 }
 
-/** The observation of a read; if it is still open when its check must end, the failure of its last attempt. */
+/** The observation of a read; if it is still open when its check must end, the failure of its last
+ * attempt. */
 export const observationOf = (entry: Entry): Observation =>
   entry.observation ?? entry.suspected ?? [entry.lastFailure ?? failed('deadline-exceeded')];
 
 /**
- * Whether checks share the answer to a read. A batch shares only the reads that all of its entries need: it reads each
- * wallet once, so sharing the others would evict reads of single checks and cost a key for each.
+ * Whether checks share the answer to a read. A batch shares only the reads that all of its entries
+ * need: it reads each wallet once, so sharing the others would evict reads of single checks and
+ * cost a key for each.
  */
 export const isShared = ({ kind }: Read, lane: ReadLane): boolean =>
   lane !== 'batch' || kind === 'owner' || kind === 'decimals';

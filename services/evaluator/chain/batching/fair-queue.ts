@@ -8,8 +8,8 @@ type Account<T> = Map<string, Queue<T>>;
 type AppOwner = { readonly accountId: string; readonly clientId: string };
 
 /**
- * Waiting items, taken by weight: accounts have turns, and within an account its apps, so that the backlog of an account
- * delays only that account.
+ * Waiting items, taken by weight: accounts have turns, and within an account its apps, so that the
+ * backlog of an account delays only that account.
  */
 export class FairQueue<T> {
   /** In the order of their turns. */
@@ -30,7 +30,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Takes items until their total weight reaches `max`; the last one may exceed it. Unwanted items on the way are dropped.
+   * Takes items until their total weight reaches `max`; the last one may exceed it. Unwanted items
+   * on the way are dropped.
    */
   take(max: number, isWanted: (item: T) => boolean, weightOf: (item: T) => number = () => 1): T[] {
     const taken: T[] = [];
@@ -58,7 +59,8 @@ export class FairQueue<T> {
 /** The entry whose turn it is; owners without items are not kept. */
 const firstOf = <V>(turns: Map<string, V>): [string, V] => turns.entries().next().value as [string, V];
 
-/** Frees the taken items once they are the larger part, so that an endless backlog does not leak memory. */
+/** Frees the taken items once they are the larger part, so that an endless backlog does not leak
+ * memory. */
 function compact<T>(queue: Queue<T>): Queue<T> {
   if (queue.next * 2 < queue.items.length) return queue;
   return { items: queue.items.slice(queue.next), next: 0 };

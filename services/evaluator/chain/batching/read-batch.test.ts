@@ -79,7 +79,8 @@ test('a block that fewer endpoints have than the quorum is gone, even if one sti
   ]);
 });
 
-/** A block that the only endpoint has from this age on; the clock stands still but for the pauses. */
+/** A block that the only endpoint has from this age on; the clock stands still but for the
+ * pauses. */
 async function readNew(
   { readyMs = 0, startMs = 0, isPast = false, isBuried = false, isReplaced = false },
   failure = new RpcFailure('block-unavailable', { isErrorAnswer: true, isConfirmed: true }),

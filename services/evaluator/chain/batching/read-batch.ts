@@ -26,8 +26,8 @@ type BatchReaderOptions = {
 };
 
 /**
- * Makes the function that answers a batch. It asks as many endpoints as the quorum requires, the next one for each that
- * fails or is slow, and one more while the answers disagree.
+ * Makes the function that answers a batch. It asks as many endpoints as the quorum requires, the
+ * next one for each that fails or is slow, and one more while the answers disagree.
  */
 export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
   const { pool } = options;
@@ -101,7 +101,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       },
       signal,
     });
-    // Too few answers, and the other endpoints no longer have the block: it was replaced, so the check restarts.
+    // Too few answers, and the other endpoints no longer have the block: it was replaced, so the
+    // check restarts.
     const isGone = answers.length < options.quorum && failure?.kind === 'block-unavailable';
     if (answers.length > 0 && !isGone) return applyAnswers(batch, answers);
     if (failure === undefined || failure.kind === 'abandoned') return;
@@ -110,8 +111,9 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
 }
 
 /**
- * Sets each entry's observation from the answers of all endpoints. A suspect entry stays open, with the outcome it gets if
- * it may not be read again. An entry that an endpoint had no gas left for stays open if that endpoint read any other.
+ * Sets each entry's observation from the answers of all endpoints. A suspect entry stays open, with
+ * the outcome it gets if it may not be read again. An entry that an endpoint had no gas left for
+ * stays open if that endpoint read any other.
  */
 function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void {
   const [first] = answers;
@@ -138,7 +140,8 @@ function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void
   }
 }
 
-/** The same for the answer of one endpoint. Equal readings in a row share one observation: most wallets hold nothing. */
+/** The same for the answer of one endpoint. Equal readings in a row share one observation: most
+ * wallets hold nothing. */
 function applyAnswer(entries: readonly Entry[], { readings, isProved, hasState }: BatchAnswer): void {
   const isStuck = readings.every((reading) => reading === undefined);
   let shared: Observation = [failed('not-read-alone')];
@@ -158,7 +161,8 @@ function applyAnswer(entries: readonly Entry[], { readings, isProved, hasState }
   }
 }
 
-/** All endpoints' readings or suspected outcomes of one read; endpoints that had no gas left for it are skipped. */
+/** All endpoints' readings or suspected outcomes of one read; endpoints that had no gas left for it
+ * are skipped. */
 function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
   const column: Reading[] = [];
   for (const { readings } of answers) {
@@ -169,7 +173,8 @@ function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
   return column;
 }
 
-/** The suspicion of any endpoint; more gas comes before a plain call, and both before a read alone. */
+/** The suspicion of any endpoint; more gas comes before a plain call, and both before a read
+ * alone. */
 function suspicionOf(answers: readonly BatchAnswer[], index: number): Suspicion | undefined {
   const found = new Set<Suspicion>();
   for (const { readings } of answers) {

@@ -21,16 +21,19 @@ import {
 const CALLS_MAX = 4;
 /** Extra calls for the interactive lane, so that it never waits for a call of the bulk lane. */
 const URGENT_CALLS_MAX = 1;
-/** Calls of batches while a single check has one, so that both sides of the connection have time for it; else all of them. */
+/** Calls of batches while a single check has one, so that both sides of the connection have time
+ * for it; else all of them. */
 const BATCH_CALLS_BESIDE_CHECKS_MAX = 1;
 /** Extra calls for reads that are sent apart, and the reads of one such call. */
 const APART_CALLS_MAX = 2;
 const READS_APART_MAX = { costly: 40, caller: 40, isolated: 4 } as const;
 /** How many seconds of its client app's slots a read waits for a call with more gas. */
 const COSTLY_WINDOWS_MAX = 4;
-/** Calls in flight for blocks that checks named by number: many of these must not delay the reads at the head. */
+/** Calls in flight for blocks that checks named by number: many of these must not delay the reads
+ * at the head. */
 const PAST_CALLS_MAX = 2;
-/** Blocks whose answers are cached for later checks: heads, and as many that checks named by number. */
+/** Blocks whose answers are cached for later checks: heads, and as many that checks named by
+ * number. */
 const BLOCKS_MAX = 4;
 /** Answers cached per block; further answers are delivered and not cached. */
 const ANSWERS_PER_BLOCK_MAX = 20_000;
@@ -43,7 +46,8 @@ type Group = {
   readonly entries: Entry[];
 };
 
-/** Answers the entries of a batch by setting their observations; entries that it leaves open are queued again. */
+/** Answers the entries of a batch by setting their observations; entries that it leaves open are
+ * queued again. */
 export type PerformBatch = (batch: Batch) => Promise<void>;
 
 type ReadQueueOptions = {
@@ -52,7 +56,8 @@ type ReadQueueOptions = {
   readonly batchMax: () => number;
   /** Whether a read is isolated from the start. */
   readonly isQuarantined: (read: Read) => boolean;
-  /** After how many ms a suspect read of a client app may be repeated in isolation; `undefined`: not at all. */
+  /** After how many ms a suspect read of a client app may be repeated in isolation; `undefined`:
+   * not at all. */
   readonly takeIsolatedReadSlot: (clientId: string) => number | undefined;
   /** The same for a call for reads of one contract that needed more gas. */
   readonly takeCostlyCallSlot: (clientId: string, windowsMax: number) => number | undefined;
@@ -68,16 +73,18 @@ type ReadQueueOptions = {
 type ReadContext = Asker & {
   readonly lane: Entry['lane'];
   readonly traceparent?: string;
-  /** Whether the check named the block: such blocks have a share of their own of calls and of the cache. */
+  /** Whether the check named the block: such blocks have a share of their own of calls and of the
+   * cache. */
   readonly isPast?: boolean;
   readonly signal: AbortSignal;
 };
 
 /**
- * Coalesces the reads of all checks of one chain: equal reads of a block share one answer (but for the wallets of batches,
- * see `isShared`), and all waiting reads are sent together as soon as a call slot is free (no delay while the chain is idle). The interactive lane goes first, then
- * the bulk lane; batches have calls of their own, so that a single check never waits for a large call. Within a lane,
- * clients take turns.
+ * Coalesces the reads of all checks of one chain: equal reads of a block share one answer (but for
+ * the wallets of batches, see `isShared`), and all waiting reads are sent together as soon as a
+ * call slot is free (no delay while the chain is idle). The interactive lane goes first, then the
+ * bulk lane; batches have calls of their own, so that a single check never waits for a large call.
+ * Within a lane, clients take turns.
  *
  *   waiting ──(call slot free)──► in flight ──► answered (cached while its block is recent)
  *      │ ▲                            │
@@ -94,8 +101,8 @@ type ReadContext = Asker & {
  * | caller | up to 40 reads of its contract, and a plain call | a revert that would decide a rule | a place of one check and a slot per call |
  * | isolated | at most 3 others of its client app, the most gas | anything else, or used-up gas once more | a place of its check and a slot |
  *
- * The slots of a client app bound how many of these start in a second, and accounts take turns, then their apps.
- * Quarantined reads are isolated from the start, with the same bounds.
+ * The slots of a client app bound how many of these start in a second, and accounts take turns,
+ * then their apps. Quarantined reads are isolated from the start, with the same bounds.
  */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
@@ -201,7 +208,8 @@ export class ReadQueue {
     }
   }
 
-  /** Sends in the next tick of the event loop, so that reads of all checks of this tick share calls. */
+  /** Sends in the next tick of the event loop, so that reads of all checks of this tick share
+   * calls. */
   #schedulePump(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -300,7 +308,8 @@ export class ReadQueue {
     this.#pump();
   }
 
-  /** Remembers, for the client app that called for them, the contracts whose reads were answered with more gas. */
+  /** Remembers, for the client app that called for them, the contracts whose reads were answered
+   * with more gas. */
   #noteCostly({ way, app, entries }: Batch): void {
     if (app === undefined || way === 'caller') return;
     for (const { read, observation } of entries)
@@ -331,7 +340,8 @@ export class ReadQueue {
     entry.wantedBy = NOBODY;
   }
 
-  /** Returns whether the read is sent again: it was not tried, or its outcome is not final and there is room for it. */
+  /** Returns whether the read is sent again: it was not tried, or its outcome is not final and
+   * there is room for it. */
   #sendAgain(
     entry: Entry,
     { ofBlock, app }: { ofBlock: BlockReads; app: App | undefined },
@@ -386,7 +396,8 @@ export class ReadQueue {
     return true;
   }
 
-  /** Puts the read into the open group of its kind, or opens one, whose call may go out after `waitMs`. */
+  /** Puts the read into the open group of its kind, or opens one, whose call may go out after
+   * `waitMs`. */
   #join(entry: Entry, ofBlock: BlockReads, way: Group['way'], of: App, waitMs = 0): void {
     const app = { accountId: of.accountId, clientId: of.clientId };
     const key = keyOf(entry.read, ofBlock, way, app);
@@ -400,7 +411,8 @@ export class ReadQueue {
     if (open === undefined) this.#later(waitMs, () => this.#readyGroups.push(app, group));
   }
 
-  /** Takes the place and the slot of the first client app that asks for the read and still has both. */
+  /** Takes the place and the slot of the first client app that asks for the read and still has
+   * both. */
   #takePlace(
     read: Read,
     askers: readonly Asker[],

@@ -23,8 +23,8 @@ export function traceReads(chainId: number, readChain: ReadChain): ReadChain {
 }
 
 /**
- * Wraps each batch in a span. A batch serves many checks, but a span has one parent: the first check that waits for it. The
- * span links to the others.
+ * Wraps each batch in a span. A batch serves many checks, but a span has one parent: the first
+ * check that waits for it. The span links to the others.
  */
 export function traceBatches(chainId: number, perform: PerformBatch): PerformBatch {
   return (batch) => {

@@ -10,9 +10,9 @@ export type Waiter = {
 };
 
 /**
- * The checks that wait for one chain, in order of arrival. Those within the bound hold places, shared by account, then by
- * app: the consumer parks waiting checks, so a client whose checks wait for an answer that never comes must not use up
- * all parking slots.
+ * The checks that wait for one chain, in order of arrival. Those within the bound hold places,
+ * shared by account, then by app: the consumer parks waiting checks, so a client whose checks wait
+ * for an answer that never comes must not use up all parking slots.
  */
 export class WaitingChecks {
   readonly #shares: FairShares;

@@ -24,8 +24,8 @@ export class BlockFetches<B extends Block = Block> {
   }
 
   /**
-   * Returns the last fetch if it began late enough, else starts one. The checks that wait now share a failure; it is not
-   * kept.
+   * Returns the last fetch if it began late enough, else starts one. The checks that wait now share
+   * a failure; it is not kept.
    */
   get(
     key: string,
@@ -54,7 +54,8 @@ export class BlockFetches<B extends Block = Block> {
   }
 }
 
-/** Stops waiting when the check must end; the fetch continues for other checks. @throws RpcFailure */
+/** Stops waiting when the check must end; the fetch continues for other checks.
+ * @throws RpcFailure */
 export async function awaitFetch<B extends Block>(fetched: BlockFetch<B>, signal: AbortSignal): Promise<B> {
   if (signal.aborted) throw new RpcFailure('abandoned');
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -25,7 +25,8 @@ const hash = z
 
 const Header = z.object({ number: quantity, hash, parentHash: hash, timestamp: quantity });
 
-/** @throws RpcFailure `block-unavailable` if the endpoint has no such block, `malformed` if the answer is not a header */
+/** @throws RpcFailure `block-unavailable` if the endpoint has no such block, `malformed` if the
+ * answer is not a header */
 function parseBlock(answer: unknown): Block {
   if (answer === null) throw new RpcFailure('block-unavailable');
   const parsed = Header.safeParse(answer);
@@ -50,8 +51,8 @@ export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
   pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;
 
 /**
- * The block of a number that a client named. Any error that an endpoint answers with means that it does not know the
- * block, whatever the words.
+ * The block of a number that a client named. Any error that an endpoint answers with means that it
+ * does not know the block, whatever the words.
  *
  * @throws RpcFailure `block-unavailable` if the endpoint has no such block
  */
@@ -66,7 +67,8 @@ export function findBlock(endpoint: Endpoint, number: number, signal: AbortSigna
 }
 
 /**
- * The newest block of a tag. Only `latest` is the service's own choice: many endpoints do not know the other tags.
+ * The newest block of a tag. Only `latest` is the service's own choice: many endpoints do not know
+ * the other tags.
  *
  * @throws RpcFailure `head-in-future` if no such block can exist yet; else as `parseBlock` does
  */
@@ -88,7 +90,8 @@ export function fetchOwnBlock(endpoint: Endpoint, number: number, signal: AbortS
   );
 }
 
-/** Fetches the header at a number. @throws RpcFailure `block-unavailable` if the endpoint has no such block */
+/** Fetches the header at a number.
+ * @throws RpcFailure `block-unavailable` if the endpoint has no such block */
 export function fetchBlockAt(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
   const request = headerRequest(number);
   return endpoint.useAside(signal, async (rpc) => parseBlockAt(number, await rpc.call(request, signal)));

@@ -15,7 +15,8 @@ const HEAD_AGE_MS_MAX = 500;
 export const AHEAD_MS_MAX = 10_000;
 /** Time limit of fetching the head from all endpoints; later answers are ignored. */
 const FETCH_ALL_MS_MAX = 1_000;
-/** Pause between polls while the head is below the minimum block: half a block time, doubling up to the maximum. */
+/** Pause between polls while the head is below the minimum block: half a block time, doubling up to
+ * the maximum. */
 const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
 
@@ -49,7 +50,8 @@ export type HeadRequest = {
   readonly signal: AbortSignal;
 };
 
-/** A head, and when it was requested: of two heads the later requested one is closer to the truth. */
+/** A head, and when it was requested: of two heads the later requested one is closer to the
+ * truth. */
 type Head = Block & {
   /** Epoch ms, Redis's clock. */
   readonly askedAtMs: number;
@@ -62,7 +64,8 @@ type Breadth = {
 };
 type Fetched = ReturnType<BlockFetches<Head>['get']>;
 
-/** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
+/** The heads of one chain, shared by all checks: one fetch serves every check that began around
+ * it. */
 export class Heads {
   readonly #options: HeadsOptions;
   readonly #fetches: BlockFetches<Head>;
@@ -79,8 +82,8 @@ export class Heads {
   }
 
   /**
-   * Returns the block at which a check reads: a head fetched at most 500 ms before the check began, or later, and not
-   * below `minBlock`.
+   * Returns the block at which a check reads: a head fetched at most 500 ms before the check began,
+   * or later, and not below `minBlock`.
    *
    * @throws RpcFailure
    */
@@ -105,7 +108,8 @@ export class Heads {
     return (await awaitFetch(fetched, signal)).number;
   }
 
-  /** Polls all endpoints until one has the block: a single lagging node does not show the state of the chain. */
+  /** Polls all endpoints until one has the block: a single lagging node does not show the state of
+   * the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
     const { blockTime, monotonicMs } = this.#options;
     const firstMs = Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, blockTime.ms / 2));
@@ -149,7 +153,8 @@ export class Heads {
             onFailure,
             signal: this.#controller.signal,
           });
-    // The newest block that `quorum` endpoints have: an endpoint with a newer head has this block too.
+    // The newest block that `quorum` endpoints have: an endpoint with a newer head has this block
+    // too.
     const newestFirst = answers.toSorted((a, b) => b.number - a.number);
     const block = newestFirst[Math.min(quorum, newestFirst.length) - 1];
     if (block === undefined) throw failure ?? new RpcFailure('unreachable');
@@ -157,7 +162,8 @@ export class Heads {
     return block;
   }
 
-  /** Heads of all endpoints that answer in time: a hanging endpoint must not hide the heads of the others. */
+  /** Heads of all endpoints that answer in time: a hanging endpoint must not hide the heads of the
+   * others. */
   async #fetchFromAll(tag: BlockTag): Promise<Head[]> {
     const seen: Head[] = [];
     const looks = this.#options.pool.candidates().map(async (endpoint) => {
@@ -170,7 +176,8 @@ export class Heads {
   async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Head> {
     await this.#options.pool.capabilitiesOf(endpoint);
     const { maxHeadAgeMs, redisNowMs } = this.#options;
-    // A stalled node also reports an old finalized block, so the age of its newest block is checked too.
+    // A stalled node also reports an old finalized block, so the age of its newest block is checked
+    // too.
     const needsNewest = tag === 'latest' || maxHeadAgeMs !== undefined;
     const askedAtMs = redisNowMs();
     const [block, newest] = await Promise.all([

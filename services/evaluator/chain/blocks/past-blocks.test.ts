@@ -19,7 +19,8 @@ const aBlock = (number: number): Block => ({
 const RIGHT = 0;
 
 /**
- * Past blocks of a chain with blocks of a second, whose nodes have the headers up to a number, and whose head is at 1 000.
+ * Past blocks of a chain with blocks of a second, whose nodes have the headers up to a number, and
+ * whose head is at 1 000.
  *
  * @param errors one per endpoint: how far the block that it answers is from the requested one
  */

@@ -7,12 +7,15 @@ import { type Block, findBlock } from './block.ts';
 import { awaitFetch, BlockFetches } from './block-fetch.ts';
 import { AHEAD_MS_MAX, type HeadsOptions } from './heads.ts';
 
-/** A block may have been fetched this long before a check asked for it: near the head it may still be replaced. */
+/** A block may have been fetched this long before a check asked for it: near the head it may still
+ * be replaced. */
 const AGE_MS_MAX = 500;
-/** Look-ups at a time, and those that wait in turns of accounts; of more, the account with the most loses its newest. */
+/** Look-ups at a time, and those that wait in turns of accounts; of more, the account with the most
+ * loses its newest. */
 const LOOK_UPS_MAX = 4;
 const WAITING_LOOK_UPS_MAX = 256;
-/** Nodes keep the states of this many newest blocks; a node without the state of an older block is not an archive. */
+/** Nodes keep the states of this many newest blocks; a node without the state of an older block is
+ * not an archive. */
 const STATES_MIN = 128;
 /** Pause before a block near the head is looked up again: doubles up to the maximum. */
 const RETRY_MS_MIN = 250;
@@ -40,12 +43,15 @@ type Options = Pick<HeadsOptions, 'pool' | 'quorum' | 'monotonicMs' | 'blockTime
 };
 
 /**
- * The blocks of one chain that checks name by their number. How old the chain's head is does not matter to them.
+ * The blocks of one chain that checks name by their number. How old the chain's head is does not
+ * matter to them.
  *
- * A block near the head, or its state, may be missing because the endpoints are behind: then the check waits for it until
- * its deadline, as it does for a `minBlock`. Only a block that is 128 or more below the head is missing for good.
+ * A block near the head, or its state, may be missing because the endpoints are behind: then the
+ * check waits for it until its deadline, as it does for a `minBlock`. Only a block that is 128 or
+ * more below the head is missing for good.
  *
- * Accounts take turns in looking up blocks, and each looks up its own: who names many delays nobody else.
+ * Accounts take turns in looking up blocks, and each looks up its own: who names many delays nobody
+ * else.
  */
 export class PastBlocks {
   readonly #options: Options;

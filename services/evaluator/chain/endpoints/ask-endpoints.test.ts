@@ -16,7 +16,8 @@ type Answer = string | FailureKind | Promise<string>;
 
 type Over = Partial<Omit<Question<string>, 'pool'>> & { readonly pool?: Partial<Question<string>['pool']> };
 
-/** Asks endpoints with these answers, one list per endpoint, one answer per call. `!kind` is a failure; the last answer is repeated. */
+/** Asks endpoints with these answers, one list per endpoint, one answer per call. `!kind` is a
+ * failure; the last answer is repeated. */
 async function ask(answersOf: Record<string, Answer[]>, { pool = {}, ...over }: Over = {}) {
   const endpoints = named(...Object.keys(answersOf));
   const asked: string[] = [];

@@ -10,7 +10,8 @@ const ROUND_PAUSE_MS = 100;
 const BLOCK_PAUSE_MS_MAX = 1_600;
 /** The first pause after the answer from another block: the next request may reach another node. */
 const MISMATCH_PAUSE_MS = 25;
-/** How long at a time and altogether to wait for a rate-limited endpoint, and how many times it may refuse the question. */
+/** How long at a time and altogether to wait for a rate-limited endpoint, and how many times it may
+ * refuse the question. */
 const WAIT_MS_MAX = 2_000;
 const WAITED_MS_MAX = 10_000;
 const REFUSALS_MAX = 3;
@@ -23,13 +24,15 @@ export type Question<T> = {
   readonly isHedged?: boolean;
   /** How many answers are requested at first. */
   readonly quorum: number;
-  /** Whether the answers so far are sufficient; if not, one more endpoint is asked, as long as there is one. */
+  /** Whether the answers so far are sufficient; if not, one more endpoint is asked, as long as
+   * there is one. */
   readonly isSettled: (answers: readonly T[]) => boolean;
   readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
   /**
-   * For how long the endpoints may still get a block that one of them does not have (`block-unavailable`, or
-   * `block-mismatch` where a node behind its URL answered from another one), in ms; 0: the number of rounds decides.
-   * Absent: the caller waits for the block itself, so a round of `block-unavailable` alone is the last one.
+   * For how long the endpoints may still get a block that one of them does not have
+   * (`block-unavailable`, or `block-mismatch` where a node behind its URL answered from another
+   * one), in ms; 0: the number of rounds decides. Absent: the caller waits for the block itself, so
+   * a round of `block-unavailable` alone is the last one.
    */
   readonly patienceMs?: (round: number) => Promise<number>;
   readonly onFailure?: (failure: RpcFailure) => void;
@@ -48,9 +51,9 @@ type Event<T> =
   | { readonly endpoint: Endpoint; readonly failure: RpcFailure };
 
 /**
- * Asks as many endpoints as the quorum requires, the next one for each that fails or is slow, and one more while the
- * answers are not sufficient. No endpoint answers twice. Bounded by the number of rounds, and while a block is new enough to
- * come by `patienceMs`.
+ * Asks as many endpoints as the quorum requires, the next one for each that fails or is slow, and
+ * one more while the answers are not sufficient. No endpoint answers twice. Bounded by the number
+ * of rounds, and while a block is new enough to come by `patienceMs`.
  */
 export async function askEndpoints<T>(question: Question<T>): Promise<Answers<T>> {
   const asking = new Asking(question);
@@ -73,7 +76,8 @@ class Asking<T> {
   #failure: RpcFailure | undefined;
   /** The kinds of failures of this round. */
   #kinds = new Set<FailureKind>();
-  /** When an endpoint that refused this round's question for its rate may be asked again; 0: none did. */
+  /** When an endpoint that refused this round's question for its rate may be asked again; 0: none
+   * did. */
   #retryAfterMs = 0;
 
   constructor(question: Question<T>) {
@@ -173,7 +177,8 @@ class Asking<T> {
     }
   }
 
-  /** Waits for the next answer or failure; if the oldest call is slow, hedges it with a call to another endpoint. */
+  /** Waits for the next answer or failure; if the oldest call is slow, hedges it with a call to
+   * another endpoint. */
   async #nextEvent(): Promise<Event<T>> {
     const { pool, isHedged = true } = this.#question;
     const [slowest] = this.#inFlight.keys();

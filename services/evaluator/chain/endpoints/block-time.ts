@@ -1,4 +1,5 @@
-/** The block time of a chain that neither the chain file nor the list of known chains has, until it is measured. */
+/** The block time of a chain that neither the chain file nor the list of known chains has, until it
+ * is measured. */
 const UNKNOWN_MS = 12_000;
 /** Heads this far apart in time measure it. */
 const SPAN_MS_MIN = 10_000;
@@ -6,7 +7,8 @@ const SPAN_MS_MIN = 10_000;
 const SPAN_MS_MAX = 120_000;
 const BLOCK_TIME_MS_MIN = 50;
 
-/** The time between two blocks of a chain: as configured, else measured from the heads that arrive. */
+/** The time between two blocks of a chain: as configured, else measured from the heads that
+ * arrive. */
 export class BlockTime {
   readonly #configuredMs: number | undefined;
   #measuredMs: number | undefined;

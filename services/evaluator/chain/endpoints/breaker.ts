@@ -5,9 +5,10 @@
  *                                            ▲                              │
  *                                            └────────────failure───────────┘  (twice the time, up to a bound)
  *
- * Half-open lets one call through at a time; the endpoint's background probe is that call if no check makes one. Strikes
- * are counted by kind of call, so that an endpoint which serves heads and fails all calls for balances is found out: the
- * success of one kind neither resets the strikes of the other nor closes a breaker that the other has opened.
+ * Half-open lets one call through at a time; the endpoint's background probe is that call if no
+ * check makes one. Strikes are counted by kind of call, so that an endpoint which serves heads and
+ * fails all calls for balances is found out: the success of one kind neither resets the strikes of
+ * the other nor closes a breaker that the other has opened.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
@@ -71,7 +72,8 @@ export class Breaker {
     this.#openUntilMs = undefined;
   }
 
-  /** Counts a failed call. With 0 strikes the call proves nothing, so a half-open breaker admits another one. */
+  /** Counts a failed call. With 0 strikes the call proves nothing, so a half-open breaker admits
+   * another one. */
   fail(kind: CallKind, strikes: number): void {
     const wasProbe = this.#isProbing;
     this.#isProbing = false;

@@ -11,10 +11,12 @@ import { TRANSPORT_FAILURES } from './probe-endpoint.ts';
 
 /** Interval of the background checks of the endpoints. */
 const WATCH_MS = 250;
-/** Heads are followed, at most one per second and endpoint, while a read used this chain within this time. */
+/** Heads are followed, at most one per second and endpoint, while a read used this chain within
+ * this time. */
 const HEAD_MS_MIN = 1_000;
 const DEMAND_MS_MAX = 60_000;
-/** An endpoint's capabilities are probed again after this time; sooner if it lacks the best method. */
+/** An endpoint's capabilities are probed again after this time; sooner if it lacks the best
+ * method. */
 const CAPABILITIES_MS_MAX = { reader: 300_000, multicall3: 60_000, plain: 60_000 } as const;
 /** An endpoint this far behind the newest head of all endpoints is asked last. */
 const LAG_MS_MAX = 10_000;
@@ -22,17 +24,22 @@ const LAG_MS_MAX = 10_000;
 const HEDGE_PART = 0.05;
 /** …and at most this many unused hedges accumulate. */
 const HEDGES_MAX = 3;
-/** An endpoint that has calls in flight and has answered none for this long is quiet, then silent. */
+/** An endpoint that has calls in flight and has answered none for this long is quiet, then
+ * silent. */
 const QUIET_MS = 250;
 const SILENT_MS = 1_500;
-/** Pause between background probes of an endpoint after a failed probe: doubles up to the maximum. */
+/** Pause between background probes of an endpoint after a failed probe: doubles up to the
+ * maximum. */
 const REPROBE_PAUSE_MS_MIN = 500;
 const REPROBE_PAUSE_MS_MAX = 8_000;
-/** Minimum time between two health reports of one endpoint, so that a flapping endpoint does not flood the log. */
+/** Minimum time between two health reports of one endpoint, so that a flapping endpoint does not
+ * flood the log. */
 const REPORT_MS_MIN = 10_000;
-/** Minimum time between two calls of the service's own that find out whether an endpoint is at fault. */
+/** Minimum time between two calls of the service's own that find out whether an endpoint is at
+ * fault. */
 const TRIAL_MS_MIN = 1_000;
-/** A trial reads at a block so far below the head that the endpoint must have it, and not so far that its state is gone. */
+/** A trial reads at a block so far below the head that the endpoint must have it, and not so far
+ * that its state is gone. */
 const TRIAL_BLOCKS_MIN = 16;
 const TRIAL_BLOCKS_MAX = 64;
 /** What a failed trial adds to the breaker: three in a row open it. */
@@ -82,7 +89,8 @@ export class EndpointPool implements AsyncDisposable {
   /** When each block was first seen, by its hash. */
   readonly #seenMs = new LRUCache<string, number>({ max: SEEN_MAX });
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
-  /** For endpoints whose last probe failed: when the next background probe is due, and the pause after it. */
+  /** For endpoints whose last probe failed: when the next background probe is due, and the pause
+   * after it. */
   readonly #nextProbes = new Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>();
   readonly #controller = new AbortController();
   readonly #watching: Repetition;
@@ -102,8 +110,9 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Returns the endpoints that may be asked now, best first: endpoints that have the block (or are not far behind) come
-   * before the others; among equals, fast, idle and healthy endpoints come first.
+   * Returns the endpoints that may be asked now, best first: endpoints that have the block (or are
+   * not far behind) come before the others; among equals, fast, idle and healthy endpoints come
+   * first.
    *
    * @param isAside for calls that no check waits for: they cause no background calls of their own
    */
@@ -120,8 +129,8 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Returns after how many ms a rate-limited endpoint that has not answered yet may be asked; `undefined`: there is
-   * none.
+   * Returns after how many ms a rate-limited endpoint that has not answered yet may be asked;
+   * `undefined`: there is none.
    */
   readyInMs(answered: ReadonlySet<Endpoint>): number | undefined {
     const waits = this.endpoints
@@ -147,7 +156,8 @@ export class EndpointPool implements AsyncDisposable {
     );
   }
 
-  /** Returns an endpoint's capabilities, probed on first use and periodically. @throws RpcFailure */
+  /** Returns an endpoint's capabilities, probed on first use and periodically.
+   * @throws RpcFailure */
   async capabilitiesOf(endpoint: Endpoint): Promise<Capabilities> {
     return endpoint.capabilities ?? this.#probe(endpoint);
   }
@@ -160,7 +170,8 @@ export class EndpointPool implements AsyncDisposable {
     return nowMs - seenMs;
   }
 
-  /** Whether blocks above this one show that it is older than the time within which endpoints get a block. */
+  /** Whether blocks above this one show that it is older than the time within which endpoints get a
+   * block. */
   isBuried({ number }: Block): boolean {
     return this.#newestNumber - number > this.#options.blockTime.blocksIn(NOT_YET_MS);
   }
@@ -174,9 +185,9 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Finds out whether an endpoint is at fault after a call that carries a client's choice has failed: by a call of the
-   * same kind that carries none, at most once a second, and not if such a call was answered within that time. Its outcome
-   * counts. Runs in the background.
+   * Finds out whether an endpoint is at fault after a call that carries a client's choice has
+   * failed: by a call of the same kind that carries none, at most once a second, and not if such a
+   * call was answered within that time. Its outcome counts. Runs in the background.
    */
   doubt(endpoint: Endpoint, kind: CallKind): void {
     const triedMs = this.#triedMs[kind];
@@ -202,7 +213,8 @@ export class EndpointPool implements AsyncDisposable {
     await this.#options.tryOut(endpoint, block, strikesOf, signal);
   }
 
-  /** A block that every node behind the endpoint's URL has, with its state: so far below the head that the endpoint returned. */
+  /** A block that every node behind the endpoint's URL has, with its state: so far below the head
+   * that the endpoint returned. */
   async #trialBlockOf(endpoint: Endpoint, { fromBlock }: Capabilities, signal: AbortSignal): Promise<Block> {
     const known = this.#trialBlocks.get(endpoint);
     const { headNumber } = endpoint;
@@ -215,8 +227,9 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Returns after how many ms another endpoint may be asked as well: the 95th percentile of the endpoint's latency.
-   * Each call earns a fraction of a hedge, so that hedges stay a small share of all calls.
+   * Returns after how many ms another endpoint may be asked as well: the 95th percentile of the
+   * endpoint's latency. Each call earns a fraction of a hedge, so that hedges stay a small share of
+   * all calls.
    */
   hedgeAfterMs(endpoint: Endpoint): number | undefined {
     if (this.endpoints.length < 2) return undefined;
@@ -230,8 +243,8 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Why no endpoint can be asked: one that serves another chain takes precedence, because an operator can correct it, then
-   * that all of them answer another block than the requested one.
+   * Why no endpoint can be asked: one that serves another chain takes precedence, because an
+   * operator can correct it, then that all of them answer another block than the requested one.
    */
   whyNoCandidate(): FailureKind {
     const reasons = this.endpoints.map(({ health }) => health.reason);
@@ -264,7 +277,8 @@ export class EndpointPool implements AsyncDisposable {
     return probe;
   }
 
-  /** Follows the heads of several endpoints while there is demand, and probes endpoints that were down. */
+  /** Follows the heads of several endpoints while there is demand, and probes endpoints that were
+   * down. */
   #watch(): void {
     const now = this.#options.monotonicMs();
     this.#reportHealth(now);
@@ -293,8 +307,9 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Probes without a caller that waits; a failure counts against the endpoint. Its breaker may stay closed even so (the
-   * endpoint reports its chain and head but supports no read method), so background probes have a pause of their own.
+   * Probes without a caller that waits; a failure counts against the endpoint. Its breaker may stay
+   * closed even so (the endpoint reports its chain and head but supports no read method), so
+   * background probes have a pause of their own.
    */
   #probeInBackground(endpoint: Endpoint): void {
     const now = this.#options.monotonicMs();

@@ -40,7 +40,8 @@ export type Capabilities = {
   readonly source: BlockSource;
   /** A block at which this was seen to work. */
   readonly fromBlock: number;
-  /** Whether it has the contract that keeps block hashes (EIP-2935), which Multicall3 cannot verify itself. */
+  /** Whether it has the contract that keeps block hashes (EIP-2935), which Multicall3 cannot verify
+   * itself. */
   readonly hasHistory?: boolean;
 };
 
@@ -61,22 +62,26 @@ export type EndpointOptions = {
   /** Calls per second that this process may make; `undefined`: unlimited. */
   readonly rateShare: (() => number) | undefined;
   readonly observer: EndpointObserver;
-  /** No block of the chain has a later time yet, epoch ms; `undefined`: the time of its blocks is not checked. */
+  /** No block of the chain has a later time yet, epoch ms; `undefined`: the time of its blocks is
+   * not checked. */
   readonly blockTimestampMsMax?: (() => number) | undefined;
-  /** Called when a call that carries a client's choice has failed: whether the endpoint is at fault is to be found out. */
+  /** Called when a call that carries a client's choice has failed: whether the endpoint is at fault
+   * is to be found out. */
   readonly onDoubt?: ((endpoint: Endpoint, kind: CallKind) => void) | undefined;
   /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 
-/** The part of an endpoint that reading balances needs: it makes calls as the service's own, or for clients. */
+/** The part of an endpoint that reading balances needs: it makes calls as the service's own, or for
+ * clients. */
 export type Callable = {
   readonly limit: LearnedLimit;
   /** @throws RpcFailure */
   readonly use: <T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>) => Promise<T>;
 };
 
-/** The part of the rate that calls may use whose block a client has named: such calls are no use to anybody else. */
+/** The part of the rate that calls may use whose block a client has named: such calls are no use to
+ * anybody else. */
 const NAMED_PART = 1 / 4;
 /** Reads of one call, unless the operator or a refusal sets fewer. */
 const READS_MAX = 1_000;
@@ -137,7 +142,8 @@ export class Endpoint {
     return this.#breaker.strikes;
   }
 
-  /** Absent until a probe has answered, and again after the endpoint was down: its software may have changed. */
+  /** Absent until a probe has answered, and again after the endpoint was down: its software may
+   * have changed. */
   get capabilities(): Capabilities | undefined {
     return this.#capabilities;
   }
@@ -214,9 +220,9 @@ export class Endpoint {
   }
 
   /**
-   * Makes one call of the service's own choosing, subject to circuit breaker and rate limit, and measures it: its outcome
-   * is evidence about the endpoint. `send` also validates the answer's content, so that a well-formed but wrong answer
-   * counts against the endpoint.
+   * Makes one call of the service's own choosing, subject to circuit breaker and rate limit, and
+   * measures it: its outcome is evidence about the endpoint. `send` also validates the answer's
+   * content, so that a well-formed but wrong answer counts against the endpoint.
    *
    * @param strikesOf strikes that a failure adds; default: the strikes of its kind
    * @throws RpcFailure
@@ -236,9 +242,10 @@ export class Endpoint {
   }
 
   /**
-   * Makes one call whose failure a client can choose, by the block, tag, contract or calldata that it names. So a failure,
-   * whatever its words, is no evidence about the endpoint: it adds no strike and delays no other call. It makes the pool
-   * send a call of the service's own, whose outcome counts.
+   * Makes one call whose failure a client can choose, by the block, tag, contract or calldata that
+   * it names. So a failure, whatever its words, is no evidence about the endpoint: it adds no
+   * strike and delays no other call. It makes the pool send a call of the service's own, whose
+   * outcome counts.
    *
    * @throws RpcFailure
    */
@@ -276,8 +283,9 @@ export class Endpoint {
   }
 
   /**
-   * Makes one call that says nothing about reading balances, such as reading logs: it obeys the breaker and the rate
-   * limit and is counted, but neither closes nor opens the breaker, and its duration is not a latency of reads.
+   * Makes one call that says nothing about reading balances, such as reading logs: it obeys the
+   * breaker and the rate limit and is counted, but neither closes nor opens the breaker, and its
+   * duration is not a latency of reads.
    *
    * @throws RpcFailure
    */
@@ -299,7 +307,8 @@ export class Endpoint {
     }
   }
 
-  /** Counts a failure of a kind of call. An endpoint that is out must be probed again: its software may have changed. */
+  /** Counts a failure of a kind of call. An endpoint that is out must be probed again: its software
+   * may have changed. */
   strike(kind: CallKind, strikes: number): void {
     this.#breaker.fail(kind, strikes);
     if (this.#breaker.state === 'open') this.#capabilities = undefined;
@@ -319,7 +328,8 @@ export class Endpoint {
       return answer;
     } catch (error) {
       result = toRpcFailure(error).kind;
-      // An abandoned call took at least this long: without it, the measured tail would be too short.
+      // An abandoned call took at least this long: without it, the measured tail would be too
+      // short.
       if (result === 'abandoned') this.latency.add(this.#options.monotonicMs() - startedMs);
       throw error;
     } finally {

@@ -23,7 +23,8 @@ export class LatencyWindow {
     return this.#p95;
   }
 
-  /** The mean, for choosing between endpoints; 0 without samples, so that a new endpoint is tried. */
+  /** The mean, for choosing between endpoints; 0 without samples, so that a new endpoint is
+   * tried. */
   get meanMs(): number {
     const sum = this.#samples.reduce((total, sample) => total + sample, 0);
     return this.#samples.length === 0 ? 0 : sum / this.#samples.length;

@@ -5,7 +5,8 @@ function aLimit(max: number) {
   return { clock, limit: new LearnedLimit(max, () => clock.ms) };
 }
 
-/** Asks for as much as the limit allows until a call is answered, and returns how many calls that took. */
+/** Asks for as much as the limit allows until a call is answered, and returns how many calls that
+ * took. */
 function ask(limit: LearnedLimit, allowed: number): number {
   for (let calls = 1; ; calls += 1) {
     const count = limit.current;

@@ -2,9 +2,10 @@
 const RETRY_MS = 60_000;
 
 /**
- * How much one call of an endpoint may ask for, in blocks, addresses or calls of a JSON-RPC array, learned from its
- * refusals, whatever their words. A refusal lowers the limit to the largest count that has worked, or by half. A minute
- * after the last refusal twice as much is tried, and twice again as long as it is answered: providers change their limits.
+ * How much one call of an endpoint may ask for, in blocks, addresses or calls of a JSON-RPC array,
+ * learned from its refusals, whatever their words. A refusal lowers the limit to the largest count
+ * that has worked, or by half. A minute after the last refusal twice as much is tried, and twice
+ * again as long as it is answered: providers change their limits.
  *
  * @example
  * const limit = new LearnedLimit(1_000, () => performance.now());
@@ -44,7 +45,8 @@ export class LearnedLimit {
     this.#known = Math.max(this.#known, Math.min(count, this.#max));
   }
 
-  /** A call that asked for `count` was refused. If such a call was answered before, only the second refusal counts. */
+  /** A call that asked for `count` was refused. If such a call was answered before, only the second
+   * refusal counts. */
   refuse(count: number): void {
     const half = Math.max(1, Math.floor(count / 2));
     if (this.#worked >= count) {

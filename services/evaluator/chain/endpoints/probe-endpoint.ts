@@ -17,7 +17,8 @@ export const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
   'abandoned',
 ]);
 
-/** Failures of an endpoint that does not support a read method; some answer a call that they do not know with anything. */
+/** Failures of an endpoint that does not support a read method; some answer a call that they do not
+ * know with anything. */
 const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'override-refused',
   'malformed',
@@ -28,7 +29,8 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'evm-timeout',
 ]);
 
-/** The probe reads this many blocks below the head: every node behind the endpoint's URL has that block. */
+/** The probe reads this many blocks below the head: every node behind the endpoint's URL has that
+ * block. */
 const DEPTH = 16;
 
 const PINS = [{ pin: 'hash' }, { pin: 'number' }] as const;
@@ -48,11 +50,11 @@ type ProvingWay = (typeof PROVING_WAYS)[number];
 const DEPTHS = [0, 1, 8];
 
 /**
- * Probes the capabilities of an endpoint: whether it serves this chain, whether a call can be pinned to a block's hash,
- * and the best method it supports for reading many balances.
+ * Probes the capabilities of an endpoint: whether it serves this chain, whether a call can be
+ * pinned to a block's hash, and the best method it supports for reading many balances.
  *
- * @throws RpcFailure `wrong-chain` if it serves another chain, `rpc-error` if no call works at all, else the endpoint's
- *   own failure
+ * @throws RpcFailure `wrong-chain` if it serves another chain, `rpc-error` if no call works at all,
+ *   else the endpoint's own failure
  */
 export async function probeEndpoint(
   endpoint: Endpoint,
@@ -65,7 +67,8 @@ export async function probeEndpoint(
   endpoint.recordHead(head.number);
   const block = await fetchOwnBlock(endpoint, Math.max(0, head.number - DEPTH), signal);
   const hanging = new Set<Pin>();
-  // Finding out what an endpoint cannot do must not open its breaker: the probe as a whole counts once.
+  // Finding out what an endpoint cannot do must not open its breaker: the probe as a whole counts
+  // once.
   const onTrial: Callable = {
     limit: endpoint.limit,
     use: (ownSignal, send) =>
@@ -104,7 +107,8 @@ export async function probeEndpoint(
   const byPlain = await firstThatWorks(PINS, hanging, ({ pin }) =>
     callZeroAddress(onTrial, blockParameter(block, pin), signal),
   );
-  // Not even a call to the zero address works, so the endpoint is faulty and its capabilities are unknown.
+  // Not even a call to the zero address works, so the endpoint is faulty and its capabilities are
+  // unknown.
   if (byPlain === undefined) throw new RpcFailure('rpc-error');
   return { method: 'plain', ...byPlain, source: 'evm', fromBlock };
 }
@@ -122,9 +126,10 @@ async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSig
 type ProvingAttempt = (way: ProvingWay, block: Block) => Promise<unknown>;
 
 /**
- * Whether `BLOCKHASH` is not the hash of the headers on this chain: some zk rollups have the root of the state there. Then
- * the EVM runs at the number of each block that is asked for, with every pin that is accepted, and never with its parent's
- * hash. An endpoint that ignores the pin has the wrong number, and one on another fork has the same older blocks.
+ * Whether `BLOCKHASH` is not the hash of the headers on this chain: some zk rollups have the root
+ * of the state there. Then the EVM runs at the number of each block that is asked for, with every
+ * pin that is accepted, and never with its parent's hash. An endpoint that ignores the pin has the
+ * wrong number, and one on another fork has the same older blocks.
  *
  * @throws RpcFailure if the endpoint does not answer
  */
@@ -167,9 +172,10 @@ async function codeAt(
 }
 
 /**
- * Returns the first way that works; `undefined` if the endpoint refused all of them. Any other failure (wrong block,
- * missing block) is not a refusal and is thrown: falling back to a lesser way would only hide it. Some
- * nodes never answer a call that names its block by hash, so after such a timeout the block number is tried.
+ * Returns the first way that works; `undefined` if the endpoint refused all of them. Any other
+ * failure (wrong block, missing block) is not a refusal and is thrown: falling back to a lesser way
+ * would only hide it. Some nodes never answer a call that names its block by hash, so after such a
+ * timeout the block number is tried.
  *
  * @param hanging the pins whose calls timed out in this probe; ways with these pins are skipped
  *
@@ -201,7 +207,8 @@ async function firstThatWorks<W extends { readonly pin: Pin }>(
   return undefined;
 }
 
-/** Returns why an attempt failed. @throws RpcFailure for a transport failure, which is not an answer */
+/** Returns why an attempt failed.
+ * @throws RpcFailure for a transport failure, which is not an answer */
 async function failureOf(attempt: () => Promise<unknown>): Promise<RpcFailure | undefined> {
   try {
     await attempt();

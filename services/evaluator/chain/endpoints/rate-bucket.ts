@@ -7,8 +7,9 @@ const BACKOFF_FACTOR = 0.7;
 const RATE_PART_MIN = 0.05;
 
 /**
- * A process's share of an endpoint's rate limit: a token bucket. Its rate is the configured rate divided by the number of
- * evaluators; a rate-limit error of the endpoint reduces it, and it recovers slowly.
+ * A process's share of an endpoint's rate limit: a token bucket. Its rate is the configured rate
+ * divided by the number of evaluators; a rate-limit error of the endpoint reduces it, and it
+ * recovers slowly.
  */
 export class RateBucket {
   #tokens: number;

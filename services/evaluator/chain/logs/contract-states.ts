@@ -23,7 +23,8 @@ export const LIVE: ContractState = { state: 'live' };
 
 export const sweepsOnly = (reason: string): ContractState => ({ state: 'sweeps-only', reason });
 
-/** The state of contracts whose logs could not be read: a known reason, or else the endpoint's own words. */
+/** The state of contracts whose logs could not be read: a known reason, or else the endpoint's own
+ * words. */
 export function stateOfFailure(error: unknown): ContractState {
   if (!(error instanceof RpcFailure)) return sweepsOnly(NOT_RPC);
   const { kind, words } = error;
@@ -33,8 +34,8 @@ export function stateOfFailure(error: unknown): ContractState {
 }
 
 /**
- * A state is written again after this time: a contract that no watch followed for a moment has lost its state, and the
- * reader may not have seen that moment.
+ * A state is written again after this time: a contract that no watch followed for a moment has lost
+ * its state, and the reader may not have seen that moment.
  */
 const WRITTEN_MS_MAX = 20_000;
 

@@ -17,7 +17,8 @@ const logOf = (contract: string, blockNumber: number, fork = 0): TransferLog => 
   accounts: [ALICE],
 });
 
-/** A follower of a chain whose head is set, and of which one contract may have too many transfers. */
+/** A follower of a chain whose head is set, and of which one contract may have too many
+ * transfers. */
 function aFollower() {
   const state = {
     head: 200,

@@ -18,7 +18,8 @@ import { type LogReader, TooManyLogs, TooManyTransfers } from './read-logs.ts';
 import { SavedWindow, type SavedWindowOptions } from './saved-window.ts';
 import type { TransferLog } from './transfer-log.ts';
 
-/** A transfer that names a watched account; without `account`: events of the contract may have been missed. */
+/** A transfer that names a watched account; without `account`: events of the contract may have been
+ * missed. */
 export type Transferred = {
   readonly contract: string;
   readonly account: string | undefined;
@@ -58,14 +59,16 @@ const CATCH_UP_MS_MAX = 3_600_000;
 const CATCH_UP_BLOCKS_MAX = 20_000;
 /** Failures in a row from which a chain's contracts are no longer `live`. */
 const FAILURES_MAX = 3;
-/** After this many consecutive heads below the window the chain counts as restarted, such as a development chain. */
+/** After this many consecutive heads below the window the chain counts as restarted, such as a
+ * development chain. */
 const LOW_HEADS_MAX = 10;
 /** How far beyond the log reader's last block a check may have read. */
 const AHEAD_BLOCKS_MAX = 3;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
 const BUSY_MS = 30_000;
-/** A contract with at most this many transfers in a read never counts as busy, however short the read. */
+/** A contract with at most this many transfers in a read never counts as busy, however short the
+ * read. */
 const TRANSFERS_MIN = 5_000;
 /** Attempts of one step; each leaves out one more busy contract. */
 const ATTEMPTS_MAX = 10;
@@ -86,8 +89,9 @@ const TOO_BUSY = sweepsOnly(
 /**
  * Follows the transfers of the watched contracts of one chain.
  *
- * A step reads from where the last one ended to the head and publishes the transfers that name a watched account. The
- * position moves only after the broker has acknowledged them, so a process that dies in between publishes them again.
+ * A step reads from where the last one ended to the head and publishes the transfers that name a
+ * watched account. The position moves only after the broker has acknowledged them, so a process
+ * that dies in between publishes them again.
  */
 export class ChainFollower {
   readonly #options: FollowerOptions;
@@ -104,7 +108,8 @@ export class ChainFollower {
   readonly #busyUntilMs = new Map<string, number>();
   /** Up to which block was read, and when, for blocks that are not settled; the oldest first. */
   #firstReads: { readonly readTo: number; readonly atMs: number }[] = [];
-  /** Contracts whose transfers were not read for some blocks, and whose members have not been declared due yet. */
+  /** Contracts whose transfers were not read for some blocks, and whose members have not been
+   * declared due yet. */
   readonly #gaps = new Set<string>();
 
   constructor(options: FollowerOptions) {
@@ -114,8 +119,8 @@ export class ChainFollower {
   }
 
   /**
-   * Reads the new blocks. Never throws: a failure is in the contracts' states, and the next step begins where the last
-   * complete read ended.
+   * Reads the new blocks. Never throws: a failure is in the contracts' states, and the next step
+   * begins where the last complete read ended.
    *
    * @returns `ok`, `failed`, or `lost` if another process follows the chain now
    */
@@ -241,7 +246,8 @@ export class ChainFollower {
       if (plan.isReplaced) this.#firstReads = [];
       return { ...applied, to: read.last.number };
     } catch (error) {
-      // Either the chain changed between the two requests, or a reorg was missed: the next step reads the whole window again.
+      // Either the chain changed between the two requests, or a reorg was missed: the next step
+      // reads the whole window again.
       this.#mustReread = true;
       throw error;
     }
@@ -314,8 +320,9 @@ export class ChainFollower {
 }
 
 /**
- * The failure of a read. A read with too many logs is planned smaller the next time; one that would be planned as large
- * again, such as that of a replaced window, would fail for ever, so the contract with the most logs is left out.
+ * The failure of a read. A read with too many logs is planned smaller the next time; one that would
+ * be planned as large again, such as that of a replaced window, would fail for ever, so the
+ * contract with the most logs is left out.
  */
 function withoutBusiest(error: unknown, plan: ReadPlan, next: ReadPlan | undefined): unknown {
   if (!(error instanceof TooManyLogs) || error.contract === undefined) return error;

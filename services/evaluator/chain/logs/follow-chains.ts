@@ -40,7 +40,8 @@ type FollowingOptions = {
   readonly backOffMsMin?: number | undefined;
 };
 
-/** The follower of one block tag: each has its own position, because each tag reaches a block at another time. */
+/** The follower of one block tag: each has its own position, because each tag reaches a block at
+ * another time. */
 type Following = {
   readonly controller: AbortController;
   ended: Promise<void>;
@@ -48,8 +49,9 @@ type Following = {
 };
 
 /**
- * Follows the transfers of the chains for which this process gets the lease, until disposal. A chain without followed
- * contracts costs one command of Redis per second and no call of an endpoint.
+ * Follows the transfers of the chains for which this process gets the lease, until disposal. A
+ * chain without followed contracts costs one command of Redis per second and no call of an
+ * endpoint.
  */
 export function startFollowing(options: FollowingOptions): AsyncDisposable {
   const chains = [...options.chains].map(
@@ -83,7 +85,8 @@ class FollowedChain implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Takes or renews the lease if the chain has followed contracts, and starts and ends followers accordingly. */
+  /** Takes or renews the lease if the chain has followed contracts, and starts and ends followers
+   * accordingly. */
   async tick(): Promise<void> {
     const { contractsOf, positions } = this.#options;
     const contracts = Map.groupBy(await contractsOf(this.#chainId), ({ blockTag }) => blockTag);

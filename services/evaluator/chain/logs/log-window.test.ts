@@ -64,7 +64,8 @@ class TestChain {
   }
 }
 
-/** One poll as the follower does it, with an answer that may lack logs or all of the newest blocks. */
+/** One poll as the follower does it, with an answer that may lack logs or all of the newest
+ * blocks. */
 function poll(
   window: LogWindow,
   chain: TestChain,
@@ -98,7 +99,8 @@ test('every account whose transfers changed is due, through any schedule of bloc
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const chain = new TestChain();
       let window = emptyWindow(0);
-      // The knowledge of a naive client, which reads the balance of an account each time that it is due.
+      // The knowledge of a naive client, which reads the balance of an account each time that it is
+      // due.
       const known = new Map(ACCOUNTS.map((account) => [account, '']));
       for (const each of steps) {
         if ('mine' in each) chain.mine(each.mine);

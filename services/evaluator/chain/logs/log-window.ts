@@ -6,8 +6,9 @@ import type { TransferLog } from './transfer-log.ts';
  * The logs of the last blocks that were read, so that a reorg shows which of them are gone.
  *
  * Every read goes to the head. Three things are read again:
- * - each block, 15 s after it was read first or later, because a node may announce a block, or one node a block that
- *   another one answers for, seconds before its logs are there. Only then is it settled;
+ * - each block, 15 s after it was read first or later, because a node may announce a block, or one
+ *   node a block that another one answers for, seconds before its logs are there. Only then is it
+ *   settled;
  * - the whole window, when a header shows that a block that was read has been replaced;
  * - the same, when a log carries another block hash than the known one.
  */
@@ -18,7 +19,8 @@ export type LogWindow = {
   readonly settledTo: number;
   /** The last block that was read. */
   readonly readTo: number;
-  /** By number: the blocks whose hash is known. Others in the window had no logs, as far as is known. */
+  /** By number: the blocks whose hash is known. Others in the window had no logs, as far as is
+   * known. */
   readonly blocks: ReadonlyMap<number, WindowBlock>;
 };
 
@@ -46,7 +48,8 @@ export type ReadPlan = {
   readonly isReplaced: boolean;
 };
 
-/** The deepest reorg that is followed, in blocks: a deeper one leaves its members to the next sweep. */
+/** The deepest reorg that is followed, in blocks: a deeper one leaves its members to the next
+ * sweep. */
 export const REORG_BLOCKS_MAX = 128;
 /** Blocks that are not settled may wait behind new ones up to this number; then they come first. */
 const UNSETTLED_BLOCKS_MAX = 2_000;
@@ -66,8 +69,8 @@ export const emptyWindow = (readTo: number): LogWindow => ({
 });
 
 /**
- * Whether the header of the last block read must be fetched to plan the next read: the head is more than one block
- * further, so its parent hash does not show whether that block was replaced.
+ * Whether the header of the last block read must be fetched to plan the next read: the head is more
+ * than one block further, so its parent hash does not show whether that block was replaced.
  */
 export function needsHeader({ readTo, blocks }: LogWindow, head: Block): boolean {
   return head.number > readTo + 1 && blocks.has(readTo) && !blocks.has(head.number - 1);
@@ -93,9 +96,9 @@ export type PlanOptions = {
 };
 
 /**
- * Plans the next read; `undefined` if there is nothing to read. A head below the window's end comes from a node that
- * lags behind, unless the head is on another fork. The unsettled blocks are read together with the new ones if one call
- * is enough for both.
+ * Plans the next read; `undefined` if there is nothing to read. A head below the window's end comes
+ * from a node that lags behind, unless the head is on another fork. The unsettled blocks are read
+ * together with the new ones if one call is enough for both.
  */
 export function planRead(
   window: LogWindow,
@@ -121,11 +124,11 @@ export function planRead(
 /**
  * Applies the logs of a planned read.
  *
- * @param last the header of the last block that was read, from the endpoint that gave the logs; it may be below the plan's
- *   end if no endpoint has all of the plan's blocks yet
+ * @param last the header of the last block that was read, from the endpoint that gave the logs; it
+ *   may be below the plan's end if no endpoint has all of the plan's blocks yet
  * @param settleTo as in `planRead`, when the read began
- * @throws RpcFailure `block-mismatch` if a log's block differs from that header or the head, or from a block that was not
- *   replaced
+ * @throws RpcFailure `block-mismatch` if a log's block differs from that header or the head, or
+ *   from a block that was not replaced
  */
 export function applyRead(
   window: LogWindow,
@@ -135,7 +138,8 @@ export function applyRead(
   settleTo: number,
 ): { window: LogWindow; due: DueTransfer[] } {
   const to = last.number;
-  // The window ends with the head: of a shorter chain its further blocks are gone, of an endpoint that is behind they are not.
+  // The window ends with the head: of a shorter chain its further blocks are gone, of an endpoint
+  // that is behind they are not.
   const gone = { from, to: plannedTo === head.number && to === plannedTo ? Number.POSITIVE_INFINITY : to };
   const read = blocksOf(logs);
   for (const [number, hash] of [[to, last.hash] as const, [to - 1, last.parentHash] as const]) {
@@ -210,7 +214,8 @@ type Blocks = { readonly from: number; readonly to: number };
 const blocksOutside = (window: LogWindow, { from, to }: Blocks): [number, WindowBlock][] =>
   [...window.blocks].filter(([number]) => number < from || number > to);
 
-/** The transfers of the window that a replaced range no longer holds, with the first block that is gone. */
+/** The transfers of the window that a replaced range no longer holds, with the first block that is
+ * gone. */
 function droppedTransfers(
   window: LogWindow,
   gone: Blocks,

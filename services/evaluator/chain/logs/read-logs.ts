@@ -22,7 +22,8 @@ const READ_BLOCKS_MAX = 16_000;
 const REST_MS = 30_000;
 /** How many calls at the learned limit one read is planned for. */
 const CALLS_PER_READ = 16;
-/** How many times a read ends some blocks lower because the endpoint does not have the newest ones yet. */
+/** How many times a read ends some blocks lower because the endpoint does not have the newest ones
+ * yet. */
 const CUTS_MAX = 6;
 /** The share of the blocks that an endpoint was behind by which the next read ends lower. */
 const BEHIND_DECAY = 0.9;
@@ -37,7 +38,8 @@ export class TooManyTransfers extends RpcFailure {
   }
 }
 
-/** A read found more logs than it may hold in memory, or took too many calls: to be read again in smaller reads. */
+/** A read found more logs than it may hold in memory, or took too many calls: to be read again in
+ * smaller reads. */
 export class TooManyLogs extends RpcFailure {
   /** The contract with the most logs so far; `undefined`: none had any. */
   readonly contract: string | undefined;
@@ -70,7 +72,8 @@ export type LogsRead = {
   readonly last: Block;
 };
 
-/** Reads the transfers of many contracts from the endpoints of one chain, within the limits that it learns of each. */
+/** Reads the transfers of many contracts from the endpoints of one chain, within the limits that it
+ * learns of each. */
 export class LogReader {
   readonly #options: LogReaderOptions;
   readonly #learned = new WeakMap<Endpoint, Learned>();
@@ -94,10 +97,12 @@ export class LogReader {
   }
 
   /**
-   * Reads the transfers of a range from as many endpoints as the quorum requires, and returns the union: an event that
-   * one endpoint reports only causes a check, while an event that one of them withholds would be missed.
+   * Reads the transfers of a range from as many endpoints as the quorum requires, and returns the
+   * union: an event that one endpoint reports only causes a check, while an event that one of them
+   * withholds would be missed.
    *
-   * An endpoint's answer counts up to the last block that it has shown to have, in the same JSON-RPC array.
+   * An endpoint's answer counts up to the last block that it has shown to have, in the same
+   * JSON-RPC array.
    *
    * @param head the newest block: an answer with another block at its height is refused
    * @throws RpcFailure `block-unavailable` if no endpoint has the first block of the range yet
@@ -235,9 +240,9 @@ class EndpointRead {
   }
 
   /**
-   * Reads part after part. A part that is refused, in whatever words, is read again smaller, down to one block. The read
-   * ends some blocks lower if the endpoint does not have the newest ones yet, or refuses to return their logs; then the
-   * refusals say nothing about the size of a call.
+   * Reads part after part. A part that is refused, in whatever words, is read again smaller, down
+   * to one block. The read ends some blocks lower if the endpoint does not have the newest ones
+   * yet, or refuses to return their logs; then the refusals say nothing about the size of a call.
    */
   async range(range: LogRange): Promise<LogsRead> {
     const { blocks, blocksBehind } = this.#learned;
@@ -259,7 +264,8 @@ class EndpointRead {
     return { logs: this.#logs, last: this.#last };
   }
 
-  /** An endpoint that refuses the whole array refuses the header with the logs: then the header is asked for alone. */
+  /** An endpoint that refuses the whole array refuses the header with the logs: then the header is
+   * asked for alone. */
   async #whyNothing(fromBlock: number): Promise<RpcFailure> {
     const refusal = this.#refusal;
     if (refusal === undefined) return new RpcFailure('block-unavailable');
@@ -348,7 +354,8 @@ class EndpointRead {
     }
   }
 
-  /** Whether the endpoint returns logs of a block at all: those of the zero address, which has none. */
+  /** Whether the endpoint returns logs of a block at all: those of the zero address, which has
+   * none. */
   async #servesBlock(part: LogRange): Promise<boolean> {
     return this.#call({ ...part, contracts: [ZERO_ADDRESS] }).then(
       () => true,
@@ -372,7 +379,8 @@ class EndpointRead {
     return { logs, last };
   }
 
-  /** Asks for the header of the last block in the same array: fewer logs of an endpoint without it are not an answer. */
+  /** Asks for the header of the last block in the same array: fewer logs of an endpoint without it
+   * are not an answer. */
   async #call(range: LogRange): Promise<LogsRead> {
     this.#callCount += 1;
     if (this.#callCount > CALLS_MAX) throw new TooManyLogs(this.#logs);
@@ -395,7 +403,8 @@ class EndpointRead {
     });
   }
 
-  /** @throws RpcFailure `block-unavailable` if the endpoint does not have the block, `block-mismatch` on another fork */
+  /** @throws RpcFailure `block-unavailable` if the endpoint does not have the block,
+   * `block-mismatch` on another fork */
   #lastOf(header: RpcOutcome, number: number): Block {
     if (!header.ok)
       throw header.failure.isErrorAnswer && header.failure.kind !== 'rate-limited'

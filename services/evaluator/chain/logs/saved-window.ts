@@ -60,7 +60,8 @@ function parseBlock(text: string): WindowBlock {
   return { hash, transfers: new Set(transfers) };
 }
 
-/** The block as it is saved: of the transfers those that are watched, and those that were when it was saved before. */
+/** The block as it is saved: of the transfers those that are watched, and those that were when it
+ * was saved before. */
 function formatBlock(
   { hash, transfers }: WindowBlock,
   watchedNames: ReadonlySet<string>,

@@ -36,9 +36,10 @@ const ADDRESS_WORD = /^0x0{24}[0-9a-f]{40}$/;
 const ADDRESS_WORDS_MAX = 3;
 
 /**
- * Parses the answer to `eth_getLogs`. An answer that does not fit its request is refused as a whole: a log of another
- * block, contract or event, a removed or pending log, or two hashes for one block number. `null` is an answer without
- * logs: the caller has seen that the endpoint has the blocks.
+ * Parses the answer to `eth_getLogs`. An answer that does not fit its request is refused as a
+ * whole: a log of another block, contract or event, a removed or pending log, or two hashes for one
+ * block number. `null` is an answer without logs: the caller has seen that the endpoint has the
+ * blocks.
  *
  * @throws RpcFailure `malformed`, `block-mismatch`
  */
@@ -83,9 +84,9 @@ function parseLog(raw: unknown): TransferLog {
 }
 
 /**
- * Returns the accounts that an event names. Contracts older than the standards do not index their parameters
- * (CryptoKitties indexes none), so any of the first words that may be an address counts: an account too many names no
- * member, an account too few would miss one.
+ * Returns the accounts that an event names. Contracts older than the standards do not index their
+ * parameters (CryptoKitties indexes none), so any of the first words that may be an address counts:
+ * an account too many names no member, an account too few would miss one.
  */
 function accountsOf([event = '', ...indexed]: readonly string[], data: string): string[] {
   if (!TRANSFER_TOPICS.includes(event)) throw new RpcFailure('malformed');

@@ -7,7 +7,8 @@ const SELECTORS = {
   decimals: '313ce567',
   supportsInterface: '01ffc9a7',
 } as const;
-/** The interface ids of ERC721 by ERC165: the standard's, and the draft's, which the first collections answer to. */
+/** The interface ids of ERC721 by ERC165: the standard's, and the draft's, which the first
+ * collections answer to. */
 const ERC721_INTERFACES = ['80ac58cd', '9a20483d'] as const;
 const WORD_BYTES = 32;
 const WORD_DIGITS = 2 * WORD_BYTES;
@@ -56,7 +57,8 @@ function piecesOf(call: Call): readonly string[] {
 /** Puts the wallet's address in the inputs that are to hold it. */
 const fillIn = (call: Call, account: string): string => piecesOf(call).join(addressWord(account));
 
-/** How many bytes of returned data a read must have, and from which on the word that is read begins. */
+/** How many bytes of returned data a read must have, and from which on the word that is read
+ * begins. */
 const shapeOf = ({ call }: Read) => ({
   bytesMin: WORD_BYTES * (call?.wordCount ?? 1),
   bytesMax: call === undefined ? WORD_BYTES : Number.POSITIVE_INFINITY,
@@ -76,8 +78,8 @@ export function readReturned(read: Read, data: string): Reading {
 }
 
 /**
- * The calldata of the calls by which a contract shows that it is an ERC721 although `ownerOf` reverted; one answer of 1
- * is enough. A balance shows nothing: an ERC20 has one too.
+ * The calldata of the calls by which a contract shows that it is an ERC721 although `ownerOf`
+ * reverted; one answer of 1 is enough. A balance shows nothing: an ERC20 has one too.
  */
 export const ERC721_PROOFS: readonly string[] = ERC721_INTERFACES.map(
   (id) => SELECTORS.supportsInterface + id.padEnd(WORD_DIGITS, '0'),

@@ -1,4 +1,5 @@
-// Compiles the reader: `npx node services/evaluator/chain/reader/compile-reader.ts` writes reader-code.ts.
+// Compiles the reader: `npx node services/evaluator/chain/reader/compile-reader.ts` writes
+// reader-code.ts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

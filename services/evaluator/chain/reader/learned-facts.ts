@@ -12,16 +12,18 @@ const CALLS_PER_BATCH_MAX = 100;
 /** Contracts remembered at a time; the least recently used is evicted first. */
 const CONTRACTS_MAX = 20_000;
 /**
- * How long a contract's code is not checked again. An address that had code is not a precompile, and a contract that lost
- * its code gives an empty answer, which is detected; so this bounds only how long a wrong answer is trusted.
+ * How long a contract's code is not checked again. An address that had code is not a precompile,
+ * and a contract that lost its code gives an empty answer, which is detected; so this bounds only
+ * how long a wrong answer is trusted.
  */
 const CODE_TTL_MS = HOUR_MS;
 
 /**
- * Checks which contracts have code, for the read methods that cannot detect it: a precompile has none but still answers
- * (SHA-256 at `0x…02` returns 32 bytes for any input). Only code that was seen is remembered, for the blocks from there
- * on: an earlier block may be from before the deployment. It is remembered separately for each endpoint, so that a quorum
- * never depends on the answer of a single endpoint.
+ * Checks which contracts have code, for the read methods that cannot detect it: a precompile has
+ * none but still answers (SHA-256 at `0x…02` returns 32 bytes for any input). Only code that was
+ * seen is remembered, for the blocks from there on: an earlier block may be from before the
+ * deployment. It is remembered separately for each endpoint, so that a quorum never depends on the
+ * answer of a single endpoint.
  */
 export class CodeProofs {
   /** The number of the lowest block at which the code was seen. */
@@ -102,9 +104,10 @@ const SELECTOR_DIGITS = 8;
 type ReadPlainly = (read: Read) => Promise<Reading | undefined>;
 
 /**
- * Confirms reverts that decide a rule: the reader and Multicall3 are contracts, and a function may revert for those alone
- * (`require(msg.sender == tx.origin)`). One plain call shows whether it does. Its outcome is remembered for each
- * endpoint and contract, and for each function that a client names.
+ * Confirms reverts that decide a rule: the reader and Multicall3 are contracts, and a function may
+ * revert for those alone (`require(msg.sender == tx.origin)`). One plain call shows whether it
+ * does. Its outcome is remembered for each endpoint and contract, and for each function that a
+ * client names.
  */
 export class CallerProofs {
   /** Whether the contract reverts for a caller without code too. */
@@ -116,8 +119,8 @@ export class CallerProofs {
   }
 
   /**
-   * Returns the readings, of which each revert that decides a rule is confirmed, contradicted or, if no plain call may be
-   * made, suspected.
+   * Returns the readings, of which each revert that decides a rule is confirmed, contradicted or,
+   * if no plain call may be made, suspected.
    *
    * @throws RpcFailure
    */
@@ -165,8 +168,9 @@ function toReading(error: unknown): Reading {
 const ENDPOINTS_MAX = 100;
 
 /**
- * Which endpoints count native coins in the EVM in another unit than `eth_getBalance` does: Hedera's EVM has 8 decimals,
- * its RPC 18. The first balance above 0 that is read is compared; where the two differ, `eth_getBalance` counts.
+ * Which endpoints count native coins in the EVM in another unit than `eth_getBalance` does:
+ * Hedera's EVM has 8 decimals, its RPC 18. The first balance above 0 that is read is compared;
+ * where the two differ, `eth_getBalance` counts.
  */
 export class NativeSource {
   readonly #isOther: LRUCache<string, boolean>;

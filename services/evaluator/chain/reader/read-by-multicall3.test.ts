@@ -89,7 +89,8 @@ const word = (value: number) => value.toString(16).padStart(64, '0');
 const block: Block = { number: 9, hash: `0x${word(99)}`, parentHash: `0x${word(98)}`, timestamp: 0 };
 const contractOf = (n: number) => `0x${(0xc0_00 + n).toString(16).padStart(40, '0')}`;
 const SOUND = contractOf(0);
-/** `Error("Multicall3: call failed")`: the answer of the gas gauge, which calls Multicall3 itself. */
+/** `Error("Multicall3: call failed")`: the answer of the gas gauge, which calls Multicall3
+ * itself. */
 const GAUGED = new Interface(['function Error(string)']).encodeFunctionData('Error', [
   'Multicall3: call failed',
 ]);
@@ -124,7 +125,8 @@ function answerOf(target: string, calldata: string): [boolean, string] {
 type FakeOptions = {
   /** How the calls fail that ask a contract for ERC165. */
   readonly proofFailure?: FailureKind;
-  /** Reads of one call for which the gas is enough; behind more of them the gauge fails, and the last one answers 0. */
+  /** Reads of one call for which the gas is enough; behind more of them the gauge fails, and the
+   * last one answers 0. */
   readonly readsMax?: number;
 };
 

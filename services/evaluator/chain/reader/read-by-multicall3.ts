@@ -36,9 +36,9 @@ const word = (digits: string): string => digits.padStart(WORD_DIGITS, '0');
 const sizeWord = (value: number): string => word(value.toString(16));
 
 /**
- * The calldata of `aggregate3((address target, bool allowFailure, bytes callData)[])`, `0x` and hex, written by its
- * layout: an offset per call, then per call target, whether it may fail, offset 96, length, padded data. A call that is
- * made several times in a row is written once.
+ * The calldata of `aggregate3((address target, bool allowFailure, bytes callData)[])`, `0x` and
+ * hex, written by its layout: an offset per call, then per call target, whether it may fail, offset
+ * 96, length, padded data. A call that is made several times in a row is written once.
  *
  * @param calls each with the number of times that it is made
  */
@@ -61,8 +61,8 @@ export function encodeAggregate3(calls: readonly (readonly [Aggregated, number])
 }
 
 /**
- * Takes the answer of `aggregate3` apart; `undefined` if it is not exactly `count` well-formed answers. Every
- * offset and length is checked against the answer's end.
+ * Takes the answer of `aggregate3` apart; `undefined` if it is not exactly `count` well-formed
+ * answers. Every offset and length is checked against the answer's end.
  */
 export function decodeAggregate3(answer: unknown, count: number): AggregatedAnswer[] | undefined {
   if (typeof answer !== 'string' || !/^0x([0-9a-fA-F]{64})+$/.test(answer)) return undefined;
@@ -92,7 +92,8 @@ function decodeOne(hex: string, base: number, offsetAt: number): AggregatedAnswe
   return { success: success === 1, data: hex.slice(from, from + 2 * length) };
 }
 
-/** The word at a byte offset as a number; `undefined` beyond the end, or if it is too large for a length or offset. */
+/** The word at a byte offset as a number; `undefined` beyond the end, or if it is too large for a
+ * length or offset. */
 function readNumber(hex: string, atByte: number): number | undefined {
   const digits = hex.slice(2 * atByte, 2 * atByte + WORD_DIGITS);
   if (digits.length !== WORD_DIGITS || !digits.startsWith('0'.repeat(WORD_DIGITS - 8))) return undefined;
@@ -115,20 +116,23 @@ const ARB_BLOCK_HASH = '2b407a82';
 
 const SELECTOR_DIGITS = 8;
 
-/** The precompile for adding points of a curve, with a point that is none: it uses up all gas that it gets, at once. */
+/** The precompile for adding points of a curve, with a point that is none: it uses up all gas that
+ * it gets, at once. */
 const BURN: Aggregated = { target: `0x${'06'.padStart(40, '0')}`, calldata: `${word('1')}${word('1')}` };
 /** The precompile for signatures: without any it costs 3 000 gas and answers nothing. */
 const RECOVER: Aggregated = { target: `0x${'01'.padStart(40, '0')}`, calldata: '' };
 /** A function that Multicall3 lacks: a call of it always reverts, at once. */
 const FAILING: Aggregated = { target: MULTICALL3_ADDRESS, calldata: '00000000', isRequired: true };
-/** `Error("Multicall3: call failed")`, which Multicall3 reverts with at a required call that failed. */
+/** `Error("Multicall3: call failed")`, which Multicall3 reverts with at a required call that
+ * failed. */
 const REQUIRED_CALL_FAILED = `08c379a0${word('20')}${word('17')}${'4d756c746963616c6c333a2063616c6c206661696c6564'.padEnd(WORD_DIGITS, '0')}`;
 
 /**
- * Two calls that succeed only where 2 million gas or more are left, and take almost no time. The first one burns all gas
- * but a 64th. The second one needs 35 000 of that: Multicall3 calls itself, and ends with a call that must fail, whose
- * reason is the answer; used-up gas leaves no reason. A call that used up nearly all of a gas cap of 50 million leaves at
- * most 1.6 million: a 64th, and what a contract that goes on after it keeps.
+ * Two calls that succeed only where 2 million gas or more are left, and take almost no time. The
+ * first one burns all gas but a 64th. The second one needs 35 000 of that: Multicall3 calls itself,
+ * and ends with a call that must fail, whose reason is the answer; used-up gas leaves no reason. A
+ * call that used up nearly all of a gas cap of 50 million leaves at most 1.6 million: a 64th, and
+ * what a contract that goes on after it keeps.
  */
 const GAS_GAUGE: readonly Aggregated[] = [
   BURN,
@@ -142,7 +146,8 @@ const GAS_GAUGE: readonly Aggregated[] = [
 ];
 /** Calls of one JSON-RPC batch: the least that any of the well-known providers takes. */
 const CALLS_PER_BATCH_MAX = 100;
-/** Groups of one shared call that are halved, and contracts that are asked for ERC165; further ones are read again apart. */
+/** Groups of one shared call that are halved, and contracts that are asked for ERC165; further ones
+ * are read again apart. */
 const HALVED_GROUPS_MAX = 8;
 const PROVING_CALLS_MAX = 8;
 
@@ -159,14 +164,14 @@ type Options = {
 };
 
 /**
- * Reads contracts that are known to have code through Multicall3, for endpoints that allow no state override: one
- * `eth_call` per contract, and the block proved by the same call. Multicall3 has no stipend: the calls of a group share the
- * gas, and each group ends with a gauge. If it shows that little was left, nothing in the group counts: it is halved once,
- * then its reads are suspects. If enough was left, a call that failed has reverted. Without reads, one call proves the
- * block.
+ * Reads contracts that are known to have code through Multicall3, for endpoints that allow no state
+ * override: one `eth_call` per contract, and the block proved by the same call. Multicall3 has no
+ * stipend: the calls of a group share the gas, and each group ends with a gauge. If it shows that
+ * little was left, nothing in the group counts: it is halved once, then its reads are suspects. If
+ * enough was left, a call that failed has reverted. Without reads, one call proves the block.
  *
- * @throws RpcFailure `block-mismatch` where another block answered, `block-hash-mismatch` if only the hash of its parent is
- *   another one; else as the endpoint fails
+ * @throws RpcFailure `block-mismatch` where another block answered, `block-hash-mismatch` if only
+ *   the hash of its parent is another one; else as the endpoint fails
  */
 export async function readByMulticall3(
   endpoint: Callable,
@@ -190,7 +195,8 @@ export async function readByMulticall3(
 
 /** Makes an `eth_call` for each group: no group sees the writes of another. */
 type CallApart = (groups: readonly (readonly Aggregated[])[]) => Promise<GroupAnswer[]>;
-/** The answers to the calls of a group; the failure of its `eth_call` if a contract may have caused it. */
+/** The answers to the calls of a group; the failure of its `eth_call` if a contract may have caused
+ * it. */
 type GroupAnswer = readonly AggregatedAnswer[] | RpcFailure;
 
 async function readTogether(
@@ -249,18 +255,21 @@ function isGauged(answered: GroupAnswer | undefined): answered is readonly Aggre
 const revertOf = ({ kind }: Read, { data }: AggregatedAnswer): Reading =>
   kind === 'call' && data !== '' ? REVERTED_WITH_DATA : failed('call-reverted');
 
-/** The reading of an id whose `ownerOf` reverted; nothing if it is unknown whether the contract is an ERC721. */
+/** The reading of an id whose `ownerOf` reverted; nothing if it is unknown whether the contract is
+ * an ERC721. */
 const disownedAs = (isErc721: boolean | undefined): Reading | undefined =>
   isErc721 === undefined ? undefined : isErc721 ? NOT_OWNED : failed('call-reverted');
 
-/** Failures that end a shared call whose other readings are known: they are not wanted any more, or of another block. */
+/** Failures that end a shared call whose other readings are known: they are not wanted any more, or
+ * of another block. */
 const isFatal = (kind: FailureKind): boolean =>
   kind === 'abandoned' || kind === 'block-mismatch' || kind === 'block-hash-mismatch';
 
 /**
- * The reads that may share a call. Multicall3 makes no static calls, so a read sees what the reads before it wrote: a
- * hostile contract could send tokens away before their balance is read. In a separate call a contract can falsify only
- * its own answers. A function that a client named may write, so it shares a call only with calls of the same function.
+ * The reads that may share a call. Multicall3 makes no static calls, so a read sees what the reads
+ * before it wrote: a hostile contract could send tokens away before their balance is read. In a
+ * separate call a contract can falsify only its own answers. A function that a client named may
+ * write, so it shares a call only with calls of the same function.
  */
 function groupReads(reads: readonly Read[]): Read[][] {
   const groups = new Map<string, Read[]>();
@@ -275,9 +284,10 @@ function groupReads(reads: readonly Read[]): Read[][] {
 }
 
 /**
- * One read by a separate call, in which it is made twice: a call that uses up all its gas leaves a 64th, which may be
- * enough for the gauge, but not for the call again. If it fails, a plain call shows the cause: it has the most gas, and its
- * node distinguishes a revert from used-up gas. Behind a proxy used-up gas looks like a revert too, so the gauge counts.
+ * One read by a separate call, in which it is made twice: a call that uses up all its gas leaves a
+ * 64th, which may be enough for the gauge, but not for the call again. If it fails, a plain call
+ * shows the cause: it has the most gas, and its node distinguishes a revert from used-up gas.
+ * Behind a proxy used-up gas looks like a revert too, so the gauge counts.
  */
 async function readIsolated(
   call: CallApart,
@@ -301,8 +311,8 @@ async function readIsolated(
 }
 
 /**
- * Whether a contract says by ERC165 that it is an ERC721; `undefined` if it is not known, because the call failed or left
- * too little gas.
+ * Whether a contract says by ERC165 that it is an ERC721; `undefined` if it is not known, because
+ * the call failed or left too little gas.
  *
  * @param isThrown whether a failure of the call is thrown
  */

@@ -19,9 +19,10 @@ const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
 ]);
 
 /**
- * Reads contracts that are known to have code by one `eth_call` each in JSON-RPC batches, for endpoints that offer
- * nothing better: the block is not proved. Each call has all the gas that the endpoint gives, so its failure is
- * final. Whether a contract whose `ownerOf` reverts is an ERC721 is asked in a second batch.
+ * Reads contracts that are known to have code by one `eth_call` each in JSON-RPC batches, for
+ * endpoints that offer nothing better: the block is not proved. Each call has all the gas that the
+ * endpoint gives, so its failure is final. Whether a contract whose `ownerOf` reverts is an ERC721
+ * is asked in a second batch.
  *
  * @throws RpcFailure if a call failed for a reason that does not concern its contract
  */
@@ -96,7 +97,8 @@ async function callAll(
   return outcomes;
 }
 
-/** A call that failed for the endpoint's reasons fails the batch: another endpoint is to answer it. */
+/** A call that failed for the endpoint's reasons fails the batch: another endpoint is to answer
+ * it. */
 function verified(outcomes: RpcOutcome[]): RpcOutcome[] {
   for (const outcome of outcomes)
     if (!outcome.ok && !CONTRACT_FAILURES.has(outcome.failure.kind)) throw outcome.failure;

@@ -34,10 +34,11 @@ type ReaderOptions = {
 };
 
 /**
- * Reads through the reader in a state override: one `eth_call`, and the block proved by the same call.
+ * Reads through the reader in a state override: one `eth_call`, and the block proved by the same
+ * call.
  *
- * @throws RpcFailure `block-mismatch` if another block answered, `block-hash-mismatch` if only the hash of its parent is
- *   another one; else the endpoint's own failure
+ * @throws RpcFailure `block-mismatch` if another block answered, `block-hash-mismatch` if only the
+ *   hash of its parent is another one; else the endpoint's own failure
  */
 export async function readByReader(
   endpoint: Callable,
@@ -68,7 +69,8 @@ export async function readByReader(
 const readerParams = (data: string, block: string): string =>
   `[{"to":"${READER_ADDRESS}","data":"${data}"},${block},{"${READER_ADDRESS}":{"code":"${READER_CODE}"}}]`;
 
-/** The same call proves the block: it returns the block's number and parent hash with the balances. */
+/** The same call proves the block: it returns the block's number and parent hash with the
+ * balances. */
 function verifyBlock(answer: ReaderAnswer, block: Block): void {
   if (answer.blockNumber !== BigInt(block.number)) throw new RpcFailure('block-mismatch');
   if (answer.parentHash !== block.parentHash) throw new RpcFailure('block-hash-mismatch');

@@ -23,8 +23,9 @@ const READ: Read = {
 };
 
 /**
- * Makes one read of the service's own at a block, in the way that clients' reads take. Its outcome says whether the
- * endpoint can read at this block at all: a failure of a client's call at the same block is then the call's own fault.
+ * Makes one read of the service's own at a block, in the way that clients' reads take. Its outcome
+ * says whether the endpoint can read at this block at all: a failure of a client's call at the same
+ * block is then the call's own fault.
  *
  * @throws RpcFailure
  */
@@ -49,7 +50,8 @@ export function callZeroAddress(endpoint: Callable, at: string, signal: AbortSig
   return endpoint.use(signal, (rpc) => rpc.call({ method: 'eth_call', params }, signal));
 }
 
-/** Gas of one read: enough for every known token, and low enough that hundreds of gas burners fit in one call. */
+/** Gas of one read: enough for every known token, and low enough that hundreds of gas burners fit
+ * in one call. */
 const STIPEND = 250_000;
 /** Gas of a read of a contract that needed more: 40 of them fit in a call. */
 const MORE_STIPEND = 1_000_000;
@@ -93,7 +95,8 @@ type Options = {
   readonly kept: KeptHashes;
 };
 
-/** Makes the function that reads a batch from one endpoint by the best method that the endpoint supports. */
+/** Makes the function that reads a batch from one endpoint by the best method that the endpoint
+ * supports. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
   const { capabilitiesOf, quarantine, heavyContracts, codeProofs, kept } = options;
   const heavyAt = ({ name }: Endpoint) => ({
@@ -111,7 +114,8 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
       hasState &&= answered.hasState;
       return answered.readings;
     };
-    // The reader checks for code itself; the other methods cannot distinguish a precompile from a contract.
+    // The reader checks for code itself; the other methods cannot distinguish a precompile from a
+    // contract.
     const absent =
       method === 'reader'
         ? undefined
@@ -144,7 +148,8 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
       return some.map((read) => (isAbsent(read) ? failed('contract-not-found') : readings.next().value));
     };
     const readIsolated = async (): Promise<BatchReadings> => {
-      // A known gas burner gets the small stipend even when isolated, and no other read shares its call.
+      // A known gas burner gets the small stipend even when isolated, and no other read shares its
+      // call.
       const isBurner = reads.map((read) => quarantine.has(read.key));
       const burners = reads.filter((_, index) => isBurner[index]);
       const others = reads.filter((_, index) => !isBurner[index]);

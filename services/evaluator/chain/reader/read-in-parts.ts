@@ -4,37 +4,47 @@ import { mayBeContractFault, type RpcFailure, toRpcFailure } from '../rpc/rpc-fa
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
 import type { RememberedNames } from './reads-apart.ts';
 
-/** Calls that bisecting one batch may cost: finding one bad read among a thousand takes about twenty. */
+/** Calls that bisecting one batch may cost: finding one bad read among a thousand takes about
+ * twenty. */
 const CALLS_MAX = 32;
 
 type Options = {
   readonly endpoint: Callable;
   readonly reads: readonly Read[];
   readonly readSome: (reads: readonly Read[]) => Promise<BatchReadings>;
-  /** Makes a read of the service's own at the same block. @throws RpcFailure if the endpoint cannot read there */
+  /** Makes a read of the service's own at the same block.
+   * @throws RpcFailure if the endpoint cannot read there */
   readonly readOwn: () => Promise<void>;
-  /** Whether the block is so new that the endpoint, or one node behind its URL, may not have it yet. */
+  /** Whether the block is so new that the endpoint, or one node behind its URL, may not have it
+   * yet. */
   readonly isNew: boolean;
-  /** Whether a read alone was tried at this block before, so that a second failure is worth a read of our own. */
+  /** Whether a read alone was tried at this block before, so that a second failure is worth a read
+   * of our own. */
   readonly isRepeated: boolean;
-  /** Whether the block is one that a check has named, so that the endpoint may not have it any more. */
+  /** Whether the block is one that a check has named, so that the endpoint may not have it any
+   * more. */
   readonly isPast: boolean;
-  /** Whether a read that fails its whole call must be repeated in isolation before its outcome is final. */
+  /** Whether a read that fails its whole call must be repeated in isolation before its outcome is
+   * final. */
   readonly isSuspect: boolean;
-  /** Where calls have no stipend: the contracts that are too heavy to be read together with others. */
+  /** Where calls have no stipend: the contracts that are too heavy to be read together with
+   * others. */
   readonly heavy?: Pick<RememberedNames, 'add' | 'has' | 'delete'> | undefined;
 };
 
 /**
- * Reads a batch in parts of the endpoint's batch size. A part that fails as a whole is bisected, so that one bad read does
- * not fail the others, but only once the endpoint has read something else at the same block: else the error does not
- * depend on what is in the batch. If the endpoint fails midway, or the bound on calls is reached, the remaining reads stay
- * open for a later batch, and so do those that fail at a new block for a reason that no contract gives.
+ * Reads a batch in parts of the endpoint's batch size. A part that fails as a whole is bisected, so
+ * that one bad read does not fail the others, but only once the endpoint has read something else at
+ * the same block: else the error does not depend on what is in the batch. If the endpoint fails
+ * midway, or the bound on calls is reached, the remaining reads stay open for a later batch, and so
+ * do those that fail at a new block for a reason that no contract gives.
  *
- * Where calls have no stipend, a part may time out or return too much because of one contract. The next attempt, perhaps at
- * another endpoint, reads each of its contracts apart, all at once; one that fails again is heavy, and its reads are isolated.
+ * Where calls have no stipend, a part may time out or return too much because of one contract. The
+ * next attempt, perhaps at another endpoint, reads each of its contracts apart, all at once; one
+ * that fails again is heavy, and its reads are isolated.
  *
- * @throws RpcFailure if nothing could be read; `block-unavailable` if the endpoint does not have the block (yet)
+ * @throws RpcFailure if nothing could be read; `block-unavailable` if the endpoint does not have
+ *   the block (yet)
  */
 export async function readInParts(options: Options): Promise<BatchReadings> {
   const { endpoint, reads, readSome, isNew, isPast, heavy } = options;

@@ -66,7 +66,8 @@ export function encodeReads(reads: readonly Read[], stipend: number, source: Blo
   return pieces.join('');
 }
 
-/** The reads above by their contract: most reads of a call are of a few contracts and many accounts. */
+/** The reads above by their contract: most reads of a call are of a few contracts and many
+ * accounts. */
 class Places {
   readonly #byContract = new Map<string, { readonly read: Read; readonly text: string }[]>();
   #count = 0;
@@ -92,7 +93,8 @@ class Places {
 
 const headByCall = new WeakMap<Call, string>();
 
-/** In place of the id: the inputs that are the account, the word, the number of words, the length of the calldata. */
+/** In place of the id: the inputs that are the account, the word, the number of words, the length
+ * of the calldata. */
 function headOf(call: Call): string {
   const known = headByCall.get(call);
   if (known !== undefined) return known;
@@ -109,7 +111,8 @@ function headOf(call: Call): string {
 
 const digits = (value: number, bytes: number): string => value.toString(16).padStart(2 * bytes, '0');
 
-/** What EIP-2935's contract answered in a call at block n; lower-case `0x` and 64 hex digits, 0 where it has no answer. */
+/** What EIP-2935's contract answered in a call at block n; lower-case `0x` and 64 hex digits, 0
+ * where it has no answer. */
 export type KeptPair = {
   /** For block n − 1. */
   readonly parent: string;
@@ -117,7 +120,8 @@ export type KeptPair = {
   readonly overwritten: string;
 };
 
-/** The reader's answer: the block it ran in, the hashes that its state keeps, and a status and a value per read. */
+/** The reader's answer: the block it ran in, the hashes that its state keeps, and a status and a
+ * value per read. */
 export type ReaderAnswer = {
   readonly blockNumber: bigint;
   /** `0x` and 64 hex digits. */
@@ -128,7 +132,8 @@ export type ReaderAnswer = {
 };
 
 /**
- * Takes the reader's answer apart; `undefined` if it is not exactly of the length and alphabet it must have.
+ * Takes the reader's answer apart; `undefined` if it is not exactly of the length and alphabet it
+ * must have.
  *
  * @example
  * decodeAnswer(hex, reads.length)?.values; // [1500500000n]

@@ -1,7 +1,8 @@
 // The reader: many reads of one block in one eth_call.
 //
-// It is never deployed. Its code is put at an unused address by the state override of eth_call, so it
-// works on every EVM chain whose endpoint allows overrides, and nobody can have tampered with it.
+// It is never deployed. Its code is put at an unused address by the state override of eth_call, so
+// it works on every EVM chain whose endpoint allows overrides, and nobody can have tampered with
+// it.
 //
 // Calldata   byte 0        where the block's number and parent hash come from: 0 the EVM, 1 Arbitrum's ArbSys
 //            bytes 1-8     gas stipend of each call
@@ -21,15 +22,15 @@
 //            7 ownerOf reverted, and the contract says by ERC165 that it is an ERC721
 //            8 answered, and the stipend was used up: a contract may go on after a call of its own ran out of gas
 //
-// Every call is static and gets the stipend alone, and 32 bytes of its answer at most are copied: an endless
-// loop or a return bomb costs its own read and no other. A call is tried only while there is gas for all of
-// it, so that a failure is never the batch's own doing.
+// Every call is static and gets the stipend alone, and 32 bytes of its answer at most are copied:
+// an endless loop or a return bomb costs its own read and no other. A call is tried only while
+// there is gas for all of it, so that a failure is never the batch's own doing.
 object "Reader" {
   code {
-    // Memory: 0x00 calldata of a call (1024 bytes), 0x400 its answer, 0x420 where in the calldata the reads with a
-    // place are (256 words), 0x2420 the answer of the reader.
-    // Whether a call of the contract ended with exactly 32 bytes. Two steps, because arguments are evaluated
-    // from the right: the size would be that of the call before.
+    // Memory: 0x00 calldata of a call (1024 bytes), 0x400 its answer, 0x420 where in the calldata
+    // the reads with a place are (256 words), 0x2420 the answer of the reader. Whether a call of
+    // the contract ended with exactly 32 bytes. Two steps, because arguments are evaluated from the
+    // right: the size would be that of the call before.
     function answers(call_size, target, stipend) -> yes {
       yes := staticcall(stipend, target, 0, call_size, 0x400, 32)
       yes := and(yes, eq(returndatasize(), 32))
@@ -83,10 +84,12 @@ object "Reader" {
       let id := calldataload(add(source, 41))
       let status := 0
       let value := 0
-      // The word of the answer that is read, and how many there must be; for kind 5 there may be more.
+      // The word of the answer that is read, and how many there must be; for kind 5 there may be
+      // more.
       let word_at := 0
       let size_min := 32
-      // Gas that a call may use beside its stipend (a 64th stays behind), and gas for the entries that follow.
+      // Gas that a call may use beside its stipend (a 64th stays behind), and gas for the entries
+      // that follow.
       let reserve := add(add(shr(5, stipend), 60000), mul(27, sub(calldatasize(), entry)))
 
       switch kind

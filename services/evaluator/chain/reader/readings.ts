@@ -1,8 +1,9 @@
 import { type FailedReading, failed, type Reading } from '../../domain/read.ts';
 
 /**
- * Why a read must be repeated before its outcome is final: it used up its gas; it failed without a reason, which too little
- * gas could explain; or it reverted, and the contract may answer differently to a caller without code.
+ * Why a read must be repeated before its outcome is final: it used up its gas; it failed without a
+ * reason, which too little gas could explain; or it reverted, and the contract may answer
+ * differently to a caller without code.
  */
 export type Suspicion = 'gas' | 'revert' | 'caller';
 export type Suspect = {
@@ -22,10 +23,12 @@ export const PERHAPS_FOR_CONTRACTS: Suspect = { suspicion: 'caller', suspected: 
 
 /** One object for all wallets that hold nothing. */
 export const NOTHING: Reading = Object.freeze({ ok: true, value: 0n });
-/** An id whose `ownerOf` reverts on an ERC721; another object than `NOTHING`, because it is confirmed by a plain call. */
+/** An id whose `ownerOf` reverts on an ERC721; another object than `NOTHING`, because it is
+ * confirmed by a plain call. */
 export const NOT_OWNED: Reading = Object.freeze({ ok: true, value: 0n });
 
-/** What a call for reads answered, and whether the state that it read is identified as that of the block. */
+/** What a call for reads answered, and whether the state that it read is identified as that of the
+ * block. */
 export type Answered = { readonly readings: BatchReadings; readonly hasState: boolean };
 
 export const isSuspect = (reading: Reading | Suspect | undefined): reading is Suspect =>

@@ -7,9 +7,10 @@ const WINDOW_MS = 1_000;
 const CLIENTS_MAX = 10_000;
 
 /**
- * Limits how often a client app's reads are repeated in a call of their own: 4 a second per chain, and 4 more may wait for
- * the next second. One instance counts reads that are isolated, another one calls for many reads of one contract. Without
- * this limit one client's expensive reads could keep a chain's endpoints busy for all clients.
+ * Limits how often a client app's reads are repeated in a call of their own: 4 a second per chain,
+ * and 4 more may wait for the next second. One instance counts reads that are isolated, another one
+ * calls for many reads of one contract. Without this limit one client's expensive reads could keep
+ * a chain's endpoints busy for all clients.
  *
  * @example
  * slots.take('app_1'); // 0: now; 730: in 730 ms; undefined: too many reads already wait
@@ -45,16 +46,18 @@ export class IsolatedReadSlots {
   }
 }
 
-/** How long it is remembered that a client app's reads of a contract needed more gas than a shared call gives. */
+/** How long it is remembered that a client app's reads of a contract needed more gas than a shared
+ * call gives. */
 export const COSTLY_MS = 600_000;
 /**
- * How long a read that used up even the large stipend is isolated; it gets the small one. Never a whole contract, because
- * another id of it may cost little.
+ * How long a read that used up even the large stipend is isolated; it gets the small one. Never a
+ * whole contract, because another id of it may cost little.
  */
 export const QUARANTINE_MS = 600_000;
 /**
- * How long an endpoint's reads of a contract that times out or returns too much are isolated, where calls have no stipend: each
- * of them costs all the gas that the endpoint gives, so that only the first one may fail together with others.
+ * How long an endpoint's reads of a contract that times out or returns too much are isolated, where
+ * calls have no stipend: each of them costs all the gas that the endpoint gives, so that only the
+ * first one may fail together with others.
  */
 export const HEAVY_MS = 20_000;
 /** Names remembered at a time; the least recently used is evicted first. */

@@ -9,7 +9,8 @@ const blockOf = (number: number): Block => ({
   timestamp: 0,
 });
 const WINDOW = 8_191;
-/** What a sound chain's contract answers in the context of block n over the state of block `state`. */
+/** What a sound chain's contract answers in the context of block n over the state of block
+ * `state`. */
 const keptBy = (n: number, state = n) => {
   const slotOf = (number: number) => {
     for (let kept = state - 1; kept >= Math.max(0, state - WINDOW); kept--)

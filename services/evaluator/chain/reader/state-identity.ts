@@ -23,8 +23,8 @@ export const NO_HASH = `0x${'0'.repeat(64)}`;
 export const NOTHING_KEPT: KeptPair = { parent: NO_HASH, overwritten: NO_HASH };
 
 /**
- * Whether a chain keeps the hashes of its blocks in its state, and whether an answer came from the state of its block;
- * see the README beside this file.
+ * Whether a chain keeps the hashes of its blocks in its state, and whether an answer came from the
+ * state of its block; see the README beside this file.
  */
 export class KeptHashes {
   /** The lowest block whose state was seen to have its parent's hash. */

@@ -50,7 +50,8 @@ test('distinguishes a halt from a revert if the client uses the code of a revert
   expect(classifyRpcError({ code: 3, message: 'execution reverted: invalid opcode' })).toBe('reverted');
 });
 
-// OpenEthereum and Nethermind give every failed execution the same code and message; the cause is in the data.
+// OpenEthereum and Nethermind give every failed execution the same code and message; the cause is
+// in the data.
 test.each([
   ['Reverted 0x', 'reverted'],
   ['Reverted 0x08c379a0', 'reverted'],

@@ -1,6 +1,7 @@
 import { type FailureKind, mayBeContractFault } from './rpc-failure.ts';
 
-/** A JSON-RPC error object, as far as it is looked at. Its texts are short, because the patterns are matched with them. */
+/** A JSON-RPC error object, as far as it is looked at. Its texts are short, because the patterns
+ * are matched with them. */
 export type RpcErrorObject = {
   readonly code: number;
   readonly message: string;
@@ -8,11 +9,12 @@ export type RpcErrorObject = {
 };
 
 /**
- * Error messages of clients and providers for failures with a code of their own in a result. Collected from
- * go-ethereum, Erigon, Nethermind, Besu, Reth, Anvil, Alchemy, Infura, QuickNode and Ankr; the order matters.
+ * Error messages of clients and providers for failures with a code of their own in a result.
+ * Collected from go-ethereum, Erigon, Nethermind, Besu, Reth, Anvil, Alchemy, Infura, QuickNode and
+ * Ankr; the order matters.
  *
- * Words that are missing here never cost a verdict or an endpoint: an unknown error decides no rule, adds no strike, and
- * at a new block means that the node does not have it yet.
+ * Words that are missing here never cost a verdict or an endpoint: an unknown error decides no
+ * rule, adds no strike, and at a new block means that the node does not have it yet.
  */
 const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
   // First, because a contract chooses its own revert reason, such as "revert: rate limit".
@@ -39,7 +41,8 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
     /bad instruction|write protection|(during|inside) ?static|out ?of ?(offset|bounds)|not ?activated/i,
     'halted',
   ],
-  // Any words that deny a block, a state or history: of nodes that are behind, were pruned or have no archive.
+  // Any words that deny a block, a state or history: of nodes that are behind, were pruned or have
+  // no archive.
   [
     /(?=.*(block|header|state|trie|hash|canonical|histor|resource|data))(?=.*(\bno|not|un|missing|ahead|beyond|future|prun|archive|out ?of ?range))/i,
     'block-unavailable',
@@ -60,7 +63,8 @@ const RESOURCE_UNAVAILABLE = -32_002;
 const METHOD_NOT_FOUND = -32_601;
 
 /**
- * Classifies a JSON-RPC error. An unknown error is the endpoint's fault (`rpc-error`) and never decides a rule.
+ * Classifies a JSON-RPC error. An unknown error is the endpoint's fault (`rpc-error`) and never
+ * decides a rule.
  *
  * @example
  * classifyRpcError({ code: -32000, message: 'header not found' }); // 'block-unavailable'
@@ -79,7 +83,8 @@ export function classifyRpcError(error: RpcErrorObject): FailureKind {
   return isMissing || error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
 }
 
-/** A cause that is not known counts as a halt, which decides no rule: a reverted `ownerOf` may mean "not owned". */
+/** A cause that is not known counts as a halt, which decides no rule: a reverted `ownerOf` may mean
+ * "not owned". */
 function classifyExecution({ message, data = '' }: RpcErrorObject): FailureKind {
   const known = kindOf(`${message} ${data}`);
   if (known !== undefined && mayBeContractFault(known)) return known;
@@ -89,5 +94,6 @@ function classifyExecution({ message, data = '' }: RpcErrorObject): FailureKind 
 const kindOf = (text: string): FailureKind | undefined =>
   PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
 
-/** Whether the data of an error holds bytes that a contract reverted with; some clients put words around them. */
+/** Whether the data of an error holds bytes that a contract reverted with; some clients put words
+ * around them. */
 export const isRevertData = (data: string): boolean => /^(?:Reverted |err: )?0x[0-9a-fA-F]{2}/.test(data);

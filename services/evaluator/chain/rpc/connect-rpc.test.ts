@@ -185,7 +185,8 @@ test.each(REFUSALS)(
       return rpc.callMany(requests, signal);
     });
     expect(value).toEqual(Array(4).fill({ ok: true, result: '0x1' }));
-    // Arrays of 4, 2 and 2 calls are refused, each with its first call alone; then come single calls.
+    // Arrays of 4, 2 and 2 calls are refused, each with its first call alone; then come single
+    // calls.
     expect(lengths.slice(-4)).toEqual([0, 0, 0, 0]);
   },
 );

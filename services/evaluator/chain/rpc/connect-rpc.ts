@@ -31,8 +31,9 @@ export type Rpc = AsyncDisposable & {
   /** @throws RpcFailure */
   call(request: RpcRequest, signal: AbortSignal): Promise<unknown>;
   /**
-   * One outcome per request, in their order. The calls go out as JSON-RPC arrays; an endpoint that refuses an array gets
-   * shorter ones, down to single calls, and the length that it takes is remembered.
+   * One outcome per request, in their order. The calls go out as JSON-RPC arrays; an endpoint that
+   * refuses an array gets shorter ones, down to single calls, and the length that it takes is
+   * remembered.
    *
    * @throws RpcFailure if the calls as a whole failed
    */
@@ -70,9 +71,11 @@ const Answer = z.object({
 const decompressors = { gzip: promisify(unzip), deflate: promisify(unzip), br: promisify(brotliDecompress) };
 
 /**
- * Connects to an endpoint over keep-alive connections, with limits on the time and the size of a response.
+ * Connects to an endpoint over keep-alive connections, with limits on the time and the size of a
+ * response.
  *
- * A failure's message never contains the URL, the headers or the endpoint's own text; its `words` are that text, shortened.
+ * A failure's message never contains the URL, the headers or the endpoint's own text; its `words`
+ * are that text, shortened.
  */
 export function connectRpc(settings: RpcSettings): Rpc {
   const url = new URL(settings.url);
@@ -140,7 +143,8 @@ export function connectRpc(settings: RpcSettings): Rpc {
     return requests.map((_, index) => outcomeOf(byId.get(first + index), first + index));
   }
 
-  /** @throws RpcFailure the array's failure if its first call fails alone too: then the array is not what is wrong */
+  /** @throws RpcFailure the array's failure if its first call fails alone too: then the array is
+   * not what is wrong */
   async function callShorter(
     requests: readonly RpcRequest[],
     refusal: RpcFailure,
@@ -222,7 +226,8 @@ function authorizationOf(url: URL): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
 }
 
-/** Some endpoints send JSON-RPC errors with an HTTP error status: the JSON-RPC error takes precedence. */
+/** Some endpoints send JSON-RPC errors with an HTTP error status: the JSON-RPC error takes
+ * precedence. */
 function parseBody(text: string, status: number, retryAfter: string | string[] | undefined): unknown {
   if (status === 429)
     throw new RpcFailure('rate-limited', {
@@ -246,7 +251,8 @@ const failureOf = (status: number, retryAfter: string | string[] | undefined): R
     words: `HTTP ${status}`,
   });
 
-/** Seconds or a date (RFC 9110, 10.2.3), in ms from now; `undefined` if there is none or it is neither. */
+/** Seconds or a date (RFC 9110, 10.2.3), in ms from now; `undefined` if there is none or it is
+ * neither. */
 function parseRetryAfter(value: string | string[] | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
   const ms = /^[0-9]{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();

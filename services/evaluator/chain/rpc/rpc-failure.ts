@@ -2,8 +2,9 @@ import type { UndeterminedCause, UndeterminedCode } from '#shared/contracts/chec
 import { type FailedReading, failed } from '../../domain/read.ts';
 
 /**
- * The ways in which a call to an endpoint fails as a whole: the reason that the result reports, and the `strikes` that it
- * adds to the endpoint's circuit breaker (a timeout costs most time and counts double).
+ * The ways in which a call to an endpoint fails as a whole: the reason that the result reports, and
+ * the `strikes` that it adds to the endpoint's circuit breaker (a timeout costs most time and
+ * counts double).
  */
 const FAILURES = {
   /** Refused, reset, no route, TLS. */
@@ -27,7 +28,8 @@ const FAILURES = {
   'over-rate': { reason: 'rpc-unavailable', strikes: 0 },
   'block-unavailable': { reason: 'block-unavailable', strikes: 0 },
   'block-mismatch': { reason: 'block-mismatch', strikes: 1 },
-  /** The EVM ran at the block's number, but `BLOCKHASH` is not the hash of its parent: another fork, or another kind of hash. */
+  /** The EVM ran at the block's number, but `BLOCKHASH` is not the hash of its parent: another
+   * fork, or another kind of hash. */
   'block-hash-mismatch': { reason: 'block-mismatch', strikes: 1 },
   /** The block that a check named is later than the endpoints' heads. */
   'block-past-head': { reason: 'block-past-head', strikes: 0 },
@@ -48,8 +50,9 @@ const FAILURES = {
   /** The call as a whole was reverted by the contract. */
   reverted: { reason: 'call-reverted', strikes: 0 },
   /**
-   * The EVM halted the call, for example at an invalid opcode (how `assert` failed before Solidity 0.8). Unlike a
-   * revert it uses up all gas, so it is reported as `gas-exhausted`, as the reader does, which sees only the gas.
+   * The EVM halted the call, for example at an invalid opcode (how `assert` failed before Solidity
+   * 0.8). Unlike a revert it uses up all gas, so it is reported as `gas-exhausted`, as the reader
+   * does, which sees only the gas.
    */
   halted: { reason: 'gas-exhausted', strikes: 0 },
   /** Calldata, answer or batch exceeds the endpoint's limits. */
@@ -82,11 +85,13 @@ type FailureFacts = {
   readonly words?: string | undefined;
   /** Whether the endpoint answered the call by a JSON-RPC error. */
   readonly isErrorAnswer?: boolean;
-  /** Whether a call of the service's own has failed in the same way, so that no client has chosen the failure. */
+  /** Whether a call of the service's own has failed in the same way, so that no client has chosen
+   * the failure. */
   readonly isConfirmed?: boolean;
 };
 
-/** A call to an endpoint that failed as a whole. Its message never holds a URL, a key or the endpoint's own text. */
+/** A call to an endpoint that failed as a whole. Its message never holds a URL, a key or the
+ * endpoint's own text. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
   readonly kind: FailureKind;
@@ -112,7 +117,8 @@ export class RpcFailure extends Error {
     return new RpcFailure(kind, { retryAfterMs, hasRevertData, words, isErrorAnswer, isConfirmed });
   }
 
-  /** Whether a smaller call might have been answered: the endpoint refused this one, or gave up on it. */
+  /** Whether a smaller call might have been answered: the endpoint refused this one, or gave up on
+   * it. */
   get isRefusal(): boolean {
     return (
       (this.isErrorAnswer && this.kind !== 'rate-limited' && this.kind !== 'method-unsupported') ||

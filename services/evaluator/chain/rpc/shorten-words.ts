@@ -9,8 +9,8 @@ const URLS = /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi;
 const KEYS = new RegExp(`[A-Za-z0-9_-]{${KEY_LENGTH_MIN},}`, 'g');
 
 /**
- * Shortens what an endpoint said so that it can be shown: one line, at most 160 characters, without addresses, keys and
- * anything that its URL or headers hold.
+ * Shortens what an endpoint said so that it can be shown: one line, at most 160 characters, without
+ * addresses, keys and anything that its URL or headers hold.
  *
  * @param secrets parts of the endpoint's URL and headers; parts of fewer than 6 characters are kept
  *

@@ -7,7 +7,8 @@ type TimeLimit = {
 };
 
 /**
- * Starts the time limit of some work. Unlike `AbortSignal.timeout` it leaves no timer behind when the work has ended.
+ * Starts the time limit of some work. Unlike `AbortSignal.timeout` it leaves no timer behind when
+ * the work has ended.
  *
  * @example
  * const limit = startTimeLimit(signal, 10_000);

@@ -1,4 +1,5 @@
-// Tabs, copy buttons, the reader's key in the samples, and the search. Without this script every page can still be read.
+// Tabs, copy buttons, the reader's key in the samples, and the search. Without this script every
+// page can still be read.
 const root = document.body.dataset.root ?? '';
 const gatewayUrl = new URL(root === '' ? '..' : '.', location.href).href.replace(/\/$/, '');
 

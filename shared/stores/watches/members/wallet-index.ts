@@ -4,11 +4,12 @@ import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/vie
 import { type MemberName, nameOf } from './watch-member-text.ts';
 
 /*
- * The members of each wallet. Most wallets belong to one member: it is in a hash that the wallet shares with others
- * (`wallets:<last 3 digits>`), as `<number of the watch>/<member id>`, without the id where it is the wallet. The hash is
- * small enough to be kept packed: 60 bytes a wallet. All other members are in a sorted set of the wallet
- * (`wallet-members:<wallet>`, as `<uid>/<member id>`). Its order is that of the names, so the members of a watch are side by
- * side, and those beyond a bound are skipped without being read.
+ * The members of each wallet. Most wallets belong to one member: it is in a hash that the wallet
+ * shares with others (`wallets:<last 3 digits>`), as `<number of the watch>/<member id>`, without
+ * the id where it is the wallet. The hash is small enough to be kept packed: 60 bytes a wallet. All
+ * other members are in a sorted set of the wallet (`wallet-members:<wallet>`, as
+ * `<uid>/<member id>`). Its order is that of the names, so the members of a watch are side by side,
+ * and those beyond a bound are skipped without being read.
  */
 
 /** A longer value makes Redis unpack a hash: `hash-max-listpack-value`. */
@@ -24,7 +25,8 @@ const bucketOf = (wallet: string): string => `wallets:${wallet.slice(-3)}`;
 const fieldOf = (wallet: string): string => wallet.slice(2);
 const sortedSetOf = (wallet: string): string => `wallet-members:${wallet}`;
 
-/** Functions of a script that writes members: `addToWallet` and `removeFromWallet`. Both may be repeated. */
+/** Functions of a script that writes members: `addToWallet` and `removeFromWallet`. Both may be
+ * repeated. */
 export const LUA_WALLETS = `
 local function shortName(wallet, name, id)
   local uid = string.sub(name, 1, #name - #id - 1)
@@ -52,9 +54,9 @@ end
 `;
 
 /**
- * KEYS: marker, hash of the wallet, its sorted set. ARGV: access, field of the wallet, the wallet, where the page
- * begins ('-' for the first), names of a watch at most. Returns where the next page begins ('' for none) and the names. The
- * first page also has that of the hash.
+ * KEYS: marker, hash of the wallet, its sorted set. ARGV: access, field of the wallet, the wallet,
+ * where the page begins ('-' for the first), names of a watch at most. Returns where the next page
+ * begins ('' for none) and the names. The first page also has that of the hash.
  */
 const OF_WALLET = `${REQUIRE_VIEW}
 local from, ofWatchMax = ARGV[4], tonumber(ARGV[5])

@@ -11,7 +11,8 @@ export function nameOf(text: string): MemberName {
   return { uid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
 }
 
-/** Of a role: denied, granted, granted and held back; any other number is the sweep that decides on its revocation. */
+/** Of a role: denied, granted, granted and held back; any other number is the sweep that decides on
+ * its revocation. */
 const [DENIED, GRANTED, HELD] = [0, 1, 2];
 
 /** Fields that few members have, under their own names. */
@@ -47,8 +48,8 @@ type Packed = [
 ];
 
 /**
- * A member as the view stores it: without the ids, which its key holds, without the names of the usual fields, and
- * without values that follow from other values.
+ * A member as the view stores it: without the ids, which its key holds, without the names of the
+ * usual fields, and without values that follow from other values.
  */
 export function textOf(member: WatchMember): string {
   const { memberId, version, account, addedAt, walletsAt, sequence, checkedAt, rules } = member;

@@ -21,7 +21,8 @@ import { dueTimeOf } from '../watches.ts';
 import { LUA_WALLETS, makeWalletIndex } from './wallet-index.ts';
 import { type MemberName, nameOf, parseStored, textOf, textOfName, walletsOf } from './watch-member-text.ts';
 
-/** A rebuild publishes the events of this long again: the dispatcher drops those that it has delivered. */
+/** A rebuild publishes the events of this long again: the dispatcher drops those that it has
+ * delivered. */
 const UNSURE_EVENT_MS = 86_400_000;
 /** Members whose newer versions are read at once. */
 const CHUNK = 500;
@@ -46,7 +47,8 @@ export type WatchFigures = {
 type WriteOptions = {
   /** When it is to be checked; absent: it is not due. */
   readonly dueAtMs?: number | undefined;
-  /** Whether the topic may lack it still. Default true: until `markSent`, the owner of the partition publishes it. */
+  /** Whether the topic may lack it still. Default true: until `markSent`, the owner of the
+   * partition publishes it. */
   readonly isUnpublished?: boolean;
   /** Whether its revocations count among those of the last hour. Default true. */
   readonly countsRevoked?: boolean;
@@ -147,7 +149,8 @@ export function makeWatchMembers(redis: Redis) {
     },
     /** Writes a member that was read as `before`; false if it has changed since. */
     write: writeOne,
-    /** Puts a document in that was read from the topic; false if the view has the same or a newer version. */
+    /** Puts a document in that was read from the topic; false if the view has the same or a newer
+     * version. */
     async project(member: WatchMember, nowMs: number, access?: ViewAccess): Promise<boolean> {
       const uid = uidOfMember(member);
       for (;;) {
@@ -174,8 +177,9 @@ export function makeWatchMembers(redis: Redis) {
     },
     page: pages.read,
     /**
-     * Reads many members in the order of their ids, 500 at a time or about 1 MiB: a member of a watch with many roles is large.
-     * Tombstones included; undefined for a member that does not exist.
+     * Reads many members in the order of their ids, 500 at a time or about 1 MiB: a member of a
+     * watch with many roles is large. Tombstones included; undefined for a member that does not
+     * exist.
      */
     readInPages: pages.readInPages,
     /** Every member of a partition, in no order, 500 at a time or about 1 MiB. */
@@ -212,7 +216,8 @@ export function makeWatchMembers(redis: Redis) {
       );
       return reply === 1;
     },
-    /** Which members may lose a role now, if no sweep decides; revocations of the others must be held. */
+    /** Which members may lose a role now, if no sweep decides; revocations of the others must be
+     * held. */
     async mayRevoke(
       uid: string,
       roleId: string,
@@ -237,7 +242,8 @@ export function makeWatchMembers(redis: Redis) {
           untilMs === Infinity ? '+inf' : untilMs,
         ),
       ),
-    /** The members that a wallet, in lower case, belongs to, in pages; of each watch about so many at most. */
+    /** The members that a wallet, in lower case, belongs to, in pages; of each watch about so many
+     * at most. */
     ofWallet: wallets.membersOf,
     /** Deletes the remaining keys of a watch without members. */
     async forget(uid: string): Promise<void> {
@@ -255,15 +261,15 @@ const flag = (is: boolean): string => (is ? '1' : '0');
 const REVOKED_TOGETHER_MS = 3_600_000;
 
 /**
- * Writes one member, if it is still at the version that the writer read; with it all that follows from it, so that
- * nothing is counted twice.
+ * Writes one member, if it is still at the version that the writer read; with it all that follows
+ * from it, so that nothing is counted twice.
  *
- * KEYS: marker, members of the partition, ids, withheld, figures, sweep, due, outbox, members of the apps, tombstones, due
- * times of watches.
- * ARGV: access, member id, version before ('' for none), stored, name (uid and member id), client id, 1 if it is not
- * removed, 1 if something is withheld, 1 if its event is to be published, due time ('' for none), changes of the
- * figures (JSON), the sweep, changes of its tally (JSON), new revocations by the key of their role (JSON), wallets to
- * add, wallets to remove, now, the watch's member in the due times.
+ * KEYS: marker, members of the partition, ids, withheld, figures, sweep, due, outbox, members of
+ * the apps, tombstones, due times of watches. ARGV: access, member id, version before ('' for
+ * none), stored, name (uid and member id), client id, 1 if it is not removed, 1 if something is
+ * withheld, 1 if its event is to be published, due time ('' for none), changes of the figures
+ * (JSON), the sweep, changes of its tally (JSON), new revocations by the key of their role (JSON),
+ * wallets to add, wallets to remove, now, the watch's member in the due times.
  */
 const WRITE = `${REQUIRE_VIEW}
 local id, name = ARGV[2], ARGV[5]
@@ -299,8 +305,9 @@ return 1
 `;
 
 /**
- * KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text for each. A member that
- * has changed since stays as it is, and due: its new wallets were not checked.
+ * KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text
+ * for each. A member that has changed since stays as it is, and due: its new wallets were not
+ * checked.
  */
 const REFRESH = `${REQUIRE_VIEW}
 local ids, names, fields = {}, {}, {}
@@ -324,8 +331,9 @@ return redis.call('SMEMBERS', KEYS[2])
 `;
 
 /**
- * KEYS: members of each partition. ARGV: for each member the index of its partition among the keys, its id and a version.
- * Returns those that are newer, '' in place of the others: many large members at once would not be read in time.
+ * KEYS: members of each partition. ARGV: for each member the index of its partition among the keys,
+ * its id and a version. Returns those that are newer, '' in place of the others: many large members
+ * at once would not be read in time.
  */
 const READ_NEWER = `
 local newer = {}
@@ -338,9 +346,10 @@ return newer
 `;
 
 /**
- * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event ('' if there was
- * none), name. Returns 0 if the member has changed since. A member that is not in the outbox was marked before, and may have been refreshed
- * since, which leaves its version: it is not written again.
+ * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without
+ * the event ('' if there was none), name. Returns 0 if the member has changed since. A member that
+ * is not in the outbox was marked before, and may have been refreshed since, which leaves its
+ * version: it is not written again.
  */
 const MARK_SENT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
@@ -352,8 +361,9 @@ return 1
 `;
 
 /**
- * Returns the members that may lose the role now. KEYS: marker, revocations of the role. ARGV: access, now,
- * holders, held revocations, share, least count, then member ids. An allowed member stays allowed for the hour.
+ * Returns the members that may lose the role now. KEYS: marker, revocations of the role. ARGV:
+ * access, now, holders, held revocations, share, least count, then member ids. An allowed member
+ * stays allowed for the hour.
  */
 const MAY_REVOKE = `${REQUIRE_VIEW}
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ${REVOKED_TOGETHER_MS})
@@ -383,7 +393,8 @@ type Effects = {
   readonly revoked: readonly (readonly [string, number])[];
 };
 
-/** The changes that a write makes to the figures of a watch, the tally of its sweep and the last hour's revocations. */
+/** The changes that a write makes to the figures of a watch, the tally of its sweep and the last
+ * hour's revocations. */
 export function effectsOf(before: WatchMember | undefined, after: WatchMember): Effects {
   const figures: Record<string, number> = {};
   const tally: Record<string, number> = {};
@@ -409,7 +420,8 @@ export function effectsOf(before: WatchMember | undefined, after: WatchMember): 
     }
   }
   const revoked = after.roles.flatMap(({ id, granted, since }) => {
-    // A rebuild knows no verdict before; a role that a check decides for the first time was not taken away.
+    // A rebuild knows no verdict before; a role that a check decides for the first time was not
+    // taken away.
     const wasGranted = before === undefined || before.roles.some((role) => role.id === id && role.granted);
     return !granted && wasGranted && after.sequence > 1 ? [[id, Date.parse(since)] as const] : [];
   });
@@ -423,7 +435,8 @@ const SCAN_COUNT_FIRST = 32;
 
 /** The members of a partition, by id. */
 const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
-/** The keys of the members, each once, and for each member the index of its key among them, from 1 on. */
+/** The keys of the members, each once, and for each member the index of its key among them, from 1
+ * on. */
 function placesOf(members: readonly { readonly uid: string; readonly memberId: string }[]): {
   readonly keys: readonly string[];
   readonly places: readonly number[];
@@ -448,8 +461,8 @@ type MemberPage = {
 };
 
 /**
- * Reads the members of a watch in the order of their ids: `countMax`, or fewer where they are large. `next` is the id of the
- * last one, if there are more.
+ * Reads the members of a watch in the order of their ids: `countMax`, or fewer where they are
+ * large. `next` is the id of the last one, if there are more.
  */
 type ReadMemberPage = (
   uid: string,
@@ -519,7 +532,8 @@ function makeMemberPages(redis: Redis) {
   return { read, readInPages, scan };
 }
 
-/** As many as a page of this size would have, and at most four times as many as before: Redis bounds a page by count alone. */
+/** As many as a page of this size would have, and at most four times as many as before: Redis
+ * bounds a page by count alone. */
 function nextScanCount(count: number, found: number, bytes: number): number {
   const fitting = bytes === 0 ? Infinity : Math.floor((PAGE_BYTES_MAX * found) / bytes);
   return Math.max(1, Math.min(4 * count, fitting, PAGE_MEMBERS_MAX));
@@ -564,13 +578,15 @@ function makeDueMembers(redis: Redis) {
     /** Whether a member waits for a check by itself. */
     isDue: (name: MemberName): Promise<boolean> =>
       inStore(async () => (await redis.zscore(keyOf(name), textOfName(name))) !== null),
-    /** Takes members of a partition out of those that are due, if their due time is still this one. */
+    /** Takes members of a partition out of those that are due, if their due time is still this
+     * one. */
     async dropDue(partition: number, names: readonly MemberName[], atMs: number): Promise<void> {
       await dropDue([GENERATION_KEY, dueKey(partition)], [ORDINARY_ACCESS, atMs, ...names.map(textOfName)]);
     },
     /** Makes members due then, unless they are due earlier. */
     setDue: (names: readonly MemberName[], atMs: number): Promise<void> => setTimes('LT', names, atMs),
-    /** Defers the due time: the check was requested, and is requested again at the new time if no answer came. */
+    /** Defers the due time: the check was requested, and is requested again at the new time if no
+     * answer came. */
     postpone: (names: readonly MemberName[], atMs: number): Promise<void> => setTimes('XX', names, atMs),
   };
 }
@@ -586,8 +602,9 @@ const REMOVED_KEY = 'wm-removed';
 const TOMBSTONE_MS = 3_600_000;
 
 /**
- * KEYS: marker, members of the partition, tombstones. ARGV: access, member id, name, time up to which tombstones are dropped.
- * A member that was added again meanwhile has no tombstone, and stays.
+ * KEYS: marker, members of the partition, tombstones. ARGV: access, member id, name, time up to
+ * which tombstones are dropped. A member that was added again meanwhile has no tombstone, and
+ * stays.
  */
 const DROP_REMOVED = `${REQUIRE_VIEW}
 local removedAt = redis.call('ZSCORE', KEYS[3], ARGV[3])

@@ -87,11 +87,12 @@ export const memberIdOfText = (text: string): string =>
   /^0x[0-9a-fA-F]{40}$/.test(text) ? text.toLowerCase() : text;
 
 /**
- * Adds, replaces and removes members of a watch. Returns once all changes are durable. One request at a time changes the
- * members of an app, so that the limit is exact. A repetition changes nothing.
+ * Adds, replaces and removes members of a watch. Returns once all changes are durable. One request
+ * at a time changes the members of an app, so that the limit is exact. A repetition changes
+ * nothing.
  *
- * @throws ServiceError `limit-reached`, `rate-limited`, `bytes-exceeded`, `overloaded`, `store-unavailable`: nothing is changed.
- *   `publish-unknown`: some of it may be changed
+ * @throws ServiceError `limit-reached`, `rate-limited`, `bytes-exceeded`, `overloaded`,
+ *   `store-unavailable`: nothing is changed. `publish-unknown`: some of it may be changed
  */
 export function makeChangeMembers(deps: Dependencies): ChangeMembers {
   const { members: view, now } = deps;
@@ -265,7 +266,8 @@ function withWallets(
   };
 }
 
-/** Ignores case: the same wallet with another checksum must not cause a check, which costs quota. */
+/** Ignores case: the same wallet with another checksum must not cause a check, which costs
+ * quota. */
 const textOfWallets = ({
   account,
   accounts,
@@ -290,11 +292,13 @@ type PublishNewerDependencies = {
 };
 
 /**
- * Makes topic and view agree on a member that was published, and of which the view has another version by now:
+ * Makes topic and view agree on a member that was published, and of which the view has another
+ * version by now:
  *
- * - A newer one: another writer changed it, and may have been the first to reach the topic. Compaction keeps the last record, so the
- *   newest version is published again.
- * - An older one: Redis has lost the write, and was restored before the record reached the topic. The member is written again.
+ * - A newer one: another writer changed it, and may have been the first to reach the topic.
+ *   Compaction keeps the last record, so the newest version is published again.
+ * - An older one: Redis has lost the write, and was restored before the record reached the topic.
+ *   The member is written again.
  */
 export async function publishNewer(
   { members, publish, now }: PublishNewerDependencies,

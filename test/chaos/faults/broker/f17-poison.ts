@@ -51,7 +51,8 @@ export const f17Poison: Fault = {
       return lags.every((lag) => lag < CAUGHT_UP_LAG);
     });
     const letters = (await deadLetters(system)) - before;
-    // A consumer that the group expelled while it dead-lettered a record leaves the record to another, which writes it again.
+    // A consumer that the group expelled while it dead-lettered a record leaves the record to
+    // another, which writes it again.
     const areRight = timesDecide ? letters === poisonCount + 1 : letters > poisonCount;
     const timesIn = (span: typeof baseline) => resultTimes(begunIn(ledger.attempts, span));
     const tries = triesOf(system, bug.requestId);
@@ -68,7 +69,8 @@ export const f17Poison: Fault = {
   },
 };
 
-/** Sends a valid check that triggers a bug in the evaluator (`preload/handler-bug.ts`): it ends as failed. */
+/** Sends a valid check that triggers a bug in the evaluator (`preload/handler-bug.ts`): it ends as
+ * failed. */
 async function meetBug({ system, scope }: Scene): Promise<{ requestId: string; code: string | undefined }> {
   const client = scope.use(balance(system.gateways, (await createApp(system, 'Bug')).apiKey));
   const rules = [demoRules(system.chain).native({ roleId: 'bug-1' })];

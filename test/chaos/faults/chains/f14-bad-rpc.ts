@@ -22,7 +22,8 @@ const FAULTS: readonly RpcFault[] = [
 const PROBES_PER_SECOND = 10;
 const BREAKER_MS_MAX = 15_000;
 
-/** Each fault on one endpoint of two, then on both; one endpoint of the chain with a quorum lies throughout. */
+/** Each fault on one endpoint of two, then on both; one endpoint of the chain with a quorum lies
+ * throughout. */
 export const f14BadRpc: Fault = {
   id: 'F14',
   title: 'RPC slow, 429, malformed, short batch, wrong chainId, stale head, ignored pin; one of three lies',

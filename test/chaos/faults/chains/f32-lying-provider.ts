@@ -12,7 +12,8 @@ const LIE_MS = 60_000;
 const HELD_MS_MAX = 120_000;
 const BACK_MS_MAX = 120_000;
 
-/** One endpoint answers every balance with zero: alone, and as one of three where two must agree. */
+/** One endpoint answers every balance with zero: alone, and as one of three where two must
+ * agree. */
 export const f32LyingProvider: Fault = {
   id: 'F32',
   title: 'a provider answers zero for every balance for 60 s: alone, and as one of three with a quorum of 2',

@@ -14,7 +14,8 @@ import { metricsOf, rssMibOf, sumOf } from '../../system/process-facts.ts';
 
 const BIG_ENTRIES = 100_000;
 const SMALL_ENTRIES = 1_000;
-/** While the small batch is worked, so many entries of the big one may be done; it is sent while more than these are left. */
+/** While the small batch is worked, so many entries of the big one may be done; it is sent while
+ * more than these are left. */
 const DONE_BESIDE_MAX = 50_000;
 const HOLDER_EVERY = 10;
 const HEAP_MIB = 256;

@@ -56,7 +56,8 @@ export const f38FillTheDay: Fault = {
       others: (await read(other.clientId)).bytes,
     });
 
-    /** Each app sends at its rate until the time is over or its account is refused; returns how many are. */
+    /** Each app sends at its rate until the time is over or its account is refused; returns how
+     * many are. */
     const fill = async (bodyOf: () => object, msMax: number): Promise<number> => {
       const until = Date.now() + msMax;
       const refused = apps.map(async ({ apiKey }, place) => {
@@ -145,7 +146,8 @@ const largestCheck = (
   ],
 });
 
-/** The bytes of all segments of the topics, without those of Kafka itself and the published totals. */
+/** The bytes of all segments of the topics, without those of Kafka itself and the published
+ * totals. */
 function logBytesOf(dir: string): number {
   let bytes = 0;
   for (const entry of readdirSync(dir, { withFileTypes: true, recursive: true }))

@@ -41,20 +41,23 @@ const HANGING_ORIGINS = 300;
 const DOWNLOAD_ENTRIES = 600;
 /** Apps of the large account that have such a batch. */
 const DOWNLOADING = 8;
-/** More than the three eighths that an account gets while it is alone. What needs a place among the requests in flight for a moment only comes first. */
+/** More than the three eighths that an account gets while it is alone. What needs a place among the
+ * requests in flight for a moment only comes first. */
 const SENT_BY_ONE: Wanted = { batches: 9, webhooks: 120, bodies: 110, downloads: 30 };
 const WAITING_OF_ONE: Wanted = { checks: 260, polls: 160 };
 const BATCH_ENTRIES_OF_ONE = 25_000;
 /**
- * Each of twenty gets a little more than a thirtieth. In the lane a first place is the largest batch, a tenth of all:
- * there each sends one batch only, since the first places of ten accounts would fill it.
+ * Each of twenty gets a little more than a thirtieth. In the lane a first place is the largest
+ * batch, a tenth of all: there each sends one batch only, since the first places of ten accounts
+ * would fill it.
  */
 const SENT_BY_EACH: Wanted = { batches: 1, webhooks: 10, bodies: 12, downloads: 3 };
 const WAITING_OF_EACH: Wanted = { checks: 18, polls: 5 };
 const BATCH_ENTRIES_OF_EACH = 5_000;
 const POLL_S = 2;
 
-/** An account with 500 apps holds what it can, then beside 20 others; two accounts come that hold nothing. */
+/** An account with 500 apps holds what it can, then beside 20 others; two accounts come that hold
+ * nothing. */
 export const f39HoldShares: Fault = {
   id: 'F39',
   title:

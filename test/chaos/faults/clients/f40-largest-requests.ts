@@ -15,7 +15,8 @@ import type { Credentials } from '../../system/create-app.ts';
 import { createApps } from '../../system/create-apps.ts';
 import { metricsOf, rssMibOf, sumOf } from '../../system/process-facts.ts';
 
-/** The memory of a container in `docker-compose.yml` and `deploy/k8s`; the processes have the heap limit of the image. */
+/** The memory of a container in `docker-compose.yml` and `deploy/k8s`; the processes have the heap
+ * limit of the image. */
 const CONTAINER_MIB = 1_024;
 const RSS_SHARE_MAX = 0.8;
 const SERVICES = ['gateway', 'evaluator'] as const;
@@ -24,7 +25,8 @@ const SYNC_DEADLINE_MS = 25_000;
 const SMALL_CHECKS = 1_000;
 const ACCOUNTS = 6;
 const APPS_OF_EACH = 4;
-/** Of each kind at each gateway; of all but the checks more than its bound, of the batch bodies by the account's share. */
+/** Of each kind at each gateway; of all but the checks more than its bound, of the batch bodies by
+ * the account's share. */
 const BODIES = 320;
 const BATCH_BODIES = ACCOUNTS * APPS_OF_EACH;
 const DOWNLOADS = 80;
@@ -183,14 +185,16 @@ export const f40LargestRequests: Fault = {
 
 /** The kinds of which more is sent than there are places. */
 const BOUNDED = ['bodies', 'batch bodies', 'downloads'] as const satisfies readonly Kind[];
-/** A result, an acceptance, a body of blanks, a slow body, nothing decided or refused, the deadline. */
+/** A result, an acceptance, a body of blanks, a slow body, nothing decided or refused, the
+ * deadline. */
 const EXPECTED: ReadonlySet<number> = new Set([200, 202, 400, 408, 503, 504]);
 const none = () => ({ sent: 0, refused: 0, cut: 0, other: 0 });
 
 const pidsOf = (system: ChaosSystem): number[] =>
   SERVICES.flatMap((service) => system.running(service).map(({ pid }) => pid));
 
-/** A hundred rules with labels, just below the largest body: the client chooses the size of what is kept for it. */
+/** A hundred rules with labels, just below the largest body: the client chooses the size of what is
+ * kept for it. */
 function largestCheck(waiting: object): Buffer {
   const rules = (waiting as { readonly rules: readonly object[] }).rules;
   const label = '🦊'.repeat(250);
@@ -231,7 +235,8 @@ function largestBatch(waiting: object): Buffer {
   }
 }
 
-/** Samples the memory of the processes, and how many checks wait at the gateway that has the fewest. */
+/** Samples the memory of the processes, and how many checks wait at the gateway that has the
+ * fewest. */
 function watchProcesses(system: ChaosSystem) {
   const rss = new Map<string, number>();
   const waiters = new Map<string, number>();

@@ -64,7 +64,8 @@ async function firstClassOf({ open }: ChaosSystem, requestId: string): Promise<s
   return (await open.deliveries.read(requestId))?.attempts[0]?.class;
 }
 
-/** Uses a separate client, because such a delivery ends hours later: the row looks at its first attempt. */
+/** Uses a separate client, because such a delivery ends hours later: the row looks at its first
+ * attempt. */
 async function tryBadTls({ system, scope }: Scene): Promise<string | undefined> {
   const tls = scope.use(await startBadTls());
   const client = scope.use(balance(system.gateways, (await createApp(system, 'Bad TLS')).apiKey));

@@ -14,7 +14,8 @@ const REBUILD_TIMEOUT_MS = 180_000;
 /** Results that are in Redis already count as saved. */
 const CAUGHT_UP_LAG = 100;
 
-/** Makes the system unusable for other rows, because every later rebuild would have as much to do. */
+/** Makes the system unusable for other rows, because every later rebuild would have as much to
+ * do. */
 export const f11WipeRedis: Fault = {
   id: 'F11',
   title: 'Redis wiped',

@@ -11,8 +11,9 @@ const LOST_MS = 1_000;
 const AWAY_MS = 3_000;
 
 /**
- * Redis comes back with its marker and without the writes of its last second: its log is cut where it ended then. A
- * promoted replica that lags as far behind looks the same: another run of the server with older data.
+ * Redis comes back with its marker and without the writes of its last second: its log is cut where
+ * it ended then. A promoted replica that lags as far behind looks the same: another run of the
+ * server with older data.
  */
 export const f28RewindRedis: Fault = {
   id: 'F28',
@@ -52,8 +53,8 @@ const readWholeSince = ({ open }: ChaosSystem): Promise<string | null> =>
   open.redis.get(VIEW_KEYS.chargedUntil);
 
 /**
- * Redis continues in another file when it rewrites its log. The cut would then leave a hole before later commands, which no
- * restart and no replica can have.
+ * Redis continues in another file when it rewrites its log. The cut would then leave a hole before
+ * later commands, which no restart and no replica can have.
  */
 async function stopRewrites({ open }: ChaosSystem): Promise<void> {
   await open.redis.config('SET', 'auto-aof-rewrite-percentage', 0);

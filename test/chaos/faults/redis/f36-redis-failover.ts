@@ -10,8 +10,9 @@ const BETWEEN_MS = 5_000;
 const ON_REPLICA_MS = 6_000;
 
 /**
- * First the address moves together with the role, as when a failover is announced by DNS. Then the replica is promoted while the address
- * still leads to the other server, which is now a replica. Neither closes a connection.
+ * First the address moves together with the role, as when a failover is announced by DNS. Then the
+ * replica is promoted while the address still leads to the other server, which is now a replica.
+ * Neither closes a connection.
  */
 export const f36RedisFailover: Fault = {
   id: 'F36',

@@ -4,7 +4,8 @@ import { atMost } from '../../judges/measure.ts';
 
 const SERVICES = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher', 'developer-portal'] as const;
 
-/** Restarts every process of ours, one after the other; broker and store have one instance each, away meanwhile. */
+/** Restarts every process of ours, one after the other; broker and store have one instance each,
+ * away meanwhile. */
 export const f06RollRestart: Fault = {
   id: 'F6',
   title: 'SIGTERM rolling restart of every process of ours',

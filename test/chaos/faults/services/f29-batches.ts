@@ -83,7 +83,8 @@ export const f29Batches: Fault = {
   },
 };
 
-/** Publishes a part that matches no schema, beside a valid one: its entries fail, and the others are decided. */
+/** Publishes a part that matches no schema, beside a valid one: its entries fail, and the others
+ * are decided. */
 async function poisonOne(
   { open, chain }: Pick<ChaosSystem, 'open' | 'chain'>,
   clientId: string,

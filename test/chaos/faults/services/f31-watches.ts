@@ -33,8 +33,8 @@ const REORG_DEPTH_MAX = 5;
 const UNITS_MAX = 2;
 
 /**
- * The ledger of watches: the seed chooses mints, burns, transfers, reorgs, rule-set changes and faulty endpoints, while
- * every process is killed in turn; in the end Redis is emptied.
+ * The ledger of watches: the seed chooses mints, burns, transfers, reorgs, rule-set changes and
+ * faulty endpoints, while every process is killed in turn; in the end Redis is emptied.
  */
 export const f31Watches: Fault = {
   id: 'F31',

@@ -53,7 +53,8 @@ const showCodes = ({ recoveryCodes }) => ({
   secrets: [['Recovery codes', recoveryCodes.join('\n')]],
 });
 
-/** Asks for the password, shows the secret and asks for a first code, then shows the recovery codes. */
+/** Asks for the password, shows the secret and asks for a first code, then shows the recovery
+ * codes. */
 function TurnOn() {
   const [setup, setSetup] = useState(/** @type {Setup | undefined} */ (undefined));
   if (setup)

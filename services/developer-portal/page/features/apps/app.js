@@ -24,8 +24,10 @@ import { Settings } from './settings.js';
 import { Snippets } from './snippets.js';
 
 /**
- * The app's pages in the order of the menu: path, name, component, component of one item, the operation that it is for.
- * @type {[path: string, name: string, page: object, item?: object | undefined, operation?: string][]}
+ * The app's pages in the order of the menu: path, name, component, component of one item, the
+ * operation that it is for.
+ * @type {[path: string, name: string, page: object, item?: object | undefined, operation?:
+ *   string][]}
  */
 const SECTIONS = [
   ['', 'Overview', Overview],
@@ -87,8 +89,8 @@ export function App({ id, section = '', item }) {
 }
 
 /**
- * The menu beside a page. On a narrow screen it is a strip that is wider than the screen: the current page's name is
- * brought into sight.
+ * The menu beside a page. On a narrow screen it is a strip that is wider than the screen: the
+ * current page's name is brought into sight.
  */
 export function Menu({ label, base, section, sections }) {
   const strip = useRef(/** @type {any} */ (null));

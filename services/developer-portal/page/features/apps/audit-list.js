@@ -7,7 +7,8 @@ import { Time } from '../../ui/values.js';
 /** @import { VNode } from '/assets/vendor/htm-preact.js' */
 /** @import { AuditEntry } from '../../lib/types.ts' */
 
-/** The audit trail's actions in words; an unknown one is shown as it is. @type {Record<string, string>} */
+/** The audit trail's actions in words; an unknown one is shown as it is. @type {Record<string,
+ * string>} */
 export const ACTIONS = {
   'account-written': 'changed the account',
   'account-created': 'created the account',
@@ -64,8 +65,8 @@ export const ACTIONS = {
  * The audit trail, newest first.
  * @param {object} props
  * @param {readonly AuditEntry[]} props.entries
- * @param {(entry: AuditEntry) => VNode} [props.about] says of which account and app the entry is, where the reader
- *   cannot know
+ * @param {(entry: AuditEntry) => VNode} [props.about] says of which account and app the entry is,
+ *   where the reader cannot know
  */
 export const AuditList = ({ entries, about }) =>
   entries.length === 0

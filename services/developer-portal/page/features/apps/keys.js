@@ -51,7 +51,8 @@ export function Keys() {
           hint="A key for a third party, such as a marketplace listing. Marketplace keys are counted per account." />
       <//>`);
   };
-  /** Replaces a key by a new one; the old one keeps working for the chosen time. @param {Key} key */
+  /** Replaces a key by a new one; the old one keeps working for the chosen time.
+   * @param {Key} key */
   const roll = ({ keyId, name, prefix, lastFour }) => {
     const send = ({ overlapHours }, idempotencyKey) =>
       ask('POST /api/apps/:clientId/keys/:keyId/roll', {

@@ -20,7 +20,8 @@ const LANGUAGES = /** @type {const} */ ([
 const ANY_WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
 const POLL_MS = 2_000;
 
-/** From a new app to its first check; both the approval and the check are noticed without a reload. */
+/** From a new app to its first check; both the approval and the check are noticed without a
+ * reload. */
 export function Quickstart() {
   const { app, clientId, base, reload } = useApp();
   const options = useResource('GET /api/try-options', {});

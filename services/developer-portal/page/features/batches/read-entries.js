@@ -3,13 +3,16 @@ import { idColumn, isAddress } from './read-table.js';
 /** @import { Table } from './read-table.js' */
 /** @typedef {{ line: number, account: string, ref?: string, isRepeated: boolean }} Entry */
 /**
- * The wallets of a table as they will be sent: the two columns, undefined where the choice is still open, the entries
- * with the line of each, invalid lines with the reason, and lines that have the wallet and the id of an earlier line.
+ * The wallets of a table as they will be sent: the two columns, undefined where the choice is still
+ * open, the entries with the line of each, invalid lines with the reason, and lines that have the
+ * wallet and the id of an earlier line.
  * @typedef {{ line: number, text: string, reason: string }} Invalid
  * @typedef {{ account: number | undefined, ref: number | null | undefined }} Columns
- * @typedef {Columns & { entries: Entry[], invalid: Invalid[], repeated: { line: number, of: number }[] }} Found
+ * @typedef {Columns & { entries: Entry[], invalid: Invalid[], repeated: { line: number, of: number
+ *   }[] }} Found
  */
-/** @typedef {{ account?: number | null, ref?: number | null }} Choice of columns; `ref` is null for none */
+/** @typedef {{ account?: number | null, ref?: number | null }} Choice of columns; `ref` is null for
+ * none */
 
 const ID_CHARS_MAX = 128;
 
@@ -59,7 +62,8 @@ export const writeBatch = (head, entries) =>
     .map((line) => `${JSON.stringify(line)}\n`)
     .join('');
 
-/** The text of a file, in UTF-8, or in UTF-16 as some spreadsheets write it. @param {ArrayBuffer | Uint8Array<ArrayBuffer>} buffer */
+/** The text of a file, in UTF-8, or in UTF-16 as some spreadsheets write it.
+ * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} buffer */
 export function decodeText(buffer) {
   const [first, second] = new Uint8Array(buffer);
   const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);

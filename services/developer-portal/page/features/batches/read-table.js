@@ -16,7 +16,8 @@ const CAMEL_ID_NAME = /[a-z]I[dD]$/;
 const AMOUNT_NAME = /amount|balance|quantity|value|token|share|percent|pending/i;
 
 /**
- * @typedef {{ line: number, text: string, cells: string[] | undefined }} Row cells are undefined if a quote is not closed
+ * @typedef {{ line: number, text: string, cells: string[] | undefined }} Row cells are undefined if
+ *   a quote is not closed
  */
 /**
  * What a column holds; `sample` is its first filled cell.
@@ -24,17 +25,18 @@ const AMOUNT_NAME = /amount|balance|quantity|value|token|share|percent|pending/i
  */
 /** @typedef {Column & { name: string }} NamedColumn with its name in the header */
 /**
- * A list of wallets: its rows without the header, its columns, the first line if it is taken for a header, and the
- * column of the addresses, undefined if several could be it.
- * @typedef {{ rows: Row[], columns: NamedColumn[], header: string | undefined, account: number | undefined }} Table
+ * A list of wallets: its rows without the header, its columns, the first line if it is taken for a
+ * header, and the column of the addresses, undefined if several could be it.
+ * @typedef {{ rows: Row[], columns: NamedColumn[], header: string | undefined, account: number |
+ *   undefined }} Table
  */
 
 export const isAddress = (text = '') => ADDRESS.test(text);
 
 /**
- * Splits a list of wallets into rows and columns. Tabs, semicolons, commas or blanks separate the columns; a byte-order
- * mark, CRLF, quotes, blanks around cells, empty lines and a header are tolerated. Line numbers count from 1, as an
- * editor shows them.
+ * Splits a list of wallets into rows and columns. Tabs, semicolons, commas or blanks separate the
+ * columns; a byte-order mark, CRLF, quotes, blanks around cells, empty lines and a header are
+ * tolerated. Line numbers count from 1, as an editor shows them.
  * @returns {Table}
  *
  * @example
@@ -69,7 +71,8 @@ function separatorOf(lines) {
 }
 
 /**
- * A typed list may have a line with another separator. It is tried only where the list's own is not in the line.
+ * A typed list may have a line with another separator. It is tried only where the list's own is not
+ * in the line.
  */
 function cellsOfLine(line, separator) {
   const cells = cellsOf(line, separator);
@@ -153,8 +156,8 @@ function accountColumn(columns, rowCount) {
 }
 
 /**
- * The column of the caller's own id beside the addresses: by its name, or the only one with text. Amounts and other
- * addresses are not ids.
+ * The column of the caller's own id beside the addresses: by its name, or the only one with text.
+ * Amounts and other addresses are not ids.
  * @param {Table} table
  * @returns {number | null | undefined} null if there is none, undefined if the table does not tell
  */

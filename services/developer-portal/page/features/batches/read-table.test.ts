@@ -4,7 +4,8 @@ import { readTable } from './read-table.js';
 
 const [A, B] = [`0x${'a'.repeat(40)}`, `0x${'B'.repeat(40)}`];
 
-/** What the page sends of a text if nobody chooses columns: addresses and ids; undefined if it asks for the column. */
+/** What the page sends of a text if nobody chooses columns: addresses and ids; undefined if it asks
+ * for the column. */
 function takenOf(text: string) {
   const found = readEntries(readTable(text));
   return {

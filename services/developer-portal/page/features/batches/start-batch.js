@@ -108,7 +108,8 @@ function BatchForm({ limits, month, ids, hasMore }) {
   <//>`;
 }
 
-/** A choice among the rule sets; where there are more than one page of them, their ids are typed. */
+/** A choice among the rule sets; where there are more than one page of them, their ids are
+ * typed. */
 function RuleSetField({ ids, hasMore, asked }) {
   const { base } = useApp();
   const shared = { label: 'Rule set', name: 'ruleSet', required: true };
@@ -191,7 +192,8 @@ function EntriesField({ text, onText }) {
 }
 
 /**
- * Which columns have the address and the caller's own id, where a list has several: found, or to be chosen.
+ * Which columns have the address and the caller's own id, where a list has several: found, or to be
+ * chosen.
  * @param {{ table: Table, found: Found, onChoose: (next: (last: Choice) => Choice) => void }} props
  */
 function ColumnsField({ table: { columns }, found: { account, ref }, onChoose }) {

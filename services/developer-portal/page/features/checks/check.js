@@ -105,7 +105,8 @@ function CheckSteps({ steps }) {
   <//>`;
 }
 
-/** The request of a check, to be sent again. It is read on demand: that takes the broker a moment. */
+/** The request of a check, to be sent again. It is read on demand: that takes the broker a
+ * moment. */
 function SendAgain({ requestId }) {
   const [isWanted, setIsWanted] = useState(false);
   return html`<${Card} title="Send again">

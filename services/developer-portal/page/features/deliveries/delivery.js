@@ -12,7 +12,8 @@ import { Missing } from '../frame/frame.js';
 import { headersOf, verifyCommand } from './webhook-headers.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
-/** @typedef {Answer<'GET /api/apps/:clientId/deliveries/:requestId'>['attempts'][number]} Attempt */
+/** @typedef {Answer<'GET /api/apps/:clientId/deliveries/:requestId'>['attempts'][number]}
+ * Attempt */
 
 /**
  * The outcomes of an attempt, in words; one that is not listed is shown as it is.
@@ -95,7 +96,8 @@ const isOfCheck = (payload) => payload !== undefined && JSON.parse(payload).type
 const isGood = ({ class: name, status = 0 }) => name === 'delivered' || (status >= 200 && status < 300);
 
 /**
- * What the receiver answered to the last attempt that reached it. It is read on demand: that takes the broker a moment.
+ * What the receiver answered to the last attempt that reached it. It is read on demand: that takes
+ * the broker a moment.
  */
 function Answer({ params }) {
   const [isWanted, setIsWanted] = useState(false);

@@ -4,8 +4,8 @@
 const timestampOf = (attempt) => String(Math.floor(Date.parse(attempt.at) / 1_000));
 
 /**
- * The headers of an attempt, in the order in which they are shown. A signature is not stored, and the portal cannot
- * open the secrets that sign: the value then says how it is made.
+ * The headers of an attempt, in the order in which they are shown. A signature is not stored, and
+ * the portal cannot open the secrets that sign: the value then says how it is made.
  * @param {Attempt} attempt
  * @returns {[name: string, value: string][]}
  *

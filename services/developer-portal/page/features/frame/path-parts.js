@@ -1,4 +1,5 @@
-/** `/apps/:id/:section/:item` and `/operator/:section/:item`, of which the last two may be absent. */
+/** `/apps/:id/:section/:item` and `/operator/:section/:item`, of which the last two may be
+ * absent. */
 const PARTED = /^\/(?:apps\/(?<id>[^/]+)|operator)(?:\/(?<section>[^/]+)(?:\/(?<item>[^/]+))?)?$/;
 
 /**

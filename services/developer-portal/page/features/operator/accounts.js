@@ -15,8 +15,8 @@ import { RecentAudit } from './audit.js';
 /** @typedef {{ accountId: string, email: string, tier: string, limits: Limits }} SomeAccount */
 
 /**
- * The largest value of each limit that can be set, for enterprise accounts only. All are sent at once: one that is left
- * out is set to the tier's default.
+ * The largest value of each limit that can be set, for enterprise accounts only. All are sent at
+ * once: one that is left out is set to the tier's default.
  * @type {Record<keyof Limits, number>}
  */
 const LIMIT_MAX = {
@@ -63,7 +63,8 @@ export function OperatorAccounts() {
 }
 
 /**
- * One account as operators see it: its state, its limits, its apps with this month's checks, its last changes.
+ * One account as operators see it: its state, its limits, its apps with this month's checks, its
+ * last changes.
  */
 export function OperatorAccount({ item }) {
   const resource = useResource('GET /api/operator/accounts/:accountId', { accountId: item });
@@ -124,7 +125,8 @@ export function OperatorAccount({ item }) {
   );
 }
 
-/** Makes a link by which the owner of an account sets a new password. @param {SomeAccount} account */
+/** Makes a link by which the owner of an account sets a new password.
+ * @param {SomeAccount} account */
 const drawResetLink = ({ accountId, email }) => html`<${MakeSecrets}
   title="Make a link for a new password?" submit="Make link"
   send=${() => ask('POST /api/operator/accounts/:accountId/reset-link', { params: { accountId } })}
@@ -137,8 +139,8 @@ const drawResetLink = ({ accountId, email }) => html`<${MakeSecrets}
 <//>`;
 
 /**
- * Sets the tier of an account, and the limits of an enterprise account. The name of a limit's field is the pointer of
- * its faults, the page's and the server's.
+ * Sets the tier of an account, and the limits of an enterprise account. The name of a limit's field
+ * is the pointer of its faults, the page's and the server's.
  * @param {{ data: SomeAccount }} props
  */
 function SetTier({ data }) {

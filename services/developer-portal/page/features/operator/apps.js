@@ -33,7 +33,8 @@ function drawSuspension({ clientId, name, suspended }) {
 }
 
 /**
- * All client apps, searched by name, id or their account's address; one can be suspended, and brought back.
+ * All client apps, searched by name, id or their account's address; one can be suspended, and
+ * brought back.
  */
 export function OperatorApps() {
   const [filters, setQuery] = useQuery({ query: '', suspended: '' });
@@ -58,7 +59,8 @@ export function OperatorApps() {
   `;
 }
 
-/** One app as operators see it: this month, its limits, keys, webhooks, batches, watches and last changes. */
+/** One app as operators see it: this month, its limits, keys, webhooks, batches, watches and last
+ * changes. */
 export function OperatorApp({ item }) {
   const resource = useResource('GET /api/operator/apps/:clientId', { clientId: item });
   const [round, setRound] = useState(0);

@@ -32,7 +32,8 @@ const askForLink = async ({ email }) => {
 };
 
 /**
- * Sets a new password by an operator's link. Its token is in the fragment, which browsers never send to a server.
+ * Sets a new password by an operator's link. Its token is in the fragment, which browsers never
+ * send to a server.
  */
 export function ResetPassword() {
   const [token] = useState(() => location.hash.slice(1));

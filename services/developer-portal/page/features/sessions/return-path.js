@@ -1,12 +1,14 @@
 /** The forms for visitors who are not signed in. Each other page shows the sign-in form instead. */
 const FORMS = ['/sign-in', '/sign-up', '/forgotten-password'];
-/** In the fragment, which browsers do not send: a page's own address may hold the token of an invitation. */
+/** In the fragment, which browsers do not send: a page's own address may hold the token of an
+ * invitation. */
 const PREFIX = '#return=';
 
 /**
- * The page to show after signing in: the page that the form replaces, or the page that the fragment of
- * the form's address names. Only a path of the portal itself is followed; anything else is `/`.
- * @param {{ origin: string, pathname: string, search: string, hash: string }} address the browser's `location`
+ * The page to show after signing in: the page that the form replaces, or the page that the fragment
+ * of the form's address names. Only a path of the portal itself is followed; anything else is `/`.
+ * @param {{ origin: string, pathname: string, search: string, hash: string }} address the browser's
+ *   `location`
  * @returns path, query and fragment
  *
  * @example

@@ -12,8 +12,8 @@ import { wantedPath, withReturn } from './return-path.js';
 
 /**
  * A form that signs in. For an account with a second factor, a second step asks for its code.
- * @param {(values: Record<string, any>) => Promise<{ email: string, password: string }>} makeCredentials may do
- *   something first
+ * @param {(values: Record<string, any>) => Promise<{ email: string, password: string }>}
+ *   makeCredentials may do something first
  * @param {OnSignedIn} onSignedIn
  * @returns the form, and the second step once the password was right and the code is missing
  */
@@ -39,7 +39,8 @@ function CodeStep() {
 }
 
 /**
- * Signing in and signing up. Signing up signs in as well; the answer does not show whether an address was known.
+ * Signing in and signing up. Signing up signs in as well; the answer does not show whether an
+ * address was known.
  * @param {{ isNew: boolean, account: Account | null, onSignedIn: OnSignedIn }} props
  */
 export function SignIn({ isNew, account, onSignedIn }) {
@@ -88,7 +89,8 @@ const About = () => html`<aside aria-label="What Rolecall does">
 </aside>`;
 
 /**
- * Asks for the password over the page, which keeps the typed values. Nothing of the page is readable meanwhile.
+ * Asks for the password over the page, which keeps the typed values. Nothing of the page is
+ * readable meanwhile.
  * @param {{ account: Account, onSignedIn: OnSignedIn, onLeave: () => void }} props
  */
 export function SignInAgain({ account, onSignedIn, onLeave }) {

@@ -8,7 +8,8 @@ import { Card, loaded, PageHead } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 
 /**
- * Shows the app and role of an invitation, and accepts it. Its token is in the fragment, which browsers do not send.
+ * Shows the app and role of an invitation, and accepts it. Its token is in the fragment, which
+ * browsers do not send.
  */
 export function Invitation() {
   const { account } = useSession();

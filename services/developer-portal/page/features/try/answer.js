@@ -14,7 +14,8 @@ import { describeDetail, numberOf } from './describe-detail.js';
 /** @import { RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts' */
 
 /**
- * @typedef {Omit<Answer<'POST /api/apps/:clientId/try'>, 'body'> & { body: any }} Tried what the gateway answered
+ * @typedef {Omit<Answer<'POST /api/apps/:clientId/try'>, 'body'> & { body: any }} Tried what the
+ *   gateway answered
  */
 /** @typedef {{ polls: number, tookMs: number, answer?: Tried, error?: ApiError }} Followed */
 
@@ -53,7 +54,8 @@ export function TryAnswer({ answer: accepted }) {
 }
 
 /**
- * One chip per role, folded from its rules, and why a rule could not be read; a problem's own words where there is none.
+ * One chip per role, folded from its rules, and why a rule could not be read; a problem's own words
+ * where there is none.
  */
 function Verdicts({ body, isDenying }) {
   const roles = Array.isArray(body?.roles) ? body.roles : [];
@@ -78,7 +80,8 @@ function Verdicts({ body, isDenying }) {
 
 /**
  * Why each rule ended as it did, where the check asked for it.
- * @param {{ details?: readonly RuleDetail[], rules: any[], blocks?: Record<string, { number: number }>, path?: string }} props
+ * @param {{ details?: readonly RuleDetail[], rules: any[], blocks?: Record<string, { number: number
+ *   }>, path?: string }} props
  */
 function Details({ details, rules, blocks, path = '' }) {
   if (!Array.isArray(details)) return null;

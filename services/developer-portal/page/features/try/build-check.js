@@ -1,10 +1,12 @@
 /**
- * The fields of a rule as texts, as a field has them. A rule keeps the fields of all types, so that changing the type
- * loses nothing; `extra` has the members of a rule that came as JSON and that the form does not show.
+ * The fields of a rule as texts, as a field has them. A rule keeps the fields of all types, so that
+ * changing the type loses nothing; `extra` has the members of a rule that came as JSON and that the
+ * form does not show.
  * @typedef {ReturnType<typeof newTexts>} RuleTexts
  * @typedef {RuleTexts & { rules: RuleForm[], extra: Record<string, any> }} RuleForm
  */
-/** A check as a form; the blocks by chain id, `extra` as in a rule. @typedef {ReturnType<typeof newForm>} CheckForm */
+/** A check as a form; the blocks by chain id, `extra` as in a rule. @typedef {ReturnType<typeof
+ * newForm>} CheckForm */
 
 /** The fields that a simple rule of each type has. @type {Record<string, (keyof RuleTexts)[]>} */
 export const FIELDS = {
@@ -78,8 +80,8 @@ export const chainsOf = (rules) => [
 const linesOf = (text) => text.split(/[\s,]+/).filter((line) => line !== '');
 
 /**
- * The body of a check from the form's texts: fields that a rule's type does not have, or that are empty, are left
- * out. The API reports faults of the rest. `readCheck` is its inverse.
+ * The body of a check from the form's texts: fields that a rule's type does not have, or that are
+ * empty, are left out. The API reports faults of the rest. `readCheck` is its inverse.
  * @param {CheckForm} form
  *
  * @example

@@ -1,9 +1,10 @@
 /** @import { Answer } from '../../lib/types.ts' */
 
 /**
- * Checks to begin with, by name. On a system with a demo chain they can be run as they are; elsewhere the wallet and the
- * contracts are left to fill in.
- * @param {Answer<'GET /api/try-options'>['demo']} demo the wallets and tokens of a demo chain, if there is one
+ * Checks to begin with, by name. On a system with a demo chain they can be run as they are;
+ * elsewhere the wallet and the contracts are left to fill in.
+ * @param {Answer<'GET /api/try-options'>['demo']} demo the wallets and tokens of a demo chain, if
+ *   there is one
  * @param {number | undefined} chainId used where there is no demo chain
  * @returns {[name: string, check: Record<string, unknown>][]}
  */

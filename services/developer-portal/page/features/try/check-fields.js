@@ -20,7 +20,8 @@ import { numberOf } from './describe-detail.js';
 /** @typedef {Record<string, string>} Faults texts by JSON pointer */
 /** @typedef {(changes: Partial<CheckForm>) => void} Change */
 /**
- * @typedef {{ chainId: number, name: string }[]} Chains the configured ones; none where the portal does not know them
+ * @typedef {{ chainId: number, name: string }[]} Chains the configured ones; none where the portal
+ *   does not know them
  */
 /** @typedef {readonly (readonly [value: string, text: string])[]} Pairs */
 
@@ -37,7 +38,8 @@ const BLOCK_TAGS = /** @type {const} */ ([
 
 /**
  * The purpose of each field of a rule; required ones have no default.
- * @type {Record<string, { label: string, required?: boolean, options?: Pairs, [attribute: string]: unknown }>}
+ * @type {Record<string, { label: string, required?: boolean, options?: Pairs, [attribute: string]:
+ *   unknown }>}
  */
 const WORDS = {
   contractAddress: {
@@ -86,12 +88,15 @@ const WORDS = {
 
 const TYPES = [...Object.keys(FIELDS), ...Object.keys(COMPOSED)];
 
-/** Choices, and a value that came as JSON and is none of them. @param {Pairs} pairs @returns {Pairs} */
+/** Choices, and a value that came as JSON and is none of them.
+ * @param {Pairs} pairs
+ * @returns {Pairs} */
 const withValue = (pairs, value) =>
   pairs.some(([offered]) => offered === value) ? pairs : [...pairs, [value, value]];
 
 /**
- * The fault of a field, or of the first faulty entry of the list that it holds; the first account has its own field.
+ * The fault of a field, or of the first faulty entry of the list that it holds; the first account
+ * has its own field.
  * @param {Faults} faults
  */
 function faultIn(faults, pointer) {
@@ -185,8 +190,8 @@ function More({ form, faults, change }) {
 }
 
 /**
- * The rules of a check, or those inside of a composed rule. `path` is their JSON pointer; `canAdd` tells whether there
- * may be one more rule.
+ * The rules of a check, or those inside of a composed rule. `path` is their JSON pointer; `canAdd`
+ * tells whether there may be one more rule.
  * @typedef {{ path: string, depth: number, chains: Chains, faults: Faults, canAdd: boolean }} Place
  * @typedef {Place & { rules: RuleForm[], onChange: (rules: RuleForm[]) => void }} Rules
  */
@@ -201,7 +206,8 @@ const drawRules = ({ rules, path, onChange, ...rest }) =>
 
 /**
  * The fields of one rule, and of the rules inside of it. Which there are depends on its type.
- * @param {Place & { rule: RuleForm, onChange: (rule: RuleForm) => void, onRemove?: () => void }} props
+ * @param {Place & { rule: RuleForm, onChange: (rule: RuleForm) => void, onRemove?: () => void }}
+ *   props
  */
 function RuleFields({ rule, path, depth, chains, faults, canAdd, onChange, onRemove }) {
   const { type, rules, chainId } = rule;

@@ -7,7 +7,8 @@ const SIGNS = { eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' };
 /** @type {Record<string, string>} */
 const OBSERVED = { ERC20: 'balance', NATIVE: 'balance', ERC721: 'count', ERC1155: 'count' };
 
-/** A rule's number as people count, from the JSON pointer of the rule: `/rules/0/rules/2` is 1.3. */
+/** A rule's number as people count, from the JSON pointer of the rule: `/rules/0/rules/2` is
+ * 1.3. */
 export const numberOf = (path) =>
   path
     .split('/')

@@ -6,9 +6,10 @@ import { FIELDS, isComposed, newForm, newRule } from './build-check.js';
 const NOT_SHOWN = new Error('no field can show this');
 
 /**
- * The form's texts from the body of a check, the inverse of `buildCheck`. Members that the form has no field for are
- * kept in `extra`.
- * @returns {CheckForm | undefined} undefined for a value that the form cannot show: not an object, a list where a text is expected, …
+ * The form's texts from the body of a check, the inverse of `buildCheck`. Members that the form has
+ * no field for are kept in `extra`.
+ * @returns {CheckForm | undefined} undefined for a value that the form cannot show: not an object,
+ *   a list where a text is expected, …
  *
  * @example
  * readCheck({ account: '0x…', rules: [{ type: 'NATIVE', chainId: 1, roleId: 'member' }] })?.rules[0].chainId; // '1'

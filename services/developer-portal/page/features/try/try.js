@@ -77,7 +77,8 @@ function Playground({ chains, demo }) {
 }
 
 /**
- * Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is not a fault of a field.
+ * Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is not a
+ * fault of a field.
  * @returns {Record<string, string>}
  */
 const faultsOf = (errors, prefix) =>
@@ -88,13 +89,15 @@ const faultsOf = (errors, prefix) =>
   );
 
 /**
- * @typedef {{ text: string, parsed: ReturnType<typeof parseJson>, form: CheckForm, isShown: boolean }} Edited
+ * @typedef {{ text: string, parsed: ReturnType<typeof parseJson>, form: CheckForm, isShown: boolean
+ *   }} Edited
  */
 
 const textOf = (check) => JSON.stringify(check, null, 2);
 
 /**
- * `form` shows the last JSON that it can represent; `isShown` tells whether that is the current JSON.
+ * `form` shows the last JSON that it can represent; `isShown` tells whether that is the current
+ * JSON.
  * @param {CheckForm} last
  * @returns {Edited}
  */
@@ -111,8 +114,8 @@ function ofForm(form) {
 }
 
 /**
- * A check as a form and as JSON, either of which may be edited: the other one follows. It is kept in the address, so
- * that a reload and a shared link open the same check.
+ * A check as a form and as JSON, either of which may be edited: the other one follows. It is kept
+ * in the address, so that a reload and a shared link open the same check.
  * @param {() => CheckForm} makeForm the form of a new check
  */
 function useCheckEditor(makeForm) {
@@ -185,7 +188,8 @@ function TryJson({ editor, faults }) {
   </div>`;
 }
 
-/** In the order of the lines. The key is not part of the check. @param {Map<string, number>} lines */
+/** In the order of the lines. The key is not part of the check.
+ * @param {Map<string, number>} lines */
 const placesOf = (faults, lines) =>
   Object.entries(faults)
     .filter(([pointer]) => pointer !== '/apiKey' && pointer !== '/json')

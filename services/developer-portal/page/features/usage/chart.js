@@ -6,7 +6,8 @@ import { html, useEffect, useRef } from '../../lib/html.js';
  * @typedef {{ date?: string, hour?: string } & { [field: string]: any }} Row
  */
 /**
- * What a chart shows: of each series the field of a row, its name and its colour, a custom property of the style sheet.
+ * What a chart shows: of each series the field of a row, its name and its colour, a custom property
+ * of the style sheet.
  * @typedef {object} View
  * @property {string} name
  * @property {string} unit
@@ -24,7 +25,8 @@ const SCALES = {
 };
 
 /**
- * Days or hours as stacked bars, or as lines. The chart is drawn again when the theme changes its colours.
+ * Days or hours as stacked bars, or as lines. The chart is drawn again when the theme changes its
+ * colours.
  * @param {{ days: Row[], view: View }} props
  */
 export function Chart({ days, view }) {

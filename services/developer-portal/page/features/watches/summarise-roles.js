@@ -1,6 +1,6 @@
 /**
- * The roles of an event that were gained, lost, or decided for the first time; roles that have not changed are left
- * out.
+ * The roles of an event that were gained, lost, or decided for the first time; roles that have not
+ * changed are left out.
  * @param {{ type: string, roles?: readonly any[] }} event the body of a webhook of a watch
  * @returns {{ id: string, tone: string, text: string }[]}
  *

@@ -10,11 +10,14 @@ import { Missing } from '../frame/frame.js';
 import { summariseRoles } from './summarise-roles.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
-/** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/events'>['events'][number]} WatchEvent */
+/** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/events'>['events'][number]}
+ * WatchEvent */
 /**
- * @typedef {{ type: string, ref?: string, account?: string, accounts?: string[], sequence?: number, cause?: string }} Event
+ * @typedef {{ type: string, ref?: string, account?: string, accounts?: string[], sequence?: number,
+ *   cause?: string }} Event
  */
-/** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/members'>['members'][number]} Member */
+/** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/members'>['members'][number]}
+ * Member */
 
 const MEMBERS_COUNT = 50;
 /** Roles shown of one event; the others are on the page of its delivery. */
