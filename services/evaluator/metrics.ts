@@ -1,4 +1,5 @@
 import { Gauge } from 'prom-client';
+import { BREAKER_STATES } from '#shared/breaker/breaker.ts';
 import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
@@ -179,8 +180,6 @@ function makeChainObserver(registry: Registry): Omit<ChainObserver, 'onHealth'> 
 /** A composed rule is counted under the chain of its first simple rule. */
 const chainOf = (rule: Rule | undefined): string =>
   String((rule && simpleRulesOf(rule)[0]?.chainId) ?? 'unknown');
-
-const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
 /** Gauges of all chains, read when the metrics are collected. */
 function watchChains(registry: Registry): ChainObserver['watch'] {

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
+import type { BreakerState } from '#shared/breaker/breaker.ts';
 import { AttemptClass, type RetryTier, type WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
-import type { BreakerState } from './domain/make-breaker.ts';
 import { DEFERRAL_REASONS, type DeferralReason } from './domain/schedule-retry.ts';
 
 type AttemptRecord = {

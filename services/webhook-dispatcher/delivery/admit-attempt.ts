@@ -1,7 +1,12 @@
+import { Breaker, type BreakerState } from '#shared/breaker/breaker.ts';
+import { shareOfWindow } from '#shared/breaker/share-of-window.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
-import { type BreakerState, makeBreaker } from '../domain/make-breaker.ts';
 import type { DeliverySlots } from './delivery-slots.ts';
 import { PerReceiver } from './per-receiver.ts';
+
+const WINDOW_MS = 60_000;
+const OPEN_MS_MIN = 30_000;
+const OPEN_MS_MAX = 600_000;
 
 /** How an admitted attempt ended: the receiver took the message, failed, or was not reached. */
 export type AttemptVerdict = 'healthy' | 'failing' | 'unknown';
@@ -24,6 +29,7 @@ export type AttemptGate = {
 type Dependencies = {
   readonly slots: Pick<DeliverySlots, 'acquire' | 'isProven'>;
   readonly monotonicMs: () => number;
+  /** Multiplies the breaker's window and open times, for tests. 1 in production. */
   readonly scale: number;
 };
 
@@ -35,8 +41,9 @@ type Dependencies = {
  * if (admission.end) admission.end('healthy');
  */
 export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): AttemptGate {
+  const openTimes = { openMsMin: OPEN_MS_MIN * scale, openMsMax: OPEN_MS_MAX * scale };
   const breakers = new PerReceiver({
-    make: () => makeBreaker(scale),
+    make: () => new Breaker(shareOfWindow(WINDOW_MS * scale, monotonicMs), openTimes, monotonicMs),
     // A running attempt keeps its breaker; the next attempt to this receiver begins with a new one.
     isIdle: () => true,
   });
@@ -44,26 +51,26 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): At
     async admit(app, callbackUrl, bytes) {
       const { origin } = new URL(callbackUrl);
       const breaker = breakers.of(app, origin);
-      if (breaker.state(monotonicMs()) === 'open') return { reason: 'breaker' };
+      if (breaker.state === 'open') return { reason: 'breaker' };
       const slot = await slots.acquire(app, origin, bytes);
       if (slot === undefined) return { reason: slots.isProven(app, origin) ? 'slots' : 'hanging' };
       // Last, because an admitted probe must be made. The breaker may have opened during the wait
       // for a slot.
-      const admission = breaker.admit(monotonicMs());
+      const admission = breaker.admit();
       if (admission === undefined) {
         slot.release(undefined);
         return { reason: 'breaker' };
       }
       return {
         end(verdict) {
-          breaker.record(admission, verdict === 'unknown' ? undefined : verdict === 'failing', monotonicMs());
+          breaker.record(verdict === 'unknown' ? undefined : verdict === 'failing', admission);
           slot.release(verdict === 'unknown' ? undefined : verdict === 'healthy');
         },
       };
     },
     breakerCounts() {
       const counts = { closed: 0, open: 0, 'half-open': 0 };
-      for (const breaker of breakers.values()) counts[breaker.state(monotonicMs())] += 1;
+      for (const breaker of breakers.values()) counts[breaker.state] += 1;
       return counts;
     },
   };

@@ -4,9 +4,8 @@ import type { Block } from '../blocks/block.ts';
 import { fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
 import { type FailureKind, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { BlockTime } from './block-time.ts';
-import type { CallKind } from './breaker.ts';
 import { NOT_YET_MS } from './call-lag.ts';
-import type { Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
+import type { CallKind, Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
 import { TRANSPORT_FAILURES } from './probe-endpoint.ts';
 
 /** Interval of the background checks of the endpoints. */

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Admission, Breaker, type BreakerState } from '#shared/breaker/breaker.ts';
+import { type Strike, strikesInARow } from '#shared/breaker/strikes.ts';
 import type { BlockSource } from '../reader/reader-codec.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import { Breaker, type BreakerState, type CallKind } from './breaker.ts';
 import { CallLag } from './call-lag.ts';
 import { LatencyWindow } from './latency-window.ts';
 import { LearnedLimit } from './learned-limit.ts';
@@ -20,13 +21,16 @@ export type EndpointHealth = {
 /** The state of an endpoint for the metrics; its name is its position in the chain file. */
 export type EndpointGauges = {
   readonly endpoint: string;
-  readonly breaker: 'closed' | 'open' | 'half-open';
+  readonly breaker: BreakerState;
   readonly health: EndpointHealth;
   readonly method: string;
   readonly headNumber: number;
   readonly inFlightCount: number;
   readonly readsPerCallMax: number;
 };
+
+/** What a call is for: the chain's blocks, or its state. */
+export type CallKind = 'head' | 'call';
 
 /** How an endpoint reads many balances at once. */
 export type ReadMethod = 'reader' | 'multicall3' | 'plain';
@@ -45,6 +49,9 @@ export type Capabilities = {
   readonly hasHistory?: boolean;
 };
 
+/** Consecutive strikes of one kind of call that open the breaker, and how long it is open. */
+const STRIKES_MAX = 6;
+const OPEN_TIMES = { openMsMin: 500, openMsMax: 8_000 };
 /** How long an endpoint is reported as rate-limited after its last rate-limit error. */
 const RATE_LIMITED_MS = 30_000;
 /** Failures that are not evidence about the endpoint. */
@@ -102,7 +109,8 @@ export class Endpoint {
   };
   inFlightCount = 0;
   readonly #options: EndpointOptions;
-  readonly #breaker: Breaker;
+  readonly #strikes = strikesInARow<CallKind>(STRIKES_MAX);
+  readonly #breaker: Breaker<Strike<CallKind>>;
   readonly #bucket: RateBucket | undefined;
   readonly #namedBucket: RateBucket | undefined;
   #busyUntilMs = 0;
@@ -117,7 +125,7 @@ export class Endpoint {
     this.name = options.name;
     this.#options = options;
     this.limit = new LearnedLimit(options.maxCallsPerBatch ?? READS_MAX, options.monotonicMs);
-    this.#breaker = new Breaker(options.monotonicMs);
+    this.#breaker = new Breaker(this.#strikes, OPEN_TIMES, options.monotonicMs);
     const { rateShare, monotonicMs } = options;
     if (rateShare === undefined) return;
     this.#bucket = new RateBucket(rateShare, monotonicMs);
@@ -139,7 +147,7 @@ export class Endpoint {
   }
 
   get strikes(): number {
-    return this.#breaker.strikes;
+    return this.#strikes.mostStrikes();
   }
 
   /** Absent until a probe has answered, and again after the endpoint was down: its software may
@@ -233,9 +241,9 @@ export class Endpoint {
     kind: CallKind = 'head',
     strikesOf = (failure: RpcFailure): number => failure.strikes,
   ): Promise<T> {
-    return this.#admit(signal, send, kind, (failure) => {
+    return this.#admit(signal, send, kind, (failure, admission) => {
       this.noteFailure(failure.kind);
-      this.strike(kind, strikesOf(failure));
+      this.strike(kind, strikesOf(failure), admission);
       if (failure.kind === 'override-refused') this.#capabilities = undefined;
       this.#backOff(failure);
     });
@@ -255,8 +263,8 @@ export class Endpoint {
     kind: CallKind,
     namesBlock = false,
   ): Promise<T> {
-    const onFailure = (failure: RpcFailure) => {
-      this.#breaker.fail(kind, 0);
+    const onFailure = (failure: RpcFailure, admission: Admission) => {
+      this.#breaker.record({ kind, strikes: 0 }, admission);
       if (!NO_REASONS.has(failure.kind)) this.#options.onDoubt?.(this, kind);
     };
     return this.#admit(signal, send, kind, onFailure, namesBlock);
@@ -267,17 +275,18 @@ export class Endpoint {
     signal: AbortSignal,
     send: (rpc: Rpc) => Promise<T>,
     kind: CallKind,
-    onFailure: (failure: RpcFailure) => void,
+    onFailure: (failure: RpcFailure, admission: Admission) => void,
     namesBlock = false,
   ): Promise<T> {
     this.#requireFree();
-    if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
+    const admission = this.#breaker.admit();
+    if (!admission) throw new RpcFailure('breaker-open');
     try {
       await this.#awaitRate(signal, namesBlock);
-      return await this.#measure(send, kind);
+      return await this.#measure(send, kind, admission);
     } catch (error) {
       const failure = toRpcFailure(error);
-      onFailure(failure);
+      onFailure(failure, admission);
       throw failure;
     }
   }
@@ -309,19 +318,19 @@ export class Endpoint {
 
   /** Counts a failure of a kind of call. An endpoint that is out must be probed again: its software
    * may have changed. */
-  strike(kind: CallKind, strikes: number): void {
-    this.#breaker.fail(kind, strikes);
+  strike(kind: CallKind, strikes: number, admission?: Admission): void {
+    this.#breaker.record({ kind, strikes }, admission);
     if (this.#breaker.state === 'open') this.#capabilities = undefined;
   }
 
-  async #measure<T>(send: (rpc: Rpc) => Promise<T>, kind: CallKind): Promise<T> {
+  async #measure<T>(send: (rpc: Rpc) => Promise<T>, kind: CallKind, admission: Admission): Promise<T> {
     const startedMs = this.#options.monotonicMs();
     if (this.inFlightCount === 0) this.#quietSinceMs = startedMs;
     this.inFlightCount += 1;
     let result = 'ok';
     try {
       const answer = await send(this.#options.rpc);
-      this.#breaker.succeed(kind);
+      this.#breaker.record({ kind }, admission);
       this.#quietSinceMs = this.#options.monotonicMs();
       this.answeredMs[kind] = this.#quietSinceMs;
       this.latency.add(this.#options.monotonicMs() - startedMs);
