@@ -124,3 +124,17 @@ test('only a composition root reads the process environment', () => {
   );
   expect(readers.map(({ path }) => path)).toEqual([]);
 });
+
+// Data files of a kind lie side by side, however many they are.
+const COLLECTIONS = ['services/adr', 'test/contract/golden'];
+
+test('a folder holds at most 15 files, tests and README aside', () => {
+  const counts = new Map<string, number>();
+  for (const top of ['services', 'shared', 'deploy', 'test'])
+    for (const entry of readdirSync(join(ROOT, top), { recursive: true, withFileTypes: true })) {
+      const folder = relative(ROOT, entry.parentPath).split(sep).join('/');
+      const isCounted = entry.isFile() && !/\.test\.ts$|^README\.md$/.test(entry.name);
+      if (isCounted && !COLLECTIONS.includes(folder)) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+  expect([...counts].filter(([, count]) => count > 15)).toEqual([]);
+});

@@ -1,9 +1,8 @@
-// Written by `npm run build:client` from the OpenAPI document, which is made of the schemas that
-// validate. Do not edit: change the schema and build again.
+// Written by `npm run build:client` from the OpenAPI document, which is made of the schemas that validate.
+// Do not edit: change the schema and build again.
 
 export type CheckRequest = {
-  /** Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts for
-   * the tokens that its delegation covers. */
+  /** Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts for the tokens that its delegation covers. */
   readonly vaults?: readonly string[] | undefined;
   readonly callbackUrl?: string | undefined;
   readonly async?: boolean | undefined;
@@ -15,8 +14,7 @@ export type CheckRequest = {
         /** By chain id: every read of that chain is at this block or later. */
         readonly minBlock?: Readonly<Record<string, number>> | undefined;
 
-        /** By chain id: every read of that chain is at exactly this block. Not together with
-         * `blockTag`, or with `minBlock` of the same chain. */
+        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
         readonly atBlock?: Readonly<Record<string, number>> | undefined;
       }
     | undefined;
@@ -27,8 +25,7 @@ export type CheckRequest = {
   /** `true` adds a signed verdict to the result. */
   readonly proof?: boolean | undefined;
 
-  /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise
-   * 3600. */
+  /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
 } & (
   | {
@@ -45,8 +42,7 @@ export type CheckRequest = {
 ) &
   (
     | {
-        /** Several rules may name one role. The role is held if any of them is granted,
-         * undetermined if none is granted and any is undetermined, and otherwise not held. */
+        /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
         readonly rules: readonly Rule[];
         readonly ruleSet?: never;
       }
@@ -182,8 +178,7 @@ export type ContractRule = {
   /** Default `eq` for a boolean output; otherwise required. */
   readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
 
-  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise
-   * required. */
+  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required. */
   readonly value?: string | undefined;
 
   /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
@@ -330,8 +325,7 @@ export type ContractCondition = {
   /** Default `eq` for a boolean output; otherwise required. */
   readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
 
-  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise
-   * required. */
+  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required. */
   readonly value?: string | undefined;
 
   /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
@@ -401,8 +395,7 @@ export type BatchRequest = {
         /** By chain id: every read of that chain is at this block or later. */
         readonly minBlock?: Readonly<Record<string, number>> | undefined;
 
-        /** By chain id: every read of that chain is at exactly this block. Not together with
-         * `blockTag`, or with `minBlock` of the same chain. */
+        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
         readonly atBlock?: Readonly<Record<string, number>> | undefined;
       }
     | undefined;
@@ -410,13 +403,11 @@ export type BatchRequest = {
   /** `true` adds a signed verdict to the result. */
   readonly proof?: boolean | undefined;
 
-  /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise
-   * 3600. */
+  /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
 } & (
   | {
-      /** Several rules may name one role. The role is held if any of them is granted, undetermined
-       * if none is granted and any is undetermined, and otherwise not held. */
+      /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
       readonly rules: readonly Rule[];
       readonly ruleSet?: never;
     }
@@ -432,8 +423,7 @@ export type BatchRequest = {
 export type BatchEntry =
   | string
   | ({
-      /** Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts
-       * for the tokens that its delegation covers. */
+      /** Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts for the tokens that its delegation covers. */
       readonly vaults?: readonly string[] | undefined;
 
       /** Your id; the result contains it. */
@@ -447,8 +437,7 @@ export type BatchEntry =
       | {
           readonly account?: never;
 
-          /** Instead of `account`: distinct wallets of one person, whose holdings count
-           * together. */
+          /** Instead of `account`: distinct wallets of one person, whose holdings count together. */
           readonly accounts: readonly string[];
         }
     ));
@@ -456,8 +445,7 @@ export type BatchEntry =
 export type RuleSetBody = {
   readonly name?: string | undefined;
 
-  /** Several rules may name one role. The role is held if any of them is granted, undetermined if
-   * none is granted and any is undetermined, and otherwise not held. */
+  /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
   readonly rules: readonly Rule[];
   readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
 };
@@ -474,9 +462,7 @@ export type WatchBody = {
     | undefined;
 };
 
-/** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in
- * `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if
- * none is granted and any is in `errors`, and otherwise not held. */
+/** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is in `errors`, and otherwise not held. */
 export type CheckResult = {
   readonly requestId: string;
   readonly status: 'completed' | 'failed';
@@ -738,8 +724,7 @@ export type Watch = {
     readonly contractAddress: string;
     readonly state: 'live' | 'sweeps-only';
 
-    /** Why the contract is not followed; of a `live` one, that a sweep found a change without a
-     * transfer event. */
+    /** Why the contract is not followed; of a `live` one, that a sweep found a change without a transfer event. */
     readonly reason?: string | undefined;
   }[];
   readonly ruleSet: string;
@@ -750,8 +735,7 @@ export type Watch = {
   readonly quotaShare: number;
   readonly massRevocation: { readonly share: number; readonly atLeast: number };
 
-  /** Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`,
-   * `rule-set-missing`, or `bytes-per-day` until midnight (UTC). */
+  /** Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, `rule-set-missing`, or `bytes-per-day` until midnight (UTC). */
   readonly reason?: string | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;

@@ -1,6 +1,6 @@
 import type { BatchLine, BatchRequest } from './api-types.ts';
-import { RolecallError } from './rolecall-error.ts';
-import { sleep } from './timing.ts';
+import { RolecallError } from './http/rolecall-error.ts';
+import { sleep } from './http/timing.ts';
 import {
   type ApiRequest,
   type ApiResponse,
@@ -8,7 +8,7 @@ import {
   parseAnswer,
   type Transport,
   unexpectedAnswer,
-} from './transport.ts';
+} from './http/transport.ts';
 
 export type BatchOptions = {
   readonly signal?: AbortSignal | undefined;

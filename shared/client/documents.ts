@@ -1,6 +1,6 @@
-import { readPages } from './pages.ts';
-import { RolecallError } from './rolecall-error.ts';
-import { type ApiRequest, type CallOptions, parseAnswer, type Transport } from './transport.ts';
+import { readPages } from './http/pages.ts';
+import { RolecallError } from './http/rolecall-error.ts';
+import { type ApiRequest, type CallOptions, parseAnswer, type Transport } from './http/transport.ts';
 
 export type PutOptions = CallOptions & {
   /** Only if this is the present version; otherwise `version-conflict`. */

@@ -5,16 +5,16 @@ export type { ProofClaims } from '../contracts/checks/proof-claims.ts';
 export type * from './api-types.ts';
 export type { BatchLinesOptions, BatchOptions } from './batch.ts';
 export type { Documents, PutOptions } from './documents.ts';
-export type { Jwks } from './jwks.ts';
+export { type ClientErrorCode, type ErrorCode, RolecallError } from './http/rolecall-error.ts';
+export type { CallOptions, RolecallOptions } from './http/transport.ts';
 export { type RequireRoleOptions, requireRole } from './require-role.ts';
 export { type AsyncCheck, Rolecall, type SyncCheck } from './rolecall.ts';
-export { type ClientErrorCode, type ErrorCode, RolecallError } from './rolecall-error.ts';
-export type { CallOptions, RolecallOptions } from './transport.ts';
-export { type VerifyProofOptions, verifyProof } from './verify-proof.ts';
+export type { Jwks } from './verify/jwks.ts';
+export { type VerifyProofOptions, verifyProof } from './verify/verify-proof.ts';
 export {
   type VerifyWebhookOptions,
   verifyWebhook,
   type WebhookHeaders,
   type WebhookMessage,
-} from './verify-webhook.ts';
+} from './verify/verify-webhook.ts';
 export type { Watches } from './watches.ts';

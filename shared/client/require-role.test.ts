@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 // The framework of the library's users, with its own error handler.
 import express from 'express';
 import type { CheckResult } from './api-types.ts';
+import { RolecallError } from './http/rolecall-error.ts';
 import { requireRole } from './require-role.ts';
-import { RolecallError } from './rolecall-error.ts';
 
 const RULES = [
   { type: 'NATIVE', chainId: 1, roleId: 'gold' },

@@ -1,7 +1,7 @@
 import { foldRoles, type RoleOutcome } from '../contracts/checks/fold-roles.ts';
 import type { CheckResult } from './api-types.ts';
+import { RolecallError } from './http/rolecall-error.ts';
 import type { Rolecall, SyncCheck } from './rolecall.ts';
-import { RolecallError } from './rolecall-error.ts';
 
 type Rules = Extract<SyncCheck, { readonly rules?: unknown }>['rules'];
 

@@ -1,6 +1,6 @@
 import { type Answers, resultOf, type Step, startAnswers } from './answers.fixture.ts';
+import { RolecallError } from './http/rolecall-error.ts';
 import { Rolecall } from './rolecall.ts';
-import { RolecallError } from './rolecall-error.ts';
 
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const CHECK = { account: ACCOUNT, rules: [{ type: 'NATIVE', chainId: 1, roleId: 'holder' }] } as const;

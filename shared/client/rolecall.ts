@@ -10,8 +10,8 @@ import type {
 } from './api-types.ts';
 import { type BatchLinesOptions, type BatchOptions, readLines, runBatch } from './batch.ts';
 import { type Documents, makeDocuments } from './documents.ts';
-import { RolecallError } from './rolecall-error.ts';
-import { sleep } from './timing.ts';
+import { RolecallError } from './http/rolecall-error.ts';
+import { sleep } from './http/timing.ts';
 import {
   type ApiResponse,
   type CallOptions,
@@ -20,7 +20,7 @@ import {
   type RolecallOptions,
   type Transport,
   unexpectedAnswer,
-} from './transport.ts';
+} from './http/transport.ts';
 import { makeWatches, type Watches } from './watches.ts';
 
 type Without<Request, Names extends PropertyKey> = Request extends unknown ? Omit<Request, Names> : never;

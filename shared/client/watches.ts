@@ -1,7 +1,7 @@
 import type { BatchEntry, MemberChanges, Watch, WatchBody, WatchMember } from './api-types.ts';
 import { type Documents, makeDocuments, segmentOf } from './documents.ts';
-import { readPages } from './pages.ts';
-import { type CallOptions, parseAnswer, type Transport } from './transport.ts';
+import { readPages } from './http/pages.ts';
+import { type CallOptions, parseAnswer, type Transport } from './http/transport.ts';
 
 const WATCHES_PATH = '/access-control/watches';
 /** Most entries of one request; longer lists are sent in several. */

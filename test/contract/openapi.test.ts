@@ -152,7 +152,10 @@ describe('the OpenAPI document', () => {
   });
 
   it('has no webhook that the union of the client library lacks', () => {
-    const source = readFileSync(join(import.meta.dirname, '../../shared/client/verify-webhook.ts'), 'utf8');
+    const source = readFileSync(
+      join(import.meta.dirname, '../../shared/client/verify/verify-webhook.ts'),
+      'utf8',
+    );
     const [, union] = /type WebhookMessage =(.+?)export type/s.exec(source) ?? [];
     const webhooks = JSON.stringify(makeOpenApi('').webhooks);
     const bodies = [...webhooks.matchAll(/"schema":\{"\$ref":"[^"]+\/(\w+)"/g)].map(([, name]) => name);

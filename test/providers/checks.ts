@@ -1,6 +1,6 @@
 import { demoRules } from '../support/builders/demo-rules.ts';
 import type { TestCheck } from '../support/infrastructure/connect-test-chains.ts';
-import type { MinedChain } from './mined-chain.ts';
+import type { MinedChain } from './provider/mined-chain.ts';
 
 /** The least amount of the demo's ERC20. */
 export const UNIT = '0.000001';

@@ -1,8 +1,8 @@
 import { connectTestChains } from '../support/infrastructure/connect-test-chains.ts';
 import { followInProcess } from './follow-in-process.ts';
-import type { MinedChain } from './mined-chain.ts';
 import type { Profile } from './profile.ts';
-import { startEndpoints } from './start-endpoints.ts';
+import type { MinedChain } from './provider/mined-chain.ts';
+import { startEndpoints } from './provider/start-endpoints.ts';
 import type { Arrangement, Subject } from './subject.ts';
 
 const CHAIN_ID = 31_337;

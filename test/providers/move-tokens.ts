@@ -1,7 +1,7 @@
 import { setTimeout as delay, setInterval as every } from 'node:timers/promises';
 import { Interface } from 'ethers';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
-import type { MinedChain } from './mined-chain.ts';
+import type { MinedChain } from './provider/mined-chain.ts';
 
 /** A transfer that names a watched account. */
 export type Move = {

@@ -3,8 +3,8 @@ import type { SentRule } from '../support/builders/demo-rules.ts';
 import type { TestCheck } from '../support/infrastructure/connect-test-chains.ts';
 import { makeChainOracle } from '../support/judges/chain-oracle.ts';
 import { hostileCheck, ordinaryCheck } from './checks.ts';
-import type { MinedChain } from './mined-chain.ts';
 import type { Move } from './move-tokens.ts';
+import type { MinedChain } from './provider/mined-chain.ts';
 import type { Subject, Verdicts } from './subject.ts';
 
 const SETTLE_POLL_MS = 250;

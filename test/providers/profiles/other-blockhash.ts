@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts';
-import { ERIGON } from '../words.ts';
+import { ERIGON } from '../provider/words.ts';
 
 export const otherBlockhash: Profile = {
   name: 'BLOCKHASH is a state root',

@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts';
-import { GO_ETHEREUM } from '../words.ts';
+import { GO_ETHEREUM } from '../provider/words.ts';
 
 export const otherState: Profile = {
   name: 'state of another block',

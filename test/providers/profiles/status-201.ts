@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts';
-import { GO_ETHEREUM } from '../words.ts';
+import { GO_ETHEREUM } from '../provider/words.ts';
 
 export const status201: Profile = {
   name: 'HTTP 201',

@@ -1,5 +1,5 @@
-import type { Profile } from '../profile.ts';
-import { UNHEARD_OF } from '../words.ts';
+import type { Profile } from '../../profile.ts';
+import { UNHEARD_OF } from '../../provider/words.ts';
 
 export const unheardOfPool: Profile = {
   name: 'pool, unheard-of words',

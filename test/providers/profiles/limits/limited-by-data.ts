@@ -1,5 +1,5 @@
-import type { Profile } from '../profile.ts';
-import { GO_ETHEREUM } from '../words.ts';
+import type { Profile } from '../../profile.ts';
+import { GO_ETHEREUM } from '../../provider/words.ts';
 
 export const limitedByData: Profile = {
   name: 'limits in error.data',

@@ -1,7 +1,7 @@
-import { PROOF_TYPE, type ProofClaims } from '../contracts/checks/proof-claims.ts';
+import { PROOF_TYPE, type ProofClaims } from '../../contracts/checks/proof-claims.ts';
+import { type ErrorCode, RolecallError } from '../http/rolecall-error.ts';
 import { bytesOfBase64, bytesOfText } from './base64.ts';
 import { type Jwks, makeFindKey } from './jwks.ts';
-import { type ErrorCode, RolecallError } from './rolecall-error.ts';
 
 export type VerifyProofOptions = {
   /** The gateway's `/.well-known/jwks.json`: its URL, or the document. */

@@ -1,8 +1,8 @@
 import { SignJWT } from 'jose';
 import { jwksOf, kidOfSeed, privateKeyOf, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
-import { waitUntil } from '../../test/support/wait-until.ts';
-import { type Answers, type Step, startAnswers } from './answers.fixture.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+import { type Answers, type Step, startAnswers } from '../answers.fixture.ts';
 import type { Jwks } from './jwks.ts';
 import { verifyProof } from './verify-proof.ts';
 

@@ -1,9 +1,9 @@
+import type { NodeLag, Profile } from '../profile.ts';
+import { limitedRange } from '../profiles/limits/limited-range.ts';
+import { missingTags } from '../profiles/missing-tags.ts';
+import { otherState } from '../profiles/other-state.ts';
+import { nitroPool } from '../profiles/pools/nitro-pool.ts';
 import { answerCall } from './answer-call.ts';
-import type { NodeLag, Profile } from './profile.ts';
-import { limitedRange } from './profiles/limited-range.ts';
-import { missingTags } from './profiles/missing-tags.ts';
-import { nitroPool } from './profiles/nitro-pool.ts';
-import { otherState } from './profiles/other-state.ts';
 import { GO_ETHEREUM, NITRO } from './words.ts';
 
 // Scenario: a chain of 300 blocks, one a second; the node has those that came early enough for its

@@ -5,9 +5,9 @@ import type {
   RolesChanged,
   TestEvent,
   WatchHeld,
-} from './api-types.ts';
+} from '../api-types.ts';
+import { RolecallError } from '../http/rolecall-error.ts';
 import { type Bytes, bytesOfBase64, bytesOfText } from './base64.ts';
-import { RolecallError } from './rolecall-error.ts';
 
 /** Headers as `fetch` or Node's `request.headers` has them. */
 export type WebhookHeaders =

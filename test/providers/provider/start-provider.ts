@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
+import type { NodeLag, Profile, Refusal } from '../profile.ts';
 import { type Answer, type AskChain, answerCall, type Call } from './answer-call.ts';
 import type { MinedChain } from './mined-chain.ts';
-import type { NodeLag, Profile, Refusal } from './profile.ts';
 
 const NOT_LATE: NodeLag = { headsMs: 0, callsMs: 0, logsMs: 0 };
 const CONNECTIONS_MAX = 32;

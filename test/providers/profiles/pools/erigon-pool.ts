@@ -1,5 +1,5 @@
-import type { Profile } from '../profile.ts';
-import { ERIGON } from '../words.ts';
+import type { Profile } from '../../profile.ts';
+import { ERIGON } from '../../provider/words.ts';
 
 export const erigonPool: Profile = {
   name: 'pool of Erigon',

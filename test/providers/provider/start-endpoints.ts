@@ -1,8 +1,8 @@
+import type { Profile } from '../profile.ts';
+import { healthy } from '../profiles/healthy.ts';
+import type { Arrangement } from '../subject.ts';
 import type { MinedChain } from './mined-chain.ts';
-import type { Profile } from './profile.ts';
-import { healthy } from './profiles/healthy.ts';
 import { startProvider } from './start-provider.ts';
-import type { Arrangement } from './subject.ts';
 
 export type Endpoints = { readonly urls: readonly string[]; readonly callCount: () => number };
 

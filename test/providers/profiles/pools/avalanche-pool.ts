@@ -1,5 +1,5 @@
-import type { Profile } from '../profile.ts';
-import { AVALANCHE } from '../words.ts';
+import type { Profile } from '../../profile.ts';
+import { AVALANCHE } from '../../provider/words.ts';
 
 export const avalanchePool: Profile = {
   name: 'pool of Avalanche',

@@ -1,5 +1,5 @@
-import { noStore } from './no-store.ts';
-import { RolecallError } from './rolecall-error.ts';
+import { noStore } from '../http/no-store.ts';
+import { RolecallError } from '../http/rolecall-error.ts';
 
 /** A JWKS document (RFC 7517), such as `/.well-known/jwks.json` of a gateway. */
 export type Jwks = {

@@ -1,5 +1,5 @@
-import type { Profile } from '../profile.ts';
-import { NITRO } from '../words.ts';
+import type { Profile } from '../../profile.ts';
+import { NITRO } from '../../provider/words.ts';
 
 export const nitroPool: Profile = {
   name: 'pool of Nitro',

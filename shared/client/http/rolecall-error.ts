@@ -1,4 +1,4 @@
-import type { CheckResult, Fault, ProblemCode } from './api-types.ts';
+import type { CheckResult, Fault, ProblemCode } from '../api-types.ts';
 
 /** The codes of failures that the library itself found, beside those of the API. */
 export type ClientErrorCode =

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DemoTokens } from '../../deploy/local/demo/demo-tokens.ts';
-import { startChain } from '../../deploy/local/infrastructure/chain.ts';
-import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
-import { findFreePorts } from '../../deploy/local/settings/ports.ts';
-import { deployHostileContracts, type HostileContract } from '../support/contracts/hostile-contracts.ts';
+import type { DemoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
+import { startChain } from '../../../deploy/local/infrastructure/chain.ts';
+import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
+import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
+import { deployHostileContracts, type HostileContract } from '../../support/contracts/hostile-contracts.ts';
 
 /** More than the hashes that EIP-2935 keeps, so that the contract can be asked for all of them. */
 const FIRST_BLOCK = 10_000;

@@ -1,4 +1,4 @@
-import type { Refusal, Words } from './profile.ts';
+import type { Refusal, Words } from '../profile.ts';
 
 const error = (message: string, code = -32_000): Refusal => ({ code, message });
 

@@ -1,5 +1,5 @@
+import type { NodeLag, Profile, Refusal } from '../profile.ts';
 import type { MinedBlock, MinedChain } from './mined-chain.ts';
-import type { NodeLag, Profile, Refusal } from './profile.ts';
 
 export type Call = { readonly id: unknown; readonly method: string; readonly params: readonly unknown[] };
 export type Answer = { readonly result: unknown } | { readonly refusal: Refusal };

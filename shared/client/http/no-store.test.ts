@@ -1,6 +1,6 @@
+import { Rolecall } from '../rolecall.ts';
+import { verifyProof } from '../verify/verify-proof.ts';
 import { noStore } from './no-store.ts';
-import { Rolecall } from './rolecall.ts';
-import { verifyProof } from './verify-proof.ts';
 
 const known = globalThis.Request;
 afterEach(() => {
