@@ -45,6 +45,7 @@ function makePortal(
         origin,
         gateway: { publicUrl: 'http://127.0.0.1:1' },
         session: { lifeMsMax: 1_000 },
+        operatorsNeedTwoFactor: false,
         http: { trustedProxies: [], inFlightMax: 512 },
       },
       metrics: {

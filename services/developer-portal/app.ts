@@ -183,7 +183,7 @@ async function authorize(
   const { access, method, body, query, isIdempotent, needs } = operation;
   if (method !== 'get') requireOwnOrigin(request, deps.config.origin);
   const token = tokenOf(request, deps.config.origin);
-  const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps.sessions, token, access);
+  const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps, token, operation);
   const draws = accountDraws(operation, account);
   if (draws.length > 0) await deps.throttle.take(draws);
   const param = (name: string): string => {

@@ -59,3 +59,16 @@ test('e-mail is off without SMTP_URL, needs a sender and an origin, and its pass
   }
   expect(() => load({ ...mail, ...origin, MAIL_FROM: 'nobody' })).toThrow(/MAIL_FROM: not an e-mail address/);
 });
+
+test('everybody may sign up, and operators need no second factor, unless it is said otherwise', () => {
+  expect(load({ PORTAL_SIGN_UP: '', PORTAL_OPERATOR_TWO_FACTOR: '' })).toMatchObject({
+    signUp: 'open',
+    operatorsNeedTwoFactor: false,
+  });
+  expect(load({ PORTAL_SIGN_UP: 'closed', PORTAL_OPERATOR_TWO_FACTOR: 'required' })).toMatchObject({
+    signUp: 'closed',
+    operatorsNeedTwoFactor: true,
+  });
+  expect(() => load({ PORTAL_SIGN_UP: 'invited' })).toThrow(/PORTAL_SIGN_UP/);
+  expect(() => load({ PORTAL_OPERATOR_TWO_FACTOR: 'true' })).toThrow(/PORTAL_OPERATOR_TWO_FACTOR/);
+});

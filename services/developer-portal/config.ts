@@ -21,6 +21,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import type { MailSettings } from './features/accounts/mailer.ts';
+import { SignUpMode } from './http/api.ts';
 
 const smtpUrl = z
   .string()
@@ -80,6 +81,8 @@ const PortalEnvironment = z.object({
   PORTAL_SESSION_HOURS: decimal({ min: 0.0001, max: 720, default: 12 }),
   PORTAL_PASSWORD_COST: integer({ min: 10, max: 17, default: 15 }),
   PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
+  PORTAL_SIGN_UP: emptyIsAbsent(SignUpMode),
+  PORTAL_OPERATOR_TWO_FACTOR: emptyIsAbsent(z.literal('required')),
   SMTP_URL: emptyIsAbsent(smtpUrl),
   MAIL_FROM: emptyIsAbsent(sender),
   WEBHOOK_ALLOWED_CIDRS: cidrList(),
@@ -125,6 +128,10 @@ export function loadConfig(env: Environment) {
     passwordCost: parsed.PORTAL_PASSWORD_COST,
     /** Maximum of sign-ups per hour from one address. */
     signUpsPerHour: parsed.PORTAL_SIGN_UPS_PER_HOUR,
+    /** Who may sign up. */
+    signUp: parsed.PORTAL_SIGN_UP ?? 'open',
+    /** Whether an operator without a second factor may do nothing but set it up. */
+    operatorsNeedTwoFactor: parsed.PORTAL_OPERATOR_TWO_FACTOR === 'required',
     callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
   };
 }

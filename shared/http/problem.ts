@@ -59,6 +59,8 @@ export const PROBLEMS = {
   'origin-refused': { status: 403, title: 'The request does not come from the portal' },
   'role-required': { status: 403, title: 'The role in the app does not allow this' },
   'operator-required': { status: 403, title: 'Only operators may do this' },
+  'sign-up-closed': { status: 403, title: 'Signing up is not open to everybody here' },
+  'two-factor-required': { status: 403, title: 'An operator needs a second factor here' },
   'not-found': { status: 404, title: 'The resource does not exist' },
   conflict: { status: 409, title: 'The present state of the resource does not allow this' },
   'reset-link-invalid': { status: 410, title: 'The link is wrong, used or expired' },

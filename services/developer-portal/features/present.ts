@@ -15,7 +15,9 @@ import { allowedOperations } from './team/allowed-operations.ts';
 
 /** Documents as the API returns them: without hashes, secrets and data of other accounts. */
 
-export const presentAccount = (account: Account): z.input<typeof AccountAnswer> => ({
+export const presentAccount = (
+  account: Account,
+): Omit<z.input<typeof AccountAnswer>, 'mustSetUpTwoFactor'> => ({
   accountId: account.accountId,
   email: account.email,
   tier: account.tier,

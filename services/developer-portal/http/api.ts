@@ -35,6 +35,9 @@ const text = (charsMax: number, allowed: RegExp) =>
     .refine((given) => VISIBLE.test(given), 'Must not be empty.')
     .refine((given) => length(given) <= charsMax, `At most ${charsMax} characters.`)
     .meta({ minLength: 1, maxLength: charsMax });
+/** The token of an invitation's link: the client id, a dot, 256 random bits. */
+export const InvitationToken = z.string().min(1).max(200);
+
 /** The name of an app or a key: one line. */
 export const Name = text(NAME_CHARS_MAX, /(?!)/g);
 /** Several lines of text. */
@@ -117,6 +120,9 @@ export const accountMembers = {
   operator: z.boolean(),
   limits: Limits,
 };
+
+/** Who may sign up: everybody, who opens an open invitation to a team, or nobody. */
+export const SignUpMode = z.enum(['open', 'invite', 'closed']);
 
 export const AppRole = z.enum(['owner', ...MemberRole.options]);
 export const ScopeAnswer = z

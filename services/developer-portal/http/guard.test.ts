@@ -1,5 +1,8 @@
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { Request } from './answer.ts';
-import { requireIdempotencyKey, requireOwnOrigin, tokenOf } from './guard.ts';
+import { requireAccount, requireIdempotencyKey, requireOwnOrigin, tokenOf } from './guard.ts';
+import type { Operation } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
 
 const aRequest = (headers: Record<string, string>) =>
   ({ protocol: 'http', headers: { host: 'portal:8081', ...headers } }) as unknown as Request;
@@ -58,4 +61,23 @@ test('an idempotency key is a UUID', () => {
   const key = '0198A1B2-C3D4-7E5F-8A9B-0C1D2E3F4A5B';
   expect(requireIdempotencyKey(aRequest({ 'idempotency-key': key }))).toBe(key.toLowerCase());
   expect(() => requireIdempotencyKey(aRequest({ 'idempotency-key': 'once' }))).toThrow(/UUID/);
+});
+
+test('an operator who must set up a second factor can do nothing else', async () => {
+  const operator = { operator: true } as Account;
+  const allowed = async (account: Account, operatorsNeedTwoFactor: boolean) => {
+    const deps = { sessions: { find: async () => account }, config: { operatorsNeedTwoFactor } };
+    const open: string[] = [];
+    for (const [id, operation] of Object.entries<Operation>(OPERATIONS))
+      if (operation.access !== 'public')
+        await requireAccount(deps, 'token', operation).then(
+          () => open.push(id),
+          (error) => expect(error).toMatchObject({ code: 'two-factor-required', status: 403 }),
+        );
+    return open.sort();
+  };
+  const all = await allowed(operator, false);
+  expect(all.length).toBeGreaterThan(50);
+  expect(await allowed({ ...operator, twoFactor: {} } as Account, true)).toEqual(all);
+  expect(await allowed(operator, true)).toEqual(['beginTwoFactor', 'enableTwoFactor', 'readSession']);
 });

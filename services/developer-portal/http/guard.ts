@@ -3,7 +3,7 @@ import { Problem } from '#shared/http/problem.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
 import type { Request } from './answer.ts';
 import { IdempotencyKey } from './api.ts';
-import type { Access } from './operation.ts';
+import type { Operation } from './operation.ts';
 
 export const SESSION_COOKIE = 'rolecall_session';
 
@@ -44,14 +44,31 @@ export function tokenOf(request: Request, origin: string | undefined): string | 
   return undefined;
 }
 
-/** @throws Problem `session-missing`, `operator-required` */
+/** Whether the portal refuses an account everything but setting up its second factor. */
+export const mustSetUpTwoFactor = (
+  { operatorsNeedTwoFactor }: { readonly operatorsNeedTwoFactor: boolean },
+  { operator, twoFactor }: Pick<Account, 'operator' | 'twoFactor'>,
+): boolean => operatorsNeedTwoFactor && operator === true && twoFactor === undefined;
+
+/** @throws Problem `session-missing`, `two-factor-required`, `operator-required` */
 export async function requireAccount(
-  sessions: Sessions,
+  {
+    sessions,
+    config,
+  }: {
+    readonly sessions: Pick<Sessions, 'find'>;
+    readonly config: { readonly operatorsNeedTwoFactor: boolean };
+  },
   token: string | undefined,
-  access: Exclude<Access, 'public'>,
+  { access, isOpenWithoutTwoFactor }: Pick<Operation, 'access' | 'isOpenWithoutTwoFactor'>,
 ): Promise<Account> {
   const account = token === undefined ? undefined : await sessions.find(token);
   if (!account) throw new Problem('session-missing', 'Sign in first.');
+  if (!isOpenWithoutTwoFactor && mustSetUpTwoFactor(config, account))
+    throw new Problem(
+      'two-factor-required',
+      'Set up two-factor authentication first: operators need it here.',
+    );
   if (access === 'operator' && !account.operator)
     throw new Problem('operator-required', 'Only operators may do this.');
   return account;

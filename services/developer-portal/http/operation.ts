@@ -17,6 +17,8 @@ export type Operation = BaseOperation<Access> & {
   /** Draws from the budget for removals, although its method is not DELETE: see
    * `account-budget.ts`. */
   readonly endsSomething?: true;
+  /** Of what an operator may still do who must set up a second factor. */
+  readonly isOpenWithoutTwoFactor?: true;
   /** Reads up to thousands of records, so few of these operations run at a time. */
   readonly isHeavy?: true;
   readonly status: 200 | 201 | 202 | 204;

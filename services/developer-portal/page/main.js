@@ -1,3 +1,4 @@
+import { SetUpTwoFactor } from './features/accounts/two-factor.js';
 import { Frame } from './features/frame/frame.js';
 import { findPage } from './features/frame/routes.js';
 import { ForgottenPassword, ResetPassword } from './features/sessions/reset-password.js';
@@ -81,7 +82,7 @@ function Portal() {
   if (account === undefined) return html`<main id="main" class="centred"><div class="skeleton"></div></main>`;
   if (account === null || SIGN_IN_PATHS.includes(path))
     return html`<${SignIn} isNew=${path === '/sign-up'} account=${account} onSignedIn=${signedIn} />`;
-  const [Page, parts] = findPage(path, account);
+  const [Page, parts] = account.mustSetUpTwoFactor ? [SetUpTwoFactor, {}] : findPage(path, account);
   return html`<${Session.Provider} key=${account.accountId} value=${{ account, signIns, reload, leave }}>
     <${Frame} path=${path}><${Page} key=${parts.id} ...${parts} /><//>
     ${isLost && html`<${SignInAgain} account=${account} onSignedIn=${signedIn} onLeave=${leave} />`}

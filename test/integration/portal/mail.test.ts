@@ -92,10 +92,14 @@ test('three links an hour are sent to an address, and twenty are requested from 
 test('without an SMTP server the portal says so, and sends nothing', async () => {
   await using silent = await startPortal(config);
   const client = makePortalClient(silent.url);
-  expect((await client.get('/api/sign-in-options')).body).toEqual({ resetLinkByEmail: false });
+  expect((await client.get('/api/sign-in-options')).body).toEqual({
+    resetLinkByEmail: false,
+    signUp: 'open',
+  });
   const answer = await client.send('POST', '/api/forgotten-password', { email: 'dev@example.com' });
   expect(answer).toMatchObject({ status: 409, body: { code: 'conflict' } });
   expect((await makePortalClient(portal.url).get('/api/sign-in-options')).body).toEqual({
     resetLinkByEmail: true,
+    signUp: 'open',
   });
 });

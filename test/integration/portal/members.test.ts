@@ -152,3 +152,22 @@ test('an account that is made again under the address of a deleted member has no
   expect((await member.get(path)).status).toBe(404);
   expect((await team()).members).toEqual([]);
 });
+
+test('where only the invited may sign up, the link of an open invitation makes one account, and a closed portal none', async () => {
+  await using invited = await startPortal(config, { PORTAL_SIGN_UP: 'invite' });
+  await using closed = await startPortal(config, { PORTAL_SIGN_UP: 'closed' });
+  const client = makePortalClient(invited.url);
+  const invitation = await invite(owner, 'viewer', client.email);
+  const ask = ({ url }: RunningPortal, email: string, sent: object) =>
+    makePortalClient(url).send('POST', '/api/sign-up', { email, password: PASSWORD, ...sent });
+  const refused = { status: 403, body: { code: 'sign-up-closed' } };
+  expect(await ask(invited, client.email, {})).toMatchObject(refused);
+  expect(await ask(invited, 'other@example.com', { invitation })).toMatchObject(refused);
+  expect(await ask(closed, client.email, { invitation })).toMatchObject(refused);
+  expect((await ask(invited, client.email, { invitation })).status).toBe(202);
+  expect(
+    (await client.send('POST', '/api/sign-in', { email: client.email, password: PASSWORD })).status,
+  ).toBe(200);
+  expect((await accept(client, invitation)).status).toBe(200);
+  expect(await ask(invited, client.email, { invitation })).toMatchObject(refused);
+});

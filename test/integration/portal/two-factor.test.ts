@@ -225,3 +225,22 @@ test('the secret is nowhere in plain text, and a wiped Redis comes back with it'
   await signInByCode(enrolled);
   expect((await signIn(client, recoveryCodes[3])).status).toBe(200);
 });
+
+test('where operators need a second factor, one without it signs in and can do nothing but set it up', async () => {
+  await using strict = await startPortal(config, { PORTAL_OPERATOR_TWO_FACTOR: 'required' });
+  const ops = makePortalClient(strict.url);
+  const granted = await admin('account', 'operator', ops.email);
+  const password = String(granted.value['password']);
+  type Told = { account: { mustSetUpTwoFactor: boolean } };
+  const signedIn = await ops.send<Told>('POST', '/api/sign-in', { email: ops.email, password });
+  expect(signedIn).toMatchObject({ status: 200, body: { account: { mustSetUpTwoFactor: true } } });
+  for (const path of ['/api/apps', '/api/sessions', '/api/operator/accounts'])
+    expect(await ops.get(path)).toMatchObject({ status: 403, body: { code: 'two-factor-required' } });
+  const { body } = await ops.send<{ secret: string }>('POST', '/api/account/two-factor/begin', { password });
+  await waitUntil('a code in time', async () => {
+    const enabled = await ops.send('POST', '/api/account/two-factor', { code: codeOf(body.secret) });
+    return enabled.status === 200;
+  });
+  expect((await ops.get<Told>('/api/session')).body.account.mustSetUpTwoFactor).toBe(false);
+  expect((await ops.get('/api/operator/accounts')).status).toBe(200);
+});

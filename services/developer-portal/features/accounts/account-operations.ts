@@ -3,14 +3,23 @@ import {
   accountMembers,
   EMAIL_CHARS_MAX,
   Email,
+  InvitationToken,
   NewPassword,
   OneTimeCode,
+  SignUpMode,
   TriedPassword,
   TwoFactor,
 } from '../../http/api.ts';
 import { type Operation, READ } from '../../http/operation.ts';
 
-export const AccountAnswer = z.object({ ...accountMembers, twoFactor: TwoFactor }).meta({ id: 'Account' });
+export const AccountAnswer = z
+  .object({
+    ...accountMembers,
+    twoFactor: TwoFactor,
+    /** Whether the portal refuses everything else until the account has a second factor. */
+    mustSetUpTwoFactor: z.boolean(),
+  })
+  .meta({ id: 'Account' });
 const SessionAnswer = z.object({ account: AccountAnswer }).meta({ id: 'Session' });
 
 /** The operations on one's own account, by id. */
@@ -20,10 +29,17 @@ export const ACCOUNT_OPERATIONS = {
     path: '/api/sign-up',
     access: 'public',
     summary: 'Create an account; the answer is the same if the address has an account already',
-    body: z.strictObject({ email: Email, password: NewPassword }).meta({ id: 'SignUp' }),
+    body: z
+      .strictObject({
+        email: Email,
+        password: NewPassword,
+        /** The token of an invitation to a team; needed where only the invited may sign up. */
+        invitation: InvitationToken.optional(),
+      })
+      .meta({ id: 'SignUp' }),
     status: 202,
     answer: z.object({}),
-    codes: ['rate-limited'],
+    codes: ['sign-up-closed', 'rate-limited'],
   },
   signIn: {
     method: 'post',
@@ -52,6 +68,7 @@ export const ACCOUNT_OPERATIONS = {
   },
   readSession: {
     ...READ,
+    isOpenWithoutTwoFactor: true,
     path: '/api/session',
     summary: 'Read the account of the session',
     answer: SessionAnswer,
@@ -81,10 +98,10 @@ export const ACCOUNT_OPERATIONS = {
     method: 'get',
     path: '/api/sign-in-options',
     access: 'public',
-    summary: 'The ways to sign in that this portal offers',
+    summary: 'The ways to sign in and to sign up that this portal offers',
     status: 200,
     /** Whether the portal sends links for a new password by e-mail. */
-    answer: z.object({ resetLinkByEmail: z.boolean() }).meta({ id: 'SignInOptions' }),
+    answer: z.object({ resetLinkByEmail: z.boolean(), signUp: SignUpMode }).meta({ id: 'SignInOptions' }),
     codes: [],
   },
   requestResetLink: {

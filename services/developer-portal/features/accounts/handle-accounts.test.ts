@@ -1,8 +1,9 @@
-import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { partially } from '../../../../test/support/builders/partially.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call } from '../../http/call.ts';
+import { sha256 } from '../apps/credentials.ts';
 import { makeAccountWork } from './account-work.ts';
 import { makeAccountHandlers } from './handle-accounts.ts';
 import type { Passwords } from './passwords.ts';
@@ -16,6 +17,23 @@ const ACCOUNT: Account = {
   verified: true,
   createdAt: new Date(0).toISOString(),
 };
+const TOKEN = `app_${'0'.repeat(24)}.${'x'.repeat(43)}`;
+/** An app with one open invitation, for the account's address alone. */
+const INVITING = {
+  clientId: TOKEN.slice(0, 28),
+  accountId: 'acc_2',
+  invitations: [
+    {
+      invitationId: 'inv_1',
+      tokenHash: sha256(TOKEN),
+      role: 'viewer',
+      email: 'A@example.com',
+      invitedBy: 'acc_2',
+      createdAt: new Date(0).toISOString(),
+      expiresAt: new Date(1_000).toISOString(),
+    },
+  ],
+} as unknown as ClientApp;
 const OVERLOADED = new ServiceError('overloaded', 'too many password checks are waiting');
 
 /** The real work on a stored account. */
@@ -30,7 +48,11 @@ const workOn = (stored: () => Account) =>
   );
 
 /** `counted` returns the attempts by budget that were not refunded. */
-function setUp(passwords: Partial<Passwords>, stored: () => Account = () => ACCOUNT) {
+function setUp(
+  passwords: Partial<Passwords>,
+  stored: () => Account = () => ACCOUNT,
+  config: Partial<Dependencies['config']> = {},
+) {
   const opened: Account[] = [];
   const counted = new Map<string, number>();
   const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
@@ -54,7 +76,9 @@ function setUp(passwords: Partial<Passwords>, stored: () => Account = () => ACCO
       },
       throttle,
       twoFactor: { prove: async (account) => account },
-      config: { signUpsPerHour: 100 },
+      apps: { read: async () => INVITING },
+      now: () => 0,
+      config: { signUpsPerHour: 100, signUp: 'open', operatorsNeedTwoFactor: false, ...config },
     }),
   );
   const call = {
@@ -65,7 +89,9 @@ function setUp(passwords: Partial<Passwords>, stored: () => Account = () => ACCO
   return {
     signIn: (email = ACCOUNT.email) =>
       handlers.signIn({ ...call, body: { ...call.body, email } } as unknown as Call<'signIn'>),
-    signUp: () => handlers.signUp(call as unknown as Call<'signUp'>),
+    signUp: (body: object = {}) =>
+      handlers.signUp({ ...call, body: { ...call.body, ...body } } as unknown as Call<'signUp'>),
+    readSession: (account: Account) => handlers.readSession({ account } as Call<'readSession'>),
     resetPassword: (token: string) =>
       handlers.resetPassword({
         ...call,
@@ -105,6 +131,39 @@ test('a sign-up refused for overload is refunded', async () => {
   const { signUp, counted } = setUp({ hash: () => Promise.reject(OVERLOADED) });
   await expect(signUp()).rejects.toBe(OVERLOADED);
   expect(counted()).toEqual({});
+});
+
+test('a closed portal refuses every sign-up, also with an invitation, and hashes nothing', async () => {
+  const hash = () => Promise.reject(new Error('hashed a password'));
+  const { signUp } = setUp({ hash }, undefined, { signUp: 'closed' });
+  for (const body of [{}, { invitation: TOKEN }])
+    await expect(signUp(body)).rejects.toMatchObject({ code: 'sign-up-closed', status: 403 });
+});
+
+test('where only the invited may sign up, an open invitation for the address is needed; others count a try', async () => {
+  const { signUp, counted } = setUp({}, undefined, { signUp: 'invite' });
+  const wrong = [
+    {},
+    { invitation: 'app_1.short' },
+    { invitation: TOKEN.replace('x', 'y') },
+    { invitation: TOKEN, email: 'other@example.com' },
+  ];
+  for (const body of wrong)
+    await expect(signUp(body)).rejects.toMatchObject({ code: 'sign-up-closed', status: 403 });
+  expect(counted()).toEqual({ 'sign-in-address': wrong.length });
+  await expect(signUp({ invitation: TOKEN })).resolves.toEqual({});
+  expect(counted()).toEqual({ 'sign-in-address': wrong.length, 'sign-up': 1 });
+});
+
+test('the session says whether its operator must set up a second factor', async () => {
+  const twoFactor = { enabledAt: ACCOUNT.createdAt, recoveryCodes: [] } as unknown as Account['twoFactor'];
+  const operator: Account = { ...ACCOUNT, operator: true };
+  const mustSetUp = async (account: Account, operatorsNeedTwoFactor: boolean) =>
+    (await setUp({}, undefined, { operatorsNeedTwoFactor }).readSession(account)).account.mustSetUpTwoFactor;
+  expect(await mustSetUp(operator, true)).toBe(true);
+  expect(await mustSetUp(operator, false)).toBe(false);
+  expect(await mustSetUp({ ...operator, twoFactor }, true)).toBe(false);
+  expect(await mustSetUp(ACCOUNT, true)).toBe(false);
 });
 
 test('a wrong reset link counts an attempt and hashes nothing; a right one counts its work', async () => {

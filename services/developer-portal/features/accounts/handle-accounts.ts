@@ -5,7 +5,9 @@ import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
+import { mustSetUpTwoFactor } from '../../http/guard.ts';
 import { presentAccount } from '../present.ts';
+import { findInvitation } from '../team/find-invitation.ts';
 import type { ACCOUNT_OPERATIONS } from './account-operations.ts';
 import type { Message } from './mailer.ts';
 import { charge, WORK_OF_ADDRESS } from './prove-password.ts';
@@ -25,12 +27,30 @@ const WRITE_MS_HIDDEN = 400;
 
 /** Sign-up, sign-in, sign-out, and changes to one's own account. */
 export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof ACCOUNT_OPERATIONS> {
-  const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor, mail } = deps;
+  const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor, mail, config } = deps;
   const { prove, proveSelf } = deps.provePassword;
-  const signUps = { name: 'sign-up', countMax: deps.config.signUpsPerHour, windowMs: HOUR_MS };
+  const signUps = { name: 'sign-up', countMax: config.signUpsPerHour, windowMs: HOUR_MS };
+  const presentSession = (account: Account) => ({
+    account: { ...presentAccount(account), mustSetUpTwoFactor: mustSetUpTwoFactor(config, account) },
+  });
+  /** @throws Problem `sign-up-closed`, whether or not the address has an account */
+  const requireMaySignUp = async (email: string, invitation: string, address: string): Promise<void> => {
+    if (config.signUp === 'open') return;
+    if (config.signUp === 'closed')
+      throw new Problem('sign-up-closed', 'Only an operator of this service makes accounts.');
+    const tries = [{ budget: TRIES_OF_ADDRESS, owner: address }];
+    await throttle.take(tries);
+    if (!(await findInvitation(deps, email, invitation)))
+      throw new Problem(
+        'sign-up-closed',
+        'Only the invited may sign up. The invitation is missing, used, withdrawn, expired, or for another address.',
+      );
+    await throttle.refund(tries);
+  };
 
   return {
-    async signUp({ body: { email, password }, address }) {
+    async signUp({ body: { email, password, invitation = '' }, address }) {
+      await requireMaySignUp(email, invitation, address);
       const passwordHash = await charge(throttle, [{ budget: signUps, owner: address }], () =>
         passwords.hash(password, address),
       );
@@ -50,13 +70,13 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       // A new token prevents session fixation: the browser's earlier session ends.
       if (token !== undefined) await sessions.close(token);
       setSessionToken(await sessions.open(account, { browser, address }));
-      return { account: presentAccount(account) };
+      return presentSession(account);
     },
     async signOut({ token, setSessionToken }) {
       if (token !== undefined) await sessions.close(token);
       setSessionToken(undefined);
     },
-    readSession: async ({ account }) => ({ account: presentAccount(account) }),
+    readSession: async ({ account }) => presentSession(account),
     async changePassword({ body: { current, next }, account, address, browser, token, setSessionToken }) {
       await proveSelf(account, current, address);
       const passwordHash = await passwords.hash(next, address);
@@ -80,7 +100,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       );
       await accountWork.changePassword(account, passwordHash, 'password-reset');
     },
-    readSignInOptions: async () => ({ resetLinkByEmail: mail !== undefined }),
+    readSignInOptions: async () => ({ resetLinkByEmail: mail !== undefined, signUp: config.signUp }),
     async requestResetLink({ body: { email }, address }) {
       if (!mail)
         throw new ServiceError('conflict', 'this portal sends no e-mail; ask an operator for a link');

@@ -62,6 +62,7 @@ export const SESSION_OPERATIONS = {
     codes: [],
   },
   beginTwoFactor: {
+    isOpenWithoutTwoFactor: true,
     method: 'post',
     path: `${TWO_FACTOR}/begin`,
     access: 'session',
@@ -72,6 +73,7 @@ export const SESSION_OPERATIONS = {
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
   enableTwoFactor: {
+    isOpenWithoutTwoFactor: true,
     method: 'post',
     path: TWO_FACTOR,
     access: 'session',

@@ -8,6 +8,7 @@ import type { Handlers } from '../../http/call.ts';
 import { requestOf } from '../../http/idempotency.ts';
 import { sha256 } from '../apps/credentials.ts';
 import * as change from './change-members.ts';
+import { findInvitation } from './find-invitation.ts';
 import type { MEMBER_OPERATIONS } from './member-operations.ts';
 
 const INVITATION_MS = 7 * DAY_MS;
@@ -15,7 +16,6 @@ const INVITATION_MS = 7 * DAY_MS;
 const SHARED_APPS_MAX = 100;
 const TOKEN_BYTES = 32;
 const ID_BYTES = 12;
-const TOKEN = /^(app_[0-9a-f]{24})\.[\w-]{43}$/;
 
 /** The team of an app. An invitation's token is the right to accept it: only its SHA-256 is
  * stored. */
@@ -23,16 +23,11 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
   const { accounts, clientApps, apps, idempotency, now } = deps;
   const emailOf = async (accountId: string) => (await accounts.read(accountId))?.email;
 
-  /** The app and the invitation of a token that this account may accept.
-   * @throws ServiceError `not-found` */
-  const findInvitation = async (account: Account, token: string): Promise<[ClientApp, Invitation]> => {
-    const [, clientId] = TOKEN.exec(token) ?? [];
-    const app = clientId === undefined ? undefined : await apps.read(clientId).catch(ignoreNotFound);
-    const tokenHash = sha256(token);
-    const found = app && change.openInvitations(app, now()).find((one) => one.tokenHash === tokenHash);
-    const isFor = found?.email === undefined || found.email.toLowerCase() === account.email.toLowerCase();
-    if (!app || !found || !isFor) throw new ServiceError('not-found', 'there is no such invitation');
-    return [app, found];
+  /** @throws ServiceError `not-found` */
+  const invitationOf = async ({ email }: Account, token: string): Promise<[ClientApp, Invitation]> => {
+    const found = await findInvitation(deps, email, token);
+    if (!found) throw new ServiceError('not-found', 'there is no such invitation');
+    return found;
   };
 
   return {
@@ -95,11 +90,11 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
       await apps.changeMembers(email, app.clientId, 'member-left', change.removeMember(accountId), email);
     },
     async readInvitation({ account, body }) {
-      const [app, { role }] = await findInvitation(account, body.token);
+      const [app, { role }] = await invitationOf(account, body.token);
       return { clientId: app.clientId, name: app.name, owner: (await emailOf(app.accountId)) ?? '', role };
     },
     async acceptInvitation({ account, body }) {
-      const [{ clientId }, { tokenHash, role }] = await findInvitation(account, body.token);
+      const [{ clientId }, { tokenHash, role }] = await invitationOf(account, body.token);
       const shared = await clientApps.listShared(account.accountId, (app) => app.clientId);
       if (shared.length >= SHARED_APPS_MAX)
         throw new ServiceError('limit-reached', `an account may be a member of ${SHARED_APPS_MAX} apps`);
@@ -111,7 +106,3 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
 }
 
 const withRole = (subject: string, role: string): string => `${subject} (${role})`;
-
-function ignoreNotFound(error: unknown): undefined {
-  if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
-}

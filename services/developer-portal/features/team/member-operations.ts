@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { MemberRole } from '#shared/contracts/apps/client-app.ts';
-import { AppRole, Email, instant } from '../../http/api.ts';
+import { AppRole, Email, InvitationToken, instant } from '../../http/api.ts';
 import { APP, CREATION, type Operation, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
 
-/** The token of an invitation's link: the client id, a dot, 256 random bits. */
-const InvitationToken = z.strictObject({ token: z.string().min(1).max(200) }).meta({ id: 'InvitationToken' });
+const WithToken = z.strictObject({ token: InvitationToken }).meta({ id: 'InvitationToken' });
 
 const Team = z
   .object({
@@ -87,7 +86,7 @@ export const MEMBER_OPERATIONS = {
     path: '/api/invitations/read',
     access: 'session',
     summary: 'Read the app and the role of an invitation',
-    body: InvitationToken,
+    body: WithToken,
     status: 200,
     answer: z
       .object({ clientId: z.string(), name: z.string(), owner: z.string(), role: AppRole })
@@ -99,7 +98,7 @@ export const MEMBER_OPERATIONS = {
     path: '/api/invitations/accept',
     access: 'session',
     summary: 'Become a member of an app; the invitation is used up',
-    body: InvitationToken,
+    body: WithToken,
     status: 200,
     answer: z.object({ clientId: z.string() }).meta({ id: 'AcceptedInvitation' }),
     codes: ['not-found', 'conflict', 'limit-reached'],

@@ -82,8 +82,12 @@ export function useRead(key, read, isDone) {
 export const useResource = (call, params, query, isDone) =>
   useRead(addressOf(call, params, query), () => ask(call, /** @type {any} */ ({ params, query })), isDone);
 
-/** The member of a page that is its list. @template A @typedef {Extract<{ [M in keyof A]: A[M]
- * extends readonly any[] ? M : never }[keyof A], string>} ListOf */
+/**
+ * The member of a page that is its list.
+ * @template A
+ * @typedef {Extract<{ [M in keyof A]: A[M] extends readonly any[] ? M : never }[keyof A], string>}
+ *   ListOf
+ */
 
 /**
  * Pages of a list, each read after the one before when it is requested. A row that is on two pages

@@ -4,7 +4,7 @@ import { html, useState } from '../../lib/html.js';
 import { useSession } from '../../lib/session.js';
 import { Copyable } from '../../ui/copy.js';
 import { CodeField, FormDialog, MakeSecrets, Password, useDialog } from '../../ui/form.js';
-import { Card } from '../../ui/page.js';
+import { Card, PageHead } from '../../ui/page.js';
 import { Badge } from '../../ui/values.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
@@ -45,6 +45,13 @@ export function TwoFactor() {
     ${dialog}
   <//>`;
 }
+
+/** Shown instead of every page to an operator who may do nothing before it is set up. */
+export const SetUpTwoFactor = () => html`
+  <${PageHead} title="Set up two-factor authentication" />
+  <p class="notice warn">On this portal operators need a second factor. Turn it on to go on.</p>
+  <${TwoFactor} />
+`;
 
 /** @param {Codes} made */
 const showCodes = ({ recoveryCodes }) => ({

@@ -1,8 +1,10 @@
 import { ask } from '../../lib/api.js';
 import { html, useEffect, useRef, useState, when } from '../../lib/html.js';
+import { useRead } from '../../lib/resources.js';
 import { navigate } from '../../lib/router.js';
 import { useSubmit } from '../../lib/submit.js';
 import { CodeField, Dialog, Field, Form, Password } from '../../ui/form.js';
+import { loaded } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 import { Welcome } from '../frame/frame.js';
 import { wantedPath, withReturn } from './return-path.js';
@@ -45,9 +47,16 @@ function CodeStep() {
  */
 export function SignIn({ isNew, account, onSignedIn }) {
   const wanted = wantedPath(location);
+  const [, invitation] = /^\/invitation#(.+)$/.exec(wanted) ?? [];
+  const options = useRead('sign-in-options', () => ask('GET /api/sign-in-options'));
+  const mode = options.value?.signUp;
+  const maySignUp = mode === 'open' || (mode === 'invite' && invitation !== undefined);
   const { form, codeStep } = useSignIn(
     async ({ email, password }) => {
-      if (isNew) await ask('POST /api/sign-up', { body: { email, password } });
+      if (isNew)
+        await ask('POST /api/sign-up', {
+          body: { email, password, ...(mode === 'invite' && { invitation }) },
+        });
       return { email, password };
     },
     (signedIn) => {
@@ -59,22 +68,34 @@ export function SignIn({ isNew, account, onSignedIn }) {
   if (isNew && form.error?.code === 'credentials-invalid')
     form.error.message = 'The address or the password was not accepted. If you have an account, sign in.';
   return html`<${Welcome} key=${isNew} title=${isNew ? 'Create your account' : 'Sign in'} aside=${html`<${About} />`}>
-    ${wanted.startsWith('/invitation') && html`<p class="notice">You are invited to the team of an app. ${isNew ? 'Create your account' : 'Sign in, or create an account,'} to see the invitation.</p>`}
+    ${wanted.startsWith('/invitation') && html`<p class="notice">You are invited to the team of an app. ${isNew ? 'Create your account' : maySignUp ? 'Sign in, or create an account,' : 'Sign in'} to see the invitation.</p>`}
     ${when(account, ({ email }) => html`<p class="notice">You are signed in as ${email}. <a href=${wanted}>Go on</a></p>`)}
-    <${Form} form=${form} submit=${isNew ? 'Create account' : 'Sign in'}>
+    ${
+      isNew && !maySignUp
+        ? loaded(options, () => html`<p class="notice">${WHY_NOT[mode ?? 'closed']}</p>`)
+        : html`<${Form} form=${form} submit=${isNew ? 'Create account' : 'Sign in'}>
       <${Field} label="E-mail address" name="email" type="email" required maxlength="254" autocomplete="username" autofocus />
       <${Password} isNew=${isNew} hint=${isNew ? 'At least 12 characters. A sentence is easy to remember.' : undefined} />
       ${codeStep}
-    <//>
+    <//>`
+    }
     ${!isNew && !codeStep && html`<p class="other"><a href=${withReturn('/forgotten-password', wanted)}>Forgotten your password?</a></p>`}
     <p class="other">${
       isNew
         ? html`Have an account? <a href=${withReturn('/sign-in', wanted)}>Sign in</a>`
-        : html`New here? <a href=${withReturn('/sign-up', wanted)}>Create an account</a>`
+        : maySignUp
+          ? html`New here? <a href=${withReturn('/sign-up', wanted)}>Create an account</a>`
+          : mode && WHY_NOT[mode]
     }</p>
     <p class="other">Developer? Read the <a href="/docs">API documentation</a> or download the <a href="/openapi.json">OpenAPI document</a>.</p>
   <//>`;
 }
+
+/** Why this visitor sees no form for a new account. @type {Record<string, string>} */
+const WHY_NOT = {
+  invite: 'New here? You need an invitation: open the whole link that somebody of a team sent you.',
+  closed: 'New here? Ask an operator of this service for an account: nobody can sign up here.',
+};
 
 const About = () => html`<aside aria-label="What Rolecall does">
   <h2>Given a wallet and a list of token rules, which roles does it have?</h2>
