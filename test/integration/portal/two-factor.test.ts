@@ -228,8 +228,8 @@ test('the secret is nowhere in plain text, and a wiped Redis comes back with it'
 
 test('where operators need a second factor, one without it signs in and can do nothing but set it up', async () => {
   await using strict = await startPortal(config, { PORTAL_OPERATOR_TWO_FACTOR: 'required' });
-  const ops = makePortalClient(strict.url);
-  const granted = await admin('account', 'operator', ops.email);
+  const ops = await signUp(strict.url);
+  const granted = await admin('account', 'operator', ops.email, '--vouch');
   const password = String(granted.value['password']);
   type Told = { account: { mustSetUpTwoFactor: boolean } };
   const signedIn = await ops.send<Told>('POST', '/api/sign-in', { email: ops.email, password });
