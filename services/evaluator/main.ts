@@ -14,6 +14,7 @@ import { readChainFile } from '#shared/read-chain-file.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startTogether } from '#shared/start-together.ts';
+import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
@@ -25,6 +26,7 @@ import { makeRequestHandler } from './lanes/handle-request.ts';
 import { makeHealthLog } from './lanes/log-endpoint-health.ts';
 import { startPoolSize } from './lanes/pool-size.ts';
 import { READS_IN_PROGRESS, ReadBudget } from './lanes/read-budget.ts';
+import { startReportingChains } from './lanes/report-chain-states.ts';
 import { makeRunningChecks } from './lanes/running-checks.ts';
 import { makeProve } from './lanes/sign-proof.ts';
 import { makeSlicing } from './lanes/slice-work.ts';
@@ -57,6 +59,7 @@ await runService(
         redisNowMs: clock.now,
       }),
     );
+    scope.use(startReportingChains(chains, makeChainStates(redis), context.log));
     const prove = makeProve({
       issuer: config.proofIssuer,
       keys: loadSecrets(process.env).proofKeys,

@@ -108,10 +108,23 @@ describe('a poll', () => {
 
 describe('the routes', () => {
   it('list the chains, without anything of their endpoints', async () => {
-    const gateway = await start();
+    const since = new Date(NOW_MS).toISOString();
+    const gateway = await start({ readChainStates: async () => new Map([[1, { state: 'down', since }]]) });
     const response = await gateway.get('/access-control/chains');
     expect(await response.json()).toEqual({
-      chains: [{ chainId: 1, name: 'Ethereum', nativeSymbol: 'ETH' }],
+      chains: [{ chainId: 1, name: 'Ethereum', nativeSymbol: 'ETH', state: 'down', since }],
+    });
+  });
+
+  it.each([
+    ['nobody has asked', async () => new Map()],
+    ['the states cannot be read', () => Promise.reject(new Error('Redis is away'))],
+  ])('list the chains, with an unknown state, when %s', async (_, readChainStates) => {
+    const gateway = await start({ readChainStates });
+    const response = await gateway.get('/access-control/chains');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      chains: [{ chainId: 1, name: 'Ethereum', nativeSymbol: 'ETH', state: 'unknown' }],
     });
   });
 

@@ -5,6 +5,7 @@ import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
+import type { ChainStates } from '#shared/stores/checks/chain-states.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { RuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
@@ -45,6 +46,7 @@ export type Services = {
   readonly syncDeadlineMs: number;
   readonly retentionMs: Retention;
   readonly chains: ChainFile['chains'];
+  readonly readChainStates: ChainStates['read'];
   /** Public keys of signed verdicts, if verdicts are signed here. */
   readonly proofKeys: KeyRing | undefined;
 

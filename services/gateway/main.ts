@@ -14,6 +14,7 @@ import { makeKeyUse } from '#shared/stores/apps/key-use.ts';
 import { makeAuditTrail } from '#shared/stores/audit/audit-trail.ts';
 import { makeBatches } from '#shared/stores/batches/batches.ts';
 import { makeAdmitter } from '#shared/stores/checks/admit.ts';
+import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { makeResults, replyChannelOf } from '#shared/stores/checks/results.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
 import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
@@ -192,6 +193,7 @@ await runService(
         resolveRuleSet: makeResolveRuleSet(ruleSetCache),
       },
       chains,
+      readChainStates: makeChainStates(connection.redis).read,
       retentionMs,
       syncDeadlineMs,
       replyChannel,

@@ -623,6 +623,12 @@ export type ChainList = {
     readonly chainId: number;
     readonly name: string;
     readonly nativeSymbol: string;
+
+    /** `down`: no endpoint can be read; `unknown`: no check has asked lately. Right within 30 s while the chain is asked. */
+    readonly state: 'ok' | 'down' | 'unknown';
+
+    /** When the state last changed; absent for `unknown`. */
+    readonly since?: string | undefined;
   }[];
 };
 

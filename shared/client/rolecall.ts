@@ -147,7 +147,7 @@ export class Rolecall {
     return readLines(this.#transport, requestId, options);
   }
 
-  /** The chains that a rule may name. */
+  /** The chains that a rule may name, and whether each can be read. */
   async chains(options: CallOptions = {}): Promise<ChainList['chains']> {
     const request = { method: 'GET', path: '/access-control/chains', ...options } as const;
     const { chains } = parseAnswer(await this.#transport.send(request));

@@ -47,7 +47,10 @@ export type ChainOptions = {
   readonly redisNowMs: () => number;
 };
 
-type Chain = AsyncDisposable & { readonly read: ReadChain } & FollowableChain;
+type Chain = AsyncDisposable & {
+  readonly read: ReadChain;
+  readonly isReadable: EndpointPool['isReadable'];
+} & FollowableChain;
 
 /** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover
  * which ones answer. */
@@ -162,6 +165,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   });
   return {
     read: traceReads(chainId, read),
+    isReadable: () => pool.isReadable(),
     blockTime,
     readHead: (tag, signal) =>
       heads.read({

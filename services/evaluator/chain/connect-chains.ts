@@ -31,6 +31,8 @@ export type PerformReads = (
 
 export type Chains = AsyncDisposable & {
   readonly performReads: PerformReads;
+  /** The chains that checks asked for lately, and whether each can be read. */
+  readonly readable: () => ReadonlyMap<number, boolean>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: (chainId: number) => number;
   /** The delegation registry of a configured chain. */
@@ -50,6 +52,14 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
     chains.map((settings) => [settings.chainId, { settings, chain: connectChain(settings, options) }]),
   );
   return {
+    readable() {
+      const readable = new Map<number, boolean>();
+      for (const [chainId, { chain }] of byId) {
+        const isReadable = chain.isReadable();
+        if (isReadable !== undefined) readable.set(chainId, isReadable);
+      }
+      return readable;
+    },
     isConfigured: (chainId) => byId.has(chainId),
     followable: new Map([...byId].map(([chainId, { chain }]) => [chainId, chain])),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,

@@ -34,7 +34,20 @@ export const Result = CheckResult.meta({
 export const ChainList = z
   .object({
     chains: z.array(
-      z.object({ chainId: z.number().int().positive(), name: z.string(), nativeSymbol: z.string() }),
+      z.object({
+        chainId: z.number().int().positive(),
+        name: z.string(),
+        nativeSymbol: z.string(),
+        state: z.enum(['ok', 'down', 'unknown']).meta({
+          description:
+            '`down`: no endpoint can be read; `unknown`: no check has asked lately. Right within 30 s while the ' +
+            'chain is asked.',
+        }),
+        since: z.iso
+          .datetime()
+          .optional()
+          .meta({ description: 'When the state last changed; absent for `unknown`.' }),
+      }),
     ),
   })
   .meta({ id: 'ChainList' });

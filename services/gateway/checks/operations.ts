@@ -66,7 +66,7 @@ export const CHECK_OPERATIONS = {
     method: 'get',
     path: CHAINS_PATH,
     access: 'client-app',
-    summary: 'List the chains that a rule may name',
+    summary: 'List the chains that a rule may name, and whether each can be read',
     answers: { 200: json('The configured chains.', ChainList) },
     codes: [],
   },

@@ -1,19 +1,28 @@
 // One chain refuses connections, one never answers, one lives.
 // An unreadable balance is an error, never a "no", and does not affect the rules of other chains.
 import { createServer, type Server, type Socket } from 'node:net';
+import type { ChainList } from '#shared/client/api-types.ts';
 import { type DemoChain, demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
+import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
 import { findSecrets } from '../../support/judges/find-secrets.ts';
-import { type StartedSystem, startSystem } from '../../support/systems/start-system.ts';
+import {
+  demoChainRpcOf,
+  findPortBase,
+  type StartedSystem,
+  startSystem,
+} from '../../support/systems/start-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const REFUSING = 4242;
 const HANGING = 4343;
+const UNASKED = 4444;
 const URL_SECRET = 'k3y0fTheRpcPr0vider';
 const SYNC_DEADLINE_MS = 4_000;
 
 let system: StartedSystem;
 let silent: Server;
+let liveNode: RpcFaultProxy;
 const sockets = new Set<Socket>();
 beforeAll(async () => {
   silent = createServer((socket) => {
@@ -29,13 +38,17 @@ beforeAll(async () => {
     blockTimeMs: 1_000,
     endpoints: [{ url }],
   });
+  const portBase = await findPortBase();
+  liveNode = await startRpcFaultProxy({ target: demoChainRpcOf(portBase) });
   system = await startSystem({
+    portBase,
     env: { SYNC_DEADLINE_MS: String(SYNC_DEADLINE_MS), LOG_LEVEL: 'debug' },
-    chains: (demoChainRpc) => ({
+    chains: () => ({
       chains: [
-        chain(31_337, demoChainRpc),
+        chain(31_337, liveNode.url),
         // Port 1 is reserved, and nothing listens there.
         chain(REFUSING, `http://127.0.0.1:1/${URL_SECRET}`),
+        chain(UNASKED, `http://127.0.0.1:1/${URL_SECRET}`),
         chain(HANGING, `http://127.0.0.1:${port}/${URL_SECRET}`),
       ],
     }),
@@ -45,6 +58,7 @@ afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   silent?.close();
   await system?.[Symbol.asyncDispose]();
+  await liveNode?.[Symbol.asyncDispose]();
 });
 
 const on = (chainId: number) => demoRules({ ...(system.chain as DemoChain), chainId });
@@ -143,6 +157,35 @@ test('a check that would fail again gets its failed result, which does not sugge
     status: 'failed',
     roles: [],
     errors: [{ ruleIndex: 0, code: 'contract-not-found', retryable: false }],
+  });
+});
+
+test('the list of chains tells when a chain goes away and when it is back, while it is asked', async () => {
+  const list = async (): Promise<ChainList['chains']> => {
+    const response = await fetch(`${system.ready.gateways[0]}/access-control/chains`, {
+      headers: { 'x-api-key': system.ready.app.apiKey },
+    });
+    return ((await response.json()) as ChainList).chains;
+  };
+  const check = { account: system.chain.holder, rules: [on(31_337).native()] };
+  const becomes = (state: string): Promise<{ readonly since?: string | undefined }> =>
+    waitUntil(`the chain to be ${state}`, async () => {
+      await system.client.check(check);
+      return (await list()).find((chain) => chain.chainId === 31_337 && chain.state === state);
+    });
+  const instants = [await becomes('ok')];
+  await liveNode.setFault('refuse');
+  instants.push(await becomes('down'));
+  await liveNode.setFault('none');
+  instants.push(await becomes('ok'));
+  const since = instants.map((chain) => Date.parse(chain.since ?? ''));
+  expect(since).not.toContain(Number.NaN);
+  expect(since).toEqual([...new Set(since)].sort((a, b) => a - b));
+  expect((await list()).find(({ chainId }) => chainId === UNASKED)).toEqual({
+    chainId: UNASKED,
+    name: `Chain ${UNASKED}`,
+    nativeSymbol: 'ETH',
+    state: 'unknown',
   });
 });
 

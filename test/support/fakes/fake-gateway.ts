@@ -94,6 +94,8 @@ export type FakeOptions = FakeBatchOptions & {
   /** Default: no watches. */
   readonly watches?: Partial<Pick<Services, 'watches' | 'watchMembers' | 'watchWrites' | 'changeMembers'>>;
   readonly proofKeys?: KeyRing;
+  /** Default: nothing is known of any chain. */
+  readonly readChainStates?: Services['readChainStates'];
   /** Whether a claim is still its first owner's. Default true. */
   readonly dropClaim?: boolean;
 };
@@ -196,6 +198,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       signsVerdicts: options.proofKeys !== undefined,
     },
     chains: [aChain()],
+    readChainStates: options.readChainStates ?? (async () => new Map()),
     retentionMs,
     syncDeadlineMs,
     replyChannel: 'results:test',

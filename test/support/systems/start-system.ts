@@ -102,11 +102,14 @@ export async function startSystem(options: SystemOptions = {}): Promise<StartedS
   return { ...makeRunningSystem(facts), stop, [Symbol.asyncDispose]: end };
 }
 
+/** The address that the demo chain will have. */
+export const demoChainRpcOf = (portBase: number): string => `http://127.0.0.1:${portBase + 5}`;
+
 /** The options that name the chain file, if one is given. */
 function writeChains({ chains }: SystemOptions, portBase: number, dataDir: string): string[] {
   if (!chains) return [];
   const file = join(dataDir, 'test-chains.json');
-  writeFileSync(file, JSON.stringify(chains(`http://127.0.0.1:${portBase + 5}`)));
+  writeFileSync(file, JSON.stringify(chains(demoChainRpcOf(portBase))));
   return ['--chains', file];
 }
 

@@ -287,3 +287,70 @@ test('calls whose block a client has named take at most a quarter of the rate', 
   expect(await named[2]).toBe('abandoned');
   await pool[Symbol.asyncDispose]();
 });
+
+describe('a chain', () => {
+  const fail = (kind: 'unreachable' | 'rate-limited') => new RpcFailure(kind);
+  const idle = 16_000;
+
+  test('can be read while one endpoint answers, and cannot once the breakers of all are open', async () => {
+    const { pool, endpoints, call } = makePool(2);
+    for (const endpoint of endpoints) endpoint.learn(CAPABLE);
+    pool.candidates();
+    const breakDown = async (index: number) => {
+      for (let times = 0; times < 6; times++)
+        await call(index, 1, fail('unreachable'))?.catch(() => undefined);
+    };
+    await breakDown(0);
+    expect(pool.isReadable()).toBe(true);
+    await breakDown(1);
+    expect(pool.isReadable()).toBe(false);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test('is not judged before a probe has ended, nor while no check asks', async () => {
+    const { pool, endpoints, clock } = makePool(1, { probe: () => new Promise(() => undefined) });
+    expect(pool.isReadable()).toBeUndefined();
+    pool.candidates();
+    expect(pool.isReadable()).toBeUndefined();
+    endpoints[0]?.learn(CAPABLE);
+    expect(pool.isReadable()).toBe(true);
+    clock.ms += idle;
+    expect(pool.isReadable()).toBeUndefined();
+    // Calls that no check waits for say nothing of what checks would find.
+    pool.candidates(undefined, { isAside: true });
+    expect(pool.isReadable()).toBeUndefined();
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test('cannot be read while its endpoint leaves calls without an answer', async () => {
+    const { pool, endpoints, clock } = makePool(1);
+    endpoints[0]?.learn(CAPABLE);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const hanging = endpoints[0]?.use(signal, () => promise);
+    await nextTurn();
+    pool.candidates();
+    clock.ms += 1_600;
+    expect(pool.isReadable()).toBe(false);
+    resolve();
+    await hanging;
+    expect(pool.isReadable()).toBe(true);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test('cannot be read while its endpoint refuses every call by its rate limit', async () => {
+    const { pool, endpoints, clock, call } = makePool(1);
+    endpoints[0]?.learn(CAPABLE);
+    const answer = () => endpoints[0]?.use(signal, async () => undefined, 'call');
+    await answer();
+    await call(0, 1, fail('rate-limited'))?.catch(() => undefined);
+    pool.candidates();
+    expect(pool.isReadable()).toBe(true);
+    clock.ms += idle;
+    await call(0, 1, fail('rate-limited'))?.catch(() => undefined);
+    pool.candidates();
+    expect(pool.isReadable()).toBe(false);
+    await answer();
+    expect(pool.isReadable()).toBe(true);
+    await pool[Symbol.asyncDispose]();
+  });
+});

@@ -14,6 +14,8 @@ const WATCH_MS = 250;
  * this time. */
 const HEAD_MS_MIN = 1_000;
 const DEMAND_MS_MAX = 60_000;
+/** Whether the chain can be read is known while a read used it within this time. */
+const ASKED_MS_MAX = 15_000;
 /** An endpoint's capabilities are probed again after this time; sooner if it lacks the best
  * method. */
 const CAPABILITIES_MS_MAX = { reader: 300_000, multicall3: 60_000, plain: 60_000 } as const;
@@ -147,6 +149,21 @@ export class EndpointPool implements AsyncDisposable {
   /** Whether no endpoint answers: each one is silent or its breaker is not closed. */
   get isSilent(): boolean {
     return this.#isWithoutAnswerFor(SILENT_MS);
+  }
+
+  /** Whether any endpoint can be read; `undefined` while no check asks, or before the first probe
+   * has ended. */
+  isReadable(): boolean | undefined {
+    if (this.#options.monotonicMs() - this.#demandMs > ASKED_MS_MAX) return undefined;
+    if (this.endpoints.some((endpoint) => this.#canRead(endpoint))) return true;
+    return this.endpoints.some(({ health }) => health.state === 'starting') ? undefined : false;
+  }
+
+  #canRead({ health, silentForMs, answeredMs }: Endpoint): boolean {
+    if (silentForMs > SILENT_MS) return false;
+    // A rate limit adds no strikes, so an endpoint that refuses every call has a closed breaker.
+    const isAnswering = () => this.#options.monotonicMs() - answeredMs.call <= ASKED_MS_MAX;
+    return health.state === 'up' || (health.state === 'rate-limited' && isAnswering());
   }
 
   #isWithoutAnswerFor(ms: number): boolean {
