@@ -1,3 +1,4 @@
+import { describeError } from '#shared/errors.ts';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { ChainStates } from '#shared/stores/checks/chain-states.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
@@ -14,5 +15,6 @@ export const startReportingChains = (
 ): Repetition =>
   startRepeating(() => states.report(chains.readable()), {
     intervalMs: REPORT_INTERVAL_MS,
-    onError: (error) => log.debug({ err: error }, 'the states of the chains were not reported'),
+    onError: (error) =>
+      log.debug({ error: describeError(error) }, 'the states of the chains were not reported'),
   });

@@ -296,13 +296,13 @@ describe('a chain', () => {
     const { pool, endpoints, call } = makePool(2);
     for (const endpoint of endpoints) endpoint.learn(CAPABLE);
     pool.candidates();
-    const breakDown = async (index: number) => {
+    const openBreakerOf = async (index: number) => {
       for (let times = 0; times < 6; times++)
         await call(index, 1, fail('unreachable'))?.catch(() => undefined);
     };
-    await breakDown(0);
+    await openBreakerOf(0);
     expect(pool.isReadable()).toBe(true);
-    await breakDown(1);
+    await openBreakerOf(1);
     expect(pool.isReadable()).toBe(false);
     await pool[Symbol.asyncDispose]();
   });
