@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
+import type { RecordAudit } from '#shared/stores/audit/audit-trail.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
 import type { ChainStates } from '#shared/stores/checks/chain-states.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
@@ -12,6 +14,10 @@ import type { WatchMembers } from '#shared/stores/watches/members/watch-members.
 import type { ChangeMembers } from '#shared/stores/watches/members/write-watch-members.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { WatchWrites } from '#shared/stores/watches/write-watches.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import type { BulkResends } from '#shared/stores/webhooks/resend-failed.ts';
+import type { ResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
+import type { WebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { Caller } from './auth/authenticate.ts';
 import type { BatchBodies, BatchBody } from './batches/batch-bodies.ts';
@@ -66,6 +72,14 @@ export type Services = {
   readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
   readonly watchWrites: WatchWrites;
   readonly changeMembers: ChangeMembers;
+
+  readonly deliveries: Pick<Deliveries, 'page' | 'read'>;
+  readonly readBodyHead: WebhookBodies['readHead'];
+  readonly resends: Pick<ResendWebhooks, 'resend'>;
+  readonly bulkResends: BulkResends;
+  /** Refuses a resend whose account has used its bytes of the day. */
+  readonly requireRoom: AccountBytes['requireRoom'];
+  readonly recordAudit: RecordAudit;
 
   /** Without a trailing slash; empty for relative addresses. */
   readonly publicBaseUrl: string;

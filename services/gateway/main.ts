@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { makeAccountBytes, startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
@@ -11,7 +12,7 @@ import { subscribe } from '#shared/redis/subscribe.ts';
 import { ACCOUNT_CHANGED } from '#shared/stores/apps/accounts.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeKeyUse } from '#shared/stores/apps/key-use.ts';
-import { makeAuditTrail } from '#shared/stores/audit/audit-trail.ts';
+import { makeAuditTrail, makeRecordAudit } from '#shared/stores/audit/audit-trail.ts';
 import { makeBatches } from '#shared/stores/batches/batches.ts';
 import { makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
@@ -24,6 +25,10 @@ import { makeChangeMembers } from '#shared/stores/watches/members/write-watch-me
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
 import { makeWatchWrites } from '#shared/stores/watches/write-watches.ts';
+import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
+import { makeBulkResends } from '#shared/stores/webhooks/resend-failed.ts';
+import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
+import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { BODY_READS_MAX, makeApp } from './app.ts';
 import { makeAuthenticator } from './auth/authenticate.ts';
@@ -87,9 +92,10 @@ await runService(
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );
+    const clientApps = makeClientApps(connection.redis);
     const authenticator = makeAuthenticator({
       noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),
-      findKey: makeClientApps(connection.redis).findKey,
+      findKey: clientApps.findKey,
       now: clock.now,
       observeLookup: (result) => metrics.keyLookups.inc({ result }),
       mayFail: makeFailedKeyBudget(() => performance.now()),
@@ -137,6 +143,17 @@ await runService(
       timeoutsMs: WRITE_TIMEOUTS_MS,
       now: clock.now,
     };
+    const deliveries = makeDeliveries(connection.redis);
+    const webhookBodies = makeWebhookBodies(connection.redis);
+    const resends = makeResendWebhooks({
+      clientApps,
+      deliveries,
+      webhookBodies,
+      publish: (message) =>
+        kafka.publish(webhookRequested, message, { timeoutMs: WRITE_TIMEOUTS_MS.publish }),
+      countBytes: bytes.add,
+      now: clock.now,
+    });
     const app = makeApp({
       authenticate: authenticator.authenticate,
       applyLimits,
@@ -186,6 +203,12 @@ await runService(
         ruleSetCache,
       }),
       changeMembers: makeChangeMembers({ ...documents, watches, members: watchMembers }),
+      deliveries,
+      readBodyHead: webhookBodies.readHead,
+      resends,
+      bulkResends: makeBulkResends({ ...documents, resends }),
+      requireRoom: documents.requireRoom,
+      recordAudit: makeRecordAudit(documents),
       rules: {
         chainIds,
         callback: config.callback,

@@ -1,5 +1,6 @@
 import { BATCH_OPERATIONS } from './batches/operations.ts';
 import { CHECK_OPERATIONS } from './checks/operations.ts';
+import { DELIVERY_OPERATIONS } from './deliveries/operations.ts';
 import { RULE_SET_OPERATIONS } from './rule-sets/operations.ts';
 import { WATCH_OPERATIONS } from './watches/operations.ts';
 
@@ -10,6 +11,7 @@ export const OPERATIONS = {
   ...BATCH_OPERATIONS,
   ...RULE_SET_OPERATIONS,
   ...WATCH_OPERATIONS,
+  ...DELIVERY_OPERATIONS,
 } as const;
 
 export type OperationId = keyof typeof OPERATIONS;

@@ -6,6 +6,7 @@ import { makeReadBatch, makeReadBatchResults } from './batches/read-batch.ts';
 import { makeAcceptCheck } from './checks/accept-check.ts';
 import { makeListChains } from './checks/list-chains.ts';
 import { makeReadCheck } from './checks/read-check.ts';
+import { deliveryHandlers } from './deliveries/handle-deliveries.ts';
 import type { Dependencies } from './dependencies.ts';
 import { HOME_PAGE } from './docs/home-page.ts';
 import { makeOpenApi, OPENAPI_PATH } from './docs/openapi.ts';
@@ -31,6 +32,7 @@ export function makeRoutes(deps: Dependencies): Route[] {
     readBatchResults: makeReadBatchResults(deps),
     ...ruleSetHandlers(deps),
     ...watchHandlers(deps),
+    ...deliveryHandlers(deps),
   };
   return [...routesOf<OperationId>(OPERATIONS, (id) => handlers[id]), ...documentRoutes(deps)];
 }

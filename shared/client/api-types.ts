@@ -462,6 +462,8 @@ export type WatchBody = {
     | undefined;
 };
 
+export type ResendFailedBody = { readonly since: string };
+
 /** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is in `errors`, and otherwise not held. */
 export type CheckResult = {
   readonly requestId: string;
@@ -802,6 +804,128 @@ export type MemberChanges = {
   readonly members: number;
 };
 
+export type DeliveryList = {
+  readonly deliveries: readonly Delivery[];
+
+  /** Send it as `after` for the next page; absent on the last. */
+  readonly next?: string | undefined;
+};
+
+export type Delivery = {
+  /** The `webhook-id` header of the message. */
+  readonly webhookId: string;
+
+  /** `check.completed` for the message of a check. */
+  readonly type:
+    | 'check.completed'
+    | 'batch.completed'
+    | 'roles.changed'
+    | 'watch.held'
+    | 'quota.threshold'
+    | 'test';
+
+  /** Of a check or a batch. */
+  readonly requestId?: RequestId | undefined;
+
+  /** Of an event of a watch, as long as its body is kept: 72 h. */
+  readonly watchId?: string | undefined;
+
+  /** `exhausted` after the last attempt, `stopped` by a 410; only a `pending` one cannot be resent. */
+  readonly state: 'pending' | 'delivered' | 'exhausted' | 'stopped';
+  readonly attempts: number;
+
+  /** `status` is absent if the receiver did not answer. */
+  readonly lastAttempt?:
+    | {
+        readonly at: string;
+        readonly status?: number | undefined;
+        readonly class:
+          | 'delivered'
+          | 'http-3xx'
+          | 'http-4xx'
+          | 'http-5xx'
+          | 'gone'
+          | 'timeout'
+          | 'connect-failed'
+          | 'connection-reset'
+          | 'tls-failed'
+          | 'dns-failed'
+          | 'address-refused'
+          | 'response-malformed';
+      }
+    | undefined;
+};
+
+export type ResendCount = { readonly count: number };
+
+export type DeliveryWithAttempts = {
+  /** The `webhook-id` header of the message. */
+  readonly webhookId: string;
+
+  /** `check.completed` for the message of a check. */
+  readonly type:
+    | 'check.completed'
+    | 'batch.completed'
+    | 'roles.changed'
+    | 'watch.held'
+    | 'quota.threshold'
+    | 'test';
+
+  /** Of a check or a batch. */
+  readonly requestId?: RequestId | undefined;
+
+  /** Of an event of a watch, as long as its body is kept: 72 h. */
+  readonly watchId?: string | undefined;
+
+  /** `exhausted` after the last attempt, `stopped` by a 410; only a `pending` one cannot be resent. */
+  readonly state: 'pending' | 'delivered' | 'exhausted' | 'stopped';
+
+  /** Oldest first. */
+  readonly attempts: readonly DeliveryAttempt[];
+
+  /** `status` is absent if the receiver did not answer. */
+  readonly lastAttempt?:
+    | {
+        readonly at: string;
+        readonly status?: number | undefined;
+        readonly class:
+          | 'delivered'
+          | 'http-3xx'
+          | 'http-4xx'
+          | 'http-5xx'
+          | 'gone'
+          | 'timeout'
+          | 'connect-failed'
+          | 'connection-reset'
+          | 'tls-failed'
+          | 'dns-failed'
+          | 'address-refused'
+          | 'response-malformed';
+      }
+    | undefined;
+};
+
+/** Counted from 1 again after a resend. `status` is absent if the receiver did not answer. */
+export type DeliveryAttempt = {
+  readonly attempt: number;
+  readonly at: string;
+  readonly status?: number | undefined;
+  readonly class:
+    | 'delivered'
+    | 'http-3xx'
+    | 'http-4xx'
+    | 'http-5xx'
+    | 'gone'
+    | 'timeout'
+    | 'connect-failed'
+    | 'connection-reset'
+    | 'tls-failed'
+    | 'dns-failed'
+    | 'address-refused'
+    | 'response-malformed';
+  readonly durationMs: number;
+};
+
 /** The codes of all problems that the API answers with. */
 export type ProblemCode =
   | 'account-format-unsupported'
@@ -814,6 +938,8 @@ export type ProblemCode =
   | 'chain-unsupported'
   | 'client-app-suspended'
   | 'deadline-exceeded'
+  | 'delivery-not-found'
+  | 'delivery-pending'
   | 'dependency-unavailable'
   | 'evaluation-unavailable'
   | 'function-unsupported'

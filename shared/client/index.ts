@@ -4,6 +4,7 @@ export { foldRoles, type RoleOutcome } from '../contracts/checks/fold-roles.ts';
 export type { ProofClaims } from '../contracts/checks/proof-claims.ts';
 export type * from './api-types.ts';
 export type { BatchLinesOptions, BatchOptions } from './batch.ts';
+export type { Deliveries, ListDeliveriesOptions } from './deliveries.ts';
 export type { Documents, PutOptions } from './documents.ts';
 export { type ClientErrorCode, type ErrorCode, RolecallError } from './http/rolecall-error.ts';
 export type { CallOptions, RolecallOptions } from './http/transport.ts';

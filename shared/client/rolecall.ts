@@ -9,6 +9,7 @@ import type {
   RuleSetBody,
 } from './api-types.ts';
 import { type BatchLinesOptions, type BatchOptions, readLines, runBatch } from './batch.ts';
+import { type Deliveries, makeDeliveries } from './deliveries.ts';
 import { type Documents, makeDocuments } from './documents.ts';
 import { RolecallError } from './http/rolecall-error.ts';
 import { sleep } from './http/timing.ts';
@@ -52,12 +53,15 @@ export class Rolecall {
   readonly ruleSets: Documents<RuleSetBody, RuleSet>;
   /** Lists of members whose changes of roles are sent to `callbackUrl`. */
   readonly watches: Watches;
+  /** The webhooks of this client app, and their attempts. */
+  readonly deliveries: Deliveries;
 
   /** @throws RolecallError `config-invalid` */
   constructor(options: RolecallOptions) {
     this.#transport = makeTransport(options);
     this.ruleSets = makeDocuments(this.#transport, '/access-control/rule-sets', 'ruleSets');
     this.watches = makeWatches(this.#transport);
+    this.deliveries = makeDeliveries(this.#transport);
   }
 
   /**

@@ -6,4 +6,5 @@ export const RESPONSES_PATH = `${CHECK_PATH}/responses/`;
 export const BATCH_PATH = `${CHECK_PATH}/batch`;
 export const RULE_SETS_PATH = '/access-control/rule-sets';
 export const WATCHES_PATH = '/access-control/watches';
+export const DELIVERIES_PATH = '/access-control/deliveries';
 export const CHAINS_PATH = '/access-control/chains';

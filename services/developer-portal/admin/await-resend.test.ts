@@ -1,7 +1,7 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
-import { makeResendWebhooks } from '../features/deliveries/resend-webhooks.ts';
+import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import { makeAwaitResend } from './await-resend.ts';
 
 const CLAIMED_AFTER_MS = 30;

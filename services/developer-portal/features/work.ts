@@ -4,11 +4,11 @@ import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatchWrites } from '#shared/stores/watches/write-watches.ts';
+import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import { makeAccountWork } from './accounts/account-work.ts';
 import { makeResetLinks } from './accounts/reset-links.ts';
 import { makeClientAppWork } from './apps/client-apps.ts';
 import { type Connections, makeBasis } from './basis.ts';
-import { makeResendWebhooks } from './deliveries/resend-webhooks.ts';
 import { makeTwoFactor } from './sessions/two-factor.ts';
 
 /** The operations on accounts, client apps, rule sets, watches and deliveries that the portal and

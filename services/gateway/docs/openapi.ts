@@ -20,7 +20,9 @@ const PROBLEM_MEMBERS: Readonly<Record<number, z.ZodRawShape>> = {
   422: { errors: z.array(FaultBody) },
   429: {
     'violated-policies': z
-      .array(z.enum(['per-second', 'per-second-poll', 'per-month', 'bytes-per-day', 'writes-per-day']))
+      .array(
+        z.enum(['per-second', 'per-second-poll', 'per-month', 'bytes-per-day', 'writes-per-day', 'resends']),
+      )
       .meta({ description: '`per-second` also if an address has sent too many failed keys.' }),
   },
   503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },

@@ -61,8 +61,9 @@ export function send(
 }
 
 /** Writes an answer without a body. */
-export function sendNothing(response: Response): void {
-  response.writeHead(204, { ...COMMON_HEADERS, ...localsOf(response).headers });
+export function sendNothing(response: Response, status: 202 | 204 = 204): void {
+  const length = status === 204 ? {} : { 'content-length': '0' };
+  response.writeHead(status, { ...COMMON_HEADERS, ...localsOf(response).headers, ...length });
   response.end();
 }
 

@@ -1,5 +1,5 @@
 import { type HeldRole, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import { watchEventId } from '#shared/contracts/watches/watch-event.ts';
+import { heldEventId } from '#shared/contracts/watches/watch-event.ts';
 import type { WatchFigures } from '#shared/stores/watches/members/watch-members.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { composeWatchHeld } from '../domain/compose-event.ts';
@@ -69,7 +69,7 @@ const isReleasedSince = ({ releasedAt }: Watch, sinceMs: number): boolean =>
 
 function withHeld(watch: Watch, roles: readonly Held[], heldAt: string): Watch {
   const names = roles.map((role) => role.id).join();
-  const id = watchEventId(`${watchUid(watch)}/held/${watch.version}/${names}`);
+  const id = heldEventId(`${watchUid(watch)}/held/${watch.version}/${names}`);
   const held = [...watch.held, ...roles.map((role) => ({ ...role, heldAt }))];
   return { ...watch, held, event: composeWatchHeld(watch, roles, id, heldAt) };
 }

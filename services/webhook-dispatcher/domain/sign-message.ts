@@ -1,4 +1,5 @@
 import { LIVE_SECRETS_MAX } from '#shared/contracts/apps/client-app.ts';
+import { webhookIdOf } from '#shared/contracts/webhooks/webhook.ts';
 
 /** Signs with one secret until the secret expires. */
 export type Signer = {
@@ -29,7 +30,7 @@ export function signMessage(message: {
   readonly atMs: number;
   readonly signers: readonly Signer[];
 }) {
-  const id = `msg_${message.requestId}`;
+  const id = webhookIdOf(message.requestId);
   const timestamp = String(Math.floor(message.atMs / 1000));
   const content = `${id}.${timestamp}.${message.body}`;
   const live = message.signers.filter((signer) => isLiveAt(signer, message.atMs));

@@ -26,6 +26,8 @@ export type QuotaAlert = z.infer<typeof QuotaAlert>;
 export const reachedThresholds = (used: number, quota: number, sent: number): QuotaThreshold[] =>
   QUOTA_THRESHOLDS.filter((threshold) => threshold > sent && used * 100 >= quota * threshold);
 
+/** Of the ids of alerts. */
+export const QUOTA_ALERT_PREFIX = 'quota_';
 const ID_CHARS = 32;
 
 /** The id of the alert's delivery: the same however often it is published, so it is sent once a
@@ -35,7 +37,7 @@ export const quotaAlertId = ({
   month,
   threshold,
 }: Pick<QuotaAlert, 'clientId' | 'month' | 'threshold'>): string =>
-  `quota_${hash('sha256', `${clientId}/${month}/${threshold}`).slice(0, ID_CHARS)}`;
+  `${QUOTA_ALERT_PREFIX}${hash('sha256', `${clientId}/${month}/${threshold}`).slice(0, ID_CHARS)}`;
 
 /** Until when an alert is kept: as long as its month, so that a copy finds that it was sent. Epoch
  * ms. */

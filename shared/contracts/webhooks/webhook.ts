@@ -48,6 +48,15 @@ export type WebhookRequested = z.infer<typeof WebhookRequested>;
 /** The record that begins a delivery. */
 export type NewWebhook = WebhookRequested & { readonly resultJson: string };
 
+const ID_PREFIX = 'msg_';
+
+/** The `webhook-id` header of a delivery: the same on every attempt. */
+export const webhookIdOf = (requestId: string): string => ID_PREFIX + requestId;
+
+/** The request id of a `webhook-id`; undefined for a text that cannot be one. */
+export const requestIdOf = (webhookId: string): string | undefined =>
+  /^msg_[\w-]{1,64}$/.test(webhookId) ? webhookId.slice(ID_PREFIX.length) : undefined;
+
 /** What a delivery is about. */
 type About = Pick<
   WebhookRetry,

@@ -146,7 +146,7 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-type RecordAudit = (entry: Omit<Audit, 'at'> & Partial<Audit>) => Promise<void>;
+export type RecordAudit = (entry: Omit<Audit, 'at'> & Partial<Audit>) => Promise<void>;
 
 /** Records audit entries, dated now unless they have a date: the same entry is kept once. */
 export function makeRecordAudit({ publish, auditTrail, now }: Dependencies): RecordAudit {

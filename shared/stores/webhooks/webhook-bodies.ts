@@ -1,6 +1,6 @@
 import type { NewWebhook, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
-import type { Redis } from '#shared/redis/connect.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
 import { resultKey } from '../checks/results.ts';
 import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
@@ -16,6 +16,9 @@ return redis.call('STRLEN', KEYS[2])
 const READ_STATE = `${REQUIRE_VIEW}
 return redis.call('HGET', KEYS[2], 'state')
 `;
+
+/** The first bytes of a body: of an event of a watch, they hold its type and its watch. */
+const HEAD_BYTES = 256;
 
 type Body = Pick<NewWebhook, 'requestId' | 'acceptedAt' | 'retainUntil' | 'resultJson'>;
 
@@ -45,6 +48,9 @@ export function makeWebhookBodies(redis: Redis) {
     return store(body, untilMs, access);
   };
   return {
+    /** The first 256 bytes of a stored body; empty if none is stored. */
+    readHead: (requestId: string): Promise<string> =>
+      inStore(() => redis.getrange(resultKey(requestId), 0, HEAD_BYTES - 1)),
     /** The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery
      * that begins now. */
     keep: (about: Pick<Body, 'requestId' | 'retainUntil'>, redisNowMs: number): Promise<number> =>

@@ -8,7 +8,7 @@ import {
   watchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import { watchEventId } from '#shared/contracts/watches/watch-event.ts';
+import { heldEventId } from '#shared/contracts/watches/watch-event.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
@@ -262,7 +262,7 @@ test('a wiped Redis gets the bodies of all webhooks back', async () => {
     ...{ acceptedAt: at, dueAt: at, retainUntil: new Date(Date.now() + HOUR_MS).toISOString() },
     ...{ attemptCount: 0, deferralCount: 0, resendCount: 0 },
   });
-  const eventId = watchEventId(clientId);
+  const eventId = heldEventId(clientId);
   const batchId = randomUUID();
   for (const id of [eventId, batchId]) await stores.kafka.publish(webhookRequested, webhook(id));
   await stores.redis.flushdb();

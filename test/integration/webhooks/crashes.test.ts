@@ -5,8 +5,8 @@ import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/ch
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
-import { makeResendWebhooks } from '../../../services/developer-portal/features/deliveries/resend-webhooks.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import {
   startWebhookFixture,

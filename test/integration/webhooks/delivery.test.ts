@@ -11,8 +11,8 @@ import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeResults, savingOf } from '#shared/stores/checks/results.ts';
+import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
-import { makeResendWebhooks } from '../../../services/developer-portal/features/deliveries/resend-webhooks.ts';
 import {
   type ReceivedWebhook,
   receiveWebhooks,

@@ -93,6 +93,10 @@ export type FakeOptions = FakeBatchOptions & {
   readonly ruleSets?: FakeRuleSets;
   /** Default: no watches. */
   readonly watches?: Partial<Pick<Services, 'watches' | 'watchMembers' | 'watchWrites' | 'changeMembers'>>;
+  /** Default: no deliveries, and no bounds. */
+  readonly deliveries?: Partial<
+    Pick<Services, 'deliveries' | 'readBodyHead' | 'resends' | 'bulkResends' | 'requireRoom' | 'recordAudit'>
+  >;
   readonly proofKeys?: KeyRing;
   /** Default: nothing is known of any chain. */
   readonly readChainStates?: Services['readChainStates'];
@@ -188,6 +192,17 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     watchWrites: {} as WatchWrites,
     changeMembers: async () => ({ added: 0, replaced: 0, removed: 0, members: 0 }),
     ...options.watches,
+    deliveries: { page: async () => ({ deliveries: [], next: undefined }), read: async () => undefined },
+    readBodyHead: async () => '',
+    resends: { resend: async (requestId) => ({ requestId }) },
+    bulkResends: {
+      take: async () => undefined,
+      takeOne: async () => undefined,
+      send: async () => ({ count: 0 }),
+    },
+    requireRoom: async () => undefined,
+    recordAudit: async () => undefined,
+    ...options.deliveries,
     ruleSets: ruleSets.view,
     ruleSetCache,
     ruleSetWrites: ruleSets.writes,

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { CommonConfig } from '#shared/config.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
@@ -19,6 +20,8 @@ import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 /** The fixture for a test of the real dispatcher: Kafka, a Redis database that only it uses, and
  * one client app. */
 export type WebhookFixture = AsyncDisposable & {
+  /** Of the fixture's own Kafka and its Redis database. */
+  readonly config: CommonConfig;
   readonly kafka: KafkaConnection;
   readonly redis: Redis;
   readonly deliveries: Deliveries;
@@ -56,6 +59,7 @@ export async function startWebhookFixture(redisDatabase: number): Promise<Webhoo
   await makeClientApps(store.redis).project(app());
   const running = stack.move();
   return {
+    config,
     kafka,
     redis: store.redis,
     deliveries: makeDeliveries(store.redis),

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
-import type { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
+import { TEST_EVENT_PREFIX, type TestEvent } from '#shared/contracts/webhooks/test-event.ts';
 import { firstDelivery, type NewWebhook, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import { invalidBody, Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
-import { type DeliveryView, FAILED_MAX } from '#shared/stores/webhooks/deliveries.ts';
+import { invalidBody } from '#shared/http/problem.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
+import { makeBulkResends } from '#shared/stores/webhooks/resend-failed.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/call.ts';
 import { requestOf } from '../../http/idempotency.ts';
@@ -15,14 +14,6 @@ import { presentDelivery, presentDeliverySummary } from '../present.ts';
 import type { DELIVERY_OPERATIONS } from './delivery-operations.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
-/** A bulk resend publishes up to 100 000 messages. */
-const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
-/** Bulk resends at a time, of all accounts. */
-const BULK_RESENDS_AT_ONCE_MAX = 4;
-const BULK_RESENDS_WAITING_MAX = 64;
-/** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list
- * again at once. */
-const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
 const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
 
@@ -31,6 +22,7 @@ type Ids = keyof typeof DELIVERY_OPERATIONS;
 /** Webhook deliveries of a developer's apps: list, read, resend and test. */
 export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   const { deliveries, resends, writes, throttle, idempotency, now } = deps;
+  const bulkResends = makeBulkResends(deps);
   const nowIso = () => new Date(now()).toISOString();
   const ownDelivery = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<DeliveryView> => {
     const view = await deliveries.read(param('requestId'));
@@ -44,51 +36,6 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     subject: string,
     at: string,
   ) => writes.record({ accountId: owner.accountId, clientId, actor: account.email, action, subject, at });
-
-  /** @throws Problem `rate-limited`, with the number in its detail */
-  const chargeResent = async (clientId: string, count: number): Promise<void> => {
-    try {
-      await throttle.take([{ budget: RESENT_WEBHOOKS, owner: clientId, count }]);
-    } catch (error) {
-      if (!(error instanceof ServiceError && error.code === 'rate-limited')) throw error;
-      throw new Problem('rate-limited', tooManyResent(count), {
-        headers: retryAfter(error.retryAfterMs ?? 0),
-      });
-    }
-  };
-
-  const bulkResends = new FairTaskQueue({
-    atOnceMax: BULK_RESENDS_AT_ONCE_MAX,
-    waitingMax: BULK_RESENDS_WAITING_MAX,
-    refusal: 'too many resends are waiting',
-  });
-  /** Refunds the charges of webhooks that were not sent. */
-  const resendFailed = async (
-    clientId: string,
-    { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
-  ): Promise<{ count: number }> => {
-    let unsentCount = 0;
-    try {
-      const sent = await resends.resendFailed(clientId, sinceMs, {
-        untilMs,
-        async charge(count) {
-          await chargeResent(clientId, count);
-          unsentCount = count;
-        },
-        requireRoom: () => deps.requireRoom(clientId),
-      });
-      unsentCount -= sent.count;
-      return sent;
-    } catch (error) {
-      // After another error, some may have been sent.
-      if (!(error instanceof Problem)) unsentCount = 0;
-      throw error;
-    } finally {
-      const refunded = { budget: RESENT_WEBHOOKS, owner: clientId, count: unsentCount };
-      // The webhooks are sent: a refund that fails must not make the client send them again.
-      if (unsentCount > 0) await throttle.refund([refunded]).catch(() => undefined);
-    }
-  };
 
   return {
     async listDeliveries(call) {
@@ -130,13 +77,13 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async resendFailed(call) {
       const { clientId } = call.app;
-      await throttle.take([{ budget: BULK_RESENDS, owner: clientId }]);
+      await bulkResends.take(clientId);
       const { since } = call.body;
       const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
         at: nowIso(),
       }));
       const period = { sinceMs: Date.parse(since), untilMs: Date.parse(at) };
-      const sent = await bulkResends.run(call.owner.accountId, () => resendFailed(clientId, period));
+      const sent = await bulkResends.send({ accountId: call.owner.accountId, clientId }, period);
       // A repetition finds nothing left to send, so it returns the stored count of the first
       // request.
       const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
@@ -149,7 +96,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       if ('fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
       const { requestId } = await idempotency.run(
         requestOf('sendTestEvent', call, [clientId]),
-        () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),
+        () => ({ requestId: TEST_EVENT_PREFIX + randomBytes(ID_BYTES).toString('hex'), at: nowIso() }),
         async ({ requestId, at }) => {
           await deps.requireRoom(clientId);
           await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
@@ -165,10 +112,6 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
   };
 }
-
-/** None of the webhooks is sent. */
-const tooManyResent = (count: number): string =>
-  `An app resends at most ${RESENT_WEBHOOKS.countMax} failed webhooks in 24 hours; with these ${count} it would be more. Choose a later start, or try again later.`;
 
 /** The delivery of a test event. */
 function testEvent(

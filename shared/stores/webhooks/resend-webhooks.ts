@@ -110,3 +110,5 @@ export function makeResendWebhooks(deps: Dependencies) {
     },
   };
 }
+
+export type ResendWebhooks = ReturnType<typeof makeResendWebhooks>;
