@@ -101,7 +101,8 @@ test('every kind of message has its type, and the event of a watch names the wat
   const readBodyHead = async (requestId: string) => heads.get(requestId) ?? '';
   const typeOf = async (requestId: string) => {
     const gateway = await start([aDelivery(requestId)], { readBodyHead });
-    const { type, watchId, requestId: shown } = await (await gateway.get(`${PATH}/msg_${requestId}`)).json();
+    const answer = await gateway.get(`${PATH}/msg_${requestId}`);
+    const { type, watchId, requestId: shown } = (await answer.json()) as Record<string, unknown>;
     return { type, watchId, shown };
   };
   const { ids } = await startGateway();
