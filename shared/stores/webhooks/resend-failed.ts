@@ -84,7 +84,8 @@ export function makeBulkResends({ resends, throttle, requireRoom }: Dependencies
     /** Counts one request. @throws ServiceError `rate-limited` */
     take: (clientId: string): Promise<void> => throttle.take([{ budget: BULK_RESENDS, owner: clientId }]),
     /** Counts a webhook that is resent by itself. @throws ServiceError `rate-limited` */
-    takeOne: (clientId: string): Promise<void> => chargeResent(clientId, 1),
+    takeOne: (clientId: string): Promise<void> =>
+      throttle.take([{ budget: RESENT_WEBHOOKS, owner: clientId }]),
     /**
      * Sends what was exhausted or stopped in the period.
      *
