@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
 import {
   boolean,
@@ -7,6 +10,7 @@ import {
   decimal,
   integer,
   loadEnvironment,
+  secret,
 } from './config.ts';
 
 const schema = z.object({
@@ -100,5 +104,65 @@ describe('how brokers and Redis are reached', () => {
   ])('is refused by name with %s', (_, env: Record<string, string>, named) => {
     expect(() => common(env)).toThrow(named);
     expect(() => common(env)).not.toThrow('hunter2');
+  });
+});
+
+describe('a secret in a file', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'rolecall-secrets-'));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const fileOf = (text: string) => {
+    const file = join(dir, 'secret');
+    writeFileSync(file, text);
+    return file;
+  };
+  const marked = z.object({ SECRET: secret(z.string().min(3)), PLAIN: z.string().default('none') });
+
+  test.each([
+    ['hunter2\n', 'hunter2'],
+    ['hunter2\r\n', 'hunter2'],
+    [' hunter2\n\n', ' hunter2\n'],
+    ['hunter2', 'hunter2'],
+  ])('%j is read without its final line break', (text, value) => {
+    expect(loadEnvironment(marked, { SECRET_FILE: fileOf(text), SECRET: '' }).SECRET).toBe(value);
+  });
+
+  test('is refused beside the variable, or if it cannot be read or is wrong, and no value is repeated', () => {
+    const load = (env: Record<string, string>) => () => loadEnvironment(marked, env);
+    const both = load({ SECRET: 'hunter2', SECRET_FILE: fileOf('hunter3') });
+    expect(both).toThrow('SECRET, SECRET_FILE: set one of them');
+    for (const value of ['hunter2', 'hunter3', dir]) expect(both).not.toThrow(value);
+    expect(load({ SECRET_FILE: join(dir, 'absent') })).toThrow('SECRET_FILE: cannot be read (ENOENT)');
+    expect(load({ SECRET_FILE: dir })).toThrow('SECRET_FILE: cannot be read (EISDIR)');
+    expect(load({ SECRET_FILE: fileOf('x9') })).toThrow('SECRET');
+    expect(load({ SECRET_FILE: fileOf('x9') })).not.toThrow('x9');
+    expect(load({})).toThrow('SECRET: missing');
+    expect(load({ SECRET_FILE: '' })).toThrow('SECRET: missing');
+  });
+
+  test('is not read for a variable that is no secret', () => {
+    expect(loadEnvironment(marked, { SECRET: 'hunter2', PLAIN_FILE: '/absent' }).PLAIN).toBe('none');
+  });
+
+  test('is read again for each login, and stays as it was while its file cannot be read', () => {
+    const [password, url] = [join(dir, 'password'), join(dir, 'url')];
+    writeFileSync(password, 'first\n');
+    writeFileSync(url, 'redis://user:first@localhost\n');
+    const { kafka, redis } = commonConfig(
+      loadEnvironment(z.object(commonEnvironment), {
+        KAFKA_SASL_MECHANISM: 'scram-sha-512',
+        KAFKA_SASL_USERNAME: 'user',
+        KAFKA_SASL_PASSWORD_FILE: password,
+        REDIS_URL_FILE: url,
+      }),
+    );
+    const logins = () => [kafka.sasl?.username, kafka.sasl?.password, redis.readAgain?.()];
+    expect(redis.url).toBe('redis://user:first@localhost');
+    expect(logins()).toEqual(['user', 'first', 'redis://user:first@localhost']);
+    writeFileSync(password, 'second\n');
+    writeFileSync(url, 'redis://user:second@localhost\n');
+    expect(logins()).toEqual(['user', 'second', 'redis://user:second@localhost']);
+    rmSync(password);
+    rmSync(url);
+    expect(logins()).toEqual(['user', 'second', 'redis://user:second@localhost']);
   });
 });

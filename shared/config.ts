@@ -42,6 +42,39 @@ export const emptyIsAbsent = <S extends z.ZodType>(schema: S) =>
 
 const text = () => emptyIsAbsent(z.string());
 
+const SECRETS = new WeakSet<object>();
+
+/** Marks a variable as a secret: a file may hold it, which `NAME_FILE` names. */
+export function secret<S extends z.ZodType>(schema: S): S {
+  SECRETS.add(schema);
+  return schema;
+}
+
+/**
+ * The value of a secret: the variable's, or that of the file that `NAME_FILE` names, without its
+ * final line break. An empty variable counts as absent beside the other.
+ *
+ * @throws ServiceError `config-invalid` that names the variable and never the value
+ */
+export function readSecret(env: Environment, name: string): string | undefined {
+  const file = env[`${name}_FILE`];
+  if (!file) return env[name];
+  if (env[name]) throw new ServiceError('config-invalid', `${name}, ${name}_FILE: set one of them, not both`);
+  return readFileOf(`${name}_FILE`, file).replace(/\r?\n$/, '');
+}
+
+/** Returns the function that reads a secret's file again, for a new connection. While the file
+ * cannot be read, the last value stays: the server decides whether it is still right. */
+function rereading(file: string | undefined, atStart: string): () => string {
+  let last = atStart;
+  return () => {
+    try {
+      last = readSecret({ AGAIN_FILE: file }, 'AGAIN') || last;
+    } catch {}
+    return last;
+  };
+}
+
 /** Comma-separated, blanks around the parts ignored; an empty text is an empty list. */
 export const commaList = (fallback: string) =>
   z
@@ -103,12 +136,17 @@ function areCidrs(blocks: readonly string[]): boolean {
  * @throws ServiceError `config-invalid` that names every wrong variable and never a value.
  */
 export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environment): z.infer<S> {
-  const known = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, env[name]]));
+  const known = Object.fromEntries(
+    Object.entries(schema.shape).map(([name, each]) => [
+      name,
+      SECRETS.has(each) ? readSecret(env, name) : env[name],
+    ]),
+  );
   const parsed = schema.safeParse(known);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map((issue) => {
     const name = issue.path.join('.') || 'environment';
-    return env[name] === undefined && issue.code === 'invalid_type'
+    return known[name] === undefined && issue.code === 'invalid_type'
       ? `${name}: missing`
       : `${name}: ${issue.message}`;
   });
@@ -154,12 +192,17 @@ export const commonEnvironment = {
   KAFKA_TLS_CERT_FILE: text(),
   KAFKA_TLS_KEY_FILE: text(),
   KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512', '']).optional(),
-  KAFKA_SASL_USERNAME: text(),
-  KAFKA_SASL_PASSWORD: text(),
-  REDIS_URL: z
-    .string()
-    .regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://')
-    .default('redis://localhost:6379'),
+  KAFKA_SASL_USERNAME: secret(text()),
+  KAFKA_SASL_USERNAME_FILE: text(),
+  KAFKA_SASL_PASSWORD: secret(text()),
+  KAFKA_SASL_PASSWORD_FILE: text(),
+  REDIS_URL: secret(
+    z
+      .string()
+      .regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://')
+      .default('redis://localhost:6379'),
+  ),
+  REDIS_URL_FILE: text(),
   REDIS_TLS_CA_FILE: text(),
   REDIS_TLS_CERT_FILE: text(),
   REDIS_TLS_KEY_FILE: text(),
@@ -189,6 +232,7 @@ export type KafkaConfig = {
 
 type KafkaSasl = {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  /** Read again from its file, if it has one, whenever it is used; so is the password. */
   readonly username: string;
   readonly password: string;
 };
@@ -196,6 +240,8 @@ type KafkaSasl = {
 export type RedisConfig = {
   /** May hold a password: never logged. `rediss://` speaks TLS. */
   readonly url: string;
+  /** Reads the URL's file again, for the login of a new connection; absent without a file. */
+  readonly readAgain?: () => string;
   readonly tls?: TlsSettings;
 };
 
@@ -275,16 +321,29 @@ function kafkaSasl(env: CommonVariables): Pick<KafkaConfig, 'sasl'> {
       'config-invalid',
       'KAFKA_SASL_MECHANISM=plain sends the password readable: set KAFKA_TLS=true, or use scram-sha-512',
     );
-  return { sasl: { mechanism, username, password } };
+  const readUsername = rereading(env.KAFKA_SASL_USERNAME_FILE, username);
+  const readPassword = rereading(env.KAFKA_SASL_PASSWORD_FILE, password);
+  return {
+    sasl: {
+      mechanism,
+      get username() {
+        return readUsername();
+      },
+      get password() {
+        return readPassword();
+      },
+    },
+  };
 }
 
 function redisConfig(env: CommonVariables): RedisConfig {
-  const url = env.REDIS_URL;
+  const { REDIS_URL: url, REDIS_URL_FILE } = env;
+  const again = REDIS_URL_FILE === undefined ? {} : { readAgain: rereading(REDIS_URL_FILE, url) };
   const files = { ca: env.REDIS_TLS_CA_FILE, cert: env.REDIS_TLS_CERT_FILE, key: env.REDIS_TLS_KEY_FILE };
-  if (Object.values(files).every((file) => file === undefined)) return { url };
+  if (Object.values(files).every((file) => file === undefined)) return { url, ...again };
   if (!url.startsWith('rediss://'))
     throw new ServiceError('config-invalid', 'REDIS_TLS_…_FILE needs a REDIS_URL that begins with rediss://');
-  return { url, tls: readTls('REDIS_TLS', files) };
+  return { url, ...again, tls: readTls('REDIS_TLS', files) };
 }
 
 /** An instant or span given in hours, fractions allowed, as milliseconds. */
@@ -324,14 +383,17 @@ function readTls(prefix: string, files: TlsFiles): TlsSettings {
   return { ...read('ca'), ...read('cert'), ...read('key') };
 }
 
-function readPem(variable: string, file: string): string {
-  let text: string;
+function readFileOf(variable: string, file: string): string {
   try {
-    text = readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     const { code = 'error' } = error as NodeJS.ErrnoException;
     throw new ServiceError('config-invalid', `${variable}: cannot be read (${code})`);
   }
+}
+
+function readPem(variable: string, file: string): string {
+  const text = readFileOf(variable, file);
   if (!text.includes('-----BEGIN ')) throw new ServiceError('config-invalid', `${variable}: is not PEM`);
   return text;
 }

@@ -14,6 +14,7 @@ import {
   parsedBy,
   proxyList,
   publicBaseUrl,
+  secret,
   withoutEndSlash,
 } from '#shared/config.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
@@ -83,13 +84,13 @@ const PortalEnvironment = z.object({
   PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
   PORTAL_SIGN_UP: emptyIsAbsent(SignUpMode),
   PORTAL_OPERATOR_TWO_FACTOR: emptyIsAbsent(z.literal('required')),
-  SMTP_URL: emptyIsAbsent(smtpUrl),
+  SMTP_URL: secret(emptyIsAbsent(smtpUrl)),
   MAIL_FROM: emptyIsAbsent(sender),
   WEBHOOK_ALLOWED_CIDRS: cidrList(),
   WEBHOOK_ALLOW_HTTP: boolean(false),
   CHAINS_FILE: emptyIsAbsent(z.string()),
   PORTAL_DEMO: emptyIsAbsent(z.string().transform(parsedBy(parseDemo))),
-  ROLECALL_SECRET_KEYS: keyRing(),
+  ROLECALL_SECRET_KEYS: secret(keyRing()),
 });
 
 const MailEnvironment = PortalEnvironment.pick({ SMTP_URL: true, MAIL_FROM: true, PORTAL_ORIGIN: true });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readChainFile } from '#shared/read-chain-file.ts';
-import { loadConfig, warningsOf } from './config.ts';
+import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 
 /** As an operator writes it; in two parts, because it is not a template of ours. */
 const KEY_NAME = ['$', '{RPC_KEY}'].join('');
@@ -110,4 +110,20 @@ test('the issuer of signed verdicts is PUBLIC_BASE_URL as it is, or a URN withou
     loadConfig({ CHAINS_FILE: 'chains.json', ...env }).proofIssuer;
   expect(issuerOf({ PUBLIC_BASE_URL: 'https://api.example/' })).toBe('https://api.example/');
   expect(issuerOf({})).toBe('urn:rolecall');
+});
+
+test('a name in the chain file and the proof keys may come from files', () => {
+  const file = join(dir, 'rpc-key');
+  writeFileSync(file, `${KEY}\n`);
+  const path = aChainFile([aChain(`http://rpc.example/${KEY_NAME}`)]);
+  expect(readChainFile(path, { RPC_KEY_FILE: file }).chains[0]?.endpoints[0]?.url).toBe(
+    `http://rpc.example/${KEY}`,
+  );
+  const both = () => readChainFile(path, { RPC_KEY_FILE: file, RPC_KEY: 'other' });
+  expect(both).toThrow(/RPC_KEY, RPC_KEY_FILE: set one of them/);
+  const ring = join(dir, 'proof-keys');
+  writeFileSync(ring, `1:${Buffer.alloc(32, 7).toString('base64')}\n`);
+  expect(loadSecrets({ CHAINS_FILE: path, ROLECALL_PROOF_KEYS_FILE: ring }).proofKeys?.current.number).toBe(
+    1,
+  );
 });

@@ -10,6 +10,7 @@ import {
   loadEnvironment,
   publicBaseUrl,
   requireLivenessBeyond,
+  secret,
 } from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
@@ -21,7 +22,7 @@ const EvaluatorEnvironment = z.object({
   EVALUATOR_WINDOW: integer({ min: 1, max: 10_000, default: 2_000 }),
   RPC_ATTEMPT_TIMEOUT_MS: integerWithin({ min: 50, max: 60_000 }).optional(),
   PUBLIC_BASE_URL: publicBaseUrl(),
-  ROLECALL_PROOF_KEYS: emptyIsAbsent(keyRing()),
+  ROLECALL_PROOF_KEYS: secret(emptyIsAbsent(keyRing())),
 });
 
 /** Kept apart from the configuration, which may be logged. */

@@ -13,6 +13,7 @@ import {
   loadEnvironment,
   proxyList,
   publicBaseUrl,
+  secret,
   withoutEndSlash,
 } from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -25,7 +26,7 @@ const GatewayEnvironment = z.object({
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8080 }),
   PUBLIC_BASE_URL: publicBaseUrl(),
   CHAINS_FILE: z.string().min(1),
-  ROLECALL_ID_KEYS: keyRing(),
+  ROLECALL_ID_KEYS: secret(keyRing()),
   ROLECALL_PROOF_PUBLIC_KEYS: emptyIsAbsent(keyRing()),
   SYNC_DEADLINE_MS: integer({ min: 100, max: 25_000, default: 10_000 }),
   RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 72 }),

@@ -12,6 +12,7 @@ import {
   keyRing,
   loadEnvironment,
   requireLivenessBeyond,
+  secret,
 } from '#shared/config.ts';
 import type { Cidr } from '#shared/contracts/webhooks/callback-address.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -26,7 +27,7 @@ const DispatcherEnvironment = z.object({
   WEBHOOK_ATTEMPT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 15_000 }),
   WEBHOOK_DNS_SERVERS: commaList(''),
   WEBHOOK_WINDOW: integer({ min: 1, max: 10_000, default: 4_096 }),
-  ROLECALL_SECRET_KEYS: keyRing(),
+  ROLECALL_SECRET_KEYS: secret(keyRing()),
 });
 
 type DispatcherConfig = CommonConfig & {

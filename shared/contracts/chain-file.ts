@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Environment } from '../config.ts';
+import { type Environment, readSecret } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { isAddressText } from './rules/address.ts';
 
@@ -87,7 +87,7 @@ export type ReadOptions = {
 /**
  * Reads the chain file, naming every fault by its place and never by its value, which may hold a key.
  *
- * @param env the values that replace `${NAME}` inside a text
+ * @param env the values that replace `${NAME}` inside a text; a file may hold one, as any secret
  * @throws ServiceError `config-invalid`, also if `env` lacks a name
  */
 export function parseChainFile(text: string, env: Environment, options: ReadOptions = {}): ChainFile {
@@ -126,7 +126,7 @@ function replaceNames(value: unknown, env: Environment, options: ReadOptions, mi
   const replaced = (each: unknown): unknown => replaceNames(each, env, options, missing);
   if (typeof value === 'string')
     return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
-      const found = env[name];
+      const found = readSecret(env, name);
       if (found === undefined) missing.add(name);
       return found ?? '';
     });

@@ -39,7 +39,7 @@ type Options = RedisConfig & {
  * A server that no longer answers at all is left too.
  */
 export function openConnection(
-  { url, tls, purpose, commandTimeoutMs }: Options,
+  { url, readAgain, tls, purpose, commandTimeoutMs }: Options,
   log: Pick<Logger, 'info' | 'warn'>,
 ): OpenConnection {
   const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
@@ -65,7 +65,11 @@ export function openConnection(
     enableAutoPipelining: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_MS_MAX),
+    retryStrategy(times) {
+      // ioredis takes the login from its options at every connect.
+      if (readAgain) Object.assign(redis.options, loginOf(readAgain()));
+      return Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_MS_MAX);
+    },
     reconnectOnError: ({ message }) => message.startsWith('READONLY') && foundReplica(),
   });
   // ioredis asks its connector whether a server may be used, as it must for one that a Sentinel has
@@ -96,4 +100,12 @@ export function openConnection(
       return redis.status === 'ready' || 'Redis is unreachable';
     },
   };
+}
+
+/** Nothing of a text that is no URL: the login stays as it was. */
+function loginOf(url: string): { username?: string; password?: string } {
+  const parsed = URL.parse(url);
+  if (!parsed) return {};
+  const { username, password } = parsed;
+  return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
 }

@@ -1,3 +1,4 @@
+import { readSecret } from '#shared/config.ts';
 import { publicRingOf } from '#shared/proof-keys.ts';
 import { demoTokens } from '../demo/demo-tokens.ts';
 import { LOCAL_CHAIN_ID } from '../infrastructure/chain.ts';
@@ -53,14 +54,20 @@ export function planEnvironment(
     ...env,
     CHAINS_FILE: chainsFile,
   };
-  for (const name of KEY_VARIABLES) delete common[name];
-  const proofKeys = env['ROLECALL_PROOF_KEYS'] ?? secrets.proofKeys;
-  const overridden = (['KAFKA_BROKERS', 'REDIS_URL'] as const).filter((name) => env[name] !== undefined);
+  if (env['REDIS_URL_FILE'] && env['REDIS_URL'] === undefined) delete common['REDIS_URL'];
+  for (const name of KEY_VARIABLES) {
+    delete common[name];
+    delete common[`${name}_FILE`];
+  }
+  const proofKeys = readSecret(env, 'ROLECALL_PROOF_KEYS') ?? secrets.proofKeys;
+  const overridden = (['KAFKA_BROKERS', 'REDIS_URL'] as const).filter(
+    (name) => readSecret(env, name) !== undefined,
+  );
   return {
     common,
     keys: {
-      ROLECALL_ID_KEYS: env['ROLECALL_ID_KEYS'] ?? secrets.idKeys,
-      ROLECALL_SECRET_KEYS: env['ROLECALL_SECRET_KEYS'] ?? secrets.secretKeys,
+      ROLECALL_ID_KEYS: readSecret(env, 'ROLECALL_ID_KEYS') ?? secrets.idKeys,
+      ROLECALL_SECRET_KEYS: readSecret(env, 'ROLECALL_SECRET_KEYS') ?? secrets.secretKeys,
       ROLECALL_PROOF_KEYS: proofKeys,
       ROLECALL_PROOF_PUBLIC_KEYS:
         env['ROLECALL_PROOF_PUBLIC_KEYS'] ?? (proofKeys === '' ? '' : publicRingOf(proofKeys)),

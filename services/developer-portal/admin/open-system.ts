@@ -4,6 +4,7 @@ import {
   commonEnvironment,
   type Environment,
   loadEnvironment,
+  readSecret,
   withoutEndSlash,
 } from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -78,7 +79,7 @@ export async function openSystem(env: Environment) {
 }
 
 function secretKeysOf(env: Environment) {
-  const text = env['ROLECALL_SECRET_KEYS'];
+  const text = readSecret(env, 'ROLECALL_SECRET_KEYS');
   if (!text) throw new ServiceError('config-invalid', 'ROLECALL_SECRET_KEYS: missing');
   return parseKeyRing(text);
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -133,6 +133,32 @@ test.each([
   ['a wrong password', () => ({ REDIS_URL: secure['REDIS_URL']?.replace('%40', 'x') })],
 ])('Redis refuses a client with %s', async (_, over) => {
   await expect(redisOf({ ...over(), ...REFUSED_SOON })).rejects.toMatchObject({ code: 'store-unavailable' });
+});
+
+test('a login in a file is read again for each connection', async () => {
+  const [passwordFile, urlFile] = [join(dir, 'kafka-password'), join(dir, 'redis-url')];
+  const rightUrl = String(secure['REDIS_URL']);
+  writeFileSync(passwordFile, 'wrong');
+  writeFileSync(urlFile, `${rightUrl}\n`);
+  const config = configOf({
+    KAFKA_SASL_PASSWORD: undefined,
+    KAFKA_SASL_PASSWORD_FILE: passwordFile,
+    REDIS_URL: undefined,
+    REDIS_URL_FILE: urlFile,
+  });
+  writeFileSync(passwordFile, `${KAFKA_LOGIN.password}\n`);
+  await using kafka = await connectKafka(config, 'test', testContext());
+  await kafka.publish(checkCompleted, aMessage('by a file'));
+
+  await using store = await connectRedis({ ...config, ...config.redis }, testContext());
+  const refused = new Promise<void>((resolve) => {
+    store.redis.on('error', ({ message }: Error) => message.includes('WRONGPASS') && resolve());
+  });
+  writeFileSync(urlFile, rightUrl.replace('%40', 'x'));
+  store.redis.disconnect(true);
+  await refused;
+  writeFileSync(urlFile, rightUrl);
+  await waitUntil('the right login', () => store.redis.ping().catch(() => undefined));
 });
 
 test('a service starts, works and stops over both connections', async () => {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Environment } from '#shared/config.ts';
+import { type Environment, readSecret } from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { newProofKey, publicRingOf } from '#shared/proof-keys.ts';
 import { KEY_NUMBER_MAX } from '#shared/secret-box.ts';
@@ -17,7 +17,8 @@ function createProofKey(number: number, isEnvFile: boolean): unknown {
 }
 
 /** @throws ServiceError `config-invalid` */
-function publicProofKeys({ ROLECALL_PROOF_KEYS: ring }: Environment): unknown {
+function publicProofKeys(env: Environment): unknown {
+  const ring = readSecret(env, 'ROLECALL_PROOF_KEYS');
   if (!ring) throw new ServiceError('config-invalid', 'ROLECALL_PROOF_KEYS is not set in the environment');
   return { ROLECALL_PROOF_PUBLIC_KEYS: publicRingOf(ring) };
 }
