@@ -11,6 +11,7 @@ import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body
 import { chainsOf, isObject, type PlacedRules, placeRules } from '#shared/rules/validate-rules.ts';
 import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
 import { CheckBody } from './check-body.ts';
+import { isCommonBody } from './validate-fast-path.ts';
 
 /** A check that is valid, with every default filled in. */
 export type ValidCheck = {
@@ -111,7 +112,7 @@ function judgeBody(body: unknown, rules: ValidationRules) {
   const tooLong = faultsOfLongBlocks(body);
   const full = tooLong.length > 0 ? { ...membersOf(withRules), consistency: {} } : withRules;
   const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
-  const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds);
+  const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
   const callback = callbackOf(body, broken, rules.callback);
   const faults = [
     ...tooLong,
