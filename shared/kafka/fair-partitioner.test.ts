@@ -5,11 +5,11 @@ const metadata = Array.from(
   { length: 24 },
   (_, partitionId) => ({ partitionId, leader: 1 }) as PartitionMetadata,
 );
-const send = (fair: FairPartitioner, accountId: string, partitionMetadata = metadata) =>
+const send = (fair: FairPartitioner, accountId: string, partitionMetadata = metadata, value = '') =>
   fair.create()({
     topic: 't',
     partitionMetadata,
-    message: { value: '', fairness: { accountId, partitionShare: 4 } } as FairMessage,
+    message: { value, fairness: { accountId, partitionShare: 4 } } as FairMessage,
   });
 
 test('a client always has the same share of distinct partitions', () => {
@@ -38,10 +38,12 @@ test('records go round the shard, and avoid a partition with a backlog', () => {
   expect(new Set(sent)).toEqual(new Set(shard.slice(1)));
 });
 
-test('the parts of a batch go to all partitions of the shard at once', () => {
+test('small records stay together, and parts of a batch go to all partitions of the shard at once', () => {
   const fair = new FairPartitioner();
-  const parts = Array.from({ length: 4 }, () => send(fair, 'app_2'));
-  expect(new Set(parts)).toEqual(new Set(shardOf('app_2', 4, 24)));
+  const small = Array.from({ length: 16 }, () => send(fair, 'acc_1', metadata, 'x'.repeat(500)));
+  const parts = Array.from({ length: 4 }, () => send(fair, 'acc_2', metadata, 'x'.repeat(30_000)));
+  expect(new Set(small).size).toBe(1);
+  expect(new Set(parts)).toEqual(new Set(shardOf('acc_2', 4, 24)));
 });
 
 test('a key has one partition within the given range, and no message leaves the range', () => {

@@ -31,10 +31,24 @@ export function shardOf(accountId: string, share: number, partitionCount: number
   return partitions.slice(0, count);
 }
 
+/**
+ * Consecutive records of an account go to one partition, because a request to few partitions is
+ * cheap: at most this many records, and no further record after this many bytes. So each part of a
+ * batch, which is larger, goes to the next partition: 16 of them in one would delay another
+ * account's part by seconds.
+ */
+const STICKY_COUNT = 16;
+const STICKY_BYTES = 16 * 1024;
 const SHARDS_CACHED_MAX = 10_000;
 
 /** An account's partitions of a topic, valid for one version of the topic's metadata. */
-type Share = { readonly metadata: PartitionMetadata[]; readonly partitions: readonly number[] };
+type Share = {
+  readonly metadata: PartitionMetadata[];
+  readonly partitions: readonly number[];
+  current: number;
+  leftCount: number;
+  leftBytes: number;
+};
 
 /**
  * Sends an account's records to the partition of its shard with the least lag, and other records by
@@ -60,9 +74,15 @@ export class FairPartitioner {
     if (fairness === undefined) return this.#byKey(args);
     const share = this.#shareOf(args.topic, fairness, args.partitionMetadata);
     const lag = this.#lagOf(args.topic);
-    const chosen = leastLag(lag, share.partitions);
-    lag[chosen] = (lag[chosen] ?? 0) + 1;
-    return chosen;
+    if (share.leftCount <= 0 || share.leftBytes <= 0) {
+      share.current = leastLag(lag, share.partitions);
+      share.leftCount = STICKY_COUNT;
+      share.leftBytes = STICKY_BYTES;
+    }
+    share.leftCount -= 1;
+    share.leftBytes -= args.message.value?.length ?? 0;
+    lag[share.current] = (lag[share.current] ?? 0) + 1;
+    return share.current;
   };
 
   #shareOf(topic: string, { accountId, partitionShare }: Fairness, metadata: PartitionMetadata[]): Share {
@@ -75,7 +95,8 @@ export class FairPartitioner {
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),
     );
-    const share = { metadata, partitions: led.length > 0 ? led : shard };
+    const partitions = led.length > 0 ? led : shard;
+    const share = { metadata, partitions, current: 0, leftCount: 0, leftBytes: 0 };
     if (this.#shares.size >= SHARDS_CACHED_MAX) this.#shares.clear();
     this.#shares.set(name, share);
     return share;
