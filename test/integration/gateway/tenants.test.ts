@@ -3,6 +3,7 @@ import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeResults, type Results } from '#shared/stores/checks/results.ts';
+import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
 import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 import {
@@ -136,6 +137,41 @@ async function expectNothingListed(path: string): Promise<void> {
   expect(text).not.toContain('their-member');
 }
 
+const DELIVERIES = '/access-control/deliveries';
+/** The id of a webhook of the owner that nobody took. */
+async function theirDelivery(): Promise<string> {
+  const requestId = await theirCheck(true);
+  const at = new Date().toISOString();
+  const retainUntil = new Date(Date.now() + 60_000).toISOString();
+  const { clientId, accountId } = owner.document;
+  const delivery = { requestId, clientId, accountId, callbackUrl: SECRET_CALLBACK, retainUntil };
+  await makeDeliveries(connection.redis).record({
+    ...delivery,
+    resendCount: 0,
+    attempt: 1,
+    at,
+    state: 'exhausted',
+    class: 'http-5xx',
+  });
+  return `msg_${requestId}`;
+}
+/** The owner's delivery and one that never existed get the same answer, and neither is sent. */
+async function expectNoDelivery(method: 'GET' | 'POST', rest = ''): Promise<void> {
+  const theirs = await theirDelivery();
+  const ask = (id: string) => gateway.send(stranger, method, `${DELIVERIES}/${id}${rest}`);
+  const answers = [await ask(theirs), await ask('msg_unknown')];
+  const [foreign, invented] = await Promise.all(answers.map(tellTales));
+  expect(foreign).toMatchObject({ status: 404, body: { code: 'delivery-not-found' } });
+  expect(foreign).toEqual(invented);
+  const after = await gateway.get(owner, `${DELIVERIES}/${theirs}`);
+  expect(await after.json()).toMatchObject({ webhookId: theirs, state: 'exhausted' });
+}
+async function expectNoDeliveryListed(query: string): Promise<void> {
+  const theirs = await theirDelivery();
+  const answer = await gateway.get(stranger, `${DELIVERIES}?${query.replace('THEIRS', theirs)}`);
+  expect([answer.status, await answer.json()]).toEqual([200, { deliveries: [] }]);
+}
+
 /** For every parameter that takes a name: the answer if the name is another client app's. */
 const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   'GET /access-control/check-roles/responses/{requestId} path requestId': async () => {
@@ -245,6 +281,11 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   [`GET ${WATCHES}/{id}/members/{member} path id`]: () => expectNoWatch('GET', '/members/their-member'),
   [`GET ${WATCHES}/{id}/members/{member} path member`]: () =>
     expectNothingListed(`${WATCHES}/theirs/members/their-member`),
+  [`GET ${DELIVERIES} query limit`]: () => expectNoDeliveryListed('limit=200'),
+  [`GET ${DELIVERIES} query after`]: () => expectNoDeliveryListed('after=THEIRS'),
+  [`GET ${DELIVERIES} query state`]: () => expectNoDeliveryListed('state=exhausted'),
+  [`GET ${DELIVERIES}/{webhookId} path webhookId`]: () => expectNoDelivery('GET'),
+  [`POST ${DELIVERIES}/{webhookId}/resend path webhookId`]: () => expectNoDelivery('POST', '/resend'),
 };
 
 type Operation = { readonly parameters?: readonly { readonly name: string; readonly in: string }[] };
