@@ -92,11 +92,18 @@ export const options = (pairs, chosen) =>
  * @param {string} props.label
  * @param {readonly (readonly [value: string, text: string])[]} [props.choices] beside all
  */
-export const FilterField = ({ query: [values, change], name, label, choices, ...rest }) => html`<${Field}
-  label=${label} name=${name}
-  as=${choices ? 'select' : 'input'} value=${values[name]} onChange=${(event) => change({ [name]: event.target.value.trim() })} ...${rest}>
-  ${choices && options([['', 'All'], ...choices])}
-<//>`;
+export function FilterField({ query: [values, change], name, label, choices, ...rest }) {
+  // What is typed and not yet chosen: the list may be drawn anew meanwhile.
+  const [draft, setDraft] = useState(/** @type {string | undefined} */ (undefined));
+  const choose = (event) => {
+    setDraft(undefined);
+    change({ [name]: event.target.value.trim() });
+  };
+  return html`<${Field} label=${label} name=${name} as=${choices ? 'select' : 'input'}
+    value=${draft ?? values[name]} onInput=${(event) => setDraft(event.target.value)} onChange=${choose} ...${rest}>
+    ${choices && options([['', 'All'], ...choices])}
+  <//>`;
+}
 
 /** What a field of date and time holds, as the API takes it; undefined while it is empty or half
  * typed. */
