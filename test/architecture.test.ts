@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { resolveImport } from './support/judges/resolve-import.ts';
 
 // Who may import whom, and how a folder is made. `npm run check` runs this file beside the linter.
 
@@ -19,16 +20,6 @@ function sourcesOf(folder: string): Source[] {
       ];
       return { path, text, imports: imports.map(([, a, b, c]) => resolveImport(path, a ?? b ?? c ?? '')) };
     });
-}
-
-/** A path from the root for the project's own files, the package's name for all others. */
-function resolveImport(from: string, target: string): string {
-  if (target.startsWith('#shared/')) return target.slice(1);
-  return target.startsWith('.')
-    ? normalize(join(dirname(from), target))
-        .split(sep)
-        .join('/')
-    : target;
 }
 
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { join } from 'node:path';
+import { resolveImport } from './support/judges/resolve-import.ts';
 
 // How many files somebody must open to know all that happens on one path: the files that hold its
 // handlers and adapters, and all that they import as values, directly or through others.
@@ -59,10 +60,9 @@ const namesTypesAlone = (clause: string): boolean =>
 function importsOf(path: string): string[] {
   const text = readFileSync(join(ROOT, path), 'utf8');
   return [...text.matchAll(VALUE_IMPORT)].flatMap(([, clause, from, bare]) => {
-    const target = from ?? bare ?? '';
     if (clause !== undefined && namesTypesAlone(clause)) return [];
-    if (target.startsWith('#shared/')) return [target.slice(1)];
-    return target.startsWith('.') ? [normalize(join(dirname(path), target))] : [];
+    const target = resolveImport(path, from ?? bare ?? '');
+    return /^(services|shared)\//.test(target) ? [target] : [];
   });
 }
 

@@ -12,7 +12,7 @@ import { admitFirst, admitRead, admitWrite, type Parsed } from '../auth/admit-re
 import type { Caller } from '../auth/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Request, sendJson, sendNothing } from '../edge/exchange.ts';
-import { parsePage } from '../edge/parse-page.ts';
+import { pageOf, queryOf } from '../edge/parse-document-request.ts';
 import { describeDelivery, watchIdOf } from './describe-delivery.ts';
 import { ResendFailedBody } from './operations.ts';
 
@@ -104,13 +104,10 @@ async function readOwn({ deliveries }: Dependencies, clientId: string, param: Pa
 
 /** The part of the list that a query asks for. @throws Problem `validation-failed` */
 function listOf(request: Request) {
-  const query = new URL(request.originalUrl, 'http://gateway').searchParams;
-  const { page, faults } = parsePage(query, (text) => requestIdOf(text) !== undefined);
-  const state = WebhookState.optional().safeParse(query.get('state') || undefined);
+  const state = WebhookState.optional().safeParse(queryOf(request).get('state') || undefined);
   const detail = `The parameter state must be one of ${WebhookState.options.join(', ')}.`;
-  const all = state.success ? faults : [...faults, { pointer: '', code: 'malformed', detail }];
-  if (all.length > 0) throw invalidBody(all);
-  const { countMax, after } = page;
+  const faults = state.success ? [] : [{ pointer: '', code: 'malformed', detail }];
+  const { countMax, after } = pageOf(request, (text) => requestIdOf(text) !== undefined, faults);
   return { state: state.data, countMax, before: after === undefined ? undefined : requestIdOf(after) };
 }
 

@@ -55,14 +55,22 @@ const malformedId = (exampleId: string): Fault => ({
   detail: `The id in the path must match ${RULE_SET_ID.source}, such as "${exampleId}".`,
 });
 
+export const queryOf = (request: Request): URLSearchParams =>
+  new URL(request.originalUrl, 'http://gateway').searchParams;
+
 /**
  * The page that a list's query asks for.
  *
+ * @param otherFaults those of the list's own parameters
  * @throws Problem `validation-failed` with every fault
  */
-export function pageOf(request: Request, isId: (text: string) => boolean): Page {
-  const query = new URL(request.originalUrl, 'http://gateway').searchParams;
-  const { page, faults } = parsePage(query, isId);
-  if (faults.length > 0) throw invalidBody(faults);
+export function pageOf(
+  request: Request,
+  isId: (text: string) => boolean,
+  otherFaults: readonly Fault[] = [],
+): Page {
+  const { page, faults } = parsePage(queryOf(request), isId);
+  const all = [...faults, ...otherFaults];
+  if (all.length > 0) throw invalidBody(all);
   return page;
 }

@@ -15,7 +15,7 @@ const REMEMBERED_PER_ACCOUNT_MAX = 2_500;
  * bounded for each account, so that one with ever new origins, or apps, evicts only its own values.
  *
  * @example
- * const breakers = new PerReceiver({ make: makeBreaker, isIdle: () => true });
+ * const breakers = new PerReceiver({ make: () => new Breaker(judge, openTimes, monotonicMs), isIdle: () => true });
  * breakers.of({ accountId: 'acc_1', clientId: 'app_1' }, 'https://hooks.example').admit();
  */
 export class PerReceiver<V> {

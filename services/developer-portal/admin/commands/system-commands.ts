@@ -41,7 +41,7 @@ async function redriveRecords({ kafka, results }: OpenSystem, topic: string, sin
 
 const summaryOf = ({ record: _, ...shown }: DeadLetter) => shown;
 
-/** @throws ServiceError `usage-invalid` for a topic that has no dead letters */
+/** @throws ServiceError `usage-invalid` for a topic without dead-lettered records */
 function recordsOf(kafka: OpenSystem['kafka'], topic: string) {
   const names = SOURCE_TOPICS.map(({ name }) => name);
   if (names.includes(topic)) return listDeadLetters(kafka, topic);

@@ -9,7 +9,7 @@ import { Card, Empty, loaded, PageHead, paged } from '../../ui/page.js';
 import { Badge, Facts, LIMITS, limitPairs, rows } from '../../ui/values.js';
 import { Missing } from '../frame/frame.js';
 import { AppBadges } from './apps.js';
-import { RecentAudit } from './audit.js';
+import { RecentAudit, useAuditedDialog } from './audit.js';
 
 /** @import { Limits } from '../../lib/types.ts' */
 /** @typedef {{ accountId: string, email: string, tier: string, limits: Limits }} SomeAccount */
@@ -68,11 +68,7 @@ export function OperatorAccounts() {
  */
 export function OperatorAccount({ item }) {
   const resource = useResource('GET /api/operator/accounts/:accountId', { accountId: item });
-  const [round, setRound] = useState(0);
-  const [dialog, open] = useDialog(() => {
-    resource.reload();
-    setRound((last) => last + 1);
-  });
+  const [dialog, open, round] = useAuditedDialog(resource);
   if (resource.error?.status === 404) return html`<${Missing} />`;
   return loaded(
     resource,

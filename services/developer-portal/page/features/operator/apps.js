@@ -1,6 +1,6 @@
 import { ask } from '../../lib/api.js';
 import { formatCount, formatDate, formatPlural } from '../../lib/format.js';
-import { html, useState } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { usePages, useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
 import { Identifier } from '../../ui/copy.js';
@@ -10,7 +10,7 @@ import { Badge, Facts, limitPairs, rows, Segments, STATES, StateBadge, Time } fr
 import { KeyUse } from '../apps/keys.js';
 import { ScopeTexts } from '../apps/scope.js';
 import { Missing } from '../frame/frame.js';
-import { RecentAudit } from './audit.js';
+import { RecentAudit, useAuditedDialog } from './audit.js';
 
 const FILTERS = /** @type {const} */ ([
   ['', 'All'],
@@ -63,11 +63,7 @@ export function OperatorApps() {
  * changes. */
 export function OperatorApp({ item }) {
   const resource = useResource('GET /api/operator/apps/:clientId', { clientId: item });
-  const [round, setRound] = useState(0);
-  const [dialog, open] = useDialog(() => {
-    resource.reload();
-    setRound((last) => last + 1);
-  });
+  const [dialog, open, round] = useAuditedDialog(resource);
   if (resource.error?.status === 404) return html`<${Missing} />`;
   return loaded(
     resource,

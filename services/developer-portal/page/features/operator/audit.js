@@ -1,7 +1,7 @@
-import { html } from '../../lib/html.js';
+import { html, useState } from '../../lib/html.js';
 import { usePages, useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
-import { FilterField, instantOf } from '../../ui/form.js';
+import { FilterField, instantOf, useDialog } from '../../ui/form.js';
 import { Card, Empty, loaded, PageHead, paged, refreshButton } from '../../ui/page.js';
 import { ACTIONS, AuditList } from '../apps/audit-list.js';
 
@@ -44,6 +44,22 @@ const drawAbout = ({ accountId = '', email, clientId }) => html`
   <span class="break">${email ? html`<a href=${`/operator/accounts/${encodeURIComponent(accountId)}`}>${email}</a>` : html`<code>${accountId}</code>`}</span>
   ${clientId && html`<a href=${`/operator/apps/${encodeURIComponent(clientId)}`}><code>${clientId}</code></a>`}
 `;
+
+/**
+ * The dialog of a page with `RecentAudit`. When one was done, the page is read again, and by its
+ * new key the last changes are too.
+ * @param {{ reload: () => void }} resource
+ * @returns {[...ReturnType<typeof useDialog>, round: number]} the dialog, the function that opens
+ *   one, and the key
+ */
+export function useAuditedDialog(resource) {
+  const [round, setRound] = useState(0);
+  const [dialog, open] = useDialog(() => {
+    resource.reload();
+    setRound((last) => last + 1);
+  });
+  return [dialog, open, round];
+}
 
 /** The last changes of one account or app, and the way to all of them. */
 export function RecentAudit({ filters }) {
