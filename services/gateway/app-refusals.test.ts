@@ -1,12 +1,15 @@
+import { type ClientApp, KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import {
   A_CHECK,
   anAdmission,
+  anAppWhoseKeyMay,
   anAppWithKey,
   holderOf,
   NOW_MS,
 } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
+import { OPERATIONS } from './operations.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or
  * Redis. */
@@ -55,6 +58,14 @@ describe('an idempotency key', () => {
   });
 });
 
+test('stored documents and deliveries are read with the permission read, and written with manage', () => {
+  const stored = Object.values(OPERATIONS).filter(({ path }) =>
+    /^\/access-control\/(rule-sets|watches|deliveries)/.test(path),
+  );
+  const wanted = stored.map(({ method, path }) => [method, path, method === 'get' ? 'read' : 'manage']);
+  expect(stored.map(({ method, path, access }) => [method, path, access])).toEqual(wanted);
+});
+
 describe('an API key', () => {
   it('is required: without it the answer is 401 api-key-missing, and the body is not read', async () => {
     const gateway = await start();
@@ -90,6 +101,36 @@ describe('an API key', () => {
     const app = anAppWithKey();
     const gateway = await start({ app: { ...app, keys: app.keys.map((key) => ({ ...key, ...change })) } });
     expect((await gateway.post(A_CHECK)).status).toBe(401);
+  });
+
+  it('needs the permission of the operation, which the refusal names before the body is read', async () => {
+    const gateway = await start({ app: anAppWhoseKeyMay(['read', 'manage']) });
+    const refused = await gateway.post('not json');
+    expect([refused.status, await problemOf(refused)]).toEqual([
+      403,
+      expect.objectContaining({
+        code: 'permission-missing',
+        detail: 'This request needs the permission "check"; the API key has "read" and "manage".',
+      }),
+    ]);
+    expect(refused.headers.get('ratelimit')).toContain('per-second');
+    expect((await gateway.get('/access-control/rule-sets')).status).toBe(200);
+  });
+
+  it('without the permission of the operation learns first that its app is suspended or has no scope', async () => {
+    const codeOf = async (changes: Partial<ClientApp>) => {
+      const gateway = await start({ app: anAppWhoseKeyMay(['read'], changes) });
+      return (await problemOf(await gateway.post(A_CHECK)))['code'];
+    };
+    expect([await codeOf({ suspended: true }), await codeOf({ scope: 'requested' })]).toEqual([
+      'client-app-suspended',
+      'scope-not-approved',
+    ]);
+  });
+
+  it.each(KeyPermission.options)('that may only %s lists the chains', async (permission) => {
+    const gateway = await start({ app: anAppWhoseKeyMay([permission]) });
+    expect((await gateway.get('/access-control/chains')).status).toBe(200);
   });
 
   it('may fail 20 times a second from one address, and a valid key still passes', async () => {

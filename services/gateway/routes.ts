@@ -11,15 +11,15 @@ import type { Dependencies } from './dependencies.ts';
 import { HOME_PAGE } from './docs/home-page.ts';
 import { makeOpenApi, OPENAPI_PATH } from './docs/openapi.ts';
 import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
-import { type Headers, send, sendJson } from './edge/exchange.ts';
+import { type Headers, noteAccess, send, sendJson } from './edge/exchange.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
 import { ruleSetHandlers } from './rule-sets/handle-rule-sets.ts';
 import { watchHandlers } from './watches/handle-watches.ts';
 
 /**
  * Every route of the gateway: its operations, and the documents about them. A handler begins with
- * the key: key → the client app's share of the requests in flight → scope → body → limits → its
- * work.
+ * the key: key → the client app's share of the requests in flight → scope and permission → body →
+ * limits → its work.
  */
 export function makeRoutes(deps: Dependencies): Route[] {
   const handlers: Readonly<Record<OperationId, Handle>> = {
@@ -34,7 +34,14 @@ export function makeRoutes(deps: Dependencies): Route[] {
     ...watchHandlers(deps),
     ...deliveryHandlers(deps),
   };
-  return [...routesOf<OperationId>(OPERATIONS, (id) => handlers[id]), ...documentRoutes(deps)];
+  const noting = (id: OperationId): Handle => {
+    const [{ access }, handle] = [OPERATIONS[id], handlers[id]];
+    return (request, response, param) => {
+      noteAccess(response, access);
+      return handle(request, response, param);
+    };
+  };
+  return [...routesOf<OperationId>(OPERATIONS, noting), ...documentRoutes(deps)];
 }
 
 /** The documents are the same for all callers. */

@@ -955,6 +955,7 @@ export type ProblemCode =
   | 'min-token-zero'
   | 'monthly-quota-exceeded'
   | 'overloaded'
+  | 'permission-missing'
   | 'proof-unavailable'
   | 'rate-limited'
   | 'request-expired'

@@ -26,6 +26,7 @@ export const PROBLEMS = {
   'version-conflict': { status: 412, title: 'The stored version is not the expected one' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another body' },
   // Of the gateway.
+  'permission-missing': { status: 403, title: 'The API key lacks a permission' },
   'body-timeout': { status: 408, title: 'The body did not arrive in time' },
   'malformed-request': { status: 400, title: 'The HTTP request is malformed' },
   'api-key-missing': { status: 401, title: 'The x-api-key header is missing' },

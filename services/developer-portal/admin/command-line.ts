@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 
@@ -40,6 +41,10 @@ export const instant = parser('It must be an ISO 8601 instant such as 2026-11-21
 /** Checks only parts that every address has; a stricter check would refuse valid addresses. */
 export const emailAddress = parser('It must be an e-mail address such as dev@example.com.', (text) =>
   /^[^\s@]{1,64}@[^\s@]{1,255}$/.test(text) ? text : undefined,
+);
+export const keyPermissions = parser(
+  'It must be a list of check, read and manage, such as check,read.',
+  (text) => KeyPermissions.safeParse(text.split(',')).data,
 );
 /** Text with the same bounds as in the portal's forms. */
 export const textUpTo = (charsMax: number) =>

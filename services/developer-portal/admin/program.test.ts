@@ -6,6 +6,7 @@ import type { OpenSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 
 let limitsSet: unknown;
+let keyCreated: unknown;
 /** More than the view keeps: it removes the oldest at every 64th. */
 const LISTED_IDS = Array.from({ length: 10_063 }, (_, index) => `request_${index}`);
 const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
@@ -16,6 +17,11 @@ const opened = {
     setTier: async (_actor: string, _id: string, tier: string, limits: unknown) => {
       limitsSet = limits;
       return { ...account, tier };
+    },
+  },
+  apps: {
+    createKey: async (_actor: string, _id: string, _key: unknown, facts: unknown) => {
+      keyCreated = facts;
     },
   },
   clientApps: {
@@ -90,6 +96,18 @@ test('batch show prints the status of a batch with its parts, and refuses an id 
     parts: { stored: 1, all: 3 },
   });
   await expect(run('batch show batch_2')).rejects.toMatchObject({ code: 'not-found' });
+});
+
+test('key create takes a list of permissions, and refuses an unknown one, none, and more than check for a marketplace', async () => {
+  await run('key create app_1 --permissions manage,check');
+  expect(keyCreated).toMatchObject({ name: 'key', marketplace: false, permissions: ['check', 'manage'] });
+  await run('key create app_1 --marketplace');
+  expect(keyCreated).toMatchObject({ marketplace: true });
+  for (const list of ['write', 'check,', 'check,,read'])
+    await expect(run(`key create app_1 --permissions ${list}`)).rejects.toThrow('check, read and manage');
+  await expect(run('key create app_1 --marketplace --permissions check,read')).rejects.toMatchObject({
+    code: 'usage-invalid',
+  });
 });
 
 test('audit list takes an account by its address or its id, and all filters', async () => {

@@ -27,6 +27,7 @@ const key = (keyId: string) => ({
   prefix: 'rck_live_abc',
   lastFour: 'wxyz',
   marketplace: false,
+  permissions: ['check' as const],
   createdAt: at(-1),
 });
 const anApp = (over: Partial<ClientApp> = {}): ClientApp => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MemberRole, Tier } from '#shared/contracts/apps/client-app.ts';
+import { KeyPermission, MemberRole, Tier } from '#shared/contracts/apps/client-app.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
@@ -140,6 +140,7 @@ export const KeyAnswer = z
     prefix: z.string(),
     lastFour: z.string(),
     marketplace: z.boolean(),
+    permissions: z.array(KeyPermission),
     createdAt: instant,
     expiresAt: instant.optional(),
     revokedAt: instant.optional(),

@@ -8,7 +8,7 @@ import { accessProblemOf, type Caller } from './authenticate.ts';
 type Admitted = Caller & { readonly admission: Admission };
 
 /**
- * Admits a request before anything of its content is read: key → rate → scope.
+ * Admits a request before anything of its content is read: key → rate → scope and permission.
  *
  * @throws Problem of the first that refuses it
  */
@@ -20,7 +20,7 @@ export async function admitFirst(
 ): Promise<Admitted> {
   const caller = await authenticate(request, request.ip ?? '');
   const admission = await applyLimits({ app: caller.app, bucket }, response);
-  const denied = accessProblemOf(caller.app);
+  const denied = accessProblemOf(caller, response);
   if (denied) throw denied;
   return { ...caller, admission };
 }
@@ -35,8 +35,8 @@ export type Parsed<T> =
   | { readonly ok: false; readonly problem: Problem };
 
 /**
- * Admits a request that writes: key → scope → body → rate. An invalid request costs rate, and 429
- * outranks its problem.
+ * Admits a request that writes: key → scope and permission → body → rate. An invalid request costs
+ * rate, and 429 outranks its problem.
  *
  * @throws Problem of the first that refuses it
  */
@@ -47,7 +47,7 @@ export async function admitWrite<T>(
   parse: (caller: Caller) => Promise<Parsed<T>>,
 ): Promise<{ readonly caller: Caller; readonly asked: T }> {
   const caller = await authenticate(request, request.ip ?? '');
-  const denied = accessProblemOf(caller.app);
+  const denied = accessProblemOf(caller, response);
   const parsed: Parsed<T> = denied ? { ok: false, problem: denied } : await parse(caller);
   await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
   if (!parsed.ok) throw parsed.problem;

@@ -39,7 +39,12 @@ function start(keysPerApp: number) {
     add(count: number) {
       for (let i = 0; i < count; i++) {
         const app = anApp(`app_${Math.floor(i / keysPerApp)}`);
-        holders.set(hashApiKey(keyOf(i)), { keyId: `key_${i}`, expiresAtMs: Infinity, app });
+        holders.set(hashApiKey(keyOf(i)), {
+          keyId: `key_${i}`,
+          permissions: ['check'],
+          expiresAtMs: Infinity,
+          app,
+        });
       }
     },
     change(number: number, changes: Partial<KeyHolder> | undefined) {
@@ -103,6 +108,18 @@ test('a changed account changes the permissions of all its apps, and no other ap
   for (const key of [0, 1]) expect((await gateway.ask(key)).app.limits).toEqual(limits);
   await gateway.ask(2);
   expect(gateway.lookups).toEqual({ hit: 1, miss: 5 });
+});
+
+test('the permissions of a key are kept in memory with it, and those of another key of the app are its own', async () => {
+  const gateway = start(2);
+  gateway.add(2);
+  gateway.change(1, { permissions: ['read', 'manage'] });
+  for (const _ of [1, 2])
+    expect([(await gateway.ask(0)).permissions, (await gateway.ask(1)).permissions]).toEqual([
+      ['check'],
+      ['read', 'manage'],
+    ]);
+  expect(gateway.lookups).toEqual({ hit: 2, miss: 2 });
 });
 
 test('a key that is kept in memory is refused from the instant it expires', async () => {

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/apps/api-key.ts';
-import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import type { AppAccess, KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import { refuseApp } from '#shared/contracts/apps/refuse-app.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { KeyHolder } from '#shared/stores/apps/client-apps.ts';
+import { accessOf, type Response } from '../edge/exchange.ts';
 
 /** The caller: a client app by one of its live keys. */
-export type Caller = { readonly app: AppAccess; readonly keyId: string };
+export type Caller = Pick<KeyHolder, 'app' | 'keyId' | 'permissions'>;
 
 /** The same answer for every bad key, so that it does not reveal which keys exist. */
 const INVALID_KEY =
@@ -18,7 +19,7 @@ const describeMissingKey = ({ headers }: IncomingMessage): string =>
 
 /** How long a revoked key may still be accepted if the notice of its revocation is lost. */
 const CACHE_MS = 30_000;
-/** Maximum of cached keys; an entry has the app's id, the key's id and its expiry. */
+/** Maximum of cached keys; an entry has the key's id, permissions and expiry. */
 const CACHED_KEYS_MAX = 20_000;
 /** Maximum size of the cached apps; an app is cached once, however many keys it has. */
 export const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
@@ -45,7 +46,7 @@ export type Authenticator = {
   readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
   /** A client app has changed. */
   readonly forget: (clientId: string) => void;
-  /** An account has changed, and with it the permissions of its apps. */
+  /** An account has changed, and with it the limits of its apps. */
   readonly forgetAccount: (accountId: string) => void;
   readonly forgetAll: () => void;
   /** The size of the cache, in bytes. */
@@ -54,7 +55,7 @@ export type Authenticator = {
 
 /** An app as it was read, and the text that tells whether it was read differently since. */
 type KnownApp = { readonly app: AppAccess; readonly text: string };
-type KnownKey = { readonly keyId: string; readonly expiresAtMs: number; readonly of: KnownApp };
+type KnownKey = Omit<KeyHolder, 'app'> & { readonly of: KnownApp };
 
 const CHALLENGE = { 'www-authenticate': 'ApiKey realm="rolecall"' };
 
@@ -84,11 +85,11 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
     const startedIn = generation;
     const holder = await deps.findKey(hash);
     if (!holder) return undefined;
-    const { app, keyId, expiresAtMs } = holder;
+    const { app, ...facts } = holder;
     const text = JSON.stringify(app);
     const before = apps.get(app.clientId);
     const of = before?.text === text ? before : { app, text };
-    const key = { keyId, expiresAtMs, of };
+    const key = { ...facts, of };
     // The result of a read may lack a change that was announced during the read.
     if (startedIn === generation) {
       apps.set(app.clientId, of);
@@ -116,7 +117,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
       if (typeof key !== 'string' || !isWellFormedApiKey(key)) throw refuse(address);
       const known = await findKey(hashApiKey(key));
       if (!known || known.expiresAtMs <= deps.now()) throw refuse(address);
-      const caller = { app: known.of.app, keyId: known.keyId };
+      const caller = { app: known.of.app, keyId: known.keyId, permissions: known.permissions };
       deps.noteUse(caller);
       return caller;
     },
@@ -138,8 +139,23 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
   };
 }
 
-/** Why an app may not use the endpoint, or `undefined`. */
-export function accessProblemOf(app: Pick<AppAccess, 'suspended' | 'scope'>): Problem | undefined {
-  const refused = refuseApp(app, 'approved');
-  return refused && new Problem(refused.code, refused.detail);
+/** Why a caller may not use the operation of an exchange, or `undefined`. The app outranks the
+ * key. */
+export function accessProblemOf(caller: Caller, response: Response): Problem | undefined {
+  const refused = refuseApp(caller.app, 'approved');
+  if (refused) return new Problem(refused.code, refused.detail);
+  const access = accessOf(response);
+  return access === 'public' || access === 'any-key' ? undefined : permissionProblemOf(caller, access);
 }
+
+/** Why a key may not do what needs a permission, or `undefined`. */
+export const permissionProblemOf = (
+  { permissions }: Pick<Caller, 'permissions'>,
+  needed: KeyPermission,
+): Problem | undefined =>
+  permissions.includes(needed)
+    ? undefined
+    : new Problem(
+        'permission-missing',
+        `This request needs the permission "${needed}"; the API key has ${permissions.map((one) => `"${one}"`).join(' and ')}.`,
+      );

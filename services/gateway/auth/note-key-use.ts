@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { KeyUse } from '#shared/stores/apps/key-use.ts';
 import type { Caller } from './authenticate.ts';
 
+type UsedKey = Pick<Caller, 'app' | 'keyId'>;
+
 /** One process writes the last use of a key at most this often. */
 const WRITE_INTERVAL_MS = 60_000;
 const KEYS_MAX = 10_000;
@@ -20,7 +22,7 @@ type Dependencies = {
  * const noteKeyUse = makeNoteKeyUse({ note: makeKeyUse(redis).note, now: clock.now });
  * noteKeyUse({ app, keyId: 'key_1' });
  */
-export function makeNoteKeyUse({ note, now }: Dependencies): (caller: Caller) => void {
+export function makeNoteKeyUse({ note, now }: Dependencies): (used: UsedKey) => void {
   const writtenAt = new LRUCache<string, number>({ max: KEYS_MAX });
   return ({ app, keyId }) => {
     const nowMs = now();

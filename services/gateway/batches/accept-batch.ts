@@ -17,8 +17,8 @@ import { receiveBatch } from './receive-batch.ts';
 import { formatOf } from './receive-values.ts';
 
 /**
- * Answers `POST /access-control/check-roles/batch`: key → rate → scope → body → quota and
- * idempotency → broker → 202. The rate comes before the body, whose reading may take long. 202 is
+ * Answers `POST /access-control/check-roles/batch`: key → rate → scope and permission → body →
+ * quota and idempotency → broker → 202. The rate comes before the body, whose reading may take long. 202 is
  * sent only after the broker acknowledged all parts. If a batch was accepted, its retry is not
  * refused because the lane is full.
  */

@@ -94,7 +94,7 @@ export const BATCH_OPERATIONS = {
   startBatch: {
     method: 'post',
     path: BATCH_PATH,
-    access: 'client-app',
+    access: 'check',
     summary: 'Check many wallets against one list of rules',
     description:
       'As `application/json` at most 2 MiB. As `application/x-ndjson` at most 16 MiB: the first line is the object ' +
@@ -117,7 +117,7 @@ export const BATCH_OPERATIONS = {
   readBatch: {
     method: 'get',
     path: BATCH,
-    access: 'client-app',
+    access: 'check',
     summary: 'Read the status of a batch',
     params,
     headers: PREFER,
@@ -134,7 +134,7 @@ export const BATCH_OPERATIONS = {
   readBatchResults: {
     method: 'get',
     path: `${BATCH}/results`,
-    access: 'client-app',
+    access: 'check',
     summary: 'Read the results of a batch, one line per entry',
     description:
       'In the order sent and without gaps, also while the batch runs. A line never changes. The answer is compressed ' +

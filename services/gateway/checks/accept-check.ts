@@ -6,19 +6,21 @@ import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import { accessProblemOf } from '../auth/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
 import type { Waiting } from './await-result.ts';
-import { parseRequest, type RequestRules } from './parse-request.ts';
+import { parseRequest, type RequestRules, refused } from './parse-request.ts';
 import { laneOf, recordBytesOf } from './publish-check.ts';
 import type { SentCheck, ValidCheck } from './validate-check.ts';
 
 /**
- * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the
- * result of a sync check. 202 is sent only after the broker acknowledged. If a request was
- * accepted, its retry is not refused for a later reason, such as a deleted rule set or a full lane.
+ * Answers `POST /access-control/check-roles`: key → scope and permission → body → limits →
+ * broker → 202, or the result of a sync check. 202 is sent only after the broker acknowledged. If a
+ * request was accepted, its retry is not refused for a later reason, such as a deleted rule set or
+ * a full lane.
  */
 export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {
@@ -55,9 +57,13 @@ async function accept(
   response: Response,
 ): Promise<AcceptedCheck | undefined> {
   const arrivedAt = performance.now();
-  const { app, keyId } = await deps.authenticate(request, request.ip ?? '');
+  const caller = await deps.authenticate(request, request.ip ?? '');
+  const { app, keyId } = caller;
   const readBody = () => deps.readBody(request, response, app);
-  const parsed = await parseRequest(request, app, holding(deps, response), readBody);
+  const denied = accessProblemOf(caller, response);
+  const parsed = denied
+    ? refused(denied)
+    : await parseRequest(request, app, holding(deps, response), readBody);
   if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
   const refusal = parsed.ok ? overloadOf(deps.isOverloaded, laneOf(parsed.check)) : parsed.problem;
   if (!parsed.ok || refusal) {

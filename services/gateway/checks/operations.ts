@@ -22,7 +22,7 @@ export const CHECK_OPERATIONS = {
   checkRoles: {
     method: 'post',
     path: CHECK_PATH,
-    access: 'client-app',
+    access: 'check',
     summary: 'Check which roles an account has',
     description:
       'Without `async` and `callbackUrl` the answer is the result. With `async: true` it is an acknowledgement, and ' +
@@ -47,7 +47,7 @@ export const CHECK_OPERATIONS = {
   readResponse: {
     method: 'get',
     path: `${RESPONSES_PATH}:requestId`,
-    access: 'client-app',
+    access: 'check',
     summary: 'Read the result of a check',
     params: { requestId: z.string().meta({ minLength: 1 }) },
     headers: PREFER,
@@ -65,7 +65,7 @@ export const CHECK_OPERATIONS = {
   listChains: {
     method: 'get',
     path: CHAINS_PATH,
-    access: 'client-app',
+    access: 'any-key',
     summary: 'List the chains that a rule may name, and whether each can be read',
     answers: { 200: json('The configured chains.', ChainList) },
     codes: [],

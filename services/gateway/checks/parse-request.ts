@@ -2,7 +2,6 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
-import { accessProblemOf } from '../auth/authenticate.ts';
 import type { Request } from '../edge/exchange.ts';
 import type { ResolveRuleSet } from '../rule-sets/cache-rule-sets.ts';
 import {
@@ -33,18 +32,16 @@ export type RequestRules = Omit<ValidationRules, 'isEnterprise' | 'stored'> & {
   readonly resolveRuleSet: ResolveRuleSet;
 };
 
-const refused = (problem: Problem): ParsedRequest => ({ ok: false, problem });
+export const refused = (problem: Problem): ParsedRequest => ({ ok: false, problem });
 
-/** Checks the scope, then reads the body, then validates it: an app without access learns nothing
- * about bodies. */
+/** Reads the body and validates it. The caller's access was checked before: without it, a caller
+ * learns nothing about bodies. */
 export async function parseRequest(
   request: Request,
   app: AppAccess,
   rules: RequestRules,
   readBody: () => Promise<JsonBody>,
 ): Promise<ParsedRequest> {
-  const denied = accessProblemOf(app);
-  if (denied) return refused(denied);
   const body = await readBody();
   if (!body.ok) return refused(new Problem(body.code, body.detail));
   const validation = await validateFor(app, body.json, rules);

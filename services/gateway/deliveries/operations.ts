@@ -63,7 +63,7 @@ export const DELIVERY_OPERATIONS = {
   listDeliveries: {
     method: 'get',
     path: DELIVERIES_PATH,
-    access: 'client-app',
+    access: 'read',
     summary: 'List the webhook deliveries, newest first',
     description:
       'The newest 10 000. A page may have fewer entries than `limit`, even none; `next` is present if there may be more.',
@@ -80,7 +80,7 @@ export const DELIVERY_OPERATIONS = {
   resendFailed: {
     method: 'post',
     path: `${DELIVERIES_PATH}/resend-failed`,
-    access: 'client-app',
+    access: 'manage',
     summary: 'Send all webhooks again that failed since an instant',
     description:
       'Those that were exhausted, or stopped by a 410, then or later. At most 6 requests of an app in a minute, and ' +
@@ -93,7 +93,7 @@ export const DELIVERY_OPERATIONS = {
   readDelivery: {
     method: 'get',
     path: DELIVERY,
-    access: 'client-app',
+    access: 'read',
     summary: 'Read a webhook delivery with its attempts',
     params,
     answers: { 200: json('The delivery.', DeliveryWithAttempts) },
@@ -102,7 +102,7 @@ export const DELIVERY_OPERATIONS = {
   resendDelivery: {
     method: 'post',
     path: `${DELIVERY}/resend`,
-    access: 'client-app',
+    access: 'manage',
     summary: 'Send a webhook again, with the same bytes and the same id',
     params,
     answers: { 202: nothing('It is sent again, with the whole schedule.') },

@@ -81,6 +81,12 @@ const WEBHOOKS: Readonly<Record<string, Webhook>> = {
   },
 };
 
+/** OpenAPI 3.1 names a required permission as a role of the key. */
+function securityOf({ access }: Operation): Record<string, string[]>[] | undefined {
+  if (access === 'public') return [];
+  return access === 'any-key' ? undefined : [{ apiKey: [access] }];
+}
+
 /** The receiver checks the signature, and its answer decides on further attempts. */
 const describeWebhook = (
   operationId: string,
@@ -115,7 +121,7 @@ export const makeOpenApi = (publicBaseUrl: string) =>
     OPERATIONS,
     {
       codesOf,
-      securityOf: ({ access }) => (access === 'public' ? [] : undefined),
+      securityOf,
       pathParam: TEXT,
       problemMembersOf: (status) => PROBLEM_MEMBERS[status] ?? {},
       problemHeadersOf,

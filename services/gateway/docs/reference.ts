@@ -25,7 +25,7 @@ type Parameter = {
 type Operation = {
   readonly summary?: string;
   readonly description?: string;
-  readonly security?: readonly unknown[];
+  readonly security?: readonly { readonly apiKey?: readonly string[] }[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content?: Content };
   readonly responses?: Readonly<
@@ -80,6 +80,7 @@ function operationHtml(method: string, path: string, operation: Operation, optio
     html: codeBlock(code, language),
   }));
   const schema = Object.values(content ?? {})[0]?.schema;
+  const permission = operation.security?.[0]?.apiKey?.[0];
   const parameters = (operation.parameters ?? []).map((parameter) => [
     `<code>${escapeHtml(parameter.name)}</code>${parameter.required ? ' <b class="required">required</b>' : ''}`,
     parameter.in,
@@ -97,6 +98,7 @@ function operationHtml(method: string, path: string, operation: Operation, optio
     `<h2 id="${anchorOf(title)}">${prose(title)}</h2>`,
     `<p><code class="method">${method.toUpperCase()}</code> <code>${escapeHtml(path)}</code></p>`,
     operation.description ? `<p>${prose(operation.description)}</p>` : '',
+    permission ? `<p>The API key needs the permission <code>${escapeHtml(permission)}</code>.</p>` : '',
     sampleGroup(samples),
     parameters.length > 0 ? `<h3>Parameters</h3>${table(['Name', 'In', 'Meaning'], parameters)}` : '',
     schema

@@ -1,12 +1,13 @@
 import type { Request, Response } from 'express';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
+import type { Access } from './operation.ts';
 
 export type { Request, Response };
 
 export type Headers = Readonly<Record<string, string>>;
 
 /** The gateway's data of one exchange, in Express's `response.locals`. */
-type Locals = { headers?: Record<string, string>; mode?: Delivery['mode'] };
+type Locals = { headers?: Record<string, string>; mode?: Delivery['mode']; access?: Access };
 
 const localsOf = (response: Response): Locals => response.locals;
 
@@ -27,6 +28,18 @@ export function noteMode(response: Response, mode: Delivery['mode']): void {
 
 /** `none`: the exchange is not a check, or ended before its body was known. */
 export const modeOf = (response: Response): Delivery['mode'] | 'none' => localsOf(response).mode ?? 'none';
+
+/** Notes the callers that may use the operation of this exchange. */
+export function noteAccess(response: Response, access: Access): void {
+  localsOf(response).access = access;
+}
+
+/** @throws Error if nothing was noted: an operation without a declared access serves nobody */
+export function accessOf(response: Response): Access {
+  const { access } = localsOf(response);
+  if (access === undefined) throw new Error('the operation declares no access');
+  return access;
+}
 
 /** Adds headers that the answer of this exchange will carry, a problem too. */
 export function addHeaders(response: Response, headers: Headers): void {

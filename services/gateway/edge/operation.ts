@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import type { ZodOpenApiHeadersObject } from 'zod-openapi';
+import type { KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import type { Answer, BaseOperation, Examples } from '#shared/http/operation.ts';
 import type { ProblemCode } from '#shared/http/problem.ts';
 import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './parse-page.ts';
 import { WAIT_SECONDS_MAX } from './parse-prefer.ts';
 
-/** The callers that may use an operation: all, or those with the key of a client app whose scope is
- * approved. */
-type Access = 'public' | 'client-app';
+/** The callers that may use an operation: all, those with any key of a client app whose scope is
+ * approved, or those whose key has this permission too. */
+export type Access = 'public' | 'any-key' | KeyPermission;
 
 /** One operation of the gateway's API. */
 export type Operation = BaseOperation<Access>;
 
-const OF_CLIENT_APPS = [
+const OF_KEYS = [
   'malformed-request',
   'api-key-missing',
   'api-key-invalid',
@@ -28,7 +29,8 @@ const OF_CLIENT_APPS = [
 
 /** Every problem that an operation may answer with; the tests reach each of them. */
 export const codesOf = ({ access, path, query, body, codes }: Operation): ProblemCode[] => [
-  ...(access === 'public' ? [] : OF_CLIENT_APPS),
+  ...(access === 'public' ? [] : OF_KEYS),
+  ...(access === 'public' || access === 'any-key' ? [] : (['permission-missing'] as const)),
   ...(path.includes(':') ? (['route-not-found'] as const) : []),
   ...(query || body ? (['validation-failed'] as const) : []),
   ...(body ? (['malformed-json', 'body-too-large', 'media-type-unsupported'] as const) : []),

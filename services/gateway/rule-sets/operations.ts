@@ -59,7 +59,7 @@ export const RULE_SET_OPERATIONS = {
   listRuleSets: {
     method: 'get',
     path: RULE_SETS_PATH,
-    access: 'client-app',
+    access: 'read',
     summary: 'List the rule sets, ordered by id',
     description: 'A page with large rule sets is shorter; `next` is present if there are more.',
     query: pageOf(RuleSetId),
@@ -69,7 +69,7 @@ export const RULE_SET_OPERATIONS = {
   readRuleSet: {
     method: 'get',
     path: RULE_SET,
-    access: 'client-app',
+    access: 'read',
     summary: 'Read a rule set',
     params,
     answers: { 200: answer('The rule set.') },
@@ -78,7 +78,7 @@ export const RULE_SET_OPERATIONS = {
   putRuleSet: {
     method: 'put',
     path: RULE_SET,
-    access: 'client-app',
+    access: 'manage',
     summary: 'Store a list of rules under an id, for checks that name it by `ruleSet`',
     description:
       'Equal content writes nothing. A change of `name` alone keeps version and `ETag`. A write counts toward the rate ' +
@@ -97,7 +97,7 @@ export const RULE_SET_OPERATIONS = {
   deleteRuleSet: {
     method: 'delete',
     path: RULE_SET,
-    access: 'client-app',
+    access: 'manage',
     summary: 'Delete a rule set',
     params,
     headers: PRECONDITIONS,

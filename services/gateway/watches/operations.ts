@@ -19,7 +19,7 @@ const action = <Name extends string>(name: Name, summary: string) =>
   ({
     method: 'post',
     path: `${WATCH}/${name}`,
-    access: 'client-app',
+    access: 'manage',
     summary,
     params,
     answers: { 200: answer('The watch, as it is now.') },
@@ -32,7 +32,7 @@ export const WATCH_OPERATIONS = {
   listWatches: {
     method: 'get',
     path: WATCHES_PATH,
-    access: 'client-app',
+    access: 'read',
     summary: 'List the watches, ordered by id',
     query: pageOf(Id),
     answers: { 200: json('A page of the list.', WatchList) },
@@ -41,7 +41,7 @@ export const WATCH_OPERATIONS = {
   readWatch: {
     method: 'get',
     path: WATCH,
-    access: 'client-app',
+    access: 'read',
     summary: 'Read a watch and how each contract of its rule set is followed',
     params,
     answers: { 200: answer('The watch.') },
@@ -50,7 +50,7 @@ export const WATCH_OPERATIONS = {
   putWatch: {
     method: 'put',
     path: WATCH,
-    access: 'client-app',
+    access: 'manage',
     summary: "Keep a list of members under a rule set, and get a webhook when a member's roles change",
     description:
       'Members are checked once per `everySeconds`, within 10 s after they were added, after a transfer that names their ' +
@@ -68,7 +68,7 @@ export const WATCH_OPERATIONS = {
   deleteWatch: {
     method: 'delete',
     path: WATCH,
-    access: 'client-app',
+    access: 'manage',
     summary: 'Delete a watch and its members',
     params,
     headers: PRECONDITIONS,
@@ -82,7 +82,7 @@ export const WATCH_OPERATIONS = {
   listMembers: {
     method: 'get',
     path: `${WATCH}/members`,
-    access: 'client-app',
+    access: 'read',
     summary: 'List the members of a watch with their roles, ordered by ref or account',
     description: 'A page with large members is shorter; `next` is present if there are more.',
     params,
@@ -93,7 +93,7 @@ export const WATCH_OPERATIONS = {
   changeMembers: {
     method: 'post',
     path: `${WATCH}/members`,
-    access: 'client-app',
+    access: 'manage',
     summary: 'Add and remove members of a watch',
     description:
       `At most ${MEMBER_CHANGES_MAX} entries: as \`application/json\` at most 2 MiB, as \`application/x-ndjson\` at most ` +
@@ -120,7 +120,7 @@ export const WATCH_OPERATIONS = {
   readMember: {
     method: 'get',
     path: `${WATCH}/members/:member`,
-    access: 'client-app',
+    access: 'read',
     summary: 'Read one member of a watch',
     params: {
       ...params,

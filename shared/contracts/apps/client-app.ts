@@ -58,6 +58,19 @@ export const Account = z.object({
 });
 export type Account = z.infer<typeof Account>;
 
+/**
+ * What a key may do: `check` starts checks and batches, reads their results and gets nonces; `read`
+ * reads everything else of the app; `manage` writes rule sets, watches and members, and resends
+ * webhooks.
+ */
+export const KeyPermission = z.enum(['check', 'read', 'manage']);
+export type KeyPermission = z.infer<typeof KeyPermission>;
+/** At least one, in the order of `KeyPermission`. */
+export const KeyPermissions = z
+  .array(KeyPermission)
+  .min(1, 'At least one permission.')
+  .transform((given) => KeyPermission.options.filter((one) => given.includes(one)));
+
 /** An API key as it is kept: its hash, never the key. */
 export const ApiKeyRecord = z.object({
   keyId: z.string(),
@@ -68,6 +81,7 @@ export const ApiKeyRecord = z.object({
   prefix: z.string(),
   lastFour: z.string(),
   marketplace: z.boolean(),
+  permissions: z.array(KeyPermission).min(1),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),

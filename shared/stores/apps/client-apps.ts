@@ -1,4 +1,4 @@
-import { AppAccess, AppLimits, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { AppAccess, AppLimits, ClientApp, type KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import {
   APPROVED_APPS,
   marketplaceKeysKey,
@@ -27,10 +27,11 @@ export const APP_SUMMARIES_KEY = keysOf(CLIENT_APPS_KEY).summaries;
 /** Deleted apps by when the last of their secrets ends. */
 const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
 
-/** A key that is not revoked, and the permissions of its app: a few hundred bytes, however many
- * keys the app has. */
+/** A key that is not revoked, and the access of its app: a few hundred bytes, however many keys the
+ * app has. */
 export type KeyHolder = {
   readonly keyId: string;
+  readonly permissions: readonly KeyPermission[];
   /** Epoch ms; `Infinity` where it does not expire. */
   readonly expiresAtMs: number;
   readonly app: AppAccess;
@@ -116,10 +117,11 @@ export function makeClientApps(redis: Redis): ClientApps {
       const found = await findKey(keys, [ORDINARY_ACCESS, hash]);
       if (!found) return undefined;
       const [entry, appJson, limitsJson] = found;
-      const [, keyId = '', expiresAtMs] = entry.split(' ');
+      const [, keyId = '', permissions = '', expiresAtMs] = entry.split(' ');
       const app = AppAccess.parse(JSON.parse(appJson));
       return {
         keyId,
+        permissions: permissions.split(',') as KeyPermission[],
         expiresAtMs: expiresAtMs === undefined ? Infinity : Number(expiresAtMs),
         app: limitsJson === '' ? app : { ...app, limits: AppLimits.parse(JSON.parse(limitsJson)) },
       };
@@ -169,15 +171,15 @@ async function oldestFirst<T>(
 
 const isShown = ({ deletedAt }: ClientApp): boolean => deletedAt === undefined;
 
-/** By the hash of each key that is not revoked: the app, the key, and when it expires. "Unknown"
- * and "revoked" are one answer. */
+/** By the hash of each key that is not revoked: the app, the key, its permissions, and when it
+ * expires. "Unknown" and "revoked" are one answer. */
 const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, string> =>
   Object.fromEntries(
     keys
       .filter(({ revokedAt }) => revokedAt === undefined && deletedAt === undefined)
-      .map(({ hash, keyId, expiresAt }) => [
+      .map(({ hash, keyId, permissions, expiresAt }) => [
         hash,
-        expiresAt === undefined ? `${clientId} ${keyId}` : `${clientId} ${keyId} ${Date.parse(expiresAt)}`,
+        `${clientId} ${keyId} ${permissions.join(',')}${expiresAt === undefined ? '' : ` ${Date.parse(expiresAt)}`}`,
       ]),
   );
 

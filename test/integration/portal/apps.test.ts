@@ -67,7 +67,7 @@ const statusesOf = (answers: readonly { status: number }[]) =>
 type App = {
   readonly name: string;
   readonly scope: { readonly state: string };
-  readonly keys: readonly { keyId: string; revokedAt?: string; expiresAt?: string }[];
+  readonly keys: readonly { keyId: string; permissions: string[]; revokedAt?: string; expiresAt?: string }[];
   readonly secrets: readonly unknown[];
 };
 const readApp = async (client: PortalClient, clientId: string): Promise<App> =>
@@ -335,6 +335,31 @@ test("another account's app gets the same answer as an unknown app", async () =>
   expect(await readApp(owner, clientId)).toMatchObject({ name: 'An app', scope: { state: 'none' } });
 });
 
+test('a key has the chosen permissions, all by default, check alone for a marketplace; its replacement keeps them', async () => {
+  const client = await signUp(portal.url);
+  const { clientId } = await createApp(client);
+  const path = `/api/apps/${clientId}/keys`;
+  const create = async (body: object) =>
+    (await client.send<{ keyId: string; apiKey: string }>('POST', path, { name: 'k', ...body })).body;
+  const all = await create({});
+  const listing = await create({ marketplace: true });
+  const chosen = await create({ permissions: ['manage', 'read', 'read'] });
+  const roll = `${path}/${chosen.keyId}/roll`;
+  const fresh = (await client.send<{ keyId: string }>('POST', roll, { overlapHours: 1 })).body;
+  const keys = new Map((await readApp(client, clientId)).keys.map((key) => [key.keyId, key.permissions]));
+  expect([all, listing, chosen, fresh].map(({ keyId }) => keys.get(keyId))).toEqual([
+    ['check', 'read', 'manage'],
+    ['check'],
+    ['read', 'manage'],
+    ['read', 'manage'],
+  ]);
+  expect(await openViews(stores.redis).clientApps.findKey(hashApiKey(chosen.apiKey))).toMatchObject({
+    keyId: chosen.keyId,
+    permissions: ['read', 'manage'],
+    expiresAtMs: expect.any(Number),
+  });
+});
+
 test('a key works once its scope is approved, and stops within a second of rolling, revocation, expiry or deletion of its app', async () => {
   const client = await signUp(portal.url);
   const { clientId, keyId, apiKey } = await createApp(client);
@@ -446,6 +471,14 @@ test.each([
   ['a body that is not an object', '', [], ''],
   ['a key that expires in the past', '/keys', { name: 'k', expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
   ['a key whose expiry is not a date', '/keys', { name: 'k', expiresAt: 'soon' }, '/expiresAt'],
+  ['a key without a permission', '/keys', { name: 'k', permissions: [] }, '/permissions'],
+  ['a key with an unknown permission', '/keys', { name: 'k', permissions: ['write'] }, '/permissions/0'],
+  [
+    'a marketplace key that may read',
+    '/keys',
+    { name: 'k', marketplace: true, permissions: ['check', 'read'] },
+    '/permissions',
+  ],
   ['too long an overlap', '/secret/rotate', { overlapHours: 169 }, '/overlapHours'],
   ['an overlap of half an hour', '/secret/rotate', { overlapHours: 0.5 }, '/overlapHours'],
   ['a scope without a purpose', '/scope', { purpose: '' }, '/purpose'],

@@ -187,7 +187,10 @@ test('a revoked key stays revoked after a wipe, whatever the topic holds before 
   const clientId = `app_${randomUUID()}`;
   const createdAt = '2026-11-21T10:00:00.000Z';
   const key = { keyId: 'key_1', hash: randomUUID(), name: 'k', prefix: 'rc_', lastFour: '0000', createdAt };
-  const late = { ...anApp(2, 'app', clientId), keys: [{ ...key, marketplace: false }] };
+  const late = {
+    ...anApp(2, 'app', clientId),
+    keys: [{ ...key, marketplace: false, permissions: ['check' as const] }],
+  };
   const revokedAt = '2026-11-21T11:00:00.000Z';
   const revoked = { ...late, keys: late.keys.map((one) => ({ ...one, revokedAt })) };
   const apps = makeClientApps(stores.redis);

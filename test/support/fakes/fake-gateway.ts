@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import { hashApiKey, makeApiKey } from '#shared/contracts/apps/api-key.ts';
-import { AppAccess, type ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { AppAccess, type ClientApp, KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
@@ -52,12 +52,19 @@ export const anAppWithKey = (changes: Partial<ClientApp> = {}): ClientApp =>
         prefix: 'rck_live_0000',
         lastFour: '0000',
         marketplace: false,
+        permissions: KeyPermission.options,
         createdAt: new Date(NOW_MS).toISOString(),
       },
     ],
     createdAt: new Date(NOW_MS).toISOString(),
     ...changes,
   });
+
+/** An app whose key has these permissions alone. */
+export function anAppWhoseKeyMay(permissions: KeyPermission[], changes: Partial<ClientApp> = {}): ClientApp {
+  const app = anAppWithKey(changes);
+  return { ...app, keys: app.keys.map((key) => ({ ...key, permissions })) };
+}
 
 /** An admission within all limits. */
 export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
@@ -109,7 +116,7 @@ export function holderOf(app: ClientApp, hash: string): KeyHolder | undefined {
   const key = app.keys.find((candidate) => candidate.hash === hash);
   if (!key || key.revokedAt !== undefined) return undefined;
   const expiresAtMs = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt);
-  return { keyId: key.keyId, expiresAtMs, app: AppAccess.parse(app) };
+  return { keyId: key.keyId, permissions: key.permissions, expiresAtMs, app: AppAccess.parse(app) };
 }
 
 /** The gateway's app on its own port, with object literals instead of Kafka and Redis. */

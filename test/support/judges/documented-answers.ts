@@ -1,9 +1,16 @@
 import { z } from 'zod';
+import { KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeOpenApi } from '../../../services/gateway/docs/openapi.ts';
 import { codesOf as operationCodesOf } from '../../../services/gateway/edge/operation.ts';
 import { OPERATIONS, type OperationId } from '../../../services/gateway/operations.ts';
-import { anAdmission, anAppWithKey, type FakeGateway, type FakeOptions } from '../fakes/fake-gateway.ts';
+import {
+  anAdmission,
+  anAppWhoseKeyMay,
+  anAppWithKey,
+  type FakeGateway,
+  type FakeOptions,
+} from '../fakes/fake-gateway.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -64,11 +71,15 @@ type Start = (options?: FakeOptions) => Promise<FakeGateway>;
 export type Ask = (gateway: FakeGateway, headers?: Record<string, string>) => Promise<Response>;
 
 /** How to produce each problem that all operations have. */
-const COMMON_PROBLEMS: Record<string, (start: Start, ask: Ask) => Promise<Response>> = {
+const COMMON_PROBLEMS: Record<string, (start: Start, ask: Ask, name: OperationName) => Promise<Response>> = {
   'api-key-missing': async (start, ask) => ask(await start(), { 'x-api-key': '' }),
   'api-key-invalid': async (start, ask) => ask(await start(), { 'x-api-key': 'x' }),
   'scope-not-approved': async (start, ask) => ask(await start({ app: anAppWithKey({ scope: 'rejected' }) })),
   'client-app-suspended': async (start, ask) => ask(await start({ app: anAppWithKey({ suspended: true }) })),
+  'permission-missing': async (start, ask, name) => {
+    const permissions = KeyPermission.options.filter((one) => one !== OPERATIONS[name].access);
+    return ask(await start({ app: anAppWhoseKeyMay(permissions) }));
+  },
   'rate-limited': async (start, ask) =>
     ask(await start({ admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }) })),
   internal: async (start, ask) => ask(await start({ findKey: () => Promise.reject(new Error('a bug')) })),
@@ -87,7 +98,7 @@ export function testProblems<Name extends OperationName>(
     codesOf(name).map((code) => [name, code] as const),
   );
   test.each(cases)('the document describes %s that ends in %s', async (name, code) => {
-    const response = await (problems[name][code]?.() ?? COMMON_PROBLEMS[code]?.(start, asks[name]));
+    const response = await (problems[name][code]?.() ?? COMMON_PROBLEMS[code]?.(start, asks[name], name));
     if (!response) throw new Error(`no test produces the problem ${code} of ${name}`);
     expect((await expectDocumented(name, response))['code']).toBe(code);
   });

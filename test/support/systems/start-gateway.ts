@@ -109,6 +109,7 @@ export function makeTestApp(limits: Partial<ClientApp['limits']> = {}): TestApp 
           name: 'default',
           ...displayPartsOf(apiKey),
           marketplace: false,
+          permissions: ['check', 'read', 'manage'],
           createdAt,
         },
       ],

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
-import { type Account, type ClientApp, Tier } from '#shared/contracts/apps/client-app.ts';
+import { type Account, type ClientApp, type KeyPermission, Tier } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import {
   type Credentials,
+  mayHave,
   newCredentials,
   newKey,
   newWebhookSecret,
@@ -15,6 +16,7 @@ import {
   ACTOR,
   duration,
   emailAddress,
+  keyPermissions,
   type Run,
   textUpTo,
   type Vouch,
@@ -135,8 +137,15 @@ function addKeys(program: Command, run: Run): void {
     .description('create an API key; prints it once')
     .option('--name <name>', 'name of the key', textUpTo(NAME_CHARS_MAX), 'key')
     .option('--marketplace', 'a key for a third party; counts against the limit of the account', false)
-    .action((id, options) =>
+    .option(
+      '--permissions <list>',
+      'of check, read and manage, such as check,read; default: all, of a marketplace key check alone',
+      keyPermissions,
+    )
+    .action((id, options: { name: string; marketplace: boolean; permissions?: KeyPermission[] }) =>
       run(async ({ apps }) => {
+        if (!mayHave(options.marketplace, options.permissions))
+          throw new ServiceError('usage-invalid', 'a marketplace key has the permission check alone');
         const made = newKey();
         await apps.createKey(ACTOR, id, made, options);
         return made;

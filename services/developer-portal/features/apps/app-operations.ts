@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
 import {
   AppRole,
   CallbackUrl,
@@ -12,6 +13,7 @@ import {
   ScopeAnswer,
 } from '../../http/api.ts';
 import { APP, CREATION, type Operation, READ, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
+import { mayHave } from './credentials.ts';
 
 const AppName = z.strictObject({ name: Name }).meta({ id: 'AppName' });
 const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) }).meta({ id: 'Overlap' });
@@ -114,6 +116,12 @@ export const APP_OPERATIONS = {
         /** In the future; a year ahead and more is allowed. */
         expiresAt: Instant.optional(),
         marketplace: z.boolean().default(false),
+        /** Default: all, or `check` of a marketplace key, which may have no other. */
+        permissions: KeyPermissions.optional(),
+      })
+      .refine(({ marketplace, permissions }) => mayHave(marketplace, permissions), {
+        path: ['permissions'],
+        error: 'A marketplace key has the permission "check" alone.',
       })
       .meta({ id: 'CreateKey' }),
     answer: CreatedKey,

@@ -1,4 +1,4 @@
-import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import type { Account, ApiKeyRecord, ClientApp, KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { marketplaceKeysKey, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
@@ -123,7 +123,12 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
       actor: string,
       clientId: string,
       key: NewKey,
-      facts: { name: string; marketplace: boolean; expiresAt?: string | undefined },
+      facts: {
+        name: string;
+        marketplace: boolean;
+        permissions?: readonly KeyPermission[] | undefined;
+        expiresAt?: string | undefined;
+      },
     ): Promise<void> {
       const { accountId } = await read(clientId);
       const limits = await limitsOfOwner(accountId);
@@ -153,11 +158,12 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
         clientId,
         'key-rolled',
         (app) => {
-          const { name, marketplace, expiresAt, replacedBy } = keyOf(app, keyId);
+          const { name, marketplace, permissions, expiresAt, replacedBy } = keyOf(app, keyId);
           if (replacedBy === fresh.keyId) return undefined;
           if (replacedBy !== undefined || !change.isUsable(keyOf(app, keyId), now()))
             throw new ServiceError('conflict', 'the key was rolled or revoked already, or has expired');
-          const record = keyRecord(fresh, { name, marketplace, expiresAt, createdAt: nowIso() });
+          const facts = { name, marketplace, permissions, expiresAt, createdAt: nowIso() };
+          const record = keyRecord(fresh, facts);
           return withinLiveKeys(limits, change.rollKey(keyId, record, now(), overlapMs))(app);
         },
         keyId,

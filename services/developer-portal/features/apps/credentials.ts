@@ -5,7 +5,7 @@ import {
   hashApiKey,
   makeApiKey,
 } from '#shared/contracts/apps/api-key.ts';
-import type { Account, ApiKeyRecord } from '#shared/contracts/apps/client-app.ts';
+import { type Account, type ApiKeyRecord, KeyPermission } from '#shared/contracts/apps/client-app.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 12;
@@ -61,8 +61,17 @@ export const newCredentials = (): Credentials => ({
 
 type KeyFacts = Pick<ApiKeyRecord, 'name' | 'createdAt'> & {
   readonly marketplace?: boolean | undefined;
+  readonly permissions?: readonly KeyPermission[] | undefined;
   readonly expiresAt?: string | undefined;
 };
+
+/** The permissions of a key unless its maker chooses: all, or `check` if a third party holds it. */
+const permissionsOf = (marketplace: boolean): readonly KeyPermission[] =>
+  marketplace ? ['check'] : KeyPermission.options;
+
+/** Whether a key may have chosen permissions: a marketplace key has no others than `check`. */
+export const mayHave = (marketplace: boolean, permissions: readonly KeyPermission[] = []): boolean =>
+  permissions.every((one) => permissionsOf(marketplace).includes(one));
 
 /** The stored record of a key: its hash and the parts that may be shown. */
 export const keyRecord = ({ keyId, apiKey }: NewKey, facts: KeyFacts): ApiKeyRecord => ({
@@ -71,6 +80,7 @@ export const keyRecord = ({ keyId, apiKey }: NewKey, facts: KeyFacts): ApiKeyRec
   name: facts.name,
   ...displayPartsOf(apiKey),
   marketplace: facts.marketplace ?? false,
+  permissions: [...(facts.permissions ?? permissionsOf(facts.marketplace ?? false))],
   createdAt: facts.createdAt,
   ...(facts.expiresAt !== undefined && { expiresAt: facts.expiresAt }),
 });

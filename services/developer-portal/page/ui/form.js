@@ -146,6 +146,15 @@ export function Checkbox({ label, hint, name, ...rest }) {
   </div>`;
 }
 
+/** Boxes that become one member of the body, with its fault. */
+export function Choices({ legend, pointer, children }) {
+  const fault = useContext(Faults)[pointer];
+  return html`<fieldset class="choices">
+    <legend>${legend}</legend>${children}
+    ${fault && html`<p class="fault" role="alert" tabindex="-1">${fault}</p>`}
+  </fieldset>`;
+}
+
 /** A field whose text is searched for shortly after typing has paused. */
 export function SearchField({ label, value, onSearch }) {
   const [text, setText] = useState(value);

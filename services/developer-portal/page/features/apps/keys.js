@@ -2,7 +2,16 @@ import { ask } from '../../lib/api.js';
 import { formatDate } from '../../lib/format.js';
 import { html, useState } from '../../lib/html.js';
 import { keptKeys, useApp } from '../../lib/session.js';
-import { Checkbox, Confirm, Field, MakeSecrets, Overlap, options, useDialog } from '../../ui/form.js';
+import {
+  Checkbox,
+  Choices,
+  Confirm,
+  Field,
+  MakeSecrets,
+  Overlap,
+  options,
+  useDialog,
+} from '../../ui/form.js';
 import { Empty, PageHead } from '../../ui/page.js';
 import { Badge, rows, Time } from '../../ui/values.js';
 
@@ -18,12 +27,38 @@ const LIVES = /** @type {const} */ ([
   [365, 'In a year'],
 ]);
 
+/** What a key may do; a key without `check` checks nothing. */
+const PERMISSIONS = /** @type {const} */ ([
+  ['check', 'Check', 'Checks and batches, and reading their results.'],
+  ['read', 'Read', 'Rule sets, watches, members and deliveries.'],
+  ['manage', 'Manage', 'Writing rule sets, watches and members; resending webhooks.'],
+]);
+
 /** @param {Key} key */
 const isDead = ({ revokedAt, expiresAt }) =>
   revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
 
 /** A key as people know it: its name may be that of another. @param {Key} key */
 export const nameOfKey = ({ name, lastFour }) => `${name} (…${lastFour})`;
+
+/** The choice of a new key's permissions: a marketplace key has no choice. */
+function Permissions() {
+  const [isMarketplace, setIsMarketplace] = useState(false);
+  return html`
+    <${Checkbox} label="Marketplace key" name="marketplace" checked=${isMarketplace}
+      onChange=${(event) => setIsMarketplace(event.target.checked)}
+      hint="A key for a third party, such as a marketplace listing: it can only check. Marketplace keys are counted per account." />
+    ${
+      !isMarketplace &&
+      html`<${Choices} legend="This key may" pointer="/permissions">
+        ${PERMISSIONS.map(([name, label, hint]) => html`<${Checkbox} key=${name} name=${name} label=${label} hint=${hint} defaultChecked />`)}
+      <//>`
+    }`;
+}
+
+/** What a key may do, unless it may do everything. @param {{ of: Key }} props */
+export const PermissionBadges = ({ of: { permissions } }) =>
+  permissions.length < PERMISSIONS.length && html`<${Badge}>Only ${permissions.join(' and ')}<//>`;
 
 /** The app's API keys: working keys, and on request revoked and expired ones. */
 export function Keys() {
@@ -36,10 +71,12 @@ export function Keys() {
   const create = () => {
     // Fixed when the form is opened: a second try must send the very same.
     const openedAtMs = Date.now();
-    const send = ({ name, days, marketplace }, idempotencyKey) => {
+    const send = ({ name, days, marketplace, ...ticked }, idempotencyKey) => {
       const lifeMs = Number(days) * DAY_MS;
       const expiresAt = lifeMs > 0 ? { expiresAt: new Date(openedAtMs + lifeMs).toISOString() } : {};
-      const body = { name, marketplace: marketplace === 'on', ...expiresAt };
+      const chosen = PERMISSIONS.map(([permission]) => permission).filter((permission) => ticked[permission]);
+      const permissions = marketplace ? {} : { permissions: chosen };
+      const body = { name, marketplace: marketplace === 'on', ...permissions, ...expiresAt };
       return ask('POST /api/apps/:clientId/keys', { params: { clientId }, body, idempotencyKey });
     };
     open(html`<${MakeSecrets} title="Create an API key" submit="Create key" send=${send}
@@ -47,8 +84,7 @@ export function Keys() {
         <${Field} label="Name" name="name" required maxlength="64" autofocus placeholder="Production server"
           hint="Where this key is used, so that you know what breaks when you revoke it." />
         <${Field} label="Expires" name="days" as="select" pointer="/expiresAt">${options(LIVES)}<//>
-        <${Checkbox} label="Marketplace key" name="marketplace"
-          hint="A key for a third party, such as a marketplace listing. Marketplace keys are counted per account." />
+        <${Permissions} />
       <//>`);
   };
   /** Replaces a key by a new one; the old one keeps working for the chosen time.
@@ -79,7 +115,7 @@ export function Keys() {
     const isLive = !isDead(key);
     return html`<li key=${keyId}>
       <div class="grow">
-        <p class="row-title">${name} ${marketplace && html`<${Badge}>Marketplace<//>`}</p>
+        <p class="row-title">${name} ${marketplace && html`<${Badge}>Marketplace<//>`} <${PermissionBadges} of=${key} /></p>
         <p class="sub"><code>${prefix}…${lastFour}</code></p>
       </div>
       <p class="sub facts">

@@ -7,7 +7,7 @@ import { Identifier } from '../../ui/copy.js';
 import { Confirm, SearchField, useDialog } from '../../ui/form.js';
 import { Card, Empty, loaded, PageHead, paged } from '../../ui/page.js';
 import { Badge, Facts, limitPairs, rows, Segments, STATES, StateBadge, Time } from '../../ui/values.js';
-import { KeyUse } from '../apps/keys.js';
+import { KeyUse, PermissionBadges } from '../apps/keys.js';
 import { ScopeTexts } from '../apps/scope.js';
 import { Missing } from '../frame/frame.js';
 import { RecentAudit, useAuditedDialog } from './audit.js';
@@ -89,13 +89,15 @@ export function OperatorApp({ item }) {
     <${Card} title="API keys">${rows(
       app.keys,
       html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`,
-      ({ keyId, name, prefix, lastFour, marketplace, revokedAt, expiresAt, lastUsedAt }) => html`<li
-        key=${keyId}>
+      (key) => {
+        const { keyId, name, prefix, lastFour, marketplace, revokedAt, expiresAt, lastUsedAt } = key;
+        return html`<li key=${keyId}>
         <div class="grow"><p class="break">${name}</p><p class="sub"><code>${prefix}…${lastFour}</code> · <code>${keyId}</code></p></div>
-        <div class="badges">${marketplace && html`<${Badge}>Marketplace<//>`}${revokedAt && html`<${Badge} tone="bad">Revoked<//>`}</div>
+        <div class="badges">${marketplace && html`<${Badge}>Marketplace<//>`}<${PermissionBadges} of=${key} />${revokedAt && html`<${Badge} tone="bad">Revoked<//>`}</div>
         <p class="sub facts"><${KeyUse} at=${lastUsedAt} />
           ${expiresAt && html`<span>Expires <${Time} at=${expiresAt} /></span>`}</p>
-      </li>`,
+      </li>`;
+      },
       'inner',
     )}<//>
     <${Card} title="Batches">${rows(
