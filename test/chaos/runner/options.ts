@@ -11,6 +11,8 @@ export type ChaosOptions = {
   readonly seconds: number;
   readonly seed: number;
   readonly portBase: number;
+  /** Of the main chain, which has an endpoint more. */
+  readonly quorum: number;
   readonly json: string;
 };
 
@@ -40,6 +42,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions {
       integer(0, SEED_MAX),
     )
     .option('--port-base <port>', 'ports from here to 100 above', integer(1_024, 32_000), 18_000)
+    .option('--quorum <count>', 'how many endpoints of the main chain must agree', integer(1, 2), 1)
     .option('--json <file>', 'file for all results', 'chaos-results.json')
     .allowExcessArguments(false)
     .exitOverride();

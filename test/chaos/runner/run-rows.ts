@@ -10,6 +10,8 @@ export const isWell = (row: RowResult): boolean => 'broken' in row && Object.key
 
 type Options = RowOptions & {
   readonly portBase: number;
+  /** Of the main chain. */
+  readonly quorum: number;
   readonly say: (line: string) => void;
   readonly done: (row: RowResult) => void;
   /** Aborted when a person interrupts the run: the system is stopped, and the process ends. */
@@ -51,11 +53,11 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
   return results;
 }
 
-async function startWarm({ portBase, timesDecide = true }: Options, needs: Needs): Promise<ChaosSystem> {
+async function startWarm(options: Options, needs: Needs): Promise<ChaosSystem> {
   await using scope = new AsyncDisposableStack();
-  const system = scope.use(await startChaosSystem(portBase, needs));
+  const system = scope.use(await startChaosSystem(options, needs));
   // Only figures suffer from a cold start.
-  if (timesDecide) await warmUp(system);
+  if (options.timesDecide !== false) await warmUp(system);
   scope.move();
   return system;
 }

@@ -2,8 +2,8 @@ import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-
 
 /**
  * The chains of a system under faults, all of them the same anvil behind fault proxies: the main
- * chain with two endpoints, a second one with one endpoint, one with a quorum of two out of three,
- * and one without a server.
+ * chain with an endpoint more than its quorum, a second one with one endpoint, one with a quorum of
+ * two out of three, and one without a server.
  */
 export const CHAINS = { main: 31_337, other: 31_338, quorum: 31_339, dead: 31_340 } as const;
 
@@ -16,13 +16,15 @@ export type ChaosChains = {
   readonly quorum: readonly RpcFaultProxy[];
 };
 
-/** Starts the proxies in front of a chain that may start later. */
+/** Starts the proxies in front of a chain that may start later.
+ * @param mainQuorum how many endpoints of the main chain must agree */
 export async function startChaosChains(
   scope: AsyncDisposableStack,
   target: string,
+  mainQuorum: number,
 ): Promise<{ chains: ChaosChains; file: { readonly chains: readonly object[] } }> {
   const proxy = async (chainId: number) => scope.use(await startRpcFaultProxy({ target, chainId }));
-  const main = [await proxy(CHAINS.main), await proxy(CHAINS.main)];
+  const main = await Promise.all(Array.from({ length: mainQuorum + 1 }, () => proxy(CHAINS.main)));
   const other = await proxy(CHAINS.other);
   const quorum = [await proxy(CHAINS.quorum), await proxy(CHAINS.quorum), await proxy(CHAINS.quorum)];
   const entry = (chainId: number, urls: readonly string[], more = {}) => ({
@@ -38,7 +40,7 @@ export async function startChaosChains(
     chains: { main, other, quorum },
     file: {
       chains: [
-        entry(CHAINS.main, urlsOf(main)),
+        entry(CHAINS.main, urlsOf(main), { quorum: mainQuorum }),
         entry(CHAINS.other, [other.url]),
         entry(CHAINS.quorum, urlsOf(quorum), { quorum: 2 }),
         entry(CHAINS.dead, [NOBODY]),

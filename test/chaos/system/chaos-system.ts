@@ -82,11 +82,14 @@ export type ChaosSystem = AsyncDisposable & {
  * Starts a system for faults: two gateways, three evaluators, a result-store, a dispatcher, under
  * the same supervision as `npm start`, in this process, with fault proxies in front of its chains.
  */
-export async function startChaosSystem(portBase: number, needs: Needs): Promise<ChaosSystem> {
+export async function startChaosSystem(
+  { portBase, quorum }: { readonly portBase: number; readonly quorum: number },
+  needs: Needs,
+): Promise<ChaosSystem> {
   await using scope = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-chaos-'));
   scope.defer(() => rmSync(dir, { recursive: true, force: true }));
-  const { chains, file } = await startChaosChains(scope, `http://127.0.0.1:${portBase + 5}`);
+  const { chains, file } = await startChaosChains(scope, `http://127.0.0.1:${portBase + 5}`, quorum);
   const providers = needs.providers ? await startProviderChains(scope) : undefined;
   const chainsFile = join(dir, 'chaos-chains.json');
   writeFileSync(chainsFile, JSON.stringify({ chains: [...file.chains, ...(providers?.entries ?? [])] }));
