@@ -14,7 +14,7 @@ const MISMATCH_PAUSE_MS = 25;
  * refuse the question. */
 const WAIT_MS_MAX = 2_000;
 const WAITED_MS_MAX = 10_000;
-const REFUSALS_MAX = 3;
+const REFUSALS_MAX = 5;
 
 export type Question<T> = {
   readonly pool: Pick<EndpointPool, 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNoCandidate'>;

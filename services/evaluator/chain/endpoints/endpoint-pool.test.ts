@@ -230,6 +230,24 @@ test('an endpoint that fails all calls is out after three doubts, at most one in
   await pool[Symbol.asyncDispose]();
 });
 
+test('an endpoint that answers the calls of our own is doubted ever less often, down to once in four seconds', async () => {
+  const tryOut = jest.fn(async () => undefined);
+  const { pool, endpoints, clock } = makePool(1, { tryOut });
+  const [endpoint] = endpoints;
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await pool.capabilitiesOf(endpoint);
+  const doubtedAtMs: number[] = [];
+  tryOut.mockImplementation(async () => void doubtedAtMs.push(clock.ms - beganMs));
+  const beganMs = clock.ms;
+  for (let doubts = 0; doubts < 160; doubts += 1) {
+    pool.doubt(endpoint, 'call');
+    await nextTurn();
+    clock.ms += 100;
+  }
+  expect(doubtedAtMs).toEqual([0, 2_000, 6_000, 10_000, 14_000]);
+  await pool[Symbol.asyncDispose]();
+});
+
 test('a failed call of a client adds no strike and delays no other call, whatever it was answered', async () => {
   const { pool, endpoints, names } = makePool(1);
   const [endpoint] = endpoints;

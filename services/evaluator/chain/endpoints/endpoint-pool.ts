@@ -37,8 +37,10 @@ const REPROBE_PAUSE_MS_MAX = 8_000;
  * flood the log. */
 const REPORT_MS_MIN = 10_000;
 /** Minimum time between two calls of the service's own that find out whether an endpoint is at
- * fault. */
+ * fault; it doubles up to the maximum with each that is answered, so that an endpoint that is only
+ * asked for too much costs little, and one that fails all calls is out within 10 s. */
 const TRIAL_MS_MIN = 1_000;
+const TRIAL_MS_MAX = 4_000;
 /** A trial reads at a block so far below the head that the endpoint must have it, and not so far
  * that its state is gone. */
 const TRIAL_BLOCKS_MIN = 16;
@@ -84,8 +86,11 @@ export class EndpointPool implements AsyncDisposable {
   readonly #options: EndpointPoolOptions;
   readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
   readonly #headFetchedMs = new Map<Endpoint, number>();
-  /** When each kind of call was last tried out, by endpoint. */
-  readonly #triedMs: Record<CallKind, Map<Endpoint, number>> = { head: new Map(), call: new Map() };
+  /** When each kind of call may be tried out again, by endpoint, and the pause before that. */
+  readonly #trials: Record<CallKind, Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>> = {
+    head: new Map(),
+    call: new Map(),
+  };
   readonly #trialBlocks = new Map<Endpoint, Block>();
   /** When each block was first seen, by its hash. */
   readonly #seenMs = new LRUCache<string, number>({ max: SEEN_MAX });
@@ -206,17 +211,18 @@ export class EndpointPool implements AsyncDisposable {
    * call was answered within that time. Its outcome counts. Runs in the background.
    */
   doubt(endpoint: Endpoint, kind: CallKind): void {
-    const triedMs = this.#triedMs[kind];
+    const trials = this.#trials[kind];
     const nowMs = this.#options.monotonicMs();
-    if (
-      nowMs - Math.max(triedMs.get(endpoint) ?? Number.NEGATIVE_INFINITY, endpoint.answeredMs[kind]) <
-      TRIAL_MS_MIN
-    )
-      return;
-    triedMs.set(endpoint, nowMs);
+    const { atMs, pauseMs } = trials.get(endpoint) ?? { atMs: nowMs, pauseMs: TRIAL_MS_MIN };
+    if (nowMs < atMs || nowMs - endpoint.answeredMs[kind] < TRIAL_MS_MIN) return;
+    const setPause = (ms: number) => trials.set(endpoint, { atMs: nowMs + ms, pauseMs: ms });
+    setPause(pauseMs);
     const { signal } = this.#controller;
     const trial = kind === 'head' ? fetchBlock(endpoint, 'latest', signal) : this.#tryOut(endpoint, signal);
-    trial.catch(() => undefined);
+    trial.then(
+      () => setPause(Math.min(TRIAL_MS_MAX, 2 * pauseMs)),
+      () => setPause(TRIAL_MS_MIN),
+    );
   }
 
   async #tryOut(endpoint: Endpoint, signal: AbortSignal): Promise<void> {

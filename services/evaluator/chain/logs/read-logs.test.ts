@@ -271,6 +271,16 @@ test('a refusal of the newest blocks means that their logs are not there yet, an
   expect(reader.blocksPerCall).toBe(5_000);
 });
 
+test('a refusal of one late node behind the URL teaches no limit, however often the others answer', async () => {
+  let count = 0;
+  // The range, then its older part and its newest one.
+  const allow = () => (count++ % 3 === 0 ? refuse('rpc-error') : undefined);
+  const node = anEndpoint('0', { blocks: [950], allow });
+  const reader = readerOf([node]);
+  for (let reads = 0; reads < 4; reads += 1) expect(await numbersOf(reader, 900, 1_000)).toEqual([950]);
+  expect([reader.blocksPerCall, node.asked.length]).toEqual([5_000, 12]);
+});
+
 test('an endpoint on another fork than the head fails the read', async () => {
   const reader = readerOf([anEndpoint('0', { blocks: [], fork: 1 })]);
   await expect(numbersOf(reader, 990, 1_000)).rejects.toThrow('block-mismatch');

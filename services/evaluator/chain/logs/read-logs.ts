@@ -281,7 +281,6 @@ class EndpointRead {
     let countMax = blocks.current;
     let end = planned;
     let isSplit = false;
-    let doubtfulCount: number | undefined;
     for (let at = fromBlock, cuts = 0; at <= end; ) {
       const count = Math.min(countMax, end - at + 1);
       try {
@@ -301,9 +300,10 @@ class EndpointRead {
         }
         const last = at + count - 1;
         if (failure.isRefusal && last >= this.#newestFrom && !isSplit && at < this.#newestFrom) {
-          // Perhaps only the newest blocks are missing: they are asked for apart.
+          // Perhaps only the newest blocks are missing: they are asked for apart. That teaches no
+          // limit, also if both are answered: the refusal may be that of one late node of several
+          // behind the URL. A limit shows in the older part.
           isSplit = true;
-          doubtfulCount = count;
           countMax = this.#newestFrom - at;
           continue;
         }
@@ -319,7 +319,6 @@ class EndpointRead {
         if (count === 1 || !failure.isRefusal) throw error;
       }
     }
-    if (end === planned) this.#refusedCount ??= doubtfulCount;
     return end;
   }
 

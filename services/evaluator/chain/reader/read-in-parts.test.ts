@@ -63,7 +63,7 @@ test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
 const ALL = (kind: FailureKind) => Object.fromEntries(makeReads(500).map(({ key }) => [key, kind]));
 
 test.each([
-  ['may not have the block yet', { isNew: true }, 'block-unavailable'],
+  ['may not have the block yet', { isNew: true, isRepeated: true }, 'block-unavailable'],
   ['may not have the block any more', { isPast: true }, 'block-unavailable'],
   ['must have the block', {}, 'rpc-error'],
 ])(
@@ -78,7 +78,7 @@ test.each([
 
 test('an endpoint that is found unreachable meanwhile is not taken for one without the block', async () => {
   const { read } = makeReading(ALL('rpc-error'), { own: new RpcFailure('unreachable') });
-  await expect(read(8, { isNew: true })).rejects.toMatchObject({ kind: 'unreachable' });
+  await expect(read(8, { isNew: true, isRepeated: true })).rejects.toMatchObject({ kind: 'unreachable' });
 });
 
 test.each(['gas-exhausted', 'reverted'] as const)(
@@ -131,27 +131,30 @@ test('a lone read that times out takes no room from other reads', async () => {
 
 test('at a new block a read that no contract failed stays open: another node may have answered the read of our own', async () => {
   const { read } = makeReading({ 3: 'rpc-error', 5: 'gas-exhausted' });
-  const readings = await read(8, { isNew: true });
+  const readings = await read(8, { isNew: true, isRepeated: true });
   expect([readings[3], readings[5]]).toEqual([undefined, failed('gas-exhausted')]);
   await expect(makeReading({ 0: 'rpc-error' }).read(1, { isNew: true })).rejects.toMatchObject({
     kind: 'block-unavailable',
   });
 });
 
-test('a read alone at a new block costs a read of our own only if it fails again, which confirms that the block is missing', async () => {
-  const own = new RpcFailure('rpc-error', { isErrorAnswer });
-  const { read, ownCount } = makeReading(ALL('rpc-error'), { own });
-  await expect(read(1, { isNew: true })).rejects.toMatchObject({
-    kind: 'block-unavailable',
-    isConfirmed: false,
-  });
-  expect(ownCount()).toBe(0);
-  await expect(read(1, { isNew: true, isRepeated: true })).rejects.toMatchObject({
-    kind: 'block-unavailable',
-    isConfirmed: true,
-  });
-  expect(ownCount()).toBe(1);
-});
+test.each([1, 8])(
+  '%d reads at a new block cost a read of our own only if they fail again, which confirms that the block is missing',
+  async (count) => {
+    const own = new RpcFailure('rpc-error', { isErrorAnswer });
+    const { read, ownCount } = makeReading(ALL('rpc-error'), { own });
+    await expect(read(count, { isNew: true })).rejects.toMatchObject({
+      kind: 'block-unavailable',
+      isConfirmed: false,
+    });
+    expect(ownCount()).toBe(0);
+    await expect(read(count, { isNew: true, isRepeated: true })).rejects.toMatchObject({
+      kind: 'block-unavailable',
+      isConfirmed: true,
+    });
+    expect(ownCount()).toBe(1);
+  },
+);
 
 test.each(['timeout', 'endless'] as const)(
   'a contract without a stipend that ends a call by %s fails no other, and is not read with others again',

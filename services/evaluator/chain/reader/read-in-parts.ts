@@ -18,8 +18,8 @@ type Options = {
   /** Whether the block is so new that the endpoint, or one node behind its URL, may not have it
    * yet. */
   readonly isNew: boolean;
-  /** Whether a read alone was tried at this block before, so that a second failure is worth a read
-   * of our own. */
+  /** Whether these reads were tried at this block before, so that a second failure is worth a read
+   * of our own: the first one may be that of one late node of several behind the URL. */
   readonly isRepeated: boolean;
   /** Whether the block is one that a check has named, so that the endpoint may not have it any
    * more. */
@@ -103,8 +103,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         callsLeft = 0;
         return part.map(() => undefined);
       }
-      if (reads.length === 1 && !options.isRepeated && isNotYet(failure))
-        throw failure.as('block-unavailable');
+      if (!options.isRepeated && !isAnyRead && isNotYet(failure)) throw failure.as('block-unavailable');
       await requireBlock(failure);
       lastFailure = failure;
       if (part.length > 1) {
