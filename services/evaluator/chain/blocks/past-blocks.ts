@@ -74,12 +74,14 @@ export class PastBlocks {
 
   /** @throws RpcFailure */
   async read({ number, gone, accountId, clientId, onWait, signal }: PastBlockRequest): Promise<Block> {
-    const isStateMissing = gone.at(-1)?.isMissing ?? false;
-    if (isStateMissing) await this.#requireNear(number, new RpcFailure('block-unavailable'), signal);
+    // What is near stays so until the deadline, so the head is asked for once.
+    let isNear = gone.at(-1)?.isMissing ?? false;
+    if (isNear) await this.#requireNear(number, new RpcFailure('block-unavailable'), signal);
     const owner = { accountId, clientId };
     if (gone.length === 0) {
-      const block = await this.#find(number, owner, signal);
+      const block = await this.#find(number, owner, isNear, signal);
       if (block !== undefined) return block;
+      isNear = true;
     }
     const { waitingChecks } = this.#options;
     if (!waitingChecks.hasRoomFor(owner)) throw new RpcFailure('block-unavailable');
@@ -87,15 +89,16 @@ export class PastBlocks {
     return waitingChecks.during({ owner, onWait }, async () => {
       for (let pauseMs = RETRY_MS_MIN * 2 ** gone.length; !signal.aborted; pauseMs *= 2) {
         await pause(Math.min(pauseMs, RETRY_MS_MAX), signal);
-        const block = signal.aborted ? undefined : await this.#find(number, owner, signal);
+        const block = signal.aborted ? undefined : await this.#find(number, owner, isNear, signal);
         if (block !== undefined) return block;
+        isNear = true;
       }
       throw new RpcFailure('block-unavailable');
     });
   }
 
   /** The block; `undefined` if the endpoints may still get it. @throws RpcFailure */
-  async #find(number: number, owner: App, signal: AbortSignal): Promise<Block | undefined> {
+  async #find(number: number, owner: App, isNear: boolean, signal: AbortSignal): Promise<Block | undefined> {
     const notBeforeMs = this.#options.monotonicMs() - AGE_MS_MAX;
     const fetched = this.#fetches.get(`${owner.accountId} ${number}`, notBeforeMs, (onFailure) =>
       this.#lookUps
@@ -110,7 +113,7 @@ export class PastBlocks {
       const failure = toRpcFailure(error);
       // With a quorum, an endpoint that is behind may be the one that is missing.
       if (failure.kind !== 'block-unavailable' && failure.kind !== 'block-mismatch') throw failure;
-      await this.#requireNear(number, failure, signal);
+      if (!isNear) await this.#requireNear(number, failure, signal);
       return undefined;
     }
   }

@@ -1,3 +1,4 @@
+import { pause } from '#shared/wait-for.ts';
 import { type Block, blockParameter, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
 import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/read-by-multicall3.ts';
 import { readByReader } from '../reader/read-by-reader.ts';
@@ -33,6 +34,10 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
  * block. */
 const DEPTH = 16;
 
+/** How many times one call of a probe may be refused for its rate, and how long to wait each time. */
+const REFUSALS_MAX = 2;
+const WAIT_MS_MAX = 2_000;
+
 const PINS = [{ pin: 'hash' }, { pin: 'number' }] as const;
 
 type Pin = 'hash' | 'number';
@@ -62,18 +67,21 @@ export async function probeEndpoint(
   kept: KeptHashes,
   signal: AbortSignal,
 ): Promise<Capabilities> {
-  await verifyChain(endpoint, chainId, signal);
-  const head = await fetchBlock(endpoint, 'latest', signal);
+  const whenFree = <T>(ask: () => Promise<T>) => askWhenFree(endpoint, ask, signal);
+  await whenFree(() => verifyChain(endpoint, chainId, signal));
+  const head = await whenFree(() => fetchBlock(endpoint, 'latest', signal));
   endpoint.recordHead(head.number);
-  const block = await fetchOwnBlock(endpoint, Math.max(0, head.number - DEPTH), signal);
+  const block = await whenFree(() => fetchOwnBlock(endpoint, Math.max(0, head.number - DEPTH), signal));
   const hanging = new Set<Pin>();
   // Finding out what an endpoint cannot do must not open its breaker: the probe as a whole counts
   // once.
   const onTrial: Callable = {
     limit: endpoint.limit,
     use: (ownSignal, send) =>
-      endpoint.use(ownSignal, send, 'call', ({ kind, strikes }) =>
-        TRANSPORT_FAILURES.has(kind) ? strikes : 0,
+      whenFree(() =>
+        endpoint.use(ownSignal, send, 'call', ({ kind, strikes }) =>
+          TRANSPORT_FAILURES.has(kind) ? strikes : 0,
+        ),
       ),
   };
   // No method can prove a block on a chain with other block hashes.
@@ -111,6 +119,20 @@ export async function probeEndpoint(
   // unknown.
   if (byPlain === undefined) throw new RpcFailure('rpc-error');
   return { method: 'plain', ...byPlain, source: 'evm', fromBlock };
+}
+
+/** Waits for an endpoint that refuses a call for its rate: beginning anew would repeat all calls of
+ * the probe, and meet the next refusal. */
+async function askWhenFree<T>(endpoint: Endpoint, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let refusals = 0; ; refusals += 1) {
+    await pause(Math.min(endpoint.waitMs, WAIT_MS_MAX), signal);
+    try {
+      return await ask();
+    } catch (error) {
+      const { kind } = toRpcFailure(error);
+      if ((kind !== 'rate-limited' && kind !== 'over-rate') || refusals >= REFUSALS_MAX) throw error;
+    }
+  }
 }
 
 async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSignal): Promise<void> {
