@@ -60,6 +60,17 @@ test('a heartbeat that is too slow for the session is refused', () => {
   expect(load({ KAFKA_BROKERS: 'a:1,b:2,c:3' }).kafka.requestTimeoutMs).toBe(5_000);
 });
 
+test('a system’s id precedes its names, and a malformed one ends the start', () => {
+  const load = (env: Record<string, string>) =>
+    commonConfig(loadEnvironment(z.object(commonEnvironment), env));
+  const { kafka, redis } = load({ SYSTEM_ID: 'staging-2' });
+  expect([kafka.prefix, redis.keyPrefix]).toEqual(['staging-2.', 'staging-2:']);
+  const none = load({ SYSTEM_ID: '' });
+  expect([none.kafka.prefix, none.redis.keyPrefix]).toEqual(['', undefined]);
+  for (const SYSTEM_ID of ['Staging', 'a.b', 'a_b', ' ', 'ä', 'a'.repeat(33)])
+    expect(() => load({ SYSTEM_ID })).toThrow(/SYSTEM_ID: must be/);
+});
+
 describe('how brokers and Redis are reached', () => {
   const common = (env: Record<string, string>) =>
     commonConfig(loadEnvironment(z.object(commonEnvironment), env));

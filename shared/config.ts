@@ -178,6 +178,9 @@ export const commonEnvironment = {
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   OPS_HOST: z.string().default('0.0.0.0'),
   OPS_PORT: integer({ min: 0, max: 65_535, default: 9090 }),
+  SYSTEM_ID: emptyIsAbsent(
+    z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 of the characters a to z, 0 to 9 and -'),
+  ),
   KAFKA_BROKERS: commaList('localhost:9092').pipe(
     z
       .array(z.string().regex(/^[^\s:]+:[0-9]{1,5}$/))
@@ -219,6 +222,8 @@ const CommonEnvironment = z.object(commonEnvironment);
 
 export type KafkaConfig = {
   readonly brokers: readonly string[];
+  /** Precedes the system's names of topics and groups; empty without `SYSTEM_ID`. */
+  readonly prefix: string;
   readonly sessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
   /** One broker: long, because a request that timed out is executed all the same. Several: short,
@@ -242,6 +247,8 @@ export type RedisConfig = {
   readonly url: string;
   /** Reads the URL's file again, for the login of a new connection; absent without a file. */
   readonly readAgain?: () => string;
+  /** Precedes the system's keys and channels; empty without `SYSTEM_ID`. */
+  readonly keyPrefix?: string;
   readonly tls?: TlsSettings;
 };
 
@@ -278,6 +285,7 @@ export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConf
     ops: { host: env.OPS_HOST, port: env.OPS_PORT },
     kafka: {
       brokers: env.KAFKA_BROKERS,
+      prefix: env.SYSTEM_ID === undefined ? '' : `${env.SYSTEM_ID}.`,
       sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
       heartbeatIntervalMs: env.KAFKA_HEARTBEAT_INTERVAL_MS,
       requestTimeoutMs:
@@ -337,13 +345,17 @@ function kafkaSasl(env: CommonVariables): Pick<KafkaConfig, 'sasl'> {
 }
 
 function redisConfig(env: CommonVariables): RedisConfig {
-  const { REDIS_URL: url, REDIS_URL_FILE } = env;
-  const again = REDIS_URL_FILE === undefined ? {} : { readAgain: rereading(REDIS_URL_FILE, url) };
+  const { REDIS_URL: url, REDIS_URL_FILE, SYSTEM_ID } = env;
+  const read = {
+    url,
+    ...(REDIS_URL_FILE !== undefined && { readAgain: rereading(REDIS_URL_FILE, url) }),
+    ...(SYSTEM_ID !== undefined && { keyPrefix: `${SYSTEM_ID}:` }),
+  };
   const files = { ca: env.REDIS_TLS_CA_FILE, cert: env.REDIS_TLS_CERT_FILE, key: env.REDIS_TLS_KEY_FILE };
-  if (Object.values(files).every((file) => file === undefined)) return { url, ...again };
+  if (Object.values(files).every((file) => file === undefined)) return read;
   if (!url.startsWith('rediss://'))
     throw new ServiceError('config-invalid', 'REDIS_TLS_…_FILE needs a REDIS_URL that begins with rediss://');
-  return { url, ...again, tls: readTls('REDIS_TLS', files) };
+  return { ...read, tls: readTls('REDIS_TLS', files) };
 }
 
 /** An instant or span given in hours, fractions allowed, as milliseconds. */

@@ -5,6 +5,7 @@ import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
+import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeApp } from './app.ts';
 import { loadChains, loadConfig, loadMailSettings, loadSecretKeys } from './config.ts';
@@ -30,6 +31,7 @@ await runService(
     const kafka = scope.use(
       await connectKafka(config, 'developer-portal', context, { countBytes: bytes.add }),
     );
+    scope.use(await joinSystem({ kafka, redis, config, context }));
     const metrics = makeMetrics(context.metrics);
     const mailSettings = loadMailSettings(process.env);
     const mail = mailSettings && {

@@ -15,6 +15,7 @@ import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
+import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
@@ -43,6 +44,7 @@ await runService(
     const clock = scope.use(await startClock(redis));
     const bytes = scope.use(startCountingBytes(redis, context.log));
     const kafka = scope.use(await connectKafka(config, 'evaluator', context, { countBytes: bytes.add }));
+    scope.use(await joinSystem({ kafka, redis, config, context }));
     const metrics = makeMetrics(context.metrics, makeHealthLog(context.log));
     watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));

@@ -17,6 +17,7 @@ import { makeBatches } from '#shared/stores/batches/batches.ts';
 import { makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { makeResults, replyChannelOf } from '#shared/stores/checks/results.ts';
+import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
 import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
@@ -73,6 +74,7 @@ await runService(
     watchClock(context.metrics, clock);
     const bytes = scope.use(startCountingBytes(connection.redis, context.log));
     const kafka = scope.use(await connectKafka(config, 'gateway', context, { countBytes: bytes.add }));
+    scope.use(await joinSystem({ kafka, redis: connection.redis, config, context }));
     const metrics = makeGatewayMetrics(context.metrics);
     const results = makeResults(connection.redis);
     const admitter = makeAdmitter(connection.redis, clock.now);

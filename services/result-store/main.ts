@@ -15,6 +15,7 @@ import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
+import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
@@ -47,6 +48,7 @@ await runService(
     const clock = scope.use(await startClock(redis));
     const bytes = scope.use(startCountingBytes(redis, context.log));
     const kafka = scope.use(await connectKafka(config, 'result-store', context, { countBytes: bytes.add }));
+    scope.use(await joinSystem({ kafka, redis, config, context }));
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
     const { results, batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;

@@ -16,6 +16,7 @@ import { makeAccounts } from '#shared/stores/apps/accounts.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
 import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
+import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
@@ -65,6 +66,7 @@ await runService(
     const { now } = clock;
     const bytes = scope.use(startCountingBytes(redis, context.log));
     const kafka = scope.use(await connectKafka(config, 'watcher', context, { countBytes: bytes.add }));
+    scope.use(await joinSystem({ kafka, redis, config, context }));
     const metrics = makeMetrics(context.metrics);
     const { publish } = kafka;
     const [watches, members, sweeps] = [makeWatches(redis), makeWatchMembers(redis), makeWatchSweeps(redis)];

@@ -17,6 +17,7 @@ import { makeSecretBox } from '#shared/secret-box.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
+import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
@@ -58,6 +59,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const kafka = scope.use(
     await connectKafka(config, 'webhook-dispatcher', context, { countBytes: bytes.add }),
   );
+  scope.use(await joinSystem({ kafka, redis: store.redis, config, context }));
   const resolve = makeResolveHost(webhook.dnsServers);
   const { attempt } = scope.use(
     connectDelivery({

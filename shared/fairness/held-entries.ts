@@ -20,7 +20,7 @@ const PRUNED_MAX = 100;
  * tag: as all scripts of the views, this one needs a Redis that is not split into a cluster.
  */
 export const LUA_HOLD_ENTRIES = `
-local HELD, HELD_UNTIL = 'batches:held', 'batches:held-until'
+local HELD, HELD_UNTIL = ofSystem('batches:held'), ofSystem('batches:held-until')
 local function heldBy(field) return tonumber(redis.call('HGET', HELD, field) or '0') end
 local function addHeld(account, app, count)
   for _, field in ipairs({ 'all', 'account:' .. account, 'app:' .. app }) do

@@ -3,6 +3,7 @@ import { type Admin, Kafka, type KafkaConfig as KafkaSettings, type LogEntry, lo
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { KafkaConfig } from '../config.ts';
 import { patchKafkajs } from './consumer/patch-kafkajs.ts';
+import { ofSystem, type SystemKafka } from './of-system.ts';
 
 /** Lines that kafkajs may log per second while a broker is away. */
 const LOG_LINES_PER_SECOND_MAX = 3;
@@ -50,10 +51,11 @@ function reach({ brokers, tls, sasl }: KafkaConfig) {
   } satisfies KafkaSettings;
 }
 
-/** A kafkajs client with the settings that were measured to survive a broker's death. */
-export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): Kafka {
+/** A kafkajs client of the system, with the settings that were measured to survive a broker's
+ * death. */
+export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): SystemKafka {
   patchKafkajs();
-  return new Kafka({
+  const kafka = new Kafka({
     ...reach(config),
     clientId,
     logLevel: logLevel.WARN,
@@ -61,6 +63,7 @@ export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): K
     requestTimeout: config.requestTimeoutMs,
     retry: { initialRetryTime: 100, multiplier: 1.5, maxRetryTime: 1_000, retries: 30 },
   });
+  return ofSystem(kafka, config.prefix);
 }
 
 /** Asks a broker with a separate client, which neither retries nor logs a failure. */
@@ -70,7 +73,7 @@ async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise
     logLevel: logLevel.NOTHING,
     retry: { retries: 0 },
   });
-  const admin = kafka.admin();
+  const admin = ofSystem(kafka, config.prefix).admin();
   try {
     await admin.connect();
     return await ask(admin);

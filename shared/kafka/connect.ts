@@ -58,6 +58,8 @@ export type KafkaConnection = AsyncDisposable & {
   /** Finds one record by its key and time; see `findRecord`. */
   readonly findRecord: WithoutKafka<typeof findRecord>;
   readonly admin: Admin;
+  /** The id that the cluster was made with. */
+  readonly clusterId: string;
   readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
   /** Messages that wait for the broker's acknowledgement. */
   readonly pendingCount: () => number;
@@ -107,6 +109,7 @@ export async function connectKafka(
     context,
   );
   await admin.connect();
+  const { clusterId } = await admin.describeCluster();
   if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS, context.log);
   await producer.connect();
   const instruments = makeKafkaInstruments(context.metrics);
@@ -128,6 +131,7 @@ export async function connectKafka(
     readRecord: (options) => readRecord({ ...options, kafka }),
     findRecord: (options) => findRecord({ ...options, kafka }),
     admin,
+    clusterId,
     observeLag: (topic, lag) => fair.observeLag(topic, lag),
     pendingCount: () => batching.pendingCount,
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Admin, type Kafka, type KafkaMessage, Partitioners, type PartitionMetadata } from 'kafkajs';
+import { type Admin, type KafkaMessage, Partitioners, type PartitionMetadata } from 'kafkajs';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import { restartUnless } from './client.ts';
+import type { SystemKafka } from './of-system.ts';
 import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
 
 /** A record of a topic. */
@@ -17,7 +18,7 @@ type Left = { next: number; readonly end: number };
 type Bounds = { readonly low: number; readonly high: number };
 
 type Reading = {
-  readonly kafka: Kafka;
+  readonly kafka: SystemKafka;
   readonly topic: string;
   readonly signal?: AbortSignal | undefined;
   /** One fetch asks for at most this many bytes; the broker sends the first record whatever its
@@ -112,7 +113,7 @@ async function deleteReaderGroup(admin: Admin, own: string): Promise<void> {
  * @throws when the client gives up, or when `signal` aborts
  */
 export async function readTopic(options: {
-  readonly kafka: Kafka;
+  readonly kafka: SystemKafka;
   readonly topic: string;
   /** Called in offset order within a partition; the reader waits for it. If it throws, the records
    * are read again. */
@@ -143,7 +144,7 @@ export async function readTopic(options: {
 }
 
 type OneRecord = {
-  readonly kafka: Kafka;
+  readonly kafka: SystemKafka;
   readonly topic: string;
   readonly bytesMax: number;
   readonly timeoutMs: number;

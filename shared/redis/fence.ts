@@ -78,6 +78,7 @@ export function fenceEachConnection(redis: Redis, onRefused: (error: unknown) =>
       [READ_VIEW_STATE, `${VIEW_STATE_KEYS.length}`, ...VIEW_STATE_KEYS, ''],
       {
         replyEncoding: 'utf8',
+        ...(redis.options.keyPrefix && { keyPrefix: redis.options.keyPrefix }),
       },
     );
     void (redis.sendCommand(command) as Promise<unknown>).catch((error: unknown) => {

@@ -39,7 +39,7 @@ type Options = RedisConfig & {
  * A server that no longer answers at all is left too.
  */
 export function openConnection(
-  { url, readAgain, tls, purpose, commandTimeoutMs }: Options,
+  { url, readAgain, tls, keyPrefix, purpose, commandTimeoutMs }: Options,
   log: Pick<Logger, 'info' | 'warn'>,
 ): OpenConnection {
   const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
@@ -59,6 +59,7 @@ export function openConnection(
   const redis = new Redis(url, {
     lazyConnect: true,
     ...(tls ? { tls: { ...tls } } : {}),
+    ...(keyPrefix === undefined ? {} : { keyPrefix }),
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENT_MS_MAX,
     ...(commandTimeoutMs === undefined ? {} : { commandTimeout: commandTimeoutMs }),

@@ -7,6 +7,9 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
 /**
  * Makes a Lua script callable: sent by its hash, and whole where Redis does not know it yet.
  *
+ * The client puts the system's prefix before `KEYS`. A key or channel whose name the script makes
+ * itself, or is told as an argument, it must write as `ofSystem(name)`.
+ *
  * A call ends within `boundMs`; a call that has failed by then may still be carried out.
  *
  * ioredis's `defineCommand` is not used: each pipeline copies every command defined on its client,
@@ -27,7 +30,8 @@ export const makeBinaryScript = <T>(redis: Redis, lua: string): Script<T> =>
 type Sending = { readonly byHash: string; readonly whole: string; readonly boundMs: number };
 
 function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }: Sending): Script<T> {
-  const hash = createHash('sha1').update(lua).digest('hex');
+  const text = lua.includes('ofSystem(') ? luaOfSystem(redis.options.keyPrefix) + lua : lua;
+  const hash = createHash('sha1').update(text).digest('hex');
   return (keys, args) => {
     // ioredis's types lack the commands that answer bytes.
     const send = (command: string, script: string): Promise<T> =>
@@ -36,12 +40,15 @@ function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }:
       () =>
         send(byHash, hash).catch((error: unknown) => {
           if (!isUnknownScript(error)) throw error;
-          return send(whole, lua);
+          return send(whole, text);
         }),
       boundMs,
     );
   };
 }
+
+/** Nothing in a prefix needs quoting: see `SYSTEM_ID`. */
+const luaOfSystem = (prefix = ''): string => `local function ofSystem(name) return '${prefix}' .. name end\n`;
 
 const isUnknownScript = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith('NOSCRIPT');

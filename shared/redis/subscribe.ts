@@ -9,8 +9,8 @@ type Subscription = {
 };
 
 /**
- * Subscribes to a channel for the life of the connection; ioredis subscribes again after a
- * reconnect.
+ * Subscribes to a channel of the system for the life of the connection; ioredis subscribes again
+ * after a reconnect.
  *
  * @example
  * await subscribe(await connection.subscriber(), 'client-app:changed', { onMessage: forget, onGap: forgetAll });
@@ -20,11 +20,12 @@ export async function subscribe(
   channel: string,
   subscription: Subscription,
 ): Promise<void> {
+  const ofSystem = `${subscriber.options.keyPrefix ?? ''}${channel}`;
   subscriber.on('message', (from: string, message: string) => {
-    if (from === channel) subscription.onMessage(message);
+    if (from === ofSystem) subscription.onMessage(message);
   });
   // `ready` comes just before the resubscription is confirmed: callers re-read because a notice may
   // fall between the two.
   subscriber.on('ready', () => subscription.onGap());
-  await inStore(async () => void (await subscriber.subscribe(channel)));
+  await inStore(async () => void (await subscriber.subscribe(ofSystem)));
 }

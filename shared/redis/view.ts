@@ -18,7 +18,7 @@ const REBUILD_LOCK_MS = 30_000;
 export const REQUIRE_VIEW = `
 if ARGV[1] == '' then
   if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('VIEW_REBUILDING') end
-elseif redis.call('GET', '${VIEW_KEYS.lock}') ~= ARGV[1] then
+elseif redis.call('GET', ofSystem('${VIEW_KEYS.lock}')) ~= ARGV[1] then
   return redis.error_reply('VIEW_REBUILDING the rebuild lock is lost')
 end
 `;

@@ -155,7 +155,7 @@ async function checkPorts(ports: PortPlan, hasDemoChain: boolean, lines: Lines):
 
 /** The environment that leads the operator's command to this system. */
 function operatorEnvironment({ common, keys }: LocalEnvironment, ports: PortPlan): Record<string, string> {
-  const names = ['KAFKA_BROKERS', 'REDIS_URL', 'CHAINS_FILE'] as const;
+  const names = ['SYSTEM_ID', 'KAFKA_BROKERS', 'REDIS_URL', 'CHAINS_FILE'] as const;
   const [portalPort] = httpPortsOf(ports, 'developer-portal');
   return {
     ...Object.fromEntries(names.map((name) => [name, common[name] ?? ''])),

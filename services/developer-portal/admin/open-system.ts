@@ -13,6 +13,7 @@ import { connectKafka } from '#shared/kafka/connect.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
+import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
@@ -47,6 +48,7 @@ export async function openSystem(env: Environment) {
   const { redis } = opened.use(await connectRedis({ ...config, ...config.redis }, context));
   const clock = opened.use(await startClock(redis));
   const kafka = opened.use(await connectKafka(config, 'admin', context, { mustHaveTopics: false }));
+  opened.use(await joinSystem({ kafka, redis, config, context }));
   // The keys are parsed on first use: most commands need none.
   const box = () => makeSecretBox(secretKeysOf(env));
   const work = makeWork(

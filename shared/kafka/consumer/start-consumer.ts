@@ -1,4 +1,4 @@
-import type { Admin, Kafka, Message } from 'kafkajs';
+import type { Admin, Message } from 'kafkajs';
 import type { CommonConfig } from '#shared/config.ts';
 import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
 import type { Owner } from '#shared/fairness/fair-shares.ts';
@@ -7,6 +7,7 @@ import { unlessAborted } from '#shared/wait-for.ts';
 import { restartUnless, waitForCoordinator } from '../client.ts';
 import { makeDeadLetter } from '../dead-letters.ts';
 import type { KafkaInstruments } from '../instruments.ts';
+import type { SystemKafka } from '../of-system.ts';
 import { startProgressCheck } from './check-progress.ts';
 import type { BeforeCommit } from './commit-offsets.ts';
 import { settleBeforeJoin, waitBesideResting } from './patch-kafkajs.ts';
@@ -48,7 +49,7 @@ export type ConsumeOptions<M> = {
 
 /** The parts of the connection that a consumer uses. */
 type Connection = {
-  readonly kafka: Kafka;
+  readonly kafka: SystemKafka;
   readonly admin: Admin;
   readonly instruments: KafkaInstruments;
   readonly config: CommonConfig;
@@ -123,8 +124,9 @@ export async function startConsumer<M>(
     }),
   });
   metrics.watch(consumer);
-  const endSettling = settleBeforeJoin(groupId, () => consumer.settle());
-  const endResting = waitBesideResting(groupId, () => consumer.restingCount);
+  const ownGroup = config.kafka.prefix + groupId;
+  const endSettling = settleBeforeJoin(ownGroup, () => consumer.settle());
+  const endResting = waitBesideResting(ownGroup, () => consumer.restingCount);
   context.readiness.add(groupId, () => consumer.isJoined || 'not a member of its consumer group');
   await waitForCoordinator(config.kafka, groupId, context.stopping);
   await unlessAborted(consumer.start(), context.stopping);

@@ -319,7 +319,7 @@ local rank = ARGV[3] ~= '' and redis.call('ZREVRANK', KEYS[2], ARGV[3])
 local first = rank and rank + 1 or 0
 local found = {}
 for _, requestId in ipairs(redis.call('ZREVRANGE', KEYS[2], first, first + ARGV[4] - 1)) do
-  local fields = redis.call('HMGET', ARGV[2] .. requestId, ${FIELDS.map((name) => `'${name}'`).join(', ')})
+  local fields = redis.call('HMGET', ofSystem(ARGV[2] .. requestId), ${FIELDS.map((name) => `'${name}'`).join(', ')})
   table.insert(fields, 1, requestId)
   table.insert(found, fields)
 end
@@ -518,13 +518,13 @@ local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', before, 'LIMIT', 0, ARG
 for _, requestId in ipairs(due) do
   redis.call('ZREM', KEYS[2], requestId)
   freeEntries(requestId)
-  local key = 'batch:' .. requestId
+  local key = ofSystem('batch:' .. requestId)
   local clientId, charged, month, done = unpack(redis.call('HMGET', key, 'clientId', 'charged', 'month', 'done'))
   if clientId then
     redis.call('HSET', key, 'abandoned', '1')
     local refund = tonumber(charged or '0') - tonumber(done or '0')
     if month and refund > 0 then
-      local counter = 'quota:{' .. clientId .. '}:' .. month
+      local counter = ofSystem('quota:{' .. clientId .. '}:' .. month)
       local used = tonumber(redis.call('GET', counter) or '0')
       if used > 0 then redis.call('DECRBY', counter, math.min(refund, used)) end
       redis.call('HSET', key, 'charged', charged - refund)
@@ -549,7 +549,7 @@ registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
 local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[17]) == 0
 redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
 if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then
-  isCopy = not redis.call('SET', 'saved:' .. batch.requestId .. '/' .. part, '1', 'NX', 'PX', ${SAVED_KEPT_MS})
+  isCopy = not redis.call('SET', ofSystem('saved:' .. batch.requestId .. '/' .. part), '1', 'NX', 'PX', ${SAVED_KEPT_MS})
 end
 if isCopy then return { 0, isComplete(KEYS[2], batch) and 1 or 0 } end
 redis.call('ZADD', KEYS[8], ARGV[14], part .. ':' .. lineCount)
@@ -570,7 +570,7 @@ if complete then
   expireCounts(KEYS[2], batch)
   redis.call('ZREM', KEYS[3], batch.requestId)
   redis.call('ZREM', KEYS[4], batch.requestId)
-  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[9])) do redis.call('PUBLISH', channel, batch.requestId) end
+  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[9])) do redis.call('PUBLISH', ofSystem(channel), batch.requestId) end
 end
 redis.call('PEXPIREAT', KEYS[8], batch.retainUntilMs)
 local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or done)

@@ -413,11 +413,11 @@ local function admit(k, a)
   end
 
   local today = math.floor(now / 86400000)
-  local day = 'usage-day:{' .. client .. '}:' .. today
+  local day = ofSystem('usage-day:{' .. client .. '}:' .. today)
   local function countUsage(member, times)
     if quota == 0 then return end
     local hour = math.floor(now / 3600000)
-    local usage = 'usage:{' .. client .. '}:' .. hour
+    local usage = ofSystem('usage:{' .. client .. '}:' .. hour)
     if redis.call('HINCRBY', usage, member, times) == times then
       redis.call('PEXPIRE', usage, ${USAGE_KEPT_MS})
       noteActive(client, hour)
@@ -429,7 +429,7 @@ local function admit(k, a)
     end
     if member == 'refused' then
       if redis.call('HINCRBY', day, member, times) == times then redis.call('PEXPIRE', day, COUNTER_KEPT) end
-      local ofHour = 'usage-hour:{' .. client .. '}:' .. hour
+      local ofHour = ofSystem('usage-hour:{' .. client .. '}:' .. hour)
       if redis.call('HINCRBY', ofHour, member, times) == times then redis.call('PEXPIRE', ofHour, HOUR_KEPT) end
     end
   end

@@ -29,7 +29,7 @@ export const replyChannelOf = (processId: string): string => `results:${processI
  * need not read it. */
 const LUA_NOTIFY = `
 local function notify(channel, requestId, resultJson)
-  redis.call('PUBLISH', channel, #resultJson <= ${RESULT_BYTES_MAX} and requestId .. '${SEPARATOR}' .. resultJson or requestId)
+  redis.call('PUBLISH', ofSystem(channel), #resultJson <= ${RESULT_BYTES_MAX} and requestId .. '${SEPARATOR}' .. resultJson or requestId)
 end
 `;
 
@@ -75,7 +75,7 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, l
   redis.call('SET', resultKey, resultJson, 'PXAT', retainUntil)
   local time = redis.call('TIME')
   if tonumber(retainUntil) - time[1] * 1000 < ${ENDS_SOON_MS}
-    and not redis.call('SET', 'saved:' .. requestId, '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return false end
+    and not redis.call('SET', ofSystem('saved:' .. requestId), '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return false end
   refundMonth(monthKey, 1)
   countDay(dayKey, hourKey, figures)
   if logLine ~= '' then

@@ -52,7 +52,7 @@ for i = 6, #KEYS do
   else redis.call('ZADD', KEYS[i], ARGV[at + 1], ARGV[at]) end
   at = at + 2
 end
-if ARGV[5] ~= '' then redis.call('PUBLISH', ARGV[5], ARGV[2]) end
+if ARGV[5] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[5]), ARGV[2]) end
 return 1
 `;
 
@@ -68,7 +68,7 @@ setIndex(KEYS[3], KEYS[4], ARGV[2], '{}')
 for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[2]) end
 redis.call('HDEL', KEYS[5], ARGV[2])
 local removed = redis.call('HDEL', KEYS[2], ARGV[2])
-if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], ARGV[2]) end
+if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[3]), ARGV[2]) end
 return removed
 `;
 

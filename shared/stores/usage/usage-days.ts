@@ -29,7 +29,7 @@ export const usageAppsKey = (hour: number): string => `${USAGE_APPS}${hour}`;
  * this hour. */
 export const LUA_NOTE_ACTIVE = `
 local function noteActive(client, hour)
-  local apps = '${USAGE_APPS}' .. string.format('%.0f', hour)
+  local apps = ofSystem('${USAGE_APPS}' .. string.format('%.0f', hour))
   redis.call('SADD', apps, client)
   redis.call('PEXPIRE', apps, ${USAGE_KEPT_MS})
 end
@@ -84,9 +84,11 @@ end
  *   `countBytes(account, client, day, bytes)` adds to it
  */
 export const LUA_ACCOUNT_BYTES = `
-local function accountBytesKey(account, day) return 'account-bytes:' .. account .. ':' .. string.format('%.0f', day) end
+local function accountBytesKey(account, day)
+  return ofSystem('account-bytes:' .. account .. ':' .. string.format('%.0f', day))
+end
 local function accountBytes(account, quota, day)
-  local apps = math.min(${DAY_BYTES.appsMax}, redis.call('ZCARD', '${APPROVED_APPS}' .. account))
+  local apps = math.min(${DAY_BYTES.appsMax}, redis.call('ZCARD', ofSystem('${APPROVED_APPS}' .. account)))
   local max = math.max(${DAY_BYTES.min}, math.floor(quota * apps * ${DAY_BYTES.perCheck} / ${DAY_BYTES.daysOfQuota}))
   return tonumber(redis.call('GET', accountBytesKey(account, day)) or '0'), max
 end
@@ -96,7 +98,7 @@ local function addToAccount(account, day, bytes)
 end
 local function countBytes(account, client, day, bytes)
   addToAccount(account, day, bytes)
-  local ofApp = 'usage-day:{' .. client .. '}:' .. string.format('%.0f', day)
+  local ofApp = ofSystem('usage-day:{' .. client .. '}:' .. string.format('%.0f', day))
   if redis.call('HINCRBY', ofApp, '${BYTES_FIGURE}', bytes) == bytes then redis.call('PEXPIRE', ofApp, ${DAY_KEPT_MS}) end
 end
 `;

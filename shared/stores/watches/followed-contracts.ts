@@ -52,10 +52,11 @@ export type SilentChange = z.infer<typeof SilentChange>;
  */
 const FOLLOW = `${REQUIRE_VIEW}
 local app = string.match(ARGV[2], '^[^/]*')
-local since, silent = 'followed-since:' .. ARGV[2], 'followed-silent:' .. ARGV[2]
+local since, silent = ofSystem('followed-since:' .. ARGV[2]), ofSystem('followed-silent:' .. ARGV[2])
 local function places(name)
   local chain, contract = string.match(name, '^(%d+)/(.+)$')
-  return 'followed:' .. chain, 'followed:' .. chain .. ':' .. app, 'following:' .. chain, contract
+  local ofChain = ofSystem('followed:' .. chain)
+  return ofChain, ofChain .. ':' .. app, ofSystem('following:' .. chain), contract
 end
 local function release(key, contract)
   if redis.call('HINCRBY', key, contract, -1) > 0 then return false end

@@ -30,7 +30,7 @@ if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 redis.call('DEL', KEYS[3])
 redis.call('HSET', KEYS[2], 'sweep', ARGV[3], 'cause', ARGV[4], 'rules', ARGV[5], 'holders', ARGV[6])
 for p = 0, ${MEMBER_PARTITIONS - 1} do
-  if redis.call('EXISTS', 'wm:' .. ARGV[2] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
+  if redis.call('EXISTS', ofSystem('wm:' .. ARGV[2] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
 end
 redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
 local next = tonumber(redis.call('HGET', KEYS[5], ARGV[2]) or '') or math.huge
@@ -53,7 +53,7 @@ if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return false end
 if redis.call('HSETNX', KEYS[2], 'hold', ARGV[3]) == 1 then
   redis.call('DEL', KEYS[3])
   for p = 0, ${MEMBER_PARTITIONS - 1} do
-    if redis.call('EXISTS', 'wm-withheld:' .. ARGV[4] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'settle/' .. p) end
+    if redis.call('EXISTS', ofSystem('wm-withheld:' .. ARGV[4] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[3], 'settle/' .. p) end
   end
 end
 return redis.call('HGET', KEYS[2], 'hold')

@@ -1,11 +1,17 @@
 // A system is ended in the middle of its work and started again with the same data: every accepted
-// check is answered.
+// check is answered. Its names have a prefix, and processes that find another Redis stay out of it.
 import { rmSync } from 'node:fs';
+import { z } from 'zod';
+import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
+import { testContext } from '../../support/infrastructure/connections.ts';
 import { makeDataDir } from '../../support/infrastructure/make-data-dir.ts';
 import { findSecrets } from '../../support/judges/find-secrets.ts';
 import { NO_FAULTS } from '../../support/judges/ledger.ts';
 import { reconcileUnderLoad } from '../../support/judges/reconcile-under-load.ts';
+import { spawnNode } from '../../support/systems/spawn-process.ts';
 import { type StartedSystem, startSystem } from '../../support/systems/start-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -22,6 +28,7 @@ afterAll(async () => {
 /** On a busy machine an answer to a webhook may be late: it is waited for instead of sent again,
  * also by a stop. */
 const env = {
+  SYSTEM_ID: 'test-1',
   LOG_LEVEL: 'debug',
   WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000',
   SHUTDOWN_TIMEOUT_MS: '90000',
@@ -78,6 +85,61 @@ test('kill -9 of every process at once under load loses nothing that was acknowl
     await waitUntil('all of them to be gone', () => !pids.some(isAlive));
   });
   expect(faults).toEqual(NO_FAULTS);
+});
+
+/** Connections without the prefix of the system, to this Redis database. */
+async function connectPlainly(scope: AsyncDisposableStack, database: number) {
+  const variables = {
+    ...system.environment(),
+    SYSTEM_ID: '',
+    REDIS_URL: `${system.ready.redis}/${database}`,
+  };
+  const config = commonConfig(loadEnvironment(z.object(commonEnvironment), variables));
+  const kafka = await connectKafka(config, 'test', testContext(), { mustHaveTopics: false });
+  const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, testContext()));
+  return { admin: scope.use(kafka).admin, redis };
+}
+
+test('every topic, group and key of the system has its prefix', async () => {
+  await using scope = new AsyncDisposableStack();
+  const { admin, redis } = await connectPlainly(scope, 0);
+  const { groups } = await admin.listGroups();
+  const names = [...(await admin.listTopics()), ...groups.map(({ groupId }) => groupId)];
+  expect(names).toContain('test-1.check.completed.v1');
+  expect(names).toContain('test-1.result-store');
+  expect(names.filter((name) => !name.startsWith('test-1.') && !name.startsWith('__'))).toEqual([]);
+  const keys = await redis.keys('*');
+  expect(keys).toContain('test-1:system:kafka');
+  // The connection of this test has asked whether the views are complete.
+  expect(keys.filter((key) => !key.startsWith('test-1:'))).toEqual(['view:run']);
+});
+
+const CONSUMERS = ['result-store', 'evaluator', 'watcher', 'webhook-dispatcher'];
+
+test('a process with another Redis, empty or of another system, joins no group and says why', async () => {
+  await using scope = new AsyncDisposableStack();
+  const start = (service: string, database: number) =>
+    scope.use(
+      spawnNode([`services/${service}/main.ts`], {
+        ...system.environment(),
+        REDIS_URL: `${system.ready.redis}/${database}`,
+        OPS_HOST: '127.0.0.1',
+        OPS_PORT: '0',
+      }),
+    );
+  const { redis } = await connectPlainly(scope, 6);
+  await redis.set('test-1:system:kafka', 'another-cluster');
+  const refused = [
+    ...CONSUMERS.map((service) => ({ child: start(service, 5), because: 'another Redis than the one' })),
+    ...CONSUMERS.map((service) => ({ child: start(service, 6), because: 'name two systems' })),
+  ];
+  for (const { child, because } of refused) {
+    expect(await child.exited).toBe(1);
+    expect(child.stdout()).toContain(because);
+    expect(child.stdout()).not.toContain('joined consumer group');
+  }
+  const { status } = await system.client.check(check());
+  expect(status).toBe(200);
 });
 
 test('the logs of the whole run contain none of the used secrets', () => {

@@ -39,11 +39,11 @@ redis.call('HSET', KEYS[1], 'accountId', ARGV[2], 'credential', ARGV[3], 'endsAt
 redis.call('PEXPIRE', KEYS[1], math.min(tonumber(ARGV[4]), life))
 if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) then
   for _, digest in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-    if redis.call('EXISTS', 'session:' .. digest) == 0 then redis.call('ZREM', KEYS[2], digest) end
+    if redis.call('EXISTS', ofSystem('session:' .. digest)) == 0 then redis.call('ZREM', KEYS[2], digest) end
   end
 end
 while redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) do
-  redis.call('DEL', 'session:' .. redis.call('ZPOPMIN', KEYS[2])[1])
+  redis.call('DEL', ofSystem('session:' .. redis.call('ZPOPMIN', KEYS[2])[1]))
 end
 redis.call('ZADD', KEYS[2], now, ARGV[1])
 redis.call('PEXPIRE', KEYS[2], life)
@@ -55,7 +55,7 @@ return 1
 const LIST = `
 local listed = {}
 for _, digest in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local found = redis.call('HMGET', 'session:' .. digest, 'credential', 'startedAt', 'usedAt', 'browser', 'address')
+  local found = redis.call('HMGET', ofSystem('session:' .. digest), 'credential', 'startedAt', 'usedAt', 'browser', 'address')
   if found[1] then table.insert(listed, {digest, unpack(found)}) else redis.call('ZREM', KEYS[1], digest) end
 end
 return listed
@@ -67,7 +67,7 @@ const END = `
 local ended = 0
 for _, digest in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   if (string.sub(digest, 1, ${ID_CHARS}) == ARGV[1]) == (ARGV[2] == 'one') then
-    ended = ended + redis.call('DEL', 'session:' .. digest)
+    ended = ended + redis.call('DEL', ofSystem('session:' .. digest))
     redis.call('ZREM', KEYS[1], digest)
   end
 end

@@ -30,26 +30,26 @@ const sortedSetOf = (wallet: string): string => `wallet-members:${wallet}`;
 export const LUA_WALLETS = `
 local function shortName(wallet, name, id)
   local uid = string.sub(name, 1, #name - #id - 1)
-  local number = redis.call('HGET', '${NUMBERS_KEY}', uid)
+  local number = redis.call('HGET', ofSystem('${NUMBERS_KEY}'), uid)
   if not number then
     -- The empty field counts: a number is never used for two watches.
-    number = redis.call('HINCRBY', '${NUMBERS_KEY}', '', 1)
-    redis.call('HSET', '${NUMBERS_KEY}', uid, number)
-    redis.call('HSET', '${UIDS_KEY}', number, uid)
+    number = redis.call('HINCRBY', ofSystem('${NUMBERS_KEY}'), '', 1)
+    redis.call('HSET', ofSystem('${NUMBERS_KEY}'), uid, number)
+    redis.call('HSET', ofSystem('${UIDS_KEY}'), number, uid)
   end
   return number .. '/' .. (id == wallet and '' or id)
 end
 local function addToWallet(wallet, name, id)
-  local bucket, field = 'wallets:' .. string.sub(wallet, -3), string.sub(wallet, 3)
+  local bucket, field = ofSystem('wallets:' .. string.sub(wallet, -3)), string.sub(wallet, 3)
   local short, known = shortName(wallet, name, id), redis.call('HGET', bucket, field)
   if known == short then return end
   if not known and #short <= ${PACKED_BYTES_MAX} then redis.call('HSET', bucket, field, short)
-  else redis.call('ZADD', 'wallet-members:' .. wallet, 0, name) end
+  else redis.call('ZADD', ofSystem('wallet-members:' .. wallet), 0, name) end
 end
 local function removeFromWallet(wallet, name, id)
-  local bucket, field = 'wallets:' .. string.sub(wallet, -3), string.sub(wallet, 3)
+  local bucket, field = ofSystem('wallets:' .. string.sub(wallet, -3)), string.sub(wallet, 3)
   if redis.call('HGET', bucket, field) == shortName(wallet, name, id) then redis.call('HDEL', bucket, field) end
-  redis.call('ZREM', 'wallet-members:' .. wallet, name)
+  redis.call('ZREM', ofSystem('wallet-members:' .. wallet), name)
 end
 `;
 
@@ -65,7 +65,7 @@ if from == '-' then
   local short = redis.call('HGET', KEYS[2], ARGV[2])
   if short then
     local number, id = string.match(short, '^(%d+)/(.*)$')
-    local uid = redis.call('HGET', '${UIDS_KEY}', number)
+    local uid = redis.call('HGET', ofSystem('${UIDS_KEY}'), number)
     if uid then names[#names + 1] = uid .. '/' .. (id == '' and ARGV[3] or id) end
   end
 end

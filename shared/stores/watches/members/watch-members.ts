@@ -294,7 +294,8 @@ end
 if ARGV[12] ~= '' and redis.call('HGET', KEYS[6], 'sweep') == ARGV[12] then
   for figure, change in pairs(cjson.decode(ARGV[13])) do redis.call('HINCRBY', KEYS[6], figure, change) end
 end
-for key, at in pairs(cjson.decode(ARGV[14])) do
+for revoked, at in pairs(cjson.decode(ARGV[14])) do
+  local key = ofSystem(revoked)
   redis.call('ZADD', key, at, id)
   redis.call('PEXPIRE', key, ${REVOKED_TOGETHER_MS})
 end

@@ -30,7 +30,13 @@ export const f07KillBroker: Fault = {
 };
 
 async function isUp(broker: string): Promise<boolean> {
-  const config = { brokers: [broker], sessionTimeoutMs: 0, heartbeatIntervalMs: 0, requestTimeoutMs: 1_000 };
+  const config = {
+    brokers: [broker],
+    prefix: '',
+    sessionTimeoutMs: 0,
+    heartbeatIntervalMs: 0,
+    requestTimeoutMs: 1_000,
+  };
   return probeBroker(config).then(
     () => true,
     () => false,
