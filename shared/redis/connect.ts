@@ -3,11 +3,13 @@ import { startReachCheck } from '#shared/check-reach.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
+import { watchRedisMemory } from '#shared/telemetry/metrics.ts';
 import { waitFor } from '#shared/wait-for.ts';
 import type { RedisConfig } from '../config.ts';
 import { fenceEachConnection } from './fence.ts';
 import { openConnection } from './open-connection.ts';
 import { startPauseTolerantTimeout } from './pause-tolerant-timeout.ts';
+import { isRefusedAsFull } from './watch-memory.ts';
 
 export type { Redis };
 
@@ -26,7 +28,7 @@ export type RedisConnection = AsyncDisposable & {
 };
 
 type Options = RedisConfig & { readonly dependencyWaitMs: number };
-type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
+type Context = Pick<ServiceContext, 'log' | 'metrics' | 'readiness' | 'stopping'>;
 
 /**
  * Connects to the primary: waits for it at the start, and then reconnects without a limit.
@@ -42,7 +44,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
     openConnection({ ...options, purpose, ...(commandTimeoutMs && { commandTimeoutMs }) }, context.log);
   const reach = (redis: Redis) =>
     waitFor('Redis', 'store-unavailable', () => connectOnce(redis), options.dependencyWaitMs, context);
-  const { redis, askRole, check } = open('commands', FORGET_MS);
+  const { redis, askRole, memory, check } = open('commands', FORGET_MS);
   // Otherwise it would retry without a caller.
   scope.defer(() => redis.disconnect());
   fenceEachConnection(redis, (error) => {
@@ -54,7 +56,9 @@ export async function connectRedis(options: Options, context: Context): Promise<
   await reach(redis);
   await refuseCluster(redis, context);
   await warnOfEviction(redis, context);
-  const watch = scope.use(startReachCheck('Redis', askRole));
+  await memory.ask();
+  watchRedisMemory(context.metrics, memory.memory);
+  const watch = scope.use(startReachCheck('Redis', () => Promise.all([askRole(), memory.ask()])));
   context.readiness.add('redis', () => {
     const answer = check();
     return answer === true ? watch.check() : answer;
@@ -135,5 +139,7 @@ export function storeErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (describeError(error).message.includes('VIEW_REBUILDING'))
     return new ServiceError('view-rebuilding', 'the views are being rebuilt', { cause: error });
+  if (error instanceof Error && isRefusedAsFull(error.message))
+    return new ServiceError('store-unavailable', `Redis is full: ${error.message}`, { cause: error });
   return new ServiceError('store-unavailable', 'Redis rejected the command', { cause: error });
 }

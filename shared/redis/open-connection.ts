@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import type { RedisConfig } from '../config.ts';
+import { isRefusedAsFull, type MemoryWatch, watchMemory } from './watch-memory.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
@@ -9,6 +10,7 @@ const RECONNECT_MS_MAX = 1_000;
  * the connection. */
 const SILENT_MS_MAX = 10_000;
 const LOG_INTERVAL_MS = 1_000;
+const FULL_LOG_INTERVAL_MS = 10_000;
 /** Redis's word for a replica, in the answers to INFO and ROLE. */
 const REPLICA = 'slave';
 
@@ -20,7 +22,8 @@ export type OpenConnection = {
    * @throws if it does not answer
    */
   readonly askRole: () => Promise<void>;
-  /** True while it is connected to a primary, otherwise the fault. */
+  readonly memory: MemoryWatch;
+  /** True while it is connected to a primary that takes writes, otherwise the fault. */
   readonly check: () => true | string;
 };
 
@@ -56,7 +59,8 @@ export function openConnection(
     warn({}, 'Redis is a replica, which refuses writes: reconnecting until the primary answers');
     return isNews;
   };
-  const redis = new Redis(url, {
+  const logsFull = makeLogThrottle(FULL_LOG_INTERVAL_MS);
+  const redis: Redis = new Redis(url, {
     lazyConnect: true,
     ...(tls ? { tls: { ...tls } } : {}),
     ...(keyPrefix === undefined ? {} : { keyPrefix }),
@@ -71,8 +75,14 @@ export function openConnection(
       if (readAgain) Object.assign(redis.options, loginOf(readAgain()));
       return Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_MS_MAX);
     },
-    reconnectOnError: ({ message }) => message.startsWith('READONLY') && foundReplica(),
+    reconnectOnError({ message }) {
+      memory.note(message);
+      if (isRefusedAsFull(message) && logsFull() !== undefined)
+        log.warn({ role: purpose, redis: message, ...memory.memory() }, 'Redis is full: it refuses writes');
+      return message.startsWith('READONLY') && foundReplica();
+    },
   });
+  const memory = watchMemory(redis);
   // ioredis asks its connector whether a server may be used, as it must for one that a Sentinel has
   // named.
   const connector: { check: (info: { readonly role?: string }) => boolean } = Reflect.get(redis, 'connector');
@@ -91,6 +101,7 @@ export function openConnection(
   });
   return {
     redis,
+    memory,
     async askRole() {
       // An ACL may forbid ROLE.
       const [role] = await redis.role().catch(async () => [await redis.ping()]);
@@ -98,7 +109,8 @@ export function openConnection(
     },
     check() {
       if (isReplica) return 'Redis is a replica';
-      return redis.status === 'ready' || 'Redis is unreachable';
+      if (redis.status !== 'ready') return 'Redis is unreachable';
+      return !memory.isFull() || 'full';
     },
   };
 }

@@ -94,3 +94,25 @@ export function watchClock(registry: Registry, { skewMs }: { readonly skewMs: ()
     },
   });
 }
+
+/** What Redis uses, and may use; a bound of 0 is none. */
+export type RedisMemory = { readonly usedBytes: number; readonly maxBytes: number };
+
+/** Shows how much of its bound Redis uses. */
+export function watchRedisMemory(registry: Registry, read: () => RedisMemory): void {
+  const show = (name: string, help: string, of: (memory: RedisMemory) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(of(read()));
+      },
+    });
+  show('rolecall_redis_used_bytes', 'Memory that Redis uses.', ({ usedBytes }) => usedBytes);
+  show(
+    'rolecall_redis_max_bytes',
+    'Memory that Redis may use; 0 without a bound.',
+    ({ maxBytes }) => maxBytes,
+  );
+}

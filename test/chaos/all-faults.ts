@@ -27,6 +27,8 @@ import { f11WipeRedis } from './faults/redis/f11-wipe-redis.ts';
 import { f12FreezeRedis } from './faults/redis/f12-freeze-redis.ts';
 import { f28RewindRedis } from './faults/redis/f28-rewind-redis.ts';
 import { f36RedisFailover } from './faults/redis/f36-redis-failover.ts';
+import { f43AnotherRedis } from './faults/redis/f43-another-redis.ts';
+import { f45FullRedis } from './faults/redis/f45-full-redis.ts';
 import { f00None } from './faults/services/f00-none.ts';
 import { f01KillGateways } from './faults/services/f01-kill-gateways.ts';
 import { f02KillEvaluators } from './faults/services/f02-kill-evaluators.ts';
@@ -82,6 +84,8 @@ export const ALL_FAULTS: readonly Fault[] = [
   f38FillTheDay,
   f39HoldShares,
   f40LargestRequests,
+  f43AnotherRedis,
+  f45FullRedis,
 ];
 
 /** Short rows that can share one system, for `npm test`, which kills services in suites of its

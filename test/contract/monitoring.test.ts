@@ -38,6 +38,11 @@ const series = new Map<string, ReadonlySet<string>>([
   ...recorded,
   // Prometheus's own series of firing alerts.
   ['ALERTS', new Set(['alertname', 'alertstate', 'severity'])],
+  // Those of a broker's disk, by the kubelet and by node_exporter.
+  ['kubelet_volume_stats_available_bytes', new Set(['persistentvolumeclaim'])],
+  ['kubelet_volume_stats_capacity_bytes', new Set(['persistentvolumeclaim'])],
+  ['node_filesystem_avail_bytes', new Set(['mountpoint'])],
+  ['node_filesystem_size_bytes', new Set(['mountpoint'])],
 ]);
 
 test('rules and dashboards exist', () => {

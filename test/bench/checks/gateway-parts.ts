@@ -8,6 +8,7 @@ import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { startKafka } from '../../../deploy/local/infrastructure/kafka.ts';
 import { startRedis } from '../../../deploy/local/infrastructure/redis.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
@@ -34,6 +35,7 @@ export async function startGatewayParts(dir: string): Promise<GatewayParts> {
   const config = commonConfig(loadEnvironment(z.object(commonEnvironment), environment));
   const context = {
     log: makeSilentLogger(),
+    metrics: makeRegistry('bench'),
     readiness: new Readiness(),
     stopping: new AbortController().signal,
   };

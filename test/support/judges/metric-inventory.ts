@@ -2,7 +2,13 @@ import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { makeKafkaInstruments } from '#shared/kafka/instruments.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { makeRegistry, type Registry, watchClock, watchReadiness } from '#shared/telemetry/metrics.ts';
+import {
+  makeRegistry,
+  type Registry,
+  watchClock,
+  watchReadiness,
+  watchRedisMemory,
+} from '#shared/telemetry/metrics.ts';
 import { makeMetrics as makePortalMetrics } from '../../../services/developer-portal/metrics.ts';
 import { makeMetrics as makeEvaluatorMetrics } from '../../../services/evaluator/metrics.ts';
 import { startLagSampler } from '../../../services/gateway/limits/sample-lag.ts';
@@ -75,6 +81,7 @@ function commonRegistry(process: string): Registry {
   readiness.add('process', () => true);
   watchReadiness(registry, readiness);
   watchClock(registry, { skewMs: () => 0 });
+  watchRedisMemory(registry, () => ({ usedBytes: 0, maxBytes: 0 }));
   makeKafkaInstruments(registry).ofGroup('group', ['topic']).watch(CONSUMER_STATE);
   return registry;
 }
