@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
 import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics, verifyTopics } from '#shared/kafka/topics-admin.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
@@ -23,11 +24,14 @@ const ofSystem = (id: string) => ({
   redis: { ...plain.redis, keyPrefix: `${id}:` },
 });
 
+/** Only the topic of the test exists in the system. */
+const connect = (id: string) => connectKafka(ofSystem(id), 'test', testContext(), { mustHaveTopics: false });
+
 test('each system reads and writes its own topics and groups, under their common names', async () => {
   const [one, two] = [`one-${randomUUID()}`, `two-${randomUUID()}`];
   await using all = await connectTestKafka(plain);
-  await using first = await connectTestKafka(ofSystem(one));
-  await using second = await connectTestKafka(ofSystem(two));
+  await using first = await connect(one);
+  await using second = await connect(two);
   const topic = { ...checkCompleted, name: `shared.${randomUUID()}` };
   for (const { admin } of [first, second]) {
     expect(await applyTopics(admin, [topic])).toMatchObject({ created: [topic.name] });
