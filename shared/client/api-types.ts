@@ -61,6 +61,7 @@ export type Rule =
   | Erc1155Rule
   | NativeRule
   | ContractRule
+  | SumRule
   | ComposedRule
   | AtLeastRule;
 
@@ -197,6 +198,164 @@ export type ContractRule = {
   readonly roleId: string;
 };
 
+export type SumRule = {
+  readonly type: 'SUM';
+
+  /** Minimum, in whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** Maximum, in whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** What is added. Each term counts as a rule. */
+  readonly rules: readonly Term[];
+
+  /** For your own use. */
+  readonly name?: string | undefined;
+
+  /** For your own use. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+/** An amount of a sum: a holding in whole tokens, or an unsigned output of a view function. */
+export type Term = Erc20Term | Erc721Term | Erc1155Term | NativeTerm | ContractTerm;
+
+export type Erc20Term = {
+  readonly type: 'ERC20';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** For your own use. */
+  readonly name?: string | undefined;
+
+  /** For your own use. */
+  readonly description?: string | undefined;
+
+  /** A factor: decimal text, or a call. */
+  readonly times?: (string | Weight) | undefined;
+
+  /** A divisor: a call. */
+  readonly per?: Weight | undefined;
+};
+
+/** An unsigned output of a view function on the term's chain. It is the same for all wallets: no argument is `$account`. */
+export type Weight = {
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** One human-readable signature of a view or pure function, at most 512 characters. */
+  readonly function: string;
+
+  /** One text per input. `$account` stands for the account being checked. */
+  readonly args?: readonly string[] | undefined;
+
+  /** Name or zero-based index of the output to compare; the first if absent. */
+  readonly returns?: string | undefined;
+
+  /** Decimals of the output; 0 if absent. */
+  readonly decimals?: number | undefined;
+};
+
+export type Erc721Term = {
+  readonly type: 'ERC721';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId?: string | undefined;
+
+  /** For your own use. */
+  readonly name?: string | undefined;
+
+  /** For your own use. */
+  readonly description?: string | undefined;
+
+  /** A factor: decimal text, or a call. */
+  readonly times?: (string | Weight) | undefined;
+
+  /** A divisor: a call. */
+  readonly per?: Weight | undefined;
+};
+
+export type Erc1155Term = {
+  readonly type: 'ERC1155';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId: string;
+
+  /** For your own use. */
+  readonly name?: string | undefined;
+
+  /** For your own use. */
+  readonly description?: string | undefined;
+
+  /** A factor: decimal text, or a call. */
+  readonly times?: (string | Weight) | undefined;
+
+  /** A divisor: a call. */
+  readonly per?: Weight | undefined;
+};
+
+export type NativeTerm = {
+  readonly type: 'NATIVE';
+  readonly chainId: number;
+
+  /** For your own use. */
+  readonly name?: string | undefined;
+
+  /** For your own use. */
+  readonly description?: string | undefined;
+
+  /** A factor: decimal text, or a call. */
+  readonly times?: (string | Weight) | undefined;
+
+  /** A divisor: a call. */
+  readonly per?: Weight | undefined;
+};
+
+export type ContractTerm = {
+  readonly type: 'CONTRACT';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** One human-readable signature of a view or pure function, at most 512 characters. */
+  readonly function: string;
+
+  /** One text per input. `$account` stands for the account being checked. */
+  readonly args?: readonly string[] | undefined;
+
+  /** Name or zero-based index of the output to compare; the first if absent. */
+  readonly returns?: string | undefined;
+
+  /** Decimals of the output. */
+  readonly decimals: number;
+
+  /** A factor: decimal text, or a call. */
+  readonly times?: (string | Weight) | undefined;
+
+  /** A divisor: a call. */
+  readonly per?: Weight | undefined;
+
+  /** For your own use. */
+  readonly name?: string | undefined;
+
+  /** For your own use. */
+  readonly description?: string | undefined;
+};
+
 export type ComposedRule = {
   readonly type: 'ALL' | 'ANY' | 'NONE';
   readonly rules: Conditions;
@@ -220,6 +379,7 @@ export type Condition =
   | Erc1155Condition
   | NativeCondition
   | ContractCondition
+  | SumCondition
   | ComposedCondition
   | AtLeastCondition;
 
@@ -333,6 +493,25 @@ export type ContractCondition = {
 
   /** Which of several wallets must satisfy the rule; `any` if absent. */
   readonly wallets?: 'any' | 'all' | undefined;
+
+  /** For your own use. */
+  readonly name?: string | undefined;
+
+  /** For your own use. */
+  readonly description?: string | undefined;
+};
+
+export type SumCondition = {
+  readonly type: 'SUM';
+
+  /** Minimum, in whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** Maximum, in whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** What is added. Each term counts as a rule. */
+  readonly rules: readonly Term[];
 
   /** For your own use. */
   readonly name?: string | undefined;
@@ -523,8 +702,10 @@ export type RuleDetail = {
         readonly value?: string | undefined;
       }
     | undefined;
-  readonly rules?: readonly RuleDetail[] | undefined;
+  readonly rules?: readonly (RuleDetail | TermDetail)[] | undefined;
 };
+
+export type TermDetail = { readonly observed?: string | undefined };
 
 export type BatchCompleted = {
   readonly requestId: RequestId;

@@ -59,7 +59,7 @@ export function faultsOfIssues(
   memberFaults: MemberFaults = MEMBER_FAULTS,
 ): Fault[] {
   const faults: Fault[] = [];
-  for (const issue of issues) {
+  for (const issue of issues.flatMap(issuesOfBranch)) {
     const left = BODY_FAULTS_MAX - faults.length;
     if (left === 0) break;
     if (issue.code === 'unrecognized_keys') {
@@ -75,6 +75,17 @@ export function faultsOfIssues(
     );
   }
   return faults;
+}
+
+/**
+ * The issues of the branch that a value was meant for: the one whose type the value has. A value
+ * that is of no branch's type has the issue of the union.
+ */
+function issuesOfBranch(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const isMistyped = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0;
+  const branch = issue.errors.find((errors) => !errors.some(isMistyped));
+  return branch?.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })) ?? [issue];
 }
 
 /** Whether the member itself is missing while the object that would hold it is there. */

@@ -87,6 +87,8 @@ export const Amount = checked(z.string(), faultOfAmount).meta({
   example: '1500.5',
 });
 
+export const Factor = checked(z.string(), faultOfAmount).meta({ pattern: AMOUNT.source });
+
 /** Of tokens that cannot be divided. Its digits are checked as those of any amount; `validateRule`
  * refuses a fraction. */
 export const WholeAmount = checked(z.string(), faultOfAmount).meta({

@@ -1,7 +1,7 @@
 import { type AbiType, isHexadecimal } from '#shared/contracts/rules/abi-type.ts';
-import type { Condition, Rule } from '#shared/contracts/rules/rule.ts';
+import type { Condition, Rule, SumTerm } from '#shared/contracts/rules/rule.ts';
 import { outputOf, parseViewFunction } from '#shared/contracts/rules/view-function.ts';
-import type { ConditionBody, RuleBody } from './rule-body.ts';
+import type { ConditionBody, RuleBody, TermBody, WeightBody } from './rule-body.ts';
 
 /** A rule as it travels: with its defaults, and without the members that are only for the
  * client. */
@@ -12,7 +12,7 @@ export function ruleOf(body: RuleBody): Rule {
   return { ...conditionOf(condition), roleId } as Rule;
 }
 
-type CallBody = Extract<ConditionBody, { type: 'CONTRACT' }>;
+type ContractBody = Extract<ConditionBody, { type: 'CONTRACT' }>;
 type TokenBody = Extract<ConditionBody, { type: 'ERC20' | 'ERC721' | 'ERC1155' | 'NATIVE' }>;
 
 const isTokenBody = <Body extends ConditionBody>(body: Body): body is Extract<Body, TokenBody> =>
@@ -25,13 +25,19 @@ const hasOnlyEvaluatedMembers = <Body extends TokenBody>(
 
 function conditionOf(body: ConditionBody): Condition {
   const { name: _name, description: _description, ...condition } = body;
+  if (condition.type === 'SUM')
+    return { ...condition, minToken: condition.minToken ?? '1', rules: condition.rules.map(termOf) };
   if ('rules' in condition) return { ...condition, rules: condition.rules.map(conditionOf) };
   if (condition.type === 'CONTRACT') return condition;
   return { ...condition, minToken: condition.minToken ?? '1' };
 }
 
+const termOf = ({ name: _name, description: _description, ...term }: TermBody): SumTerm => term;
+
 /** A rule's values with every default, in an order of their own. */
 export function canonicalRule(body: ConditionBody): unknown {
+  if (body.type === 'SUM')
+    return entriesOf({ ...body, minToken: body.minToken ?? '1', rules: body.rules.map(canonicalTerm) });
   if ('rules' in body) return entriesOf({ ...body, rules: body.rules.map(canonicalRule) });
   if (body.type === 'CONTRACT')
     return entriesOf({
@@ -41,23 +47,47 @@ export function canonicalRule(body: ConditionBody): unknown {
       wallets: 'any',
       ...body,
       ...canonicalCall(body),
-      contractAddress: body.contractAddress.toLowerCase(),
+      value: canonicalValue(body),
     });
-  const contractAddress = 'contractAddress' in body ? body.contractAddress.toLowerCase() : null;
-  return entriesOf({ ...body, minToken: body.minToken ?? '1', contractAddress });
+  return entriesOf({ ...body, minToken: body.minToken ?? '1', contractAddress: addressOf(body) });
 }
+
+function canonicalTerm({ times, per, ...term }: TermBody): unknown {
+  const target =
+    term.type === 'CONTRACT'
+      ? { ...term, ...canonicalCall(term) }
+      : { ...term, contractAddress: addressOf(term) };
+  return entriesOf({
+    ...target,
+    times: typeof times === 'object' ? canonicalWeight(times) : times,
+    per: per && canonicalWeight(per),
+  });
+}
+
+const canonicalWeight = (weight: WeightBody): unknown =>
+  entriesOf({ ...weight, ...canonicalCall(weight), decimals: weight.decimals ?? 0 });
+
+const addressOf = (body: object): string | null =>
+  'contractAddress' in body ? String(body.contractAddress).toLowerCase() : null;
+
+type CallBody = Pick<WeightBody, 'contractAddress' | 'function' | 'args' | 'returns'>;
 
 /** The members that the types of the function decide about; they stay as they are if it cannot be
  * parsed. */
-function canonicalCall({ function: signature, args = [], returns, value = 'true' }: CallBody) {
+function canonicalCall({ contractAddress, function: signature, args = [], returns }: CallBody) {
   const parsed = parseViewFunction(signature);
-  if (!parsed.ok) return { args, returns, value };
-  const output = outputOf(parsed.fn, returns);
+  const called = { contractAddress: contractAddress.toLowerCase() };
+  if (!parsed.ok) return { ...called, args, returns };
   return {
+    ...called,
     args: args.map((text, index) => canonicalText(parsed.fn.inputs[index]?.type, text)),
-    returns: canonicalReturns(output?.index, returns),
-    value: canonicalText(output?.type, value),
+    returns: canonicalReturns(outputOf(parsed.fn, returns)?.index, returns),
   };
+}
+
+function canonicalValue({ function: signature, returns, value = 'true' }: ContractBody): string {
+  const parsed = parseViewFunction(signature);
+  return canonicalText(parsed.ok ? outputOf(parsed.fn, returns)?.type : undefined, value);
 }
 
 /** The index of the output; nothing for the first, which is the default. */

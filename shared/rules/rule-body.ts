@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { Operator } from '#shared/contracts/rules/rule.ts';
 import { INPUTS_MAX } from '#shared/contracts/rules/view-function.ts';
-import { Address, Amount, Label, RoleId, WholeAmount } from './body-texts.ts';
+import { Address, Amount, Factor, Label, RoleId, WholeAmount } from './body-texts.ts';
 
 export const RULES_MAX = 100;
 /** For asynchronous checks of the enterprise tier. */
 export const RULES_MAX_ENTERPRISE = 1_000;
+const SUM_TERMS_MAX = 16;
+/** So that a unit of the output is no smaller than the smallest fraction of 78 digits. */
+const OUTPUT_DECIMALS_MAX = 77;
 
 /** The rules of a request body: one strict schema per type, so that each type has exactly the
  * members it can use. */
@@ -57,10 +60,8 @@ const Erc1155 = z.strictObject({
   ...labels,
 });
 
-/** Function, arguments, output and value are checked together by `validateViewCall`. */
-const Contract = z.strictObject({
-  type: z.literal('CONTRACT'),
-  chainId,
+/** Function, arguments and output are checked together by `validateViewCall`. */
+const call = {
   contractAddress: Address,
   function: z.string().meta({
     description: 'One human-readable signature of a view or pure function, at most 512 characters.',
@@ -78,6 +79,10 @@ const Contract = z.strictObject({
     description: 'Name or zero-based index of the output to compare; the first if absent.',
     example: 'tier',
   }),
+};
+const callOfRule = { type: z.literal('CONTRACT'), chainId, ...call };
+const Contract = z.strictObject({
+  ...callOfRule,
   operator: Operator.optional().meta({
     description: 'Default `eq` for a boolean output; otherwise required.',
   }),
@@ -93,6 +98,55 @@ const Contract = z.strictObject({
     .enum(['any', 'all'])
     .optional()
     .meta({ description: 'Which of several wallets must satisfy the rule; `any` if absent.' }),
+  ...labels,
+});
+
+const decimals = z.number().int().min(0).max(OUTPUT_DECIMALS_MAX);
+const Weight = z
+  .strictObject({
+    ...call,
+    decimals: decimals.optional().meta({ description: 'Decimals of the output; 0 if absent.', example: 18 }),
+  })
+  .meta({
+    id: 'Weight',
+    description:
+      "An unsigned output of a view function on the term's chain. It is the same for all wallets: no argument is " +
+      '`$account`.',
+  });
+const weights = {
+  times: z.union([Factor, Weight]).optional().meta({
+    description: 'A factor: decimal text, or a call.',
+    example: '1.5',
+  }),
+  per: Weight.optional().meta({ description: 'A divisor: a call.' }),
+};
+const isBound = { minToken: true, maxToken: true } as const;
+const TERMS = {
+  ERC20: Erc20.omit(isBound).extend(weights).meta({ id: 'Erc20Term' }),
+  ERC721: Erc721.omit(isBound).extend(weights).meta({ id: 'Erc721Term' }),
+  ERC1155: Erc1155.omit(isBound).extend(weights).meta({ id: 'Erc1155Term' }),
+  NATIVE: Native.omit(isBound).extend(weights).meta({ id: 'NativeTerm' }),
+  CONTRACT: z
+    .strictObject({
+      ...callOfRule,
+      decimals: decimals.meta({ description: 'Decimals of the output.', example: 18 }),
+      ...weights,
+      ...labels,
+    })
+    .meta({ id: 'ContractTerm' }),
+};
+const Term = z
+  .discriminatedUnion('type', [TERMS.ERC20, TERMS.ERC721, TERMS.ERC1155, TERMS.NATIVE, TERMS.CONTRACT])
+  .meta({
+    id: 'Term',
+    description: 'An amount of a sum: a holding in whole tokens, or an unsigned output of a view function.',
+  });
+const Sum = z.strictObject({
+  type: z.literal('SUM'),
+  ...bounds,
+  rules: z.array(Term).min(1).max(SUM_TERMS_MAX).meta({
+    description: 'What is added. Each term counts as a rule.',
+  }),
   ...labels,
 });
 
@@ -121,7 +175,10 @@ type LeafBody =
   | z.infer<typeof Erc20>
   | z.infer<typeof Erc721>
   | z.infer<typeof Erc1155>
-  | z.infer<typeof Contract>;
+  | z.infer<typeof Contract>
+  | z.infer<typeof Sum>;
+export type TermBody = z.infer<typeof Term>;
+export type WeightBody = z.infer<typeof Weight>;
 type Labels = { readonly name?: string | undefined; readonly description?: string | undefined };
 /** A rule inside of a composed one: it names no role. */
 export type ConditionBody =
@@ -136,6 +193,7 @@ const ConditionBody: z.ZodType<ConditionBody, ConditionBody> = z
     Erc1155.meta({ id: 'Erc1155Condition' }),
     Native.meta({ id: 'NativeCondition' }),
     Contract.meta({ id: 'ContractCondition' }),
+    Sum.meta({ id: 'SumCondition' }),
     AllOrAny.meta({ id: 'ComposedCondition' }),
     AtLeast.meta({ id: 'AtLeastCondition' }),
   ])
@@ -152,6 +210,7 @@ const RULES = {
   ERC1155: Erc1155.extend(roleId).meta({ id: 'Erc1155Rule' }),
   NATIVE: Native.extend(roleId).meta({ id: 'NativeRule' }),
   CONTRACT: Contract.extend(roleId).meta({ id: 'ContractRule' }),
+  SUM: Sum.extend(roleId).meta({ id: 'SumRule' }),
   composed: AllOrAny.extend(roleId).meta({ id: 'ComposedRule' }),
   AT_LEAST: AtLeast.extend(roleId).meta({ id: 'AtLeastRule' }),
 };
@@ -163,6 +222,7 @@ export const RuleBody = z
     RULES.ERC1155,
     RULES.NATIVE,
     RULES.CONTRACT,
+    RULES.SUM,
     RULES.composed,
     RULES.AT_LEAST,
   ])
@@ -172,17 +232,21 @@ export const RuleBody = z
   });
 export type RuleBody = z.infer<typeof RuleBody>;
 
-/** Which members some type of rule has: on another type such a member is not allowed, any other is
- * unknown. */
+/** Which members some type of rule or term has: on another type such a member is not allowed, any
+ * other is unknown. */
 export const RULE_MEMBERS: ReadonlySet<string> = new Set(
-  Object.values(RULES).flatMap((schema) => Object.keys(schema.shape)),
+  [...Object.values(RULES), ...Object.values(TERMS)].flatMap((schema) => Object.keys(schema.shape)),
 );
 
-/** The members that a rule of a type may have; `undefined` for an unknown type. Only the outermost
- * rule names a role. */
-export function ruleMembersOf(type: string, isNested: boolean): readonly string[] | undefined {
-  const schema = Object.values(RULES).find(({ shape }) => shape.type.safeParse(type).success);
-  return schema && Object.keys(schema.shape).filter((member) => !isNested || member !== 'roleId');
+/** Where the members of a rule stand: the outermost rule alone names a role. */
+export type Place = 'outermost' | 'nested' | 'term' | 'weight';
+
+/** The members that a rule, a term or a weight may have; `undefined` for an unknown type. */
+export function membersAt(place: Place, type: string): readonly string[] | undefined {
+  if (place === 'weight') return Object.keys(Weight.shape);
+  const schemas = Object.values(place === 'term' ? TERMS : RULES);
+  const schema = schemas.find(({ shape }) => shape.type.safeParse(type).success);
+  return schema && Object.keys(schema.shape).filter((member) => place !== 'nested' || member !== 'roleId');
 }
 
 /** The number of rules, and how deep they nest, are checked before this schema sees them. */

@@ -7,16 +7,16 @@ import {
   valueAt,
 } from '#shared/contracts/fault.ts';
 import { RuleType } from '#shared/contracts/rules/rule.ts';
-import { ruleMembersOf } from './rule-body.ts';
+import { membersAt } from './rule-body.ts';
 import {
   describeForeignMember,
   faultsOfBounds,
   faultsOfRules,
+  holderOf,
   isObject,
   type Members,
   type PlacedRules,
   placeRules,
-  typeOfHolder,
   withoutTooDeep,
 } from './validate-rules.ts';
 
@@ -125,6 +125,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   returns: 'the name or the index of an output as a string',
   value: 'a string such as "7"',
   atLeast: 'an integer such as 2',
+  times: 'a decimal string such as "1.5", or a call',
+  per: 'a call',
+  decimals: 'an integer such as 18',
   callbackUrl: 'a URL as a string',
   async: 'true or false',
   explain: 'true or false',
@@ -149,18 +152,19 @@ const membersOfSchema = (schema: z.ZodType): readonly string[] | undefined =>
 /** @param members those that the body itself may have */
 const memberFaultsOf = (body: unknown, members: readonly string[] | undefined): MemberFaults => ({
   unknown: (pointer, path) => {
-    const type = typeOfHolder(body, path);
-    const foreign = type === undefined ? undefined : describeForeignMember(type, path);
+    const holder = holderOf(body, path);
+    const foreign = holder && describeForeignMember(holder, path);
     if (foreign !== undefined) return { pointer, code: 'not-allowed', detail: foreign };
     if (path.length === 1) return unknownMember(pointer, members);
-    return unknownMember(pointer, type === undefined ? undefined : ruleMembersOf(type, path.length > 3));
+    return unknownMember(pointer, holder && membersAt(holder.place, holder.type));
   },
   missing: (pointer, path) => {
-    const type = COMMON_MEMBERS.has(path.at(-1)) ? undefined : typeOfHolder(body, path);
+    const holder = COMMON_MEMBERS.has(path.at(-1)) ? undefined : holderOf(body, path);
+    const whole = holder?.place === 'term' ? ' inside of a SUM' : '';
     return {
       pointer,
       code: 'required',
-      detail: type === undefined ? 'is required' : `is required for ${type}`,
+      detail: holder === undefined ? 'is required' : `is required for ${holder.type}${whole}`,
     };
   },
 });
@@ -187,9 +191,10 @@ const faultOfIssueIn =
         detail: `must be ${EXPECTED[member] ?? nameOfType(issue.expected)}`,
       };
     if (issue.code === 'invalid_value') return faultOfChoice(pointer, issue.path, issue.values, body);
-    // Of a rule's type: the only union here is that of the rules.
     if (issue.code === 'invalid_union')
-      return faultOfChoice(pointer, issue.path, RuleType.options, body, 'rule-type-unsupported');
+      return member === 'type'
+        ? faultOfType(pointer, issue.path, body)
+        : { pointer, code: 'wrong-type', detail: `must be ${EXPECTED[member]}` };
     if (issue.code === 'too_small' && issue.origin === 'array')
       return { pointer, code: 'too-short', detail: `must have at least one ${ENTRIES[member] ?? 'entry'}` };
     if (issue.code === 'too_big' && issue.origin === 'array')
@@ -202,6 +207,15 @@ const faultOfIssueIn =
       return { pointer, code: 'out-of-range', detail: describeRange(issue) };
     return { pointer, code: 'malformed', detail: 'is malformed' };
   };
+
+/** Of the type of a rule or term. */
+function faultOfType(pointer: string, path: readonly PropertyKey[], body: unknown): Fault {
+  const type = RuleType.safeParse(valueAt(body, path)).data;
+  if (type === undefined || holderOf(body, path)?.place !== 'term')
+    return faultOfChoice(pointer, path, RuleType.options, body, 'rule-type-unsupported');
+  const detail = `must be that of a token rule or CONTRACT: a SUM has no ${type} inside`;
+  return { pointer, code: 'not-allowed', detail };
+}
 
 function faultOfChoice(
   pointer: string,

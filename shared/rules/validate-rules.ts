@@ -1,5 +1,5 @@
 import { type Fault, pointerOf, valueAt } from '../contracts/fault.ts';
-import { type AbiType, isInteger, judgeArgument, nameOfType } from '../contracts/rules/abi-type.ts';
+import { type AbiType, ACCOUNT, isInteger, judgeArgument, nameOfType } from '../contracts/rules/abi-type.ts';
 import { ZERO_ADDRESS } from '../contracts/rules/address.ts';
 import { ComposedRuleType } from '../contracts/rules/rule.ts';
 import { parseTokenIds, TOKEN_IDS_MAX } from '../contracts/rules/token-ids.ts';
@@ -10,7 +10,7 @@ import {
   type ViewFunction,
 } from '../contracts/rules/view-function.ts';
 import { compareAmounts, hasFraction, isZeroAmount } from './amount.ts';
-import { RULE_MEMBERS } from './rule-body.ts';
+import { type Place, RULE_MEMBERS } from './rule-body.ts';
 
 /** Depth of nested composed rules; the simple rules inside the innermost are not counted. */
 const COMPOSED_DEPTH_MAX = 4;
@@ -20,10 +20,16 @@ export type Members = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A rule as it was sent, and where: `['rules', 0, 'rules', 2]`. */
-type PlacedRule = { readonly rule: unknown; readonly path: readonly PropertyKey[] };
+/** A rule, a term of a sum, or the weight of a term as it was sent, and where:
+ * `['rules', 0, 'rules', 2, 'times']`. */
+type PlacedRule = {
+  readonly rule: unknown;
+  readonly path: readonly PropertyKey[];
+  readonly place: Place;
+};
 
-/** The rules of a body, those inside of composed ones too, as far as they may be looked at. */
+/** The rules of a body, those inside of composed ones and sums too, as far as they may be looked
+ * at. */
 export type PlacedRules = {
   readonly rules: readonly PlacedRule[];
   /** The pointers of composed rules that are nested too deep: nothing inside of them is looked
@@ -35,6 +41,12 @@ export type PlacedRules = {
 const COMPOSED: ReadonlySet<unknown> = new Set(ComposedRuleType.options);
 const isComposedBody = (rule: unknown): rule is Members & { readonly rules: readonly unknown[] } =>
   isObject(rule) && COMPOSED.has(rule['type']) && Array.isArray(rule['rules']);
+
+const isSumBody = (rule: unknown): rule is Members & { readonly rules: readonly unknown[] } =>
+  isObject(rule) && rule['type'] === 'SUM' && Array.isArray(rule['rules']);
+
+/** The members of a term that may be calls. */
+const WEIGHTS = ['times', 'per'] as const;
 
 const rulesOf = (body: unknown): readonly unknown[] => {
   const rules = isObject(body) ? body['rules'] : undefined;
@@ -52,18 +64,33 @@ const rulesOf = (body: unknown): readonly unknown[] => {
 export function placeRules(body: unknown, rulesMax: number): PlacedRules {
   const rules: PlacedRule[] = [];
   const tooDeep: string[] = [];
-  const place = (list: readonly unknown[], path: readonly PropertyKey[], depth: number): void => {
+  let count = 0;
+  const placeAll = (list: readonly unknown[], path: readonly PropertyKey[], depth: number): void => {
     for (const [index, rule] of list.entries()) {
-      if (rules.length > rulesMax) return;
+      if (count > rulesMax) return;
+      count += 1;
       const at = [...path, index];
-      rules.push({ rule, path: at });
+      rules.push({ rule, path: at, place: depth === 0 ? 'outermost' : 'nested' });
+      if (isSumBody(rule)) placeTerms(rule.rules, [...at, 'rules']);
       if (!isComposedBody(rule)) continue;
       if (depth === COMPOSED_DEPTH_MAX) tooDeep.push(pointerOf(at));
-      else place(rule.rules, [...at, 'rules'], depth + 1);
+      else placeAll(rule.rules, [...at, 'rules'], depth + 1);
     }
   };
-  place(rulesOf(body), ['rules'], 0);
-  return { rules, tooDeep, hasTooMany: rules.length > rulesMax };
+  const placeTerms = (list: readonly unknown[], path: readonly PropertyKey[]): void => {
+    for (const [index, term] of list.entries()) {
+      if (count > rulesMax) return;
+      count += 1;
+      const at = [...path, index];
+      rules.push({ rule: term, path: at, place: 'term' });
+      if (!isObject(term)) continue;
+      for (const weight of WEIGHTS)
+        if (isObject(term[weight]))
+          rules.push({ rule: term[weight], path: [...at, weight], place: 'weight' });
+    }
+  };
+  placeAll(rulesOf(body), ['rules'], 0);
+  return { rules, tooDeep, hasTooMany: count > rulesMax };
 }
 
 /** The body without the composed rules that are nested too deep, which no schema should descend
@@ -97,13 +124,13 @@ export function faultsOfRules(
   broken: ReadonlySet<string>,
   chainIds: ReadonlySet<number>,
 ): Fault[] {
-  return rules.flatMap(({ rule, path }) => {
+  return rules.flatMap(({ rule, path, place }) => {
     if (!isObject(rule)) return [];
     const at = (...members: readonly PropertyKey[]) => pointerOf([...path, ...members]);
     // The schema does not look at a rule of an unknown type, nor at a rule that is nested too deep.
     if (broken.size > 0 && (broken.has(at()) || broken.has(at('type')))) return [];
     const sound = broken.size === 0 ? rule : soundMembers(rule, (...members) => broken.has(at(...members)));
-    const faults = validateRule(sound, new Set(Object.keys(rule)), chainIds);
+    const faults = validateRule(sound, { present: new Set(Object.keys(rule)), place }, chainIds);
     return faults.map(({ member, index, code, detail }) => ({
       pointer: index === undefined ? at(member) : at(member, index),
       code,
@@ -126,32 +153,65 @@ const soundMembers = (rule: Members, isBroken: (...path: readonly PropertyKey[])
 /** The chains that the rules name, in decimal. */
 export const chainsOf = ({ rules }: PlacedRules): ReadonlySet<string> =>
   new Set(
-    rules.flatMap(({ rule }) => (isObject(rule) && 'chainId' in rule ? [String(rule['chainId'])] : [])),
+    rules.flatMap(({ rule, place }) =>
+      place !== 'weight' && isObject(rule) && 'chainId' in rule ? [String(rule['chainId'])] : [],
+    ),
   );
 
-/** The type of the rule whose member is at a path; `undefined` if the path does not lead to a
- * member of a rule. */
-export function typeOfHolder(body: unknown, path: readonly PropertyKey[]): string | undefined {
+/** The sums over several chains, which are read at one instant: where each is, and its chains in
+ * decimal. */
+export const sumsOverChains = ({ rules }: PlacedRules) =>
+  rules.flatMap(({ rule, path, place }) => {
+    if (place === 'term' || !isSumBody(rule)) return [];
+    const chains = new Set(
+      rule.rules.flatMap((term) =>
+        isObject(term) && typeof term['chainId'] === 'number' ? [String(term['chainId'])] : [],
+      ),
+    );
+    return chains.size > 1 ? [{ pointer: pointerOf(path), chains }] : [];
+  });
+
+/** The rule, term or weight whose member is at a path. */
+export type Holder = { readonly type: string; readonly place: Place };
+
+/** `undefined` if the path does not lead to a member of a rule. */
+export function holderOf(body: unknown, path: readonly PropertyKey[]): Holder | undefined {
   const holder = path.slice(0, -1);
+  const last = holder.at(-1);
+  const isWeight = last === 'times' || last === 'per';
+  const rule = isWeight ? holder.slice(0, -1) : holder;
   const isRule =
-    holder.length > 0 &&
-    holder.length % 2 === 0 &&
-    holder.every((part, place) => (place % 2 === 0 ? part === 'rules' : typeof part === 'number'));
-  const type = isRule ? (valueAt(body, holder) as Members | undefined)?.['type'] : undefined;
-  return typeof type === 'string' ? type : undefined;
+    rule.length > 0 &&
+    rule.length % 2 === 0 &&
+    rule.every((part, index) => (index % 2 === 0 ? part === 'rules' : typeof part === 'number'));
+  if (!isRule) return undefined;
+  const typeAt = (at: readonly PropertyKey[]) => (valueAt(body, at) as Members | undefined)?.['type'];
+  const isTerm = rule.length > 2 && typeAt(rule.slice(0, -2)) === 'SUM';
+  if (isWeight) return isTerm ? { type: String(last), place: 'weight' } : undefined;
+  const type = typeAt(rule);
+  if (typeof type !== 'string') return undefined;
+  return { type, place: isTerm ? 'term' : rule.length > 2 ? 'nested' : 'outermost' };
 }
 
-/** Why a rule must not have a member that rules of other types may have; `undefined` for a member
- * of no type. */
-export function describeForeignMember(type: string, path: readonly PropertyKey[]): string | undefined {
+/** Members of terms alone. */
+const OF_TERMS: ReadonlySet<string> = new Set([...WEIGHTS, 'decimals']);
+
+/** Why a rule must not have a member that others may have; `undefined` for a member of none. */
+export function describeForeignMember(
+  { type, place }: Holder,
+  path: readonly PropertyKey[],
+): string | undefined {
   const member = String(path.at(-1));
-  if (!RULE_MEMBERS.has(member)) return undefined;
+  if (place === 'weight' || !RULE_MEMBERS.has(member)) return undefined;
   if (member === 'roleId')
-    return 'is not allowed inside of a composed rule: the outermost rule names the role';
+    return `is not allowed inside of a ${place === 'term' ? 'SUM' : 'composed rule'}: the outermost rule names the role`;
   if (member === 'contractAddress' && type === 'NATIVE')
     return 'is not allowed for NATIVE: a native balance has no contract';
   if (member === 'tokenId') return `is not allowed for ${type}, which has no token ids`;
-  return `is not allowed for ${type}`;
+  if (place === 'term' && (member === 'minToken' || member === 'maxToken'))
+    return 'is not allowed inside of a SUM: the sum has the bounds';
+  if (place !== 'term' && OF_TERMS.has(member)) return 'is allowed only inside of a SUM';
+  return `is not allowed for ${type}${place === 'term' ? ' inside of a SUM' : ''}`;
 }
 
 /** The members of a rule that are well-formed by themselves. A malformed member is absent here. */
@@ -191,17 +251,12 @@ const isNft = (type: string): boolean => type === 'ERC721' || type === 'ERC1155'
  * configuration.
  *
  * @param parts the well-formed members
- * @param present the names of all members that the client sent, well-formed or not
  * @param chainIds the configured chains
  * @example
- * validateRule({ type: 'NATIVE', chainId: 1, minToken: '0' }, new Set(['type', 'chainId', 'minToken']), new Set([1]));
+ * validateRule({ type: 'NATIVE', chainId: 1, minToken: '0' }, { present, place: 'outermost' }, new Set([1]));
  * // [{ member: 'minToken', code: 'min-token-zero', detail: '…' }]
  */
-function validateRule(
-  parts: RuleParts,
-  present: ReadonlySet<string>,
-  chainIds: ReadonlySet<number>,
-): RuleFault[] {
+function validateRule(parts: RuleParts, sent: Sent, chainIds: ReadonlySet<number>): RuleFault[] {
   const faults: RuleFault[] = [];
   const add: AddFault = (member, code, detail, index) =>
     faults.push({ member, code, detail, ...(index === undefined ? {} : { index }) });
@@ -211,12 +266,19 @@ function validateRule(
       'chain-unsupported',
       `names chain ${parts.chainId}, which is not configured; ${listOf(chainIds)}`,
     );
-  validateAmounts(parts, present, add);
+  validateAmounts(parts, sent, add);
   validateTokenId(parts.tokenId, add);
   validateAtLeast(parts, add);
-  validateViewCall(parts, present, add);
+  validateViewCall(parts, sent, add);
   return faults;
 }
+
+/** What a client sent. */
+type Sent = {
+  /** The names of all members, well-formed or not. */
+  readonly present: ReadonlySet<string>;
+  readonly place: Place;
+};
 
 /** The configured chains as text; a long list is cut. */
 function listOf(chainIds: ReadonlySet<number>): string {
@@ -227,11 +289,7 @@ function listOf(chainIds: ReadonlySet<number>): string {
 /** `index` is that of the faulty entry of a list. */
 type AddFault = (member: string, code: string, detail: string, index?: number) => void;
 
-function validateAmounts(
-  { type, minToken, maxToken }: RuleParts,
-  present: ReadonlySet<string>,
-  add: AddFault,
-): void {
+function validateAmounts({ type, minToken, maxToken }: RuleParts, { present }: Sent, add: AddFault): void {
   if (type !== undefined && isNft(type)) {
     if (minToken !== undefined && hasFraction(minToken))
       add('minToken', 'fraction', `must be a whole number for ${type}, such as "1"`);
@@ -261,8 +319,8 @@ function validateAtLeast({ atLeast, rules }: RuleParts, add: AddFault): void {
     add('atLeast', 'out-of-range', `must be at most ${rules.length}, the number of rules inside`);
 }
 
-/** The members of a `CONTRACT` rule that are well-formed by themselves. A malformed member is
- * absent here. */
+/** The members of a call and its comparison that are well-formed by themselves. A malformed member
+ * is absent here. */
 type ViewCallParts = {
   readonly function?: string | undefined;
   readonly args?: readonly string[] | undefined;
@@ -272,14 +330,13 @@ type ViewCallParts = {
 };
 
 /**
- * Validates the call of a `CONTRACT` rule and the comparison of its output. Nothing is said of the
- * arguments and the value of a function that is refused.
+ * Validates the call of a `CONTRACT` rule, a term or a weight, and what is done with its output.
+ * Nothing is said of the arguments and the value of a function that is refused.
  *
- * @param present the names of all members that the client sent, well-formed or not
  * @example
- * validateViewCall({ function: 'function paused() view returns (bool)' }, new Set(['function']), add); // adds nothing
+ * validateViewCall({ function: 'function paused() view returns (bool)' }, { present, place: 'outermost' }, add); // adds nothing
  */
-function validateViewCall(parts: ViewCallParts, present: ReadonlySet<string>, add: AddFault): void {
+function validateViewCall(parts: ViewCallParts, { present, place }: Sent, add: AddFault): void {
   if (parts.function === undefined) return;
   const parsed = parseViewFunction(parts.function);
   if (!parsed.ok) {
@@ -287,6 +344,7 @@ function validateViewCall(parts: ViewCallParts, present: ReadonlySet<string>, ad
     return;
   }
   validateArguments(parsed.fn, parts.args, present, add);
+  if (place === 'weight') validateWeightArguments(parsed.fn, parts.args, add);
   if (present.has('returns') && parts.returns === undefined) return;
   const output = outputOf(parsed.fn, parts.returns);
   if (output === undefined)
@@ -295,7 +353,24 @@ function validateViewCall(parts: ViewCallParts, present: ReadonlySet<string>, ad
       'unknown-output',
       `must be the name or the index of an output: ${describeOutputs(parsed.fn)}`,
     );
-  else validateComparison(output.type, parts, present, add);
+  else if (place === 'outermost' || place === 'nested') validateComparison(output.type, parts, present, add);
+  else if (output.type.kind !== 'uint')
+    add(
+      'function',
+      'function-unsupported',
+      `must return an unsigned integer, which is an amount; its output is of type ${nameOfType(output.type)}`,
+    );
+}
+
+/** A weight is read once for all wallets. */
+function validateWeightArguments(
+  { inputs }: ViewFunction,
+  args: readonly string[] = [],
+  add: AddFault,
+): void {
+  for (const [index, text] of args.entries())
+    if (text === ACCOUNT && inputs[index]?.type.kind === 'address')
+      add('args', 'not-allowed', `must not be "${ACCOUNT}": a weight is the same for all wallets`, index);
 }
 
 function validateArguments(

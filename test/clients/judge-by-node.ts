@@ -47,6 +47,7 @@ export function makeNodeJudge(oracle: NodeOracle, registry: string): NodeJudge {
       const verdicts = (await Promise.all([...own, ...ofVaults])).filter((verdict) => verdict !== undefined);
       return compose(rule.wallets === 'all' ? 'ALL' : 'ANY', 0, verdicts);
     }
+    if (rule.type === 'SUM') throw new RangeError('sums are not generated');
     const decimals = await decimalsOf(rule, oracle);
     if (decimals === undefined) return 'open';
     const min = scale(rule.minToken, decimals, 'up');

@@ -198,6 +198,10 @@ export function blocksOf(observed: ReadonlyMap<number, ChainObservations>): Bloc
   return blocks;
 }
 
+/** The chains that were not read at the instant of the others. */
+export const behindOf = (observed: ReadonlyMap<number, ChainObservations>): ReadonlySet<number> =>
+  new Set([...observed].flatMap(([chainId, { isBehind }]) => (isBehind ? [chainId] : [])));
+
 /** By chain id, when the head of the reads was requested, epoch ms. */
 export function headTimesOf(observed: ReadonlyMap<number, ChainObservations>): Record<string, number> {
   const times: Record<string, number> = {};

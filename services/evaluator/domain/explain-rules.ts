@@ -4,6 +4,7 @@ import {
   type Condition,
   type ContractCondition,
   isComposedRule,
+  type SumCondition,
   type TokenCondition,
 } from '#shared/contracts/rules/rule.ts';
 import type { Readings } from './agree.ts';
@@ -13,13 +14,14 @@ import {
   type JudgeContext,
   judgeContextOf,
   judgeRule,
-  knownOf,
+  knownTermsOf,
   type NativeDecimals,
 } from './judge-rules.ts';
+import { type KnownTokens, knownAmount, knownSum } from './known-amount.ts';
 import type { Outcome } from './outcome.ts';
 import { planCall } from './plan-call.ts';
-import { isTokenNeeds, type ReadPlan, type RuleNeeds, type TokenNeeds } from './plan-reads.ts';
-import { formatTokenAmount } from './token-amount.ts';
+import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
+import { FRACTION_DIGITS_MAX, formatTokenAmount, PARTS } from './token-amount.ts';
 
 type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
 
@@ -36,8 +38,9 @@ export function explainRules(
   plan: Pick<ReadPlan, 'needs'>,
   readings: Readings,
   nativeDecimals: NativeDecimals,
+  behind?: ReadonlySet<number>,
 ): RuleDetail[] {
-  const context = judgeContextOf(readings, nativeDecimals);
+  const context = judgeContextOf(readings, nativeDecimals, behind);
   return rules.map((rule, ruleIndex) => ({
     ruleIndex,
     ...explainRule(rule, plan.needs[ruleIndex], context),
@@ -61,11 +64,9 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
   if (rule.type !== 'CONTRACT') {
     const { minToken: min, maxToken: max } = rule;
     const required = { min, ...(max === undefined ? {} : { max }) };
-    return {
-      outcome,
-      ...observed(isTokenNeeds(needs) ? observedAmount(rule, needs, context) : undefined),
-      required,
-    };
+    if (rule.type === 'SUM') return { outcome, ...explainSum(rule, needs, context), required };
+    const amount = needs?.kind === 'amount' ? observedAmount(rule, needs.amount, context) : undefined;
+    return { outcome, ...observed(amount), required };
   }
   const planned = needs?.kind === 'call' ? needs : planCall(rule);
   if ('fault' in planned) return { outcome, required: {} };
@@ -81,13 +82,35 @@ const observed = (text: string | undefined): { observed?: string } =>
   text === undefined ? {} : { observed: text };
 
 /** The amount, if every read that it is made of is known. */
-function observedAmount(rule: TokenCondition, needs: TokenNeeds, context: JudgeContext): string | undefined {
-  const known = knownOf(needs, context.readingOf);
-  const decimals = decimalsOf(rule, needs, context);
+function observedAmount(
+  { chainId }: TokenCondition,
+  amount: AmountNeeds,
+  context: JudgeContext,
+): string | undefined {
+  const known = knownAmount(amount, context.readingOf);
+  const decimals = decimalsOf(chainId, amount, context);
   return known.fault !== undefined || typeof decimals !== 'number'
     ? undefined
     : formatTokenAmount(known.least, decimals);
 }
+
+/** The sum, and each term before its weights. */
+function explainSum(
+  rule: SumCondition,
+  needs: RuleNeeds | undefined,
+  context: JudgeContext,
+): Pick<RuleDetail, 'observed' | 'rules'> {
+  if (needs?.kind !== 'sum') return { rules: rule.rules.map(() => ({})) };
+  const terms = knownTermsOf(rule, needs, context);
+  return {
+    ...observed(textOf(knownSum(terms.map(({ value }) => value)))),
+    rules: terms.map(({ amount }) => observed(textOf(amount))),
+  };
+}
+
+/** Whole tokens, cut after as many digits as a client may write; nothing if the bounds differ. */
+const textOf = ({ least, unit, fault }: KnownTokens): string | undefined =>
+  fault === undefined ? formatTokenAmount((least * PARTS) / unit, FRACTION_DIGITS_MAX) : undefined;
 
 /** The output of the first wallet that decides the rule as it was decided; a vault that has not
  * delegated does not. */

@@ -4,19 +4,30 @@ import {
   type Condition,
   type ContractCondition,
   isComposedRule,
+  type SumCondition,
+  type SumTerm,
   type TokenCondition,
 } from '#shared/contracts/rules/rule.ts';
 import type { Readings } from './agree.ts';
 import { judgeCall } from './judge-call.ts';
-import { type Known, knownCount, knownSum, type ReadingOf } from './known-amount.ts';
+import {
+  inParts,
+  type Known,
+  type KnownTerm,
+  knownAmount,
+  knownSum,
+  knownTerm,
+  type OpenPart,
+  type ReadingOf,
+} from './known-amount.ts';
 import { compose, type Outcome } from './outcome.ts';
-import { isTokenNeeds, type ReadPlan, type RuleNeeds, type TokenNeeds } from './plan-reads.ts';
+import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
 import { type FailedReading, failed, type Read } from './read.ts';
-import type { TokenBounds } from './token-amount.ts';
+import { FRACTION_DIGITS_MAX, PARTS, type TokenBounds } from './token-amount.ts';
 
-/** The simple rule that left its composed rule undetermined. */
+/** The simple rule or the term that left a composed rule or a sum undetermined. */
 export type OpenRule = {
-  /** From the composed rule on, such as `/rules/2`. */
+  /** From the composed rule or the sum on, such as `/rules/2`. */
   readonly path: string;
   readonly chainId: number;
   readonly contractAddress: string | undefined;
@@ -29,7 +40,12 @@ export type Verdict =
 /** Native coin decimals by chain id. */
 export type NativeDecimals = (chainId: number) => number;
 
-export type JudgeContext = { readonly readingOf: ReadingOf; readonly nativeDecimals: NativeDecimals };
+export type JudgeContext = {
+  readonly readingOf: ReadingOf;
+  /** The same for the terms of a sum over several chains. */
+  readonly readingAtInstant: ReadingOf;
+  readonly nativeDecimals: NativeDecimals;
+};
 
 const DECIMALS_MAX = 255n;
 const GRANTED: Verdict = { outcome: 'granted' };
@@ -43,6 +59,8 @@ const DENIED: Verdict = { outcome: 'denied' };
  * requires one of the ids 1 and 2, and id 2 could not be read: a wallet that holds id 1 is granted,
  * and a wallet without id 1 is undetermined, not denied.
  *
+ * @param behind chains that were not read at the instant of the others: amounts of theirs are not
+ *   added to those of others
  * @example
  * judgeRules([rule], plan, new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
  * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
@@ -52,8 +70,9 @@ export function judgeRules(
   plan: Pick<ReadPlan, 'needs'>,
   readings: Readings,
   nativeDecimals: NativeDecimals,
+  behind?: ReadonlySet<number>,
 ): Verdict[] {
-  const context = judgeContextOf(readings, nativeDecimals);
+  const context = judgeContextOf(readings, nativeDecimals, behind);
   return rules.map((rule, index) => judgeRule(rule, plan.needs[index], context));
 }
 
@@ -64,14 +83,23 @@ export const judgeUnread = (rules: readonly Condition[], reason: FailedReading):
     ...undetermined(reason),
   }));
 
-export const judgeContextOf = (readings: Readings, nativeDecimals: NativeDecimals): JudgeContext => ({
-  readingOf: (read: Read) => readings.get(read) ?? failed('internal'),
-  nativeDecimals,
-});
+const NONE: ReadonlySet<number> = new Set();
+
+export function judgeContextOf(
+  readings: Readings,
+  nativeDecimals: NativeDecimals,
+  behind = NONE,
+): JudgeContext {
+  const readingOf = (read: Read) => readings.get(read) ?? failed('internal');
+  const readingAtInstant = (read: Read) =>
+    behind.has(read.chainId) ? failed('chain-stale') : readingOf(read);
+  return { readingOf, readingAtInstant, nativeDecimals };
+}
 
 export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
   if (isComposedRule(rule)) return judgeComposed(rule, needs, context);
   if (rule.type === 'CONTRACT') return judgeContract(rule, needs, context);
+  if (rule.type === 'SUM') return judgeSum(rule, needs, context);
   return judgeToken(rule, needs, context);
 }
 
@@ -98,7 +126,7 @@ function judgeComposed(
     const pointer = `/rules/${index}`;
     if (verdict.open !== undefined)
       return { ...verdict, open: { ...verdict.open, path: pointer + verdict.open.path } };
-    if (!isComposedRule(each))
+    if ('chainId' in each)
       return {
         ...verdict,
         open: { path: pointer, chainId: each.chainId, contractAddress: each.contractAddress },
@@ -118,11 +146,48 @@ function judgeContract(
 }
 
 function judgeToken(rule: TokenCondition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
-  if (!isTokenNeeds(needs)) return undetermined(failed('internal'));
-  const known = knownOf(needs, context.readingOf);
-  const decimals = decimalsOf(rule, needs, context);
+  if (needs?.kind !== 'amount') return undetermined(failed('internal'));
+  const known = knownAmount(needs.amount, context.readingOf);
+  const decimals = decimalsOf(rule.chainId, needs.amount, context);
   if (typeof decimals !== 'number') return undetermined(known.fault ?? decimals);
   return judgeAmount(known, needs.range.boundsAt(decimals));
+}
+
+type SumNeeds = Extract<RuleNeeds, { kind: 'sum' }>;
+
+/** An undetermined sum is reported by its first open term. */
+function judgeSum(rule: SumCondition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
+  if (needs?.kind !== 'sum') return undetermined(failed('internal'));
+  const terms = knownTermsOf(rule, needs, context);
+  const sum = knownSum(terms.map(({ value }) => value));
+  const { min, max } = needs.range.boundsAt(FRACTION_DIGITS_MAX);
+  const { unit } = sum;
+  const verdict = judgeAmount(inParts(sum, PARTS), {
+    min: min * unit,
+    max: max === undefined ? undefined : max * unit,
+  });
+  if (verdict.outcome !== 'undetermined') return verdict;
+  for (const [index, { open }] of terms.entries()) {
+    const term = rule.rules[index];
+    if (open === undefined || term === undefined) continue;
+    const { contractAddress } = partOf(term, open.part);
+    const path = `/rules/${index}${open.part}`;
+    return { ...undetermined(open.fault), open: { path, chainId: term.chainId, contractAddress } };
+  }
+  return undetermined(failed('internal'));
+}
+
+const partOf = (term: SumTerm, part: OpenPart): { readonly contractAddress?: string | undefined } => {
+  const weight = part === '/times' ? term.times : term.per;
+  return part === '' || typeof weight !== 'object' ? term : weight;
+};
+
+export function knownTermsOf(rule: SumCondition, needs: SumNeeds, context: JudgeContext): KnownTerm[] {
+  const readingOf = needs.isOverChains ? context.readingAtInstant : context.readingOf;
+  return needs.terms.map((term, index) => {
+    const chainId = rule.rules[index]?.chainId ?? 0;
+    return knownTerm(term, decimalsOf(chainId, term.amount, { ...context, readingOf }), readingOf);
+  });
 }
 
 /** Compares the bounds of the amount with the rule's minimum and maximum; all bounds are
@@ -137,27 +202,22 @@ function judgeAmount(known: Known, { min, max }: TokenBounds): Verdict {
   return known.fault === undefined ? DENIED : undetermined(known.fault);
 }
 
-/** The known bounds of the amount that a token rule compares. */
-export const knownOf = (needs: TokenNeeds, readingOf: ReadingOf): Known =>
-  needs.kind === 'owned-ids'
-    ? knownCount(needs.ids, needs.accounts, readingOf)
-    : knownSum(needs.holdings, readingOf);
-
 export function decimalsOf(
-  rule: TokenCondition,
-  needs: TokenNeeds,
+  chainId: number,
+  amount: AmountNeeds,
   { readingOf, nativeDecimals }: JudgeContext,
 ): number | FailedReading {
-  if (needs.kind !== 'amount') return 0;
-  if (needs.decimals === undefined) return nativeDecimals(rule.chainId);
-  const reading = readingOf(needs.decimals);
+  if (amount.kind === 'outputs') return amount.decimals;
+  if (amount.kind !== 'balances') return 0;
+  if (amount.decimals === undefined) return nativeDecimals(chainId);
+  const reading = readingOf(amount.decimals);
   if (reading.ok)
     return reading.value <= DECIMALS_MAX ? Number(reading.value) : failed('decimals-unavailable');
   const isAnswered = reading.code === 'call-reverted' || reading.code === 'return-malformed';
   return isAnswered ? failed('decimals-unavailable') : reading;
 }
 
-const undetermined = ({ code, cause }: FailedReading): Verdict => ({
+const undetermined = ({ code, cause }: FailedReading): Extract<Verdict, { outcome: 'undetermined' }> => ({
   outcome: 'undetermined',
   code,
   ...(cause === undefined ? {} : { cause }),

@@ -1,6 +1,7 @@
 import { describeUndetermined } from '#shared/contracts/checks/result.ts';
+import { type AbiType, isValueOf } from '#shared/contracts/rules/abi-type.ts';
 import type { Delegations } from './plan-delegations.ts';
-import type { Holding, OwnedId } from './plan-reads.ts';
+import type { AmountNeeds, Holding, OwnedId, TermNeeds, WeightNeeds } from './plan-reads.ts';
 import { type FailedReading, failed, type Read, type Reading } from './read.ts';
 
 export type ReadingOf = (read: Read) => Reading;
@@ -15,24 +16,44 @@ export type Known = {
   readonly fault?: FailedReading | undefined;
 };
 
+/** The same of an amount of whole tokens, in parts of a token: `unit` parts are one token. */
+export type KnownTokens = Known & { readonly unit: bigint };
+
 const exactly = (amount: bigint): Known => ({ least: amount, most: amount });
 const unknown = (fault: FailedReading, most?: bigint): Known => ({ least: 0n, most, fault });
 const NOTHING = exactly(0n);
 
 const leastOf = (a: bigint, b: bigint): bigint => (a - b < 0n ? a : b);
 
-/** The amount that several wallets hold together. */
-export function knownSum(holdings: readonly Holding[], readingOf: ReadingOf): Known {
-  const [only] = holdings;
-  if (only !== undefined && holdings.length === 1) return knownHolding(only, readingOf);
-  return add(holdings.map((holding) => knownHolding(holding, readingOf)));
+/** The known bounds of the amount that a rule or a term is about, in its smallest unit. */
+export function knownAmount(needs: AmountNeeds, readingOf: ReadingOf): Known {
+  switch (needs.kind) {
+    case 'owned-ids':
+      return knownCount(needs.ids, needs.accounts, readingOf);
+    case 'outputs':
+      return knownTotal(needs.holdings, readingOf, needs.type);
+    case 'balances':
+    case 'count':
+      return knownTotal(needs.holdings, readingOf);
+  }
 }
 
-function knownHolding({ balance, delegations }: Holding, readingOf: ReadingOf): Known {
-  const reading = readingOf(balance);
+/** The amount that several wallets hold together. */
+function knownTotal(holdings: readonly Holding[], readingOf: ReadingOf, type?: AbiType): Known {
+  const [only] = holdings;
+  if (only !== undefined && holdings.length === 1) return knownHolding(only, readingOf, type);
+  return add(holdings.map((holding) => knownHolding(holding, readingOf, type)));
+}
+
+/** @param type of an output */
+function knownHolding({ balance, delegations }: Holding, readingOf: ReadingOf, type?: AbiType): Known {
+  const reading = ofType(readingOf(balance), type);
   const held = reading.ok ? exactly(reading.value) : unknown(reading);
   return delegations === undefined ? held : limit(held, knownDelegation(delegations, readingOf));
 }
+
+const ofType = (reading: Reading, type: AbiType | undefined): Reading =>
+  reading.ok && type !== undefined && !isValueOf(type, reading.value) ? failed('return-malformed') : reading;
 
 /** The delegated part of a vault's holding. */
 function limit(held: Known, delegated: Known): Known {
@@ -73,11 +94,7 @@ export function knownDelegation({ reads, isAmount }: Delegations, readingOf: Rea
  * "not owned" only if another id of the list was readable, which proves that the contract is an
  * ERC721 (the chain layer has already asked the contract by ERC165).
  */
-export function knownCount(
-  ids: readonly OwnedId[],
-  accounts: ReadonlySet<bigint>,
-  readingOf: ReadingOf,
-): Known {
+function knownCount(ids: readonly OwnedId[], accounts: ReadonlySet<bigint>, readingOf: ReadingOf): Known {
   const readings = ids.map(({ owner }) => asAddress(readingOf(owner)));
   const isErc721 = readings.some((reading) => reading.ok);
   return add(
@@ -109,6 +126,111 @@ function add(parts: readonly Known[]): Known {
   const fault = faultToReport(faults);
   return fault === undefined ? exactly(least) : { least, most, fault };
 }
+
+/** The part of a term that left it open, by the end of its path. */
+export type OpenPart = '' | '/times' | '/per';
+
+/** A term before its weights, its value, and what left it open. */
+export type KnownTerm = {
+  readonly amount: KnownTokens;
+  readonly value: KnownTokens;
+  /** Why `value` is not exact. */
+  readonly open?: { readonly part: OpenPart; readonly fault: FailedReading };
+};
+
+const isZero = ({ least, most }: Known): boolean => least === 0n && most === 0n;
+/** The units of as many decimals as a contract may have. */
+const UNITS = Array.from({ length: 256 }, (_, decimals) => 10n ** BigInt(decimals));
+const unitOf = (decimals: number): bigint => UNITS[decimals] ?? 10n ** BigInt(decimals);
+const ZERO: KnownTokens = { ...NOTHING, unit: 1n };
+const ONE: KnownTokens = { ...exactly(1n), unit: 1n };
+
+/**
+ * The amount times `times`, divided by `per`. Zero times anything is zero, whatever else was not
+ * read; otherwise an unread factor or divisor leaves the value open upwards, as a divisor of zero
+ * does.
+ *
+ * @param decimals of the amount
+ */
+export function knownTerm(
+  needs: TermNeeds,
+  decimals: number | FailedReading,
+  readingOf: ReadingOf,
+): KnownTerm {
+  const amount = tokensOf(knownAmount(needs.amount, readingOf), decimals);
+  const times = needs.times === undefined ? ONE : knownWeight(needs.times, readingOf);
+  if (isZero(amount) || isZero(times)) return { amount, value: ZERO };
+  const per = needs.per === undefined ? ONE : invert(knownWeight(needs.per, readingOf));
+  const value = multiply(multiply(amount, times), per);
+  const parts: readonly (readonly [OpenPart, KnownTokens])[] = [
+    ['', amount],
+    ['/times', times],
+    ['/per', per],
+  ];
+  const [open] = parts.flatMap(([part, { fault }]) => (fault === undefined ? [] : [{ part, fault }]));
+  return open === undefined ? { amount, value } : { amount, value, open };
+}
+
+/** An amount of unknown decimals may be anything, unless it is zero. */
+function tokensOf(known: Known, decimals: number | FailedReading): KnownTokens {
+  if (isZero(known)) return ZERO;
+  return typeof decimals === 'number'
+    ? { ...known, unit: unitOf(decimals) }
+    : { ...unknown(known.fault ?? decimals), unit: 1n };
+}
+
+function knownWeight(weight: WeightNeeds, readingOf: ReadingOf): KnownTokens {
+  const unit = unitOf(weight.decimals);
+  if (weight.kind === 'number') return { ...exactly(weight.value), unit };
+  const reading = ofType(readingOf(weight.read), weight.type);
+  return reading.ok ? { ...exactly(reading.value), unit } : { ...unknown(reading), unit };
+}
+
+/** One divided by a weight. */
+function invert({ least, unit, fault }: KnownTokens): KnownTokens {
+  if (fault !== undefined) return { ...unknown(fault), unit: 1n };
+  return least === 0n
+    ? { ...unknown(failed('return-malformed')), unit: 1n }
+    : { ...exactly(unit), unit: least };
+}
+
+const multiply = (one: KnownTokens, other: KnownTokens): KnownTokens => ({
+  least: one.least * other.least,
+  most: one.most === undefined || other.most === undefined ? undefined : one.most * other.most,
+  unit: one.unit * other.unit,
+  fault: one.fault ?? other.fault,
+});
+
+/**
+ * The sum of the terms. Its unit has at most 16 factors of each a unit of 255 decimals, one of 36
+ * or 77 decimals, and a word.
+ */
+export function knownSum(terms: readonly KnownTokens[]): KnownTokens {
+  return terms.reduce((sum, term) => {
+    if (term.unit !== sum.unit) {
+      // Mostly powers of ten, of which the greater is a multiple of the other.
+      if (term.unit % sum.unit === 0n) return addUnits(inParts(sum, term.unit / sum.unit), term);
+      if (sum.unit % term.unit === 0n) return addUnits(sum, inParts(term, sum.unit / term.unit));
+      return addUnits(inParts(sum, term.unit), inParts(term, sum.unit));
+    }
+    return addUnits(sum, term);
+  }, ZERO);
+}
+
+const addUnits = (one: KnownTokens, other: KnownTokens): KnownTokens => ({
+  least: one.least + other.least,
+  most: one.most === undefined || other.most === undefined ? undefined : one.most + other.most,
+  unit: one.unit,
+  fault: one.fault ?? other.fault,
+});
+
+/** The same amount, in parts of its units. */
+export const inParts = ({ least, most, unit, fault }: KnownTokens, count: bigint): KnownTokens => ({
+  least: least * count,
+  most: most === undefined ? undefined : most * count,
+  unit: unit * count,
+  fault,
+});
 
 /** The failure to report of several: one that a retry may fix comes first, because then the rule
  * may be decided. */

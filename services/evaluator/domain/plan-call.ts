@@ -7,7 +7,7 @@ import {
   wordOf,
 } from '#shared/contracts/rules/abi-type.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
-import type { ContractCondition, Operator } from '#shared/contracts/rules/rule.ts';
+import type { ContractCondition, Operator, ViewCall } from '#shared/contracts/rules/rule.ts';
 import {
   digestOfCalldata,
   encodeCall,
@@ -33,13 +33,21 @@ export type PlanFault = { readonly fault: string };
 
 type PlannedCall = { readonly call: Call; readonly comparison: Comparison };
 
+/** The call that reads one output, and the type of the output. */
+export function planOutput(view: ViewCall): { readonly call: Call; readonly type: AbiType } | PlanFault {
+  const parsed = parseViewFunction(view.function);
+  if (!parsed.ok) return { fault: `the function ${parsed.detail}` };
+  const output = outputOf(parsed.fn, view.returns);
+  if (output === undefined) return { fault: 'the function has no such output' };
+  const call = makeCall(parsed.fn, view.args ?? [], output.index);
+  return 'fault' in call ? call : { call, type: output.type };
+}
+
 /** The call and the comparison of a `CONTRACT` rule. */
 export function planCall(rule: ContractCondition): PlannedCall | PlanFault {
-  const parsed = parseViewFunction(rule.function);
-  if (!parsed.ok) return { fault: `the function ${parsed.detail}` };
-  const output = outputOf(parsed.fn, rule.returns);
-  if (output === undefined) return { fault: 'the function has no such output' };
-  const { type } = output;
+  const planned = planOutput(rule);
+  if ('fault' in planned) return planned;
+  const { call, type } = planned;
   const operator = rule.operator ?? (type.kind === 'bool' ? 'eq' : undefined);
   const value = rule.value ?? (type.kind === 'bool' ? 'true' : undefined);
   if (operator === undefined || value === undefined) return { fault: 'nothing to compare with' };
@@ -47,8 +55,7 @@ export function planCall(rule: ContractCondition): PlannedCall | PlanFault {
     return { fault: `the operator ${operator} is for integers` };
   const wrong = judgeArgument(type, value);
   if (wrong !== undefined) return { fault: `the value ${wrong}` };
-  const call = makeCall(parsed.fn, rule.args ?? [], output.index);
-  return 'fault' in call ? call : { call, comparison: { type, operator, value } };
+  return { call, comparison: { type, operator, value } };
 }
 
 /** The call of a function, with the inputs that are `$account` left open. */

@@ -1,17 +1,22 @@
+import type { AbiType } from '#shared/contracts/rules/abi-type.ts';
 import { isAddressText, ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { distinctWallets, READS_MAX, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
 import {
   type Condition,
   type ContractCondition,
   isComposedRule,
+  type SumCondition,
+  type SumTerm,
+  type TokenAmount,
   type TokenCondition,
+  type ViewCall,
 } from '#shared/contracts/rules/rule.ts';
 import { parseTokenIds } from '#shared/contracts/rules/token-ids.ts';
-import { type Comparison, type PlanFault, planCall } from './plan-call.ts';
+import { type Comparison, type PlanFault, planCall, planOutput } from './plan-call.ts';
 import { type DelegationScope, type Delegations, needDelegations } from './plan-delegations.ts';
 import type { Read } from './read.ts';
 import { ReadCollector, type ReadSource } from './read.ts';
-import { isTokenAmount, TokenRange } from './token-amount.ts';
+import { isTokenAmount, scaleTokenAmount, TokenRange } from './token-amount.ts';
 
 /** The holding of a wallet: an account's in full, the delegated part of a vault's. */
 export type Holding = { readonly balance: Read; readonly delegations?: Delegations };
@@ -28,30 +33,49 @@ export type WalletCall = {
   readonly delegations?: Delegations;
 };
 
-/** The reads that one rule needs. */
-export type RuleNeeds =
+/** The reads of an amount, which are made for some wallets. */
+export type AmountNeeds =
   | {
-      readonly kind: 'amount';
-      readonly range: TokenRange;
+      readonly kind: 'balances';
       readonly holdings: readonly Holding[];
       /** Absent for the native coin. */
       readonly decimals?: Read;
     }
-  | { readonly kind: 'count'; readonly range: TokenRange; readonly holdings: readonly Holding[] }
+  | { readonly kind: 'count'; readonly holdings: readonly Holding[] }
   | {
       readonly kind: 'owned-ids';
-      readonly range: TokenRange;
       readonly ids: readonly OwnedId[];
       /** The addresses as numbers, as `ownerOf` returns them. */
       readonly accounts: ReadonlySet<bigint>;
     }
+  | ({ readonly kind: 'outputs'; readonly holdings: readonly Holding[] } & Output);
+
+/** An unsigned output of a view function, as a number with decimals. */
+type Output = { readonly type: AbiType; readonly decimals: number };
+
+/** What a term is multiplied with or divided by: a number that the client wrote, or an output. */
+export type WeightNeeds =
+  | { readonly kind: 'number'; readonly value: bigint; readonly decimals: number }
+  | ({ readonly kind: 'output'; readonly read: Read } & Output);
+
+export type TermNeeds = {
+  readonly amount: AmountNeeds;
+  readonly times?: WeightNeeds | undefined;
+  readonly per?: WeightNeeds | undefined;
+};
+
+/** The reads that one rule needs. */
+export type RuleNeeds =
+  | { readonly kind: 'amount'; readonly range: TokenRange; readonly amount: AmountNeeds }
+  | {
+      readonly kind: 'sum';
+      readonly range: TokenRange;
+      readonly terms: readonly TermNeeds[];
+      /** Whether its terms are on several chains: then they are read at one instant. */
+      readonly isOverChains: boolean;
+    }
   | { readonly kind: 'call'; readonly wallets: readonly WalletCall[]; readonly comparison: Comparison }
   | { readonly kind: 'composed'; readonly rules: readonly RuleNeeds[] };
-
-/** The reads that a token rule needs. */
-export type TokenNeeds = Exclude<RuleNeeds, { kind: 'call' | 'composed' }>;
-export const isTokenNeeds = (needs: RuleNeeds | undefined): needs is TokenNeeds =>
-  needs !== undefined && needs.kind !== 'call' && needs.kind !== 'composed';
 
 export type ReadPlan = {
   /** By chain id; each read appears once. Of all wallets that the planner has planned. */
@@ -126,11 +150,21 @@ export function makePlanner(
 
 type DistinctWallets = ReturnType<typeof distinctWallets>;
 type PlanRule = (wallets: DistinctWallets) => RuleNeeds;
+type PlanAmount = (wallets: DistinctWallets) => AmountNeeds;
+type PlanTerm = (wallets: DistinctWallets) => TermNeeds;
 
 const NO_DELEGATIONS: OwnedId['delegations'] = new Map();
 
 /** A new token type does not compile until it is planned. */
 const unplanned = (type: never): PlanFault => ({ fault: `a rule of type ${type} has no plan` });
+
+const parseRange = ({
+  minToken,
+  maxToken,
+}: Pick<TokenCondition, 'minToken' | 'maxToken'>): TokenRange | PlanFault =>
+  isTokenAmount(minToken) && isTokenAmount(maxToken ?? '0')
+    ? new TokenRange(minToken, maxToken)
+    : { fault: 'an amount is malformed' };
 
 /** Parses rules, each to the function that plans it for some wallets. */
 class RuleParser {
@@ -142,6 +176,7 @@ class RuleParser {
   }
 
   parse(rule: Condition): PlanRule | PlanFault {
+    if (rule.type === 'SUM') return this.#parseSum(rule);
     if (isComposedRule(rule)) return this.#parseComposed(rule.rules);
     return rule.type === 'CONTRACT' ? this.#parseCall(rule) : this.#parseToken(rule);
   }
@@ -158,17 +193,103 @@ class RuleParser {
   }
 
   #parseToken(rule: TokenCondition): PlanRule | PlanFault {
+    const range = parseRange(rule);
+    if ('fault' in range) return range;
+    const planAmount = this.#parseAmount(rule);
+    if ('fault' in planAmount) return planAmount;
+    return (wallets) => ({ kind: 'amount', range, amount: planAmount(wallets) });
+  }
+
+  #parseSum(rule: SumCondition): PlanRule | PlanFault {
+    const range = parseRange(rule);
+    if ('fault' in range) return range;
+    const parsed: PlanTerm[] = [];
+    for (const [index, term] of rule.rules.entries()) {
+      const planTerm = this.#parseTerm(term);
+      if ('fault' in planTerm) return { fault: `term ${index}: ${planTerm.fault}` };
+      parsed.push(planTerm);
+    }
+    if (parsed.length === 0) return { fault: 'a sum without terms' };
+    const isOverChains = new Set(rule.rules.map(({ chainId }) => chainId)).size > 1;
+    return (wallets) => ({
+      kind: 'sum',
+      range,
+      terms: parsed.map((planTerm) => planTerm(wallets)),
+      isOverChains,
+    });
+  }
+
+  #parseTerm(term: SumTerm): PlanTerm | PlanFault {
+    const planAmount = term.type === 'CONTRACT' ? this.#parseOutputs(term) : this.#parseAmount(term);
+    if ('fault' in planAmount) return planAmount;
+    const [times, per] = [
+      this.#parseWeight(term.chainId, term.times),
+      this.#parseWeight(term.chainId, term.per),
+    ];
+    if (times !== undefined && 'fault' in times) return times;
+    if (per !== undefined && 'fault' in per) return per;
+    return (wallets) => ({ amount: planAmount(wallets), times: times?.(), per: per?.() });
+  }
+
+  #parseWeight(chainId: number, weight: SumTerm['times']): (() => WeightNeeds) | PlanFault | undefined {
+    if (weight === undefined) return undefined;
+    if (typeof weight === 'string') {
+      if (!isTokenAmount(weight)) return { fault: 'a factor is malformed' };
+      const decimals = weight.split('.')[1]?.length ?? 0;
+      const number: WeightNeeds = {
+        kind: 'number',
+        decimals,
+        value: scaleTokenAmount(weight, decimals, 'down'),
+      };
+      return () => number;
+    }
+    const parsed = this.#parseOutput(chainId, weight);
+    if ('fault' in parsed) return parsed;
+    const { calls, isOfWallet, type } = parsed;
+    if (isOfWallet) return { fault: 'a weight of a wallet' };
+    const { decimals = 0 } = weight;
+    let needs: WeightNeeds | undefined;
+    return () => {
+      needs ??= { kind: 'output', type, decimals, read: calls.of(ZERO_ADDRESS) };
+      return needs;
+    };
+  }
+
+  #parseOutputs(term: Extract<SumTerm, { type: 'CONTRACT' }>): PlanAmount | PlanFault {
+    const { chainId, decimals } = term;
+    const parsed = this.#parseOutput(chainId, term);
+    if ('fault' in parsed) return parsed;
+    const { calls, isOfWallet, type, contract } = parsed;
+    const holdings = this.#holdings(calls, { kind: 'contract', contract });
+    return (wallets) => ({
+      kind: 'outputs',
+      type,
+      decimals,
+      holdings: isOfWallet ? holdings(wallets) : [{ balance: calls.of(ZERO_ADDRESS) }],
+    });
+  }
+
+  /** An unsigned output of a view function. */
+  #parseOutput(chainId: number, view: ViewCall) {
+    if (!isAddressText(view.contractAddress)) return { fault: 'the contract address is not an address' };
+    const planned = planOutput(view);
+    if ('fault' in planned) return planned;
+    const { call, type } = planned;
+    if (type.kind !== 'uint') return { fault: 'the output is not an unsigned integer' };
+    const contract = view.contractAddress.toLowerCase();
+    const calls = this.collector.source(chainId, 'call', contract, { call });
+    return { calls, type, contract, isOfWallet: call.accountInputs.length > 0 };
+  }
+
+  #parseAmount(rule: TokenAmount): PlanAmount | PlanFault {
     const { type, chainId } = rule;
-    if (!isTokenAmount(rule.minToken) || !isTokenAmount(rule.maxToken ?? '0'))
-      return { fault: 'an amount is malformed' };
-    const range = new TokenRange(rule.minToken, rule.maxToken);
     if (type === 'NATIVE') {
       if (rule.contractAddress !== undefined) return { fault: 'NATIVE with a contract address' };
       if (rule.tokenId !== undefined) return { fault: 'NATIVE with a token id' };
       const holdings = this.#holdings(this.collector.source(chainId, 'native', ZERO_ADDRESS), {
         kind: 'all',
       });
-      return (wallets) => ({ kind: 'amount', range, holdings: holdings(wallets) });
+      return (wallets) => ({ kind: 'balances', holdings: holdings(wallets) });
     }
     if (rule.contractAddress === undefined || !isAddressText(rule.contractAddress))
       return { fault: 'the contract address is not an address' };
@@ -179,8 +300,7 @@ class RuleParser {
       const holdings = this.#holdings(balances, { kind: 'erc20', contract });
       const decimals = this.collector.source(chainId, 'decimals', contract);
       return (wallets) => ({
-        kind: 'amount',
-        range,
+        kind: 'balances',
         holdings: holdings(wallets),
         decimals: decimals.of(ZERO_ADDRESS),
       });
@@ -189,11 +309,11 @@ class RuleParser {
       if (type === 'ERC1155') return { fault: 'ERC1155 without a token id' };
       const balances = this.collector.source(chainId, 'balance', contract);
       const holdings = this.#holdings(balances, { kind: 'contract', contract });
-      return (wallets) => ({ kind: 'count', range, holdings: holdings(wallets) });
+      return (wallets) => ({ kind: 'count', holdings: holdings(wallets) });
     }
     const ids = parseTokenIds(rule.tokenId);
     if (!ids.ok) return { fault: `the token ids are malformed (${ids.reason})` };
-    if (type === 'ERC721') return this.#parseOwnedIds(chainId, contract, ids.ids, range);
+    if (type === 'ERC721') return this.#parseOwnedIds(chainId, contract, ids.ids);
     if (type !== 'ERC1155') return unplanned(type);
     const ofIds = ids.ids.map((id) =>
       this.#holdings(this.collector.source(chainId, 'balance-of-id', contract, { id }), {
@@ -202,10 +322,10 @@ class RuleParser {
         id,
       }),
     );
-    return (wallets) => ({ kind: 'count', range, holdings: ofIds.flatMap((holdings) => holdings(wallets)) });
+    return (wallets) => ({ kind: 'count', holdings: ofIds.flatMap((holdings) => holdings(wallets)) });
   }
 
-  #parseOwnedIds(chainId: number, contract: string, ids: readonly bigint[], range: TokenRange): PlanRule {
+  #parseOwnedIds(chainId: number, contract: string, ids: readonly bigint[]): PlanAmount {
     const owners = ids.map((id) => ({
       id,
       owner: this.collector.source(chainId, 'owner', contract, { id }),
@@ -231,7 +351,6 @@ class RuleParser {
     };
     return (wallets) => ({
       kind: 'owned-ids',
-      range,
       ids: idsFor(wallets),
       accounts: new Set(wallets.accounts.map(BigInt)),
     });

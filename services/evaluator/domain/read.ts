@@ -83,6 +83,9 @@ export type ChainObservations = {
   /** When that block was requested as the head, epoch ms; absent if no block was read, or a past
    * one. */
   readonly headAskedAtMs?: number;
+  /** Whether the chain could not be read at the instant of the others whose amounts are added to
+   * its own. */
+  readonly isBehind?: true;
   /** One per read, in the order of the reads. */
   readonly observations: readonly Observation[];
 };

@@ -1,3 +1,7 @@
+/** Most digits of a fraction that a client may write. */
+export const FRACTION_DIGITS_MAX = 36;
+/** Parts of a token, of which every amount that a client may write is a whole number. */
+export const PARTS = 10n ** BigInt(FRACTION_DIGITS_MAX);
 const AMOUNT = /^(0|[1-9][0-9]{0,77})(?:\.([0-9]{1,36}))?$/;
 
 /** Whether `text` is an amount in whole tokens: a decimal string, such as `1500.5`. */

@@ -8,7 +8,13 @@ import { ruleOf } from '#shared/rules/complete-rule.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';
 import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body.ts';
-import { chainsOf, isObject, type PlacedRules, placeRules } from '#shared/rules/validate-rules.ts';
+import {
+  chainsOf,
+  isObject,
+  type PlacedRules,
+  placeRules,
+  sumsOverChains,
+} from '#shared/rules/validate-rules.ts';
 import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
 import { CheckBody } from './check-body.ts';
 import { isCommonBody } from './validate-fast-path.ts';
@@ -233,7 +239,8 @@ function faultsOfBlocks(
 ): Fault[] {
   const consistency = membersOf(membersOf(body)['consistency']);
   // Rules beyond the bounds are not looked at: their chains are not known.
-  const chains = placed && !placed.hasTooMany && placed.tooDeep.length === 0 ? chainsOf(placed) : undefined;
+  const known = placed && !placed.hasTooMany && placed.tooDeep.length === 0 ? placed : undefined;
+  const chains = known && chainsOf(known);
   const { blockTag, minBlock, atBlock } = consistency;
   const unnamed = BLOCK_MEMBERS.flatMap((member) =>
     Object.keys(membersOf(consistency[member]))
@@ -254,12 +261,24 @@ function faultsOfBlocks(
     }));
   const isTagged = blockTag !== undefined && Object.keys(membersOf(atBlock)).length > 0;
   const detail = 'is not allowed beside blockTag; send one of the two';
+  const atChains = new Set(Object.keys(membersOf(atBlock)));
+  const torn = (known ? sumsOverChains(known) : []).find(
+    ({ chains: ofSum }) => !ofSum.isDisjointFrom(atChains) && !ofSum.isSubsetOf(atChains),
+  );
   return [
     ...unnamed,
     ...both,
     ...(isTagged ? [{ pointer: '/consistency/atBlock', code: 'not-allowed', detail }] : []),
+    ...(torn ? [asTornSum(torn.pointer, [...torn.chains.difference(atChains)])] : []),
   ];
 }
+
+/** A sum over several chains is read at one instant, or at the block that each of them names. */
+const asTornSum = (sum: string, missing: readonly string[]): Fault => ({
+  pointer: '/consistency/atBlock',
+  code: 'required',
+  detail: `must name all chains of the sum ${sum}, or none of them: ${missing.join(', ')} is missing`,
+});
 
 /** A proof needs a key; without a proof its validity has no meaning. */
 function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>): Fault[] {

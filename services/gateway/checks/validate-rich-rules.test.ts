@@ -351,7 +351,7 @@ describe('an invalid check', () => {
         '/rules/2/contractAddress is not allowed for NATIVE: a native balance has no contract.',
         '/rules/2/tokenId is not allowed for NATIVE, which has no token ids.',
         '/rules/3/function is not allowed for ERC20.',
-        '/rules/4/type must be one of ERC20, ERC721, ERC1155, NATIVE, CONTRACT, ALL, ANY, NONE, AT_LEAST.',
+        '/rules/4/type must be one of ERC20, ERC721, ERC1155, NATIVE, CONTRACT, SUM, ALL, ANY, NONE, AT_LEAST.',
       ]),
     );
   });

@@ -64,6 +64,33 @@ export const CHECK_EXAMPLES = {
       ],
     },
   },
+  sum: {
+    summary: 'Add amounts of several contracts, one of them in shares of a vault',
+    value: {
+      account: ACCOUNT,
+      explain: true,
+      rules: [
+        {
+          type: 'SUM',
+          roleId: 'whale',
+          minToken: '1000',
+          rules: [
+            { type: 'ERC20', chainId: 1, contractAddress: TOKEN },
+            {
+              type: 'ERC20',
+              chainId: 1,
+              contractAddress: '0xde709f2102306220921060314715629080e2fb77',
+              times: {
+                contractAddress: '0xde709f2102306220921060314715629080e2fb77',
+                function: 'function pricePerShare() view returns (uint256)',
+                decimals: 18,
+              },
+            },
+          ],
+        },
+      ],
+    },
+  },
   composed: {
     summary: 'One role for a combination of rules, over several wallets and their delegated vaults',
     value: {

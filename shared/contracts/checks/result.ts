@@ -144,9 +144,12 @@ export type RuleDetail = {
         readonly value?: string | undefined;
       }
     | undefined;
-  /** Of a composed rule. */
-  readonly rules?: readonly RuleDetail[] | undefined;
+  /** Of a composed rule; of a sum its terms. */
+  readonly rules?: readonly (RuleDetail | TermDetail)[] | undefined;
 };
+/** A term of a sum: its amount before its weights, absent if it could not be read. */
+export type TermDetail = { readonly observed?: string | undefined };
+const TermDetail = z.strictObject({ observed: z.string().optional() }).meta({ id: 'TermDetail' });
 export const RuleDetail: z.ZodType<RuleDetail> = z
   .object({
     ruleIndex: z.number().int().nonnegative().optional(),
@@ -161,7 +164,7 @@ export const RuleDetail: z.ZodType<RuleDetail> = z
       })
       .optional(),
     get rules() {
-      return z.array(RuleDetail).optional();
+      return z.array(z.union([RuleDetail, TermDetail])).optional();
     },
   })
   .meta({ id: 'RuleDetail' });

@@ -1,6 +1,6 @@
 import { ACCOUNT } from './abi-type.ts';
 import { ZERO_ADDRESS } from './address.ts';
-import { type Condition, type ContractCondition, type SimpleCondition, simpleRulesOf } from './rule.ts';
+import { type Condition, isComposedRule, type SumTerm, type TokenAmount, type ViewCall } from './rule.ts';
 import { parseTokenIds } from './token-ids.ts';
 import { encodeCall, outputOf, parseViewFunction } from './view-function.ts';
 
@@ -49,31 +49,51 @@ const READ_OF_AN_ID: Readonly<Record<'ERC721' | 'ERC1155', readonly [key: string
   ERC1155: ['balance', 'wallet'],
 };
 
-/** The reads that a rule needs: keys that are equal exactly where the reads are the same, but for
+/** What is read: a holding, or a call. The call of a sum that is the same for all wallets counts
+ * once, so no vault is asked whether it has delegated. */
+type Target =
+  | TokenAmount
+  | (ViewCall & { readonly type: 'CONTRACT'; readonly chainId: number; readonly isOfSum?: true });
+
+/** The targets inside of a rule, in the order in which the client wrote them. */
+function targetsOf(rule: Condition): Target[] {
+  if (rule.type === 'SUM') return rule.rules.flatMap(targetsOfTerm);
+  return isComposedRule(rule) ? rule.rules.flatMap(targetsOf) : [rule];
+}
+
+function targetsOfTerm({ times, per, ...term }: SumTerm): Target[] {
+  const call = (weight: typeof times): Target[] =>
+    typeof weight === 'object' ? [{ ...weight, type: 'CONTRACT', chainId: term.chainId, isOfSum: true }] : [];
+  const own: Target = term.type === 'CONTRACT' ? { ...term, isOfSum: true } : term;
+  return [own, ...call(times), ...call(per)];
+}
+
+/** The reads that a target needs: keys that are equal exactly where the reads are the same, but for
  * the wallets. */
-function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
-  if (rule.type === 'NATIVE')
+function readsOf(target: Target): [key: string, times: Times][] {
+  if (target.type === 'NATIVE')
     return [
-      [`${rule.chainId}/native`, 'wallet'],
-      [`${rule.chainId}/delegate-all`, 'delegation'],
+      [`${target.chainId}/native`, 'wallet'],
+      [`${target.chainId}/delegate-all`, 'delegation'],
     ];
-  const at = `${rule.chainId}/${rule.contractAddress?.toLowerCase()}`;
+  const at = `${target.chainId}/${target.contractAddress?.toLowerCase()}`;
   const asContract: [string, Times] = [`${at}/delegate-contract`, 'delegation'];
-  if (rule.type === 'CONTRACT') {
-    const [call, times] = callOf(rule);
-    return [[`${at}/call/${times}/${call}`, times], asContract];
+  if (target.type === 'CONTRACT') {
+    const [call, times] = callOf(target);
+    const read: [string, Times] = [`${at}/call/${times}/${call}`, times];
+    return target.isOfSum && times === 'once' ? [read] : [read, asContract];
   }
-  if (rule.type === 'ERC20')
+  if (target.type === 'ERC20')
     return [
       [`${at}/balance`, 'wallet'],
       [`${at}/delegate-erc20`, 'delegation'],
     ];
-  const ids = rule.tokenId === undefined ? undefined : parseTokenIds(rule.tokenId);
+  const ids = target.tokenId === undefined ? undefined : parseTokenIds(target.tokenId);
   if (!ids?.ok) return [[`${at}/balance`, 'wallet'], asContract];
-  const [kind, times] = READ_OF_AN_ID[rule.type];
+  const [kind, times] = READ_OF_AN_ID[target.type];
   return ids.ids.flatMap((id): [string, Times][] => [
     [`${at}/${kind}/${id}`, times],
-    [`${at}/delegate-${rule.type.toLowerCase()}/${id}`, 'delegation'],
+    [`${at}/delegate-${target.type.toLowerCase()}/${id}`, 'delegation'],
   ]);
 }
 
@@ -82,17 +102,16 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
  * is compared; a malformed one by its text. It is made for each wallet if an address among its
  * arguments is the wallet's.
  */
-function callOf(rule: ContractCondition): [key: string, times: Times] {
-  const { args = [], returns } = rule;
-  const parsed = parseViewFunction(rule.function);
-  const call = parsed.ok ? encodeCall(parsed.fn, args, ZERO_ADDRESS) : parsed;
-  if (!parsed.ok || !call.ok) return [JSON.stringify([rule.function, args, returns]), 'wallet'];
+function callOf({ args = [], returns, ...call }: ViewCall): [key: string, times: Times] {
+  const parsed = parseViewFunction(call.function);
+  const encoded = parsed.ok ? encodeCall(parsed.fn, args, ZERO_ADDRESS) : parsed;
+  if (!parsed.ok || !encoded.ok) return [JSON.stringify([call.function, args, returns]), 'wallet'];
   const { inputs, outputs } = parsed.fn;
   // The calldata has zeros for the wallet, which another call may have as a literal.
   const ofWallet = inputs.flatMap(({ type }, index) =>
     type.kind === 'address' && args[index] === ACCOUNT ? [index] : [],
   );
-  const key = `${call.calldata}/${ofWallet.join()}/${outputs.length}/${outputOf(parsed.fn, returns)?.index}`;
+  const key = `${encoded.calldata}/${ofWallet.join()}/${outputs.length}/${outputOf(parsed.fn, returns)?.index}`;
   return [key, ofWallet.length > 0 ? 'wallet' : 'once'];
 }
 
@@ -121,8 +140,8 @@ export function makeReadCounter(
 ): (wallets: WalletGroup) => number {
   const counted = new Set<string>();
   const counts = { once: 0, wallet: 0, delegation: 0 } satisfies Record<Times, number>;
-  for (const rule of distinct(rules.flatMap(simpleRulesOf))) {
-    for (const [key, times] of readsOf(rule)) {
+  for (const target of distinct(rules.flatMap(targetsOf))) {
+    for (const [key, times] of readsOf(target)) {
       if (!counted.has(key)) counts[times] += 1;
       counted.add(key);
     }
@@ -140,19 +159,19 @@ export function makeReadCounter(
   };
 }
 
-/** Equal rules once, before their ids are expanded. */
-const distinct = (rules: readonly SimpleCondition[]): SimpleCondition[] => [
+/** Equal targets once, before their ids are expanded. */
+const distinct = (targets: readonly Target[]): Target[] => [
   ...new Map(
-    rules.map((rule) => {
+    targets.map((target) => {
       const {
         minToken: _min,
         maxToken: _max,
         roleId: _role,
         ...read
-      } = rule as SimpleCondition & {
+      } = target as Target & {
         readonly [Name in 'minToken' | 'maxToken' | 'roleId']?: unknown;
       };
-      return [JSON.stringify(read), rule];
+      return [JSON.stringify(read), target];
     }),
   ).values(),
 ];
@@ -164,11 +183,11 @@ export const needsMoreReads = (wallets: WalletGroup, rules: readonly Condition[]
 /** As many reads as if no two were equal, which is quickly known; infinite if a rule has a list of
  * ids. */
 function readsAtMost({ accounts, vaults }: WalletGroup, rules: readonly Condition[]): number {
-  const simple = rules.flatMap(simpleRulesOf);
-  if (simple.some(hasListOfIds)) return Number.POSITIVE_INFINITY;
+  const targets = rules.flatMap(targetsOf);
+  if (targets.some(hasListOfIds)) return Number.POSITIVE_INFINITY;
   const [own, others] = [accounts?.length ?? 1, vaults?.length ?? 0];
-  return simple.length * (own + others + own * others);
+  return targets.length * (own + others + own * others);
 }
 
-const hasListOfIds = (rule: SimpleCondition): boolean =>
-  'tokenId' in rule && rule.tokenId !== undefined && /[,-]/.test(rule.tokenId);
+const hasListOfIds = (target: Target): boolean =>
+  'tokenId' in target && target.tokenId !== undefined && /[,-]/.test(target.tokenId);

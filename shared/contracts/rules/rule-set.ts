@@ -94,7 +94,8 @@ type Stored = Readonly<Record<string, unknown>>;
 
 /** A stored rule with the default of its amount, which the client may have left out. */
 const completed = (rule: Stored): Stored => {
-  if (Array.isArray(rule['rules'])) return { ...rule, rules: (rule['rules'] as Stored[]).map(completed) };
+  if (rule['type'] !== 'SUM' && Array.isArray(rule['rules']))
+    return { ...rule, rules: (rule['rules'] as Stored[]).map(completed) };
   return rule['type'] === 'CONTRACT' ? rule : { minToken: '1', ...rule };
 };
 
@@ -106,8 +107,8 @@ type Contracts = readonly { readonly chainId: number; readonly contractAddress: 
 /** By rule set, for as long as it is in memory. */
 const knownContracts = new WeakMap<RuleSet, Contracts>();
 
-/** The contracts whose transfers concern a rule set: those of token rules, in lower case, each
- * once. */
+/** The contracts whose transfers concern a rule set: those of token rules and of terms about a
+ * token, in lower case, each once. */
 export function contractsOf(ruleSet: RuleSet): Contracts {
   const known = knownContracts.get(ruleSet) ?? findContracts(ruleSet);
   knownContracts.set(ruleSet, known);

@@ -9,7 +9,7 @@ export const ComposedRuleType = z.enum(['ALL', 'ANY', 'NONE', 'AT_LEAST']);
 export type ComposedRuleType = z.infer<typeof ComposedRuleType>;
 
 /** Every type of a rule. Any other is refused by the gateway and never judged. */
-export const RuleType = z.enum([...TokenRuleType.options, 'CONTRACT', ...ComposedRuleType.options]);
+export const RuleType = z.enum([...TokenRuleType.options, 'CONTRACT', 'SUM', ...ComposedRuleType.options]);
 export type RuleType = z.infer<typeof RuleType>;
 
 /** How to treat a rule that could not be read. */
@@ -40,18 +40,27 @@ const TokenCondition = z.object({
 });
 export type TokenCondition = z.infer<typeof TokenCondition>;
 
-/** A rule about one output of a view function; `services/gateway/docs/pages/rules.md` has the
- * defaults. */
-const ContractCondition = z.object({
-  type: z.literal('CONTRACT'),
-  chainId: ChainId,
+/** What a token rule, or a term of a sum, asks for; its bounds are elsewhere. */
+const TokenAmount = TokenCondition.omit({ minToken: true, maxToken: true });
+export type TokenAmount = z.infer<typeof TokenAmount>;
+
+/** One output of a view function. */
+const ViewCall = z.object({
   contractAddress: z.string(),
   /** A human-readable Solidity signature. */
   function: z.string(),
   /** One text per input; `$account` stands for the wallet. */
   args: z.array(z.string()).optional(),
-  /** Name or index of the output to compare. */
+  /** Name or index of the output. */
   returns: z.string().optional(),
+});
+export type ViewCall = z.infer<typeof ViewCall>;
+
+/** A rule about one output of a view function; `services/gateway/docs/pages/rules.md` has the
+ * defaults. */
+const ContractCondition = ViewCall.extend({
+  type: z.literal('CONTRACT'),
+  chainId: ChainId,
   operator: Operator.optional(),
   value: z.string().optional(),
   onRevert: z.enum(['undetermined', 'deny']).optional(),
@@ -59,8 +68,40 @@ const ContractCondition = z.object({
 });
 export type ContractCondition = z.infer<typeof ContractCondition>;
 
+/** An output with its decimals, read on its term's chain: the same for all wallets. */
+const Weight = ViewCall.extend({ decimals: z.number().int().nonnegative().optional() });
+export type Weight = z.infer<typeof Weight>;
+
+const weights = {
+  /** A factor: decimal text, or what a call returns. */
+  times: z.union([z.string(), Weight]).optional(),
+  /** A divisor. */
+  per: Weight.optional(),
+};
+
+/** An amount that is a part of a sum: a holding, or an unsigned output of a view function. */
+const SumTerm = z.discriminatedUnion('type', [
+  TokenAmount.extend(weights),
+  ViewCall.extend({
+    type: z.literal('CONTRACT'),
+    chainId: ChainId,
+    decimals: z.number().int().nonnegative(),
+    ...weights,
+  }),
+]);
+export type SumTerm = z.infer<typeof SumTerm>;
+
+/** A rule about the sum of several amounts, in whole tokens. */
+const SumCondition = z.object({
+  type: z.literal('SUM'),
+  minToken: z.string(),
+  maxToken: z.string().optional(),
+  rules: z.array(SumTerm),
+});
+export type SumCondition = z.infer<typeof SumCondition>;
+
 /** A condition without the role that it grants: a rule, or a rule inside of a composed rule. */
-export type Condition = TokenCondition | ContractCondition | ComposedCondition;
+export type Condition = TokenCondition | ContractCondition | SumCondition | ComposedCondition;
 export type ComposedCondition = {
   readonly type: ComposedRuleType;
   readonly rules: readonly Condition[];
@@ -78,6 +119,7 @@ const ComposedCondition = z.object({
 const Condition: z.ZodType<Condition> = z.discriminatedUnion('type', [
   TokenCondition,
   ContractCondition,
+  SumCondition,
   ComposedCondition,
 ]);
 
@@ -91,28 +133,51 @@ export type TokenRule = z.infer<typeof TokenRule>;
 export const Rule = z.discriminatedUnion('type', [
   TokenRule,
   ContractCondition.extend(named),
+  SumCondition.extend(named),
   ComposedCondition.extend(named),
 ]);
 export type Rule = z.infer<typeof Rule>;
 
-export const isTokenRule = <R extends Condition>(rule: R): rule is Extract<R, { type: TokenRuleType }> =>
+export const isTokenRule = <R extends { readonly type: string }>(
+  rule: R,
+): rule is Extract<R, { type: TokenRuleType }> =>
   rule.type === 'ERC20' || rule.type === 'ERC721' || rule.type === 'ERC1155' || rule.type === 'NATIVE';
 
 export const isComposedRule = <R extends Condition>(
   rule: R,
-): rule is Extract<R, { type: ComposedRuleType }> => 'rules' in rule;
+): rule is Extract<R, { type: ComposedRuleType }> => 'rules' in rule && rule.type !== 'SUM';
 
-/** A simple rule: a leaf of a composed rule, or a rule by itself. */
-export type SimpleCondition = Exclude<Condition, ComposedCondition>;
+/** What reads something by itself: a token rule, a `CONTRACT` rule, or a term of a sum. */
+export type SimpleCondition = TokenCondition | ContractCondition | SumTerm;
 
-/** The simple rules inside of a rule, in the order in which the client wrote them; a simple rule is
- * its only one. */
-export const simpleRulesOf = (rule: Condition): SimpleCondition[] =>
-  isComposedRule(rule) ? rule.rules.flatMap(simpleRulesOf) : [rule];
+/** The simple rules and terms inside of a rule, in the order in which the client wrote them; a
+ * simple rule is its only one. */
+export function simpleRulesOf(rule: Condition): SimpleCondition[] {
+  if (rule.type === 'SUM') return rule.rules;
+  return isComposedRule(rule) ? rule.rules.flatMap(simpleRulesOf) : [rule];
+}
 
-/** How many rules there are: composed ones, and those inside of them, count like any other. */
-export const countRules = (rules: readonly Condition[]): number =>
-  rules.reduce((count, rule) => count + 1 + (isComposedRule(rule) ? countRules(rule.rules) : 0), 0);
+/** The sums inside of a rule; a sum is its only one. */
+const sumsOf = (rule: Condition): SumCondition[] => {
+  if (rule.type === 'SUM') return [rule];
+  return isComposedRule(rule) ? rule.rules.flatMap(sumsOf) : [];
+};
+
+/**
+ * The chains of the sums over several chains, which are read at one instant: a token that moves
+ * from one to another must not count twice.
+ */
+export function chainsAtOneInstant(rules: readonly Condition[]): ReadonlySet<number> {
+  const chains = rules
+    .flatMap(sumsOf)
+    .map(({ rules: terms }) => new Set(terms.map(({ chainId }) => chainId)));
+  return new Set(chains.filter(({ size }) => size > 1).flatMap((ofSum) => [...ofSum]));
+}
+
+/** How many rules there are: composed ones and sums, and those inside of them, count like any
+ * other. */
+export const countRules = (rules: readonly (Condition | SumTerm)[]): number =>
+  rules.reduce((count, rule) => count + 1 + ('rules' in rule ? countRules(rule.rules) : 0), 0);
 
 /** By chain id in decimal. */
 const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());

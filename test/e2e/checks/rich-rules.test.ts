@@ -85,6 +85,41 @@ const CASES: Readonly<Record<string, Case>> = {
       errors: [{ ruleIndex: 0, roleId: 'open', code: 'contract-not-found', path: '/rules/0/rules/1' }],
     }),
   },
+  'sums of weighted amounts': {
+    check: () => {
+      const { chainId, erc20 } = system.chain;
+      const token = { type: 'ERC20', chainId, contractAddress: erc20 };
+      const decimals = { contractAddress: erc20, function: 'function decimals() view returns (uint8)' };
+      const sum = (minToken: string, ...rules: Json[]) => ({
+        type: 'SUM',
+        roleId: minToken,
+        minToken,
+        rules,
+      });
+      // 1500.5, and a third of it.
+      const terms = [
+        { ...token, times: decimals, per: decimals },
+        { ...token, times: '2', per: decimals },
+      ];
+      return {
+        account: holder(),
+        rules: [
+          { ...sum('2000.666666666666666666666666666666666666', ...terms), maxToken: '2000.7' },
+          sum('2000.666666666666666666666666666666666667', ...terms),
+          sum('1501', token, { ...token, contractAddress: stranger() }),
+          sum('1500', token, { ...token, contractAddress: stranger() }),
+        ],
+      };
+    },
+    expected: () => ({
+      roles: [
+        { id: '2000.666666666666666666666666666666666666', granted: true },
+        { id: '2000.666666666666666666666666666666666667', granted: false },
+        { id: '1500', granted: true },
+      ],
+      errors: [{ ruleIndex: 2, code: 'contract-not-found', path: '/rules/2/rules/1' }],
+    }),
+  },
   'outputs of view functions': {
     check: () => ({
       account: holder(),
