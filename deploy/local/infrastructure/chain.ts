@@ -12,6 +12,8 @@ export const LOCAL_CHAIN_ID = 31_337;
 
 type ChainOptions = {
   readonly port: number;
+  /** 31 337 by default. */
+  readonly chainId?: number;
   /** Where it listens; loopback by default, for anvil has no access control. */
   readonly host?: string;
   readonly signal?: AbortSignal | undefined;
@@ -43,16 +45,16 @@ export type RunningChain = AsyncDisposable &
  * chain.erc20; // '0x5FbDB2315678afecb367f032d93F642f64180aa3'
  */
 export async function startChain(options: ChainOptions): Promise<RunningChain> {
-  const { port, host = '127.0.0.1', signal, onSpawn, args = [] } = options;
+  const { port, host = '127.0.0.1', chainId = LOCAL_CHAIN_ID, signal, onSpawn, args = [] } = options;
   await requireFreePorts([{ port, program: 'the demo chain' }]);
   const rpc = `http://127.0.0.1:${port}`;
   const child = await spawnChild(
     findAnvil(),
-    ['--host', host, '--port', String(port), '--chain-id', String(LOCAL_CHAIN_ID), '--quiet', ...args],
+    ['--host', host, '--port', String(port), '--chain-id', String(chainId), '--quiet', ...args],
     { stdio: 'ignore', stopTimeoutMs: STOP_TIMEOUT_MS, onSpawn },
   );
   try {
-    await waitUntilUp(child, () => isUp(rpc), {
+    await waitUntilUp(child, () => isUp(rpc, chainId), {
       what: 'the chain (anvil)',
       signal,
     });
@@ -63,12 +65,12 @@ export async function startChain(options: ChainOptions): Promise<RunningChain> {
     throw error;
   }
   const { pid, exited, stop, kill9 } = child;
-  const facts = { chainId: LOCAL_CHAIN_ID, rpc, ...demoTokens };
+  const facts = { chainId, rpc, ...demoTokens };
   return { ...facts, pid, exited, stop, kill9, [Symbol.asyncDispose]: stop };
 }
 
-async function isUp(rpc: string): Promise<boolean> {
-  return Number(await callJsonRpc(rpc, 'eth_chainId', [])) === LOCAL_CHAIN_ID;
+async function isUp(rpc: string, chainId: number): Promise<boolean> {
+  return Number(await callJsonRpc(rpc, 'eth_chainId', [])) === chainId;
 }
 
 /** The program itself, not npm's wrapper around it, which would be a process that signals have to

@@ -6,6 +6,7 @@ import { traceBatches, traceReads } from './batching/trace-reads.ts';
 import { WaitingChecks } from './batching/waiting-checks.ts';
 import { findBlock } from './blocks/block.ts';
 import { Heads } from './blocks/heads.ts';
+import { NearBlocks } from './blocks/near-blocks.ts';
 import { PastBlocks } from './blocks/past-blocks.ts';
 import type { ChainObserver } from './chain-observer.ts';
 import { BlockTime } from './endpoints/block-time.ts';
@@ -107,6 +108,8 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     headNumber: (signal) => heads.newestNumber(signal),
   });
   scope.defer(() => pastBlocks.close());
+  const nearBlocks = new NearBlocks({ pool, quorum, blockTime, monotonicMs });
+  scope.defer(() => nearBlocks.close());
   const quarantine = new RememberedNames(QUARANTINE_MS, monotonicMs);
   const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
   const costlyCallSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
@@ -152,6 +155,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const read = makeChainReader({
     heads,
     pastBlocks,
+    nearBlocks,
     queue,
     quorum,
     agreed,

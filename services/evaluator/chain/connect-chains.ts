@@ -3,6 +3,7 @@ import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { Consistency } from '#shared/contracts/rules/rule.ts';
 import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
 import { IsolatedReadBudget } from './batching/entry.ts';
+import { type BlockAtInstant, CommonInstant } from './blocks/common-instant.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 
@@ -11,6 +12,8 @@ export type PerformReadsContext = {
   readonly accountId: string;
   readonly clientId: string;
   readonly consistency: Consistency;
+  /** The chains whose amounts are added. */
+  readonly atOneInstant: ReadonlySet<number>;
   /** Whether the check has waited for long already: then it does not wait for a chain that does not
    * answer. */
   readonly isLate?: boolean;
@@ -64,8 +67,13 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
     followable: new Map([...byId].map(([chainId, { chain }]) => [chainId, chain])),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
     delegateRegistry: (chainId) => byId.get(chainId)?.settings.delegateRegistry ?? ZERO_ADDRESS,
-    async performReads(reads, { consistency, ...context }) {
+    async performReads(reads, { consistency, atOneInstant, ...context }) {
       const { blockTag, minBlock, atBlock } = consistency;
+      const together = [...reads.keys()].filter(
+        (chainId) =>
+          atOneInstant.has(chainId) && blockTag === 'latest' && atBlock?.[String(chainId)] === undefined,
+      );
+      const instant = together.length > 1 ? new CommonInstant(together, context.signal) : undefined;
       const isolatedReads = new IsolatedReadBudget(context.lane);
       // All start at once, and none ever rejects, so they can be awaited one after another.
       const reading = [...reads].map(([chainId, ofChain]) => {
@@ -78,7 +86,11 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
           minBlock: minBlock[String(chainId)] ?? 0,
           atBlock: atBlock?.[String(chainId)],
         };
-        return { chainId, observed: chain.read(ofChain, own) };
+        if (instant === undefined || !together.includes(chainId))
+          return { chainId, observed: chain.read(ofChain, own) };
+        const blockAtInstant: BlockAtInstant = (head, find) => instant.blockOf(chainId, head, find);
+        const observed = chain.read(ofChain, { ...own, blockAtInstant });
+        return { chainId, observed: observed.finally(() => instant.leave(chainId)) };
       });
       const observations = new Map<number, ChainObservations>();
       for (const { chainId, observed } of reading) observations.set(chainId, await observed);

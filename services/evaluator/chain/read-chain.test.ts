@@ -4,6 +4,7 @@ import { failed, type Observation, type Read } from '../domain/read.ts';
 import { type Entry, IsolatedReadBudget } from './batching/entry.ts';
 import { WaitingChecks } from './batching/waiting-checks.ts';
 import type { Block } from './blocks/block.ts';
+import type { BlockAtInstant } from './blocks/common-instant.ts';
 import type { HeadRequest } from './blocks/heads.ts';
 import type { GoneBlock } from './blocks/past-blocks.ts';
 import { makeChainReader } from './read-chain.ts';
@@ -37,6 +38,10 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
         gonePast.push([...gone]);
         return blockOf(number);
       },
+    },
+    nearBlocks: {
+      findUntil: async (seconds, { head }) => blockOf(head.number - 1 - seconds),
+      find: async (number) => blockOf(number),
     },
     queue: {
       read: async (block: Block, reads: readonly Read[]): Promise<Entry[]> => {
@@ -101,6 +106,7 @@ test('answered reads prove a block, whatever happened to the others', async () =
   ] as unknown as Entry[];
   const read = makeChainReader({
     pastBlocks: { read: async () => blockOf(1) },
+    nearBlocks: { find: async () => blockOf(1), findUntil: async () => blockOf(1) },
     ...{ heads: { read: async () => blockOf(1) } as never, queue: { read: async () => entries } as never },
     ...{ quorum: 1, agreed: (observation: Observation) => agreeOn(observation, 1), isAnswer },
     waitingChecks: new WaitingChecks(1),
@@ -166,3 +172,23 @@ test.each([true, false])(
     expect(block?.state).toBe(isIdentified || undefined);
   },
 );
+
+describe('a check that adds amounts of several chains', () => {
+  async function readWith(blockAtInstant: BlockAtInstant, minBlock = 0) {
+    const { read, asked } = makeReader([SIX]);
+    const observed = await read([READ], { ...CONTEXT, minBlock, blockAtInstant });
+    return { isBehind: observed.isBehind, number: observed.block?.number, asked };
+  }
+
+  it('reads the chain at the block that fits the others', async () => {
+    expect(await readWith((_, find) => find(0))).toMatchObject({ number: 0, isBehind: undefined });
+  });
+
+  it('reads the minimum block if that is later', async () => {
+    expect(await readWith((_, find) => find(0), 1)).toMatchObject({ number: 1, isBehind: undefined });
+  });
+
+  it('reads the head, and says so, of a chain that does not fit', async () => {
+    expect(await readWith(async () => undefined)).toMatchObject({ number: 1, isBehind: true });
+  });
+});

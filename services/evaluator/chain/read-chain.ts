@@ -13,7 +13,10 @@ import {
 import { type Entry, type IsolatedReadBudget, observationOf } from './batching/entry.ts';
 import type { ReadQueue } from './batching/read-queue.ts';
 import type { WaitingChecks } from './batching/waiting-checks.ts';
-import type { Heads } from './blocks/heads.ts';
+import type { Block } from './blocks/block.ts';
+import type { BlockAtInstant } from './blocks/common-instant.ts';
+import type { Head, Heads } from './blocks/heads.ts';
+import type { NearBlocks } from './blocks/near-blocks.ts';
 import type { GoneBlock, PastBlocks } from './blocks/past-blocks.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
@@ -44,6 +47,8 @@ export type ChainReadContext = {
   readonly minBlock: number;
   /** Exactly this block is read, whatever the tag. */
   readonly atBlock?: number | undefined;
+  /** The block that fits those of other chains, for a check that adds amounts of several. */
+  readonly blockAtInstant?: BlockAtInstant | undefined;
   readonly isolatedReads: IsolatedReadBudget;
   readonly traceparent?: string;
   /** Whether the check has waited for long already: then it does not wait for a chain that does not
@@ -58,6 +63,7 @@ export type ChainReadContext = {
 type ChainReaderOptions = {
   readonly heads: Pick<Heads, 'read'>;
   readonly pastBlocks: Pick<PastBlocks, 'read'>;
+  readonly nearBlocks: Pick<NearBlocks, 'find' | 'findUntil'>;
   readonly queue: ReadQueue;
   readonly quorum: number;
   /** Reduces the answers of several endpoints to one read to one reading. */
@@ -108,7 +114,9 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       atBlock === undefined
         ? await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone })
         : undefined;
-    const block = head ?? (await options.pastBlocks.read({ ...context, number: atBlock ?? 0, gone }));
+    const fitting = head && (await blockAtInstant(head, context, gone));
+    const block =
+      fitting ?? head ?? (await options.pastBlocks.read({ ...context, number: atBlock ?? 0, gone }));
     const observations: Observation[] = [];
     let hasState = true;
     const open = reads.filter((read, index) => {
@@ -146,7 +154,22 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const state = proved && hasState ? { state: true as const } : {};
     const report = isAnswered ? { block: { number, hash, timestamp, proved, ...state } } : {};
     const asked = head && isAnswered ? { headAskedAtMs: head.askedAtMs } : {};
-    return { observed: { quorum, observations, ...report, ...asked } };
+    const behind = context.blockAtInstant && fitting === undefined ? { isBehind: true as const } : {};
+    return { observed: { quorum, observations, ...report, ...asked, ...behind } };
+  }
+
+  /** The block at the common instant, or the minimum block if that is later; nothing if the chain
+   * has none. */
+  async function blockAtInstant(
+    head: Head,
+    { blockAtInstant: place, minBlock, signal }: ChainReadContext,
+    gone: readonly GoneBlock[],
+  ): Promise<Block | undefined> {
+    const request = { head, gone, signal };
+    const block = await place?.(head, (seconds) => options.nearBlocks.findUntil(seconds, request));
+    return block !== undefined && block.number < minBlock
+      ? options.nearBlocks.find(minBlock, request)
+      : block;
   }
 
   async function readAtSomeBlock(

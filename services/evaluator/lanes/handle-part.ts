@@ -8,6 +8,7 @@ import {
   PART_READS_MAX,
 } from '#shared/contracts/batches/batch.ts';
 import { makeReadCounter, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
+import { chainsAtOneInstant } from '#shared/contracts/rules/rule.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
@@ -20,6 +21,7 @@ import {
   tallyVerdicts,
 } from '../domain/compose-part.ts';
 import {
+  behindOf,
   blocksOf,
   blockTimesOf,
   hasRetryable,
@@ -89,6 +91,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
       accountId: part.accountId,
       clientId: part.clientId,
       consistency: part.consistency,
+      atOneInstant: chainsAtOneInstant(part.rules),
       lane: 'batch',
       traceparent,
       onWait: () => park(deadline.finish),
@@ -97,6 +100,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
     deadline.finish();
     const agreed = agree(reads, observed);
     const readings = part.delivery.mode === 'watch' ? withOwnMinBlock(agreed) : agreed;
+    const behind = behindOf(observed);
     const blocks = blocksOf(observed);
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const lines = new PartLines(part.rules, part.firstIndex, blocks);
@@ -113,7 +117,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
         lines.add(entry, outcomeFor(judgeUnread(part.rules, failed('too-many-reads'))));
         return;
       }
-      const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals);
+      const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals, behind);
       isOpen ||= verdicts.some(isUndetermined);
       tallyVerdicts(tallies, verdicts);
       const outcome = outcomeFor(verdicts);

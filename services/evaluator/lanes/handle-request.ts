@@ -1,11 +1,12 @@
 import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/checks/check-requested.ts';
 import { countReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
+import { chainsAtOneInstant } from '#shared/contracts/rules/rule.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Handler, positionOf, type RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { agree } from '../domain/agree.ts';
-import { blocksOf, composeResult, hasRetryable, isUndetermined } from '../domain/compose-result.ts';
+import { behindOf, blocksOf, composeResult, hasRetryable, isUndetermined } from '../domain/compose-result.ts';
 import { explainRules } from '../domain/explain-rules.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from '../domain/judge-rules.ts';
 import { planReads, type ReadPlan } from '../domain/plan-reads.ts';
@@ -80,6 +81,7 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     const deadline = startDeadline(endAt, startedAt);
     const observed = await deps.performReads(plan.reads, {
       ...check,
+      atOneInstant: chainsAtOneInstant(check.rules),
       lane,
       isLate,
       traceparent,
@@ -91,13 +93,14 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     deadline.finish();
     await deps.waitForTick(lane);
     const readings = agree(plan.reads, observed);
-    const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
+    const behind = behindOf(observed);
+    const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals, behind);
     const isOpen = verdicts.some(isUndetermined) && hasRetryable(readings);
     if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const details = check.explain
-      ? explainRules(check.rules, plan, readings, deps.nativeDecimals)
+      ? explainRules(check.rules, plan, readings, deps.nativeDecimals, behind)
       : undefined;
     const completed = composeResult(
       check,

@@ -75,6 +75,7 @@ export async function readByRolecall(
       accountId: 'acc_1',
       clientId: 'app_1',
       consistency: { blockTag: 'latest', minBlock: {} },
+      atOneInstant: new Set(),
       onWait: () => undefined,
       traceparent,
       // Each check has its own abort signal.

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
 
@@ -66,4 +67,26 @@ export async function awaitFetch<B extends Block>(fetched: BlockFetch<B>, signal
   } finally {
     signal.removeEventListener('abort', abort);
   }
+}
+
+/**
+ * Asks endpoints for blocks until as many as the quorum have answered with the same ones.
+ *
+ * @throws RpcFailure `block-mismatch` if they disagree
+ */
+export async function fetchAgreed(
+  question: Omit<Question<readonly Block[]>, 'isSettled'>,
+): Promise<readonly Block[]> {
+  const { quorum } = question;
+  const nameOf = (blocks: readonly Block[]) => blocks.map(({ hash }) => hash).join();
+  const agreed = (answers: readonly (readonly Block[])[]) =>
+    answers.find((one) => answers.filter((other) => nameOf(other) === nameOf(one)).length >= quorum);
+  const { answers, failure } = await askEndpoints({
+    ...question,
+    isSettled: (known: readonly (readonly Block[])[]) => agreed(known) !== undefined,
+  });
+  const blocks = agreed(answers);
+  if (blocks !== undefined) return blocks;
+  if (answers.length >= quorum) throw new RpcFailure('block-mismatch');
+  throw failure ?? new RpcFailure('unreachable');
 }

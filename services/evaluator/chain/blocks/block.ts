@@ -90,6 +90,24 @@ export function fetchOwnBlock(endpoint: Endpoint, number: number, signal: AbortS
   );
 }
 
+/** Fetches headers below an endpoint's head in one call, as the service's own.
+ * @throws RpcFailure */
+export function fetchOwnBlocks(
+  endpoint: Endpoint,
+  numbers: readonly number[],
+  signal: AbortSignal,
+): Promise<readonly Block[]> {
+  return endpoint.use(signal, async (rpc) => {
+    const outcomes = await rpc.callMany(numbers.map(headerRequest), signal);
+    return numbers.map((number, index) => {
+      const outcome = outcomes[index];
+      if (outcome === undefined) throw new RpcFailure('malformed');
+      if (!outcome.ok) throw outcome.failure;
+      return parseBlockAt(number, outcome.result);
+    });
+  });
+}
+
 /** Fetches the header at a number.
  * @throws RpcFailure `block-unavailable` if the endpoint has no such block */
 export function fetchBlockAt(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {

@@ -52,7 +52,7 @@ export type HeadRequest = {
 
 /** A head, and when it was requested: of two heads the later requested one is closer to the
  * truth. */
-type Head = Block & {
+export type Head = Block & {
   /** Epoch ms, Redis's clock. */
   readonly askedAtMs: number;
 };

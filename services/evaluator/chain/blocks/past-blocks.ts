@@ -1,10 +1,9 @@
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { pause } from '#shared/wait-for.ts';
 import type { App } from '../batching/entry.ts';
-import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, findBlock } from './block.ts';
-import { awaitFetch, BlockFetches } from './block-fetch.ts';
+import { awaitFetch, BlockFetches, fetchAgreed } from './block-fetch.ts';
 import { AHEAD_MS_MAX, type HeadsOptions } from './heads.ts';
 
 /** A block may have been fetched this long before a check asked for it: near the head it may still
@@ -131,23 +130,18 @@ export class PastBlocks {
   async #ask(number: number, onFailure: (failure: RpcFailure) => void): Promise<Block> {
     const { pool, quorum } = this.#options;
     const { signal } = this.#controller;
-    const agreed = (blocks: readonly Block[]) =>
-      blocks.find((block) => blocks.filter(({ hash }) => hash === block.hash).length >= quorum);
-    const { answers, failure } = await askEndpoints({
+    const [block] = await fetchAgreed({
       pool,
       candidates: () => pool.candidates(),
       quorum,
-      isSettled: (blocks: readonly Block[]) => agreed(blocks) !== undefined,
       ask: async (endpoint) => {
         await pool.capabilitiesOf(endpoint);
-        return findBlock(endpoint, number, signal);
+        return [await findBlock(endpoint, number, signal)];
       },
       onFailure,
       signal,
     });
-    const block = agreed(answers);
-    if (block !== undefined) return block;
-    if (answers.length >= quorum) throw new RpcFailure('block-mismatch');
-    throw failure ?? new RpcFailure('unreachable');
+    if (block === undefined) throw new RpcFailure('unreachable');
+    return block;
   }
 }
