@@ -132,6 +132,13 @@ test('the amounts that were compared read as a sentence', () => {
   expect(
     describeDetail({ outcome: 'denied' }, { type: 'AT_LEAST', atLeast: 2, rules: [erc20, call] }, blocks),
   ).toBe('at least 2 of these');
+  expect(
+    describeDetail({ outcome: 'granted', observed: '12', required: { min: '10' } }, { type: 'SUM' }),
+  ).toBe('sum 12 ≥ 10');
+  expect(describeDetail({ observed: '8' }, { ...erc20, times: '1.5', per: call }, blocks)).toBe(
+    'balance 8 × 1.5 ÷ isOwner, block 123',
+  );
+  expect(describeDetail({}, erc20)).toBe('balance could not be read');
   expect(numberOf('/rules/0/rules/2')).toBe('1.3');
 });
 

@@ -11,7 +11,7 @@ import { describeDetail, numberOf } from './describe-detail.js';
 
 /** @import { ApiError } from '../../lib/api.js' */
 /** @import { Answer } from '../../lib/types.ts' */
-/** @import { RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts' */
+/** @import { RuleDetail, RuleFault, TermDetail } from '#shared/contracts/checks/result.ts' */
 
 /**
  * @typedef {Omit<Answer<'POST /api/apps/:clientId/try'>, 'body'> & { body: any }} Tried what the
@@ -80,16 +80,17 @@ function Verdicts({ body, isDenying }) {
 
 /**
  * Why each rule ended as it did, where the check asked for it.
- * @param {{ details?: readonly RuleDetail[], rules: any[], blocks?: Record<string, { number: number
+ * @param {{ details?: readonly (RuleDetail | TermDetail)[], rules: any[], blocks?: Record<string, { number: number
  *   }>, path?: string }} props
  */
 function Details({ details, rules, blocks, path = '' }) {
   if (!Array.isArray(details)) return null;
   return html`<ul class="why">${details.map((detail, place) => {
-    const at = detail.ruleIndex ?? place;
+    /** @type {Partial<RuleDetail>} */
+    const { ruleIndex: at = place, outcome, rules: inner } = detail;
     const rule = rules[at];
-    return html`<li key=${at}><span>Rule ${numberOf(`${path}/${at}`)}</span> <strong class=${detail.outcome}>${detail.outcome}</strong>${': '}<span class="break">${describeDetail(detail, rule, blocks)}</span>
-      <${Details} details=${detail.rules} rules=${rule?.rules ?? []} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
+    return html`<li key=${at}><span>${outcome === undefined ? 'Term' : 'Rule'} ${numberOf(`${path}/${at}`)}</span>${outcome !== undefined && html` <strong class=${outcome}>${outcome}</strong>`}${': '}<span class="break">${describeDetail(detail, rule, blocks)}</span>
+      <${Details} details=${inner} rules=${rule?.rules ?? []} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
   })}</ul>`;
 }
 

@@ -15,12 +15,26 @@ export const FIELDS = {
   ERC1155: ['contractAddress', 'tokenId', 'minToken', 'maxToken'],
   NATIVE: ['minToken', 'maxToken'],
   CONTRACT: ['contractAddress', 'function', 'args', 'returns', 'operator', 'value', 'onRevert', 'wallets'],
+  SUM: ['minToken', 'maxToken'],
+};
+
+/** The fields that a term of a sum has; weights that are calls are in `extra`. @type {Record<string,
+ * (keyof RuleTexts)[]>} */
+export const TERM_FIELDS = {
+  ERC20: ['contractAddress', 'times'],
+  ERC721: ['contractAddress', 'tokenId', 'times'],
+  ERC1155: ['contractAddress', 'tokenId', 'times'],
+  NATIVE: ['times'],
+  CONTRACT: ['contractAddress', 'function', 'args', 'returns', 'decimals', 'times'],
 };
 
 /** The types of rules that are made of others. @type {Record<string, string>} */
 export const COMPOSED = { ALL: 'all of', ANY: 'any of', NONE: 'none of', AT_LEAST: 'at least' };
 
 export const isComposed = ({ type }) => Object.hasOwn(COMPOSED, type ?? '');
+
+/** Whether a rule holds others: a composed rule, or a sum with its terms. */
+export const hasRules = (rule) => isComposed(rule) || rule.type === 'SUM';
 
 /** Most rules that the form offers, those inside of composed rules counted; the API takes more. */
 export const RULES_MAX = 20;
@@ -41,6 +55,8 @@ const newTexts = (place, chainId) => ({
   value: '',
   onRevert: '',
   wallets: '',
+  decimals: '',
+  times: '',
   atLeast: '1',
   roleId: `role-${place}`,
 });
@@ -65,16 +81,16 @@ export const newForm = (chainId) => ({
 });
 
 /**
- * How many rules there are, those inside of composed rules counted.
+ * How many rules there are, those inside of composed rules and sums counted.
  * @param {RuleForm[]} rules
  * @returns {number}
  */
 export const countRules = (rules) =>
-  rules.reduce((count, rule) => count + 1 + (isComposed(rule) ? countRules(rule.rules) : 0), 0);
+  rules.reduce((count, rule) => count + 1 + (hasRules(rule) ? countRules(rule.rules) : 0), 0);
 
 /** The chains that the rules name, each once. @param {RuleForm[]} rules @returns {string[]} */
 export const chainsOf = (rules) => [
-  ...new Set(rules.flatMap((rule) => (isComposed(rule) ? chainsOf(rule.rules) : [rule.chainId.trim()]))),
+  ...new Set(rules.flatMap((rule) => (hasRules(rule) ? chainsOf(rule.rules) : [rule.chainId.trim()]))),
 ];
 
 const linesOf = (text) => text.split(/[\s,]+/).filter((line) => line !== '');
@@ -123,22 +139,32 @@ function buildConsistency({ blockTag, atBlock, minBlock, rules }) {
   };
 }
 
+/** The members that are numbers. */
+const INTEGERS = ['decimals'];
+
 /** @param {RuleForm} rule @returns {Record<string, any>} */
-function buildCondition(rule) {
+function buildCondition(rule, isTerm = false) {
   const { type, extra } = rule;
   if (isComposed(rule))
     return {
       type,
       ...(type === 'AT_LEAST' && { atLeast: toInteger(rule.atLeast) }),
       ...extra,
-      rules: rule.rules.map(buildCondition),
+      rules: rule.rules.map((inner) => buildCondition(inner)),
     };
-  const filled = (FIELDS[type] ?? []).filter((name) => rule[name].trim() !== '');
+  const fields = (isTerm ? TERM_FIELDS : FIELDS)[type] ?? [];
+  const filled = fields.filter((name) => rule[name].trim() !== '');
+  /** @param {keyof RuleTexts} name */
+  const memberOf = (name) => {
+    if (name === 'args') return argsOf(rule);
+    return INTEGERS.includes(name) ? toInteger(rule[name]) : rule[name].trim();
+  };
   return {
     type,
-    ...(rule.chainId !== '' && { chainId: toInteger(rule.chainId) }),
+    ...(type !== 'SUM' && rule.chainId !== '' && { chainId: toInteger(rule.chainId) }),
     ...extra,
-    ...Object.fromEntries(filled.map((name) => [name, name === 'args' ? argsOf(rule) : rule[name].trim()])),
+    ...Object.fromEntries(filled.map((name) => [name, memberOf(name)])),
+    ...(type === 'SUM' && { rules: rule.rules.map((term) => buildCondition(term, true)) }),
   };
 }
 

@@ -54,6 +54,20 @@ export function makeExamples(demo, chainId) {
       ]),
     ],
     [
+      'A sum',
+      check(holder, [
+        {
+          type: 'SUM',
+          minToken: '3000',
+          rules: [
+            { type: 'NATIVE', ...on },
+            { type: 'ERC20', ...on, contractAddress: erc20, times: '1.5' },
+          ],
+          roleId: 'whale',
+        },
+      ]),
+    ],
+    [
       'Two wallets of one person',
       { accounts: [stranger, holder], explain: true, rules: [{ ...token, roleId: 'holder' }] },
     ],

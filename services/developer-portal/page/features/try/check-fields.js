@@ -8,9 +8,11 @@ import {
   countRules,
   DEPTH_MAX,
   FIELDS,
+  hasRules,
   isComposed,
   newRule,
   RULES_MAX,
+  TERM_FIELDS,
 } from './build-check.js';
 import { numberOf } from './describe-detail.js';
 
@@ -74,6 +76,8 @@ const WORDS = {
     options: Object.entries({ '': 'default', eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' }),
   },
   value: { label: 'Value', placeholder: 'true', maxlength: 1_000 },
+  decimals: { label: 'Decimals', placeholder: '18', maxlength: 2, inputmode: 'numeric', required: true },
+  times: { label: 'Times', placeholder: '1', maxlength: 120 },
   onRevert: {
     label: 'If it reverts',
     as: 'select',
@@ -190,9 +194,10 @@ function More({ form, faults, change }) {
 }
 
 /**
- * The rules of a check, or those inside of a composed rule. `path` is their JSON pointer; `canAdd`
- * tells whether there may be one more rule.
- * @typedef {{ path: string, depth: number, chains: Chains, faults: Faults, canAdd: boolean }} Place
+ * The rules of a check, those inside of a composed rule, or the terms of a sum. `path` is their JSON
+ * pointer; `canAdd` tells whether there may be one more rule.
+ * @typedef {{ path: string, depth: number, isOfSum?: boolean, chains: Chains, faults: Faults, canAdd:
+ *   boolean }} Place
  * @typedef {Place & { rules: RuleForm[], onChange: (rules: RuleForm[]) => void }} Rules
  */
 
@@ -209,9 +214,10 @@ const drawRules = ({ rules, path, onChange, ...rest }) =>
  * @param {Place & { rule: RuleForm, onChange: (rule: RuleForm) => void, onRemove?: () => void }}
  *   props
  */
-function RuleFields({ rule, path, depth, chains, faults, canAdd, onChange, onRemove }) {
+function RuleFields({ rule, path, depth, isOfSum = false, chains, faults, canAdd, onChange, onRemove }) {
   const { type, rules, chainId } = rule;
-  const isOfOthers = isComposed(rule);
+  const isOfOthers = hasRules(rule);
+  const fields = isOfSum ? TERM_FIELDS : FIELDS;
   const number = numberOf(path);
   /** @param {keyof RuleTexts} name */
   const bind = (name) => ({
@@ -221,14 +227,16 @@ function RuleFields({ rule, path, depth, chains, faults, canAdd, onChange, onRem
     fault: faultIn(faults, `${path}/${name}`),
   });
   const changeType = (next) => {
-    const isEmpty = isComposed({ type: next }) && rules.length === 0;
+    const isEmpty = hasRules({ type: next }) && rules.length === 0;
     onChange({ ...rule, type: next, ...(isEmpty && { rules: [newRule(1, chainId)] }) });
   };
   const add = () => onChange({ ...rule, rules: [...rules, newRule(1, rules.at(-1)?.chainId ?? chainId)] });
-  const types = TYPES.filter((one) => depth <= DEPTH_MAX || !isComposed({ type: one }));
+  const types = isOfSum
+    ? Object.keys(TERM_FIELDS)
+    : TYPES.filter((one) => depth <= DEPTH_MAX || !isComposed({ type: one }));
   return html`<fieldset class="rule">
-    <legend>Rule ${number}</legend>
-    ${onRemove && html`<button type="button" class="plain remove" aria-label=${`Remove rule ${number}`} onClick=${onRemove}>Remove</button>`}
+    <legend>${isOfSum ? 'Term' : 'Rule'} ${number}</legend>
+    ${onRemove && html`<button type="button" class="plain remove" aria-label=${`Remove ${isOfSum ? 'term' : 'rule'} ${number}`} onClick=${onRemove}>Remove</button>`}
     ${faults[path] && html`<p class="fault">${faults[path]}</p>`}
     <div class="rule-grid">
       <${Field} label="Type" as="select" ...${bind('type')} onChange=${(event) => changeType(event.target.value)}>
@@ -241,7 +249,7 @@ function RuleFields({ rule, path, depth, chains, faults, canAdd, onChange, onRem
       <//>
       ${!isOfOthers && html`<${ChainField} chains=${chains} ...${bind('chainId')} />`}
       ${type === 'AT_LEAST' && html`<${Field} label="How many" required inputmode="numeric" maxlength="4" ...${bind('atLeast')} />`}
-      ${(FIELDS[type] ?? []).map((name) => {
+      ${(fields[type] ?? []).map((name) => {
         const { options: offered, required, ...words } = WORDS[name] ?? { label: name };
         const isRequired = required || (name === 'tokenId' && type === 'ERC1155');
         return html`<${Field} key=${name} ...${words} ...${bind(name)} required=${isRequired}>${offered && options(offered)}<//>`;
@@ -251,7 +259,7 @@ function RuleFields({ rule, path, depth, chains, faults, canAdd, onChange, onRem
     ${
       isOfOthers &&
       html`<div class="inner-rules">
-        ${drawRules({ rules, path: `${path}/rules`, depth: depth + 1, chains, faults, canAdd, onChange: (changed) => onChange({ ...rule, rules: changed }) })}
+        ${drawRules({ rules, path: `${path}/rules`, depth: depth + 1, isOfSum: type === 'SUM', chains, faults, canAdd, onChange: (changed) => onChange({ ...rule, rules: changed }) })}
         <div><button type="button" disabled=${!canAdd} onClick=${add}>Add to rule ${number}</button></div>
       </div>`
     }

@@ -1,4 +1,4 @@
-import { FIELDS, isComposed, newForm, newRule } from './build-check.js';
+import { FIELDS, hasRules, isComposed, newForm, newRule, TERM_FIELDS } from './build-check.js';
 
 /** @import { CheckForm, RuleForm } from './build-check.js' */
 
@@ -56,15 +56,19 @@ function readConsistency(consistency = {}) {
 }
 
 /** @returns {RuleForm} */
-function readRule(value, depth) {
+function readRule(value, depth, isTerm = false) {
   const { type, chainId, roleId, rules, atLeast, ...given } = members(value);
   const isOuter = depth === 1;
   /** @type {readonly string[]} */
-  const names = (isComposed({ type }) ? [] : FIELDS[text(type ?? '')]) ?? [];
-  const shown = Object.entries(given).filter(([name]) => names.includes(name));
-  const extra = Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)));
-  if (!isComposed({ type }) && (rules !== undefined || atLeast !== undefined)) throw NOT_SHOWN;
-  if (isComposed({ type }) && chainId !== undefined) throw NOT_SHOWN;
+  const names = (isComposed({ type }) ? [] : (isTerm ? TERM_FIELDS : FIELDS)[text(type ?? '')]) ?? [];
+  // A weight that is a call has no field.
+  const isShown = ([name, member]) =>
+    names.includes(name) && (name !== 'times' || typeof member === 'string');
+  const shown = Object.entries(given).filter(isShown);
+  const extra = Object.fromEntries(Object.entries(given).filter((entry) => !isShown(entry)));
+  if (!hasRules({ type }) && rules !== undefined) throw NOT_SHOWN;
+  if (!isComposed({ type }) && atLeast !== undefined) throw NOT_SHOWN;
+  if (hasRules({ type }) && (chainId !== undefined || isTerm)) throw NOT_SHOWN;
   if (!isOuter && roleId !== undefined) throw NOT_SHOWN;
   return {
     ...newRule(1, text(chainId ?? '')),
@@ -73,7 +77,7 @@ function readRule(value, depth) {
     ),
     type: text(type ?? ''),
     atLeast: text(atLeast ?? '1'),
-    rules: list(rules ?? []).map((rule) => readRule(rule, depth + 1)),
+    rules: list(rules ?? []).map((rule) => readRule(rule, depth + 1, type === 'SUM')),
     roleId: text(roleId ?? ''),
     extra,
   };

@@ -41,6 +41,32 @@ test('the form keeps members that it has no field for, of the check and of its r
   expect(throughForm(bySet)).toEqual(bySet);
 });
 
+test('a sum is shown with its terms, and keeps the weights that are calls', () => {
+  const call = { contractAddress: ADDRESS, function: 'function price() view returns (uint256)' };
+  const staked = {
+    ...{ type: 'CONTRACT', chainId: 10, contractAddress: ADDRESS, decimals: 18, args: ['$account'] },
+    function: 'function stakedOf(address) view returns (uint256)',
+  };
+  const sum = {
+    ...{ type: 'SUM', minToken: '10', roleId: 'whale' },
+    rules: [
+      { type: 'NATIVE', chainId: 1, times: '1.5' },
+      { ...staked, times: call, per: call },
+    ],
+  };
+  const check = {
+    account: ADDRESS,
+    rules: [sum, { type: 'ANY', rules: [{ ...sum, roleId: undefined }], roleId: 'r' }],
+  };
+  const sent = JSON.parse(JSON.stringify(check));
+  expect(throughForm(sent)).toEqual(sent);
+  expect(readCheck(sent)?.rules[0]?.rules[1]).toMatchObject({
+    decimals: '18',
+    times: '',
+    extra: { times: call },
+  });
+});
+
 test('the form shows a faulty value as text, so that it can be corrected', () => {
   const form = readCheck({ account: ADDRESS, rules: [{ type: 'NATIVE', chainId: 'one', minToken: 5 }] });
   expect(form?.rules[0]).toMatchObject({ chainId: 'one', minToken: '5', roleId: '' });
@@ -58,6 +84,8 @@ test.each([
   [{ consistency: { atBlock: 7 }, rules: [] }],
   [{ rules: [{ type: 'CONTRACT', args: ['two\nlines'] }] }],
   [{ rules: [{ type: 'ALL', rules: [{ type: 'NATIVE', roleId: 'inner' }] }] }],
+  [{ rules: [{ type: 'SUM', chainId: 1, rules: [{ type: 'NATIVE' }] }] }],
+  [{ rules: [{ type: 'SUM', rules: [{ type: 'ANY', rules: [{ type: 'NATIVE' }] }] }] }],
 ])('the form does not pretend to show %j', (value) => {
   expect(readCheck(value)).toBeUndefined();
 });
