@@ -1,9 +1,12 @@
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
 import type { PortalConfig } from './config.ts';
 import type { Mailer } from './features/accounts/mailer.ts';
 import { makePasswords } from './features/accounts/passwords.ts';
 import { makeProvePassword } from './features/accounts/prove-password.ts';
+import { makeAuditAccess } from './features/audit/audit-access.ts';
 import { makeReadSentCheck } from './features/checks/read-sent-check.ts';
 import { makeRecordReads } from './features/checks/record-reads.ts';
 import { makeReadReceiverAnswer } from './features/deliveries/read-receiver-answer.ts';
@@ -19,6 +22,7 @@ type Parts = {
   readonly config: PortalConfig;
   /** The configured chains; empty if the portal does not know them. */
   readonly chains: ChainFile['chains'];
+  readonly log: Logger;
   /** Absent if the portal sends no e-mail. */
   readonly mail: { readonly mailer: Pick<Mailer, 'send'>; readonly origin: string } | undefined;
 };
@@ -26,7 +30,7 @@ type Parts = {
 /** All that the portal's handlers use; each takes the parts that it needs. */
 export type Dependencies = ReturnType<typeof makeDependencies>;
 
-export function makeDependencies({ work, kafka, config, chains, mail }: Parts) {
+export function makeDependencies({ work, kafka, config, chains, log, mail }: Parts) {
   const { redis, box, throttle, accounts } = work;
   const recordReads = makeRecordReads();
   const passwords = makePasswords({ ln: config.passwordCost });
@@ -39,10 +43,12 @@ export function makeDependencies({ work, kafka, config, chains, mail }: Parts) {
     passwords,
     provePassword: makeProvePassword({ passwords, throttle }),
     sessions: makeSessions({ redis, readAccount: accounts.read, ...config.session }),
+    auditAccess: makeAuditAccess({ ...work, log }),
     idempotency: makeIdempotency(redis, box),
     readSentCheck: makeReadSentCheck(kafka, recordReads),
     readReceiverAnswer: makeReadReceiverAnswer(kafka, recordReads),
     watchEvents: makeReadWatchEvents(work),
+    chainReports: makeChainReports(redis, work.now),
     countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
   };
 }

@@ -41,7 +41,7 @@ await runService(
     const connections = { redis, publish: kafka.publish, box, now: clock.now };
     const work = makeWork(connections, { countBytes: bytes.add });
     const chains = loadChains(config.chainsFile, process.env);
-    const deps = makeDependencies({ work, kafka, config, chains, mail });
+    const deps = makeDependencies({ work, kafka, config, chains, log: context.log, mail });
     const app = makeApp({ ...deps, handlers: makeHandlers(deps), metrics, log: context.log });
     const server = scope.use(
       await startHttpServer(app, {

@@ -3,13 +3,14 @@ import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 
-/** Runs a subcommand's work on an open system; its value is printed, as JSON with `--json`. */
+/** A value that is printed as it is made, one line after the other. */
+export type PrintLines = (write: (line: string) => Promise<void>) => Promise<void>;
+
+/** Runs a subcommand's work on an open system; its value is printed, as JSON with `--json`, or line
+ * by line if it is `PrintLines`. */
 export type Run = (
   work: (system: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>,
 ) => Promise<void>;
-
-/** The actor of this command's entries in the audit log. */
-export const ACTOR = 'operator';
 
 /** Whether the operator confirms that the owner of the account is known. */
 export type Vouch = { readonly vouch: boolean };
@@ -59,3 +60,8 @@ export const duration = parser('It must be a duration such as 90s, 30m, 24h or 7
   const ms = Number(count) * UNITS[unit as keyof typeof UNITS];
   return ms <= 366 * UNITS.d ? ms : undefined;
 });
+/** The name of an actor: it cannot be taken for the id of an account or a key, or for the portal. */
+export const actorName = parser(
+  'It must have 1 to 64 letters, digits and "._@+-", and be no id of an account or key.',
+  (text) => (/^(?!(acc|app|key)_|portal$)[\w.@+-]{1,64}$/.test(text) ? text : undefined),
+);

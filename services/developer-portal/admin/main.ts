@@ -1,11 +1,13 @@
+import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { describeError } from '#shared/errors.ts';
-import type { Run } from './command-line.ts';
+import type { PrintLines, Run } from './command-line.ts';
 import { formatValue } from './format-value.ts';
 import { loadLocalSystem } from './local-system.ts';
 import { openSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
+import { recordCommand } from './record-command.ts';
 
 /** Of every failure; the error's code tells a wrong command line (`usage-invalid`) from the
  * others. */
@@ -39,6 +41,21 @@ const flush = (stream: NodeJS.WriteStream): Promise<void> =>
     });
   });
 
+/** Who runs the command, unless `--as` says so. The system may have no name for the user. */
+function userAtHost(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return `unknown@${hostname()}`;
+  }
+}
+
+/** Waits until the reader takes more, so that a long output takes no memory. */
+const writeLine = (line: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(`${line}\n`, (error) => (error ? reject(error) : resolve()));
+  });
+
 // The admin command: opens the system, runs one subcommand, prints one value.
 const OUTPUTS = [process.stdout, process.stderr];
 // `flush` reports a reader that has gone.
@@ -50,13 +67,19 @@ const print = (value: unknown): void => {
   process.stdout.write(`${isText ? formatValue(value) : JSON.stringify(value)}\n`);
 };
 const runOnSystem: Run = async (work) => {
-  const { data } = program.opts<{ data?: string }>();
+  const { data, as = userAtHost() } = program.opts<{ data?: string; as?: string }>();
   const isRemote = data === undefined && Boolean(process.env['KAFKA_BROKERS']);
   const local = isRemote ? undefined : loadLocalSystem(resolve(data ?? '.data'));
-  await using system = await openSystem({ ...process.env, ...local?.environment });
-  print(await work(system, local));
+  await using system = await openSystem({ ...process.env, ...local?.environment }, as);
+  const value = await work(system, local);
+  if (command) await recordCommand(system, command);
+  if (typeof value === 'function') await (value as PrintLines)(writeLine);
+  else print(value);
 };
-const program = makeProgram(runOnSystem, print, process.env, isJson);
+let command: Command | undefined;
+const program = makeProgram(runOnSystem, print, process.env, isJson).hook('preAction', (_program, action) => {
+  command = action;
+});
 try {
   await program.parseAsync(args, { from: 'user' });
 } catch (error) {

@@ -7,6 +7,7 @@ import { makeProgram } from './program.ts';
 
 let limitsSet: unknown;
 let keyCreated: unknown;
+let pagesAsked: unknown[] = [];
 /** More than the view keeps: it removes the oldest at every 64th. */
 const LISTED_IDS = Array.from({ length: 10_063 }, (_, index) => `request_${index}`);
 const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
@@ -42,7 +43,13 @@ const opened = {
       id === 'batch_1' ? { requestId: id, status: 'pending', done: 500 } : undefined,
     readProgress: async () => ({ clientId: 'app_1', partCount: 3, storedPartCount: 1 }),
   },
-  auditTrail: { page: async (options: unknown) => ({ entries: [options] }) },
+  auditTrail: {
+    page: async (options: { before?: string; countMax: number }) => {
+      pagesAsked.push(options);
+      const entry = { accountId: 'acc_1', actor: 'alice', action: 'a', subject: 's', kind: 'write', at: '' };
+      return options.before === undefined ? { entries: [entry], next: '7-1' } : { entries: [entry] };
+    },
+  },
   resends: { resendFailed: async () => ({ count: 0 }) },
 } as unknown as OpenSystem;
 
@@ -110,21 +117,21 @@ test('key create takes a list of permissions, and refuses an unknown one, none, 
   });
 });
 
-test('audit list takes an account by its address or its id, and all filters', async () => {
+test('audit list takes an account by its address or its id, and all filters, and reads on behind a short page', async () => {
   const accountId = accountIdOf('dev@example.com');
-  expect(await run('audit list --account DEV@example.com')).toMatchObject([{ accountId, countMax: 50 }]);
-  expect(
-    await run(
-      'audit list --account acc_1 --app app_1 --action key-revoked --since 2026-11-21T10:00:00Z --limit 500',
-    ),
-  ).toEqual([
-    {
-      accountId: 'acc_1',
-      clientId: 'app_1',
-      action: 'key-revoked',
-      sinceMs: Date.parse('2026-11-21T10:00:00Z'),
-      countMax: 500,
-    },
+  pagesAsked = [];
+  const shown = { accountId: 'acc_1', actor: 'alice', action: 'a', subject: 's', at: '' };
+  expect(await run('audit list --account DEV@example.com')).toEqual([shown, shown]);
+  expect(pagesAsked).toMatchObject([
+    { accountId, countMax: 50 },
+    { accountId, before: '7-1', countMax: 49 },
+  ]);
+  pagesAsked = [];
+  const filters = 'audit list --account acc_1 --app app_1 --action key-revoked --since 2026-11-21T10:00:00Z';
+  await run(`${filters} --limit 1`);
+  const sinceMs = Date.parse('2026-11-21T10:00:00Z');
+  expect(pagesAsked).toMatchObject([
+    { accountId: 'acc_1', clientId: 'app_1', action: 'key-revoked', sinceMs, countMax: 1 },
   ]);
   await expect(run('audit list --limit 501')).rejects.toThrow('at most 500');
 });

@@ -166,7 +166,7 @@ async function record(
   subject: string,
 ): Promise<void> {
   try {
-    await recordAudit({ accountId, clientId, actor: keyId, action, subject });
+    await recordAudit({ accountId, clientId, actor: keyId, action, subject, kind: 'write' });
   } catch (error) {
     throw auditMissing('the resend is published', error);
   }

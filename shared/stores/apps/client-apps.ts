@@ -8,7 +8,7 @@ import {
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
-import { appTrailKey } from '../audit/audit-trail.ts';
+import { appTrailKeys } from '../audit/audit-trail.ts';
 import {
   type DocumentScan,
   keysOf,
@@ -144,7 +144,7 @@ export function makeClientApps(redis: Redis): ClientApps {
       );
       for (const clientId of ids) {
         await endOwned?.(clientId);
-        await inStore(() => redis.del(appTrailKey(clientId), keyUseKey(clientId)));
+        await inStore(() => redis.del(...appTrailKeys(clientId), keyUseKey(clientId)));
         // Last, so that a failure before it has everything tried again.
         await removeEnded(clientId, nowMs, ENDED_APPS_KEY);
       }

@@ -1,46 +1,71 @@
-import { Audit, audit } from '#shared/contracts/apps/audit.ts';
-import { DAY_MS } from '#shared/contracts/durations.ts';
+import { AUDIT_VIEW_KEPT_MS, Audit, audit } from '#shared/contracts/apps/audit.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
 
-/** Entries kept in the view of an account and of an app, the newest; the topic has them all for 400
- * days. */
-export const TRAIL_COUNT_MAX = 500;
-/** Entries kept in the view of all accounts, the newest: about 3 MB. */
-export const ALL_TRAIL_COUNT_MAX = 10_000;
-const KEPT_MS = 400 * DAY_MS;
+/** Writes kept in the trail of an account and of an app, the newest. */
+export const WRITES_MAX = 500;
+/** Writes kept in the trail of all accounts, the newest: about 3 MB. */
+export const ALL_WRITES_MAX = 10_000;
+/**
+ * Entries by time in the trail of an account and of an app. Only an account's own acts count
+ * towards its bound; it is above what sign-ins, operators' reads and a person at work add in the
+ * time that is kept.
+ */
+export const KEPT_MAX = 5_000;
 /** Entries that are read at a time for a page of filtered entries. */
 const CHUNK_COUNT = 500;
+/** Entries that are read for one page; if more are left, the page says where to continue. */
+const SCANNED_MAX = 10_000;
 
-const accountTrail = (accountId: string): string => `audit:account:${accountId}`;
-const ALL_TRAIL = 'audit:all';
-export const appTrailKey = (clientId: string): string => `audit:app:${clientId}`;
+/** The two sorted sets of a trail. They are apart so that no number of writes displaces what is
+ * kept by time. */
+type Trail = { readonly kept: string; readonly writes: string };
+const trail = (name: string): Trail => ({ kept: `audit:kept:${name}`, writes: `audit:writes:${name}` });
+const ALL_TRAIL = trail('all');
+const accountTrail = (accountId: string): Trail => trail(`account:${accountId}`);
+const appTrail = (clientId: string): Trail => trail(`app:${clientId}`);
+
+/** The Redis keys of an app's trail. */
+export const appTrailKeys = (clientId: string): string[] => Object.values(appTrail(clientId));
 
 /**
- * KEYS: marker, trail of all accounts, other trails. ARGV: access, time in ms, the entry. An entry
- * that is there already is not added again.
+ * KEYS: marker, set of all accounts, of the account, of the app if there is one. ARGV: access, time
+ * in ms, the entry, most entries of an account or app, and of all ('' where entries are kept by
+ * time). An entry that is there already is not added again; a repeat moves it. What an account has
+ * too much of leaves the set of all with it, so that no account displaces another's entries there.
  */
 const RECORD = `${REQUIRE_VIEW}
+local oldest = '-inf'
+if ARGV[5] == '' then oldest = redis.call('TIME')[1] * 1000 - ${AUDIT_VIEW_KEPT_MS} end
 for i = 2, #KEYS do
-  redis.call('ZADD', KEYS[i], ARGV[2], ARGV[3])
-  redis.call('ZREMRANGEBYRANK', KEYS[i], 0, i == 2 and -${ALL_TRAIL_COUNT_MAX + 1} or -${TRAIL_COUNT_MAX + 1})
-  redis.call('PEXPIRE', KEYS[i], ${KEPT_MS})
+  redis.call('ZADD', KEYS[i], 'GT', ARGV[2], ARGV[3])
+  redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', '(' .. oldest)
+  redis.call('PEXPIRE', KEYS[i], ${AUDIT_VIEW_KEPT_MS})
 end
+for i = 3, #KEYS do
+  local surplus = redis.call('ZCARD', KEYS[i]) - ARGV[4]
+  if surplus > 0 then
+    for _, entry in ipairs(redis.call('ZRANGE', KEYS[i], 0, surplus - 1)) do
+      redis.call('ZREM', KEYS[i], entry)
+      if i == 3 then redis.call('ZREM', KEYS[2], entry) end
+    end
+  end
+end
+if ARGV[5] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -ARGV[5] - 1) end
 return 1
 `;
 
-/** KEYS: marker, trail. ARGV: access, how many. */
+/** KEYS: marker, the two sets of a trail. ARGV: access, lowest and highest time in ms, how many of
+ * each set. */
 const READ = `${REQUIRE_VIEW}
-return redis.call('ZREVRANGE', KEYS[2], 0, ARGV[2] - 1)
-`;
-
-/** KEYS: marker, trail. ARGV: access, lowest and highest time in ms, entries to pass over, how
- * many. */
-const READ_RANGE = `${REQUIRE_VIEW}
-return redis.call('ZREVRANGEBYSCORE', KEYS[2], ARGV[3], ARGV[2], 'LIMIT', ARGV[4], ARGV[5])
+local read = {}
+for i = 2, 3 do
+  read[i - 1] = redis.call('ZREVRANGEBYSCORE', KEYS[i], ARGV[3], ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+end
+return read
 `;
 
 /** Filters and bounds of a page of entries. */
@@ -59,7 +84,11 @@ type AuditPageOptions = {
   readonly countMax: number;
 };
 
+/** With `next` there may be more entries, though the page may have fewer than were asked for. */
 type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
+
+/** An entry of the view, with its time in ms. */
+type Scored = { readonly line: string; readonly atMs: number };
 
 /**
  * @example
@@ -67,63 +96,92 @@ type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
  */
 export function makeAuditTrail(redis: Redis) {
   const record = makeScript<number>(redis, RECORD);
-  const readTrail = makeScript<string[]>(redis, READ);
-  const readRange = makeScript<string[]>(redis, READ_RANGE);
-  const read = async (trail: string, countMax: number): Promise<Audit[]> =>
-    (await readTrail([GENERATION_KEY, trail], [ORDINARY_ACCESS, countMax])).map((line) =>
-      Audit.parse(JSON.parse(line)),
-    );
+  const readSets = makeScript<[string[], string[]]>(redis, READ);
+
+  /** Entries of both sets, newest first, from a position on. */
+  async function readChunk(
+    { kept, writes }: Trail,
+    { sinceMs, topMs, passed }: { sinceMs: number; topMs: number | '+inf'; passed: number },
+  ): Promise<Scored[]> {
+    const count = passed + CHUNK_COUNT;
+    const sets = await readSets([GENERATION_KEY, kept, writes], [ORDINARY_ACCESS, sinceMs, topMs, count]);
+    return sets
+      .flatMap(scoredOf)
+      .sort((a, b) => b.atMs - a.atMs)
+      .slice(passed, count);
+  }
+
+  /** A page of a trail, newest first. Without account and app it is of all accounts. */
+  async function page(options: AuditPageOptions): Promise<AuditPage> {
+    const { sinceMs = 0, untilMs, before, countMax } = options;
+    const found: Audit[] = [];
+    let [topMs, passed]: [number | '+inf', number] = parsePosition(before) ?? [untilMs ?? '+inf', 0];
+    for (let scanned = 0; scanned < SCANNED_MAX; scanned += CHUNK_COUNT) {
+      const chunk = await readChunk(trailOf(options), { sinceMs, topMs, passed });
+      for (const scored of chunk) {
+        const { atMs } = scored;
+        const entry = entryOf(scored);
+        if (found.length === countMax && isWanted(entry, options))
+          return { entries: found, next: `${topMs}-${passed}` };
+        [topMs, passed] = [atMs, atMs === topMs ? passed + 1 : 1];
+        if (isWanted(entry, options)) found.push(entry);
+      }
+      if (chunk.length < CHUNK_COUNT) return { entries: found };
+    }
+    return { entries: found, next: `${topMs}-${passed}` };
+  }
+
   return {
     /** Idempotent: the same entry is kept once. */
     async record(entry: Audit, access: ViewAccess = ORDINARY_ACCESS): Promise<void> {
-      const { accountId, clientId, actor, action, subject, at } = entry;
-      // In one order of members, so that every writer makes the same text of the same entry.
-      const line = JSON.stringify({ accountId, clientId, actor, action, subject, at });
+      const { accountId, clientId, kind, at } = entry;
+      const isByNumber = kind === 'write';
+      const set = isByNumber ? 'writes' : 'kept';
       const trails = [
         ALL_TRAIL,
         accountTrail(accountId),
-        ...(clientId === undefined ? [] : [appTrailKey(clientId)]),
+        ...(clientId === undefined ? [] : [appTrail(clientId)]),
       ];
-      await record([GENERATION_KEY, ...trails], [access, Date.parse(at), line]);
+      await record(
+        [GENERATION_KEY, ...trails.map((one) => one[set])],
+        [
+          access,
+          Date.parse(at),
+          lineOf(entry),
+          isByNumber ? WRITES_MAX : KEPT_MAX,
+          isByNumber ? ALL_WRITES_MAX : '',
+        ],
+      );
     },
     /** Newest first. */
-    ofAccount: (accountId: string, countMax: number): Promise<Audit[]> =>
-      read(accountTrail(accountId), countMax),
-    ofApp: (clientId: string, countMax: number): Promise<Audit[]> => read(appTrailKey(clientId), countMax),
-    /** A page of a trail, newest first. Without account and app it is of all accounts: the newest
-     * 10 000 entries. */
-    async page(options: AuditPageOptions): Promise<AuditPage> {
-      const { sinceMs = 0, untilMs, before, countMax } = options;
-      const trail = trailOf(options);
-      const found: Audit[] = [];
-      let [topMs, passed]: [number | '+inf', number] = parsePosition(before) ?? [untilMs ?? '+inf', 0];
-      // A trail has at most 10 000 entries, so this reads at most 20 chunks.
-      for (let chunk = 0; chunk * CHUNK_COUNT < ALL_TRAIL_COUNT_MAX; chunk++) {
-        const lines = await readRange(
-          [GENERATION_KEY, trail],
-          [ORDINARY_ACCESS, sinceMs, topMs, passed, CHUNK_COUNT],
-        );
-        for (const line of lines) {
-          const entry = Audit.parse(JSON.parse(line));
-          const atMs = Date.parse(entry.at);
-          if (found.length === countMax && isWanted(entry, options))
-            return { entries: found, next: `${topMs}-${passed}` };
-          [topMs, passed] = [atMs, atMs === topMs ? passed + 1 : 1];
-          if (isWanted(entry, options)) found.push(entry);
-        }
-        if (lines.length < CHUNK_COUNT) break;
-      }
-      return { entries: found };
-    },
+    ofAccount: async (accountId: string, countMax: number) => (await page({ accountId, countMax })).entries,
+    ofApp: async (clientId: string, countMax: number) => (await page({ clientId, countMax })).entries,
+    page,
   };
 }
 
 /** The audit trail: a view of the audit topic, bounded per account, per app and of all accounts. */
 export type AuditTrail = ReturnType<typeof makeAuditTrail>;
 
-function trailOf({ accountId, clientId }: AuditPageOptions): string {
+const HOUR_CHARS = '2026-11-21T10'.length;
+
+/** An entry as the sets hold it: in one order of members, so that every writer makes the same text
+ * of the same entry, and of all repeats within an hour where these are one. */
+function lineOf({ accountId, clientId, actor, action, subject, kind, from, at }: Audit): string {
+  const time = kind === 'security' ? { at } : { hour: at.slice(0, HOUR_CHARS) };
+  return JSON.stringify({ accountId, clientId, actor, action, subject, kind, from, ...time });
+}
+
+/** A set's answer: each entry followed by its time. */
+const scoredOf = (answer: readonly string[]): Scored[] =>
+  answer.flatMap((line, i) => (i % 2 === 0 ? [{ line, atMs: Number(answer[i + 1]) }] : []));
+
+const entryOf = ({ line, atMs }: Scored): Audit =>
+  Audit.parse({ ...JSON.parse(line), at: new Date(atMs).toISOString() });
+
+function trailOf({ accountId, clientId }: AuditPageOptions): Trail {
   if (accountId !== undefined) return accountTrail(accountId);
-  return clientId === undefined ? ALL_TRAIL : appTrailKey(clientId);
+  return clientId === undefined ? ALL_TRAIL : appTrail(clientId);
 }
 
 const isWanted = (entry: Audit, { clientId, action }: AuditPageOptions): boolean =>
@@ -146,12 +204,14 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-export type RecordAudit = (entry: Omit<Audit, 'at'> & Partial<Audit>) => Promise<void>;
+/** An entry to record: by default of the kind `security`, dated now. */
+export type NewAudit = Omit<Audit, 'at' | 'kind'> & Partial<Audit>;
+export type RecordAudit = (entry: NewAudit) => Promise<void>;
 
 /** Records audit entries, dated now unless they have a date: the same entry is kept once. */
 export function makeRecordAudit({ publish, auditTrail, now }: Dependencies): RecordAudit {
   return async function recordAudit(entry) {
-    const dated = { at: new Date(now()).toISOString(), ...entry };
+    const dated: Audit = { at: new Date(now()).toISOString(), kind: 'security', ...entry };
     await publish(audit, dated);
     await auditTrail.record(dated);
   };

@@ -79,7 +79,7 @@ export function makeRuleSetWrites(deps: Dependencies) {
         return isJudged ? next : undefined;
       });
       if (!isJudged || !written) continue;
-      await recordAudit({ accountId, clientId, actor, action, subject: id }).catch((cause) => {
+      await recordAudit({ accountId, clientId, actor, action, subject: id, kind: 'write' }).catch((cause) => {
         throw auditMissing('the rule set is written', cause);
       });
       return written.document;

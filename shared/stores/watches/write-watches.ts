@@ -88,9 +88,11 @@ export function makeWatchWrites(deps: Dependencies) {
     if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
     const written = await write(store, watchKey(request), next);
     if (written?.changed)
-      await recordAudit({ accountId, clientId, actor, action, subject: watchId }).catch((cause) => {
-        throw auditMissing('the watch is written', cause);
-      });
+      await recordAudit({ accountId, clientId, actor, action, subject: watchId, kind: 'write' }).catch(
+        (cause) => {
+          throw auditMissing('the watch is written', cause);
+        },
+      );
     return written?.document;
   }
 

@@ -1,5 +1,4 @@
 import { ACCOUNTS_KEY } from '#shared/stores/apps/accounts.ts';
-import { ALL_TRAIL_COUNT_MAX } from '#shared/stores/audit/audit-trail.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
@@ -12,7 +11,6 @@ import {
   signUp,
   startPortal,
 } from '../../support/systems/start-portal.ts';
-import { waitUntilPasses } from '../../support/wait-until.ts';
 
 // Scenario: an operator searches accounts, apps and audit entries of a portal with a few
 // developers, and Redis is wiped and rebuilt. Nobody else gets at any of it.
@@ -118,23 +116,28 @@ test('audit entries are filtered by account, app, action and time, and come in p
       .reverse(),
   );
   const ofAda = await audit({ account: ada.email });
-  expect(ofAda.entries.map(({ action }) => action)).toEqual([
+  // What the operator looked at in the tests before is in the trail as well.
+  const own = ofAda.entries.filter(({ action }) => !action.endsWith('-read'));
+  expect(own.map(({ action }) => action)).toEqual([
     'app-renamed',
     'app-created',
+    'signed-in',
     'account-created',
   ]);
-  expect(ofAda.entries[0]).toMatchObject({ email: ada.email, clientId: app.clientId, actor: ada.email });
-  expect((await audit({ app: app.clientId })).entries).toEqual(ofAda.entries.slice(0, 2));
-  expect((await audit({ app: app.clientId, action: 'app-renamed' })).entries).toEqual(
-    ofAda.entries.slice(0, 1),
-  );
-  const [renamed, created] = ofAda.entries;
-  expect((await audit({ account: ada.email, until: created?.at ?? '' })).entries).toEqual(
-    ofAda.entries.slice(1),
-  );
-  expect((await audit({ account: ada.email, since: renamed?.at ?? '' })).entries).toEqual(
-    ofAda.entries.slice(0, 1),
-  );
+  expect(own[0]).toMatchObject({ email: ada.email, clientId: app.clientId, actor: ada.email });
+  expect((await audit({ app: app.clientId })).entries.slice(-2)).toEqual(own.slice(0, 2));
+  const looks = ofAda.entries.filter(({ action }) => action.endsWith('-read'));
+  expect(looks.map(({ action, actor }) => [action, actor]).toSorted()).toEqual([
+    ['account-read', operator.email],
+    ['app-read', operator.email],
+  ]);
+  expect((await audit({ app: app.clientId, action: 'app-renamed' })).entries).toEqual(own.slice(0, 1));
+  const [renamed, created] = own;
+  expect((await audit({ account: ada.email, until: created?.at ?? '' })).entries).toEqual(own.slice(1));
+  expect((await audit({ account: ada.email, since: renamed?.at ?? '' })).entries).toEqual([
+    ...looks,
+    ...own.slice(0, 1),
+  ]);
 
   const paged = async () => {
     const pages = [await audit({ since: began, limit: '2' })];
@@ -143,8 +146,8 @@ test('audit entries are filtered by account, app, action and time, and come in p
     return pages.flatMap(({ entries }) => entries);
   };
   expect(await paged()).toEqual(all.entries);
-  const listed = await admin('audit', 'list', '--account', ada.email, '--limit', '2');
-  expect(listed.value).toMatchObject([{ action: 'app-renamed' }, { action: 'app-created' }]);
+  const listed = await admin('audit', 'list', '--account', ada.email, '--action', 'app-renamed');
+  expect(listed.value).toMatchObject([{ action: 'app-renamed', actor: ada.email, email: ada.email }]);
   expect((await operator.get('/api/operator/audit?before=x')).status).toBe(422);
 
   const session = await stores.redis.hgetall(ACCOUNTS_KEY);
@@ -153,33 +156,7 @@ test('audit entries are filtered by account, app, action and time, and come in p
   await stores.rebuild();
   const { auditTrail } = openViews(stores.redis);
   const { entries } = await auditTrail.page({ accountId: renamed?.accountId, countMax: 10 });
-  expect(entries.map(({ action }) => action)).toEqual(['app-renamed', 'app-created', 'account-created']);
-});
-
-test('the trail of all accounts keeps its newest entries, and a page finds one among entries of one moment', async () => {
-  const { auditTrail } = openViews(stores.redis);
-  const at = (i: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + Math.floor(i / 600)).toISOString();
-  const entries = Array.from({ length: ALL_TRAIL_COUNT_MAX + 50 }, (_, i) => ({
-    accountId: `acc_${i % 50}`,
-    actor: 'operator',
-    action: i === 149 ? 'rare' : 'usual',
-    subject: String(i),
-    at: at(i),
-  }));
-  await stores.redis.del('audit:all');
-  // Few at once: a command that waits behind many others would exceed its time limit on a busy
-  // machine. One that does so anyway is repeated: an entry is kept once.
-  const record = (entry: (typeof entries)[number]) => waitUntilPasses(() => auditTrail.record(entry));
-  for (let i = 0; i < entries.length; i += 100) await Promise.all(entries.slice(i, i + 100).map(record));
-  expect(await stores.redis.zcard('audit:all')).toBe(ALL_TRAIL_COUNT_MAX);
-  const rare = await auditTrail.page({ action: 'rare', countMax: 1 });
-  expect(rare.entries.map(({ subject }) => subject)).toEqual(['149']);
-  expect(rare.next).toBeUndefined();
-  const seen = new Set<string>();
-  for (let before: string | undefined = ''; before !== undefined; ) {
-    const page = await auditTrail.page({ before: before === '' ? undefined : before, countMax: 700 });
-    for (const { subject } of page.entries) seen.add(subject);
-    before = page.next;
-  }
-  expect(seen.size).toBe(ALL_TRAIL_COUNT_MAX);
+  expect(entries.map(({ action, at }) => [action, at])).toEqual(
+    ofAda.entries.map(({ action, at }) => [action, at]),
+  );
 });

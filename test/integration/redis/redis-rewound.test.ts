@@ -151,7 +151,8 @@ test('a written document and its audit entry come back', async () => {
     actor: 'a',
     action: 'app-suspended',
     subject: 's',
-    at: app.createdAt,
+    kind: 'security' as const,
+    at: new Date().toISOString(),
   };
   await stores.kafka.publish(audit, entry);
   await views.auditTrail.record(entry);

@@ -13,7 +13,6 @@ import { listScopeRequests, showOperatorApp } from '../../features/operator/oper
 import { presentKey } from '../../features/present.ts';
 import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../../http/api.ts';
 import {
-  ACTOR,
   duration,
   emailAddress,
   keyPermissions,
@@ -39,26 +38,29 @@ type CreateApp = Vouch & {
  *
  * @throws ServiceError `account-unverified` if the account signed up by itself and `vouch` is false
  */
-export async function createApp({ apps, accountWork }: OpenSystem, request: CreateApp): Promise<Credentials> {
+export async function createApp(
+  { apps, accountWork, actor }: OpenSystem,
+  request: CreateApp,
+): Promise<Credentials> {
   const { email, name, tier, limits, approve, vouch } = request;
   const made = { verified: true, ...(tier && { tier }), ...(limits && { limits }) };
-  const { accountId } = await accountWork.ensure(ACTOR, email, made);
-  let owner = await accountWork.verify(ACTOR, accountId, vouch);
+  const { accountId } = await accountWork.ensure(actor, email, made);
+  let owner = await accountWork.verify(actor, accountId, vouch);
   if ((tier !== undefined && tier !== owner.tier) || limits !== undefined)
-    owner = await accountWork.setTier(ACTOR, accountId, tier ?? owner.tier, limits);
+    owner = await accountWork.setTier(actor, accountId, tier ?? owner.tier, limits);
   const credentials = request.credentials ?? newCredentials();
   const scope = approve ? 'approved' : 'requested';
-  await apps.create(ACTOR, { owner, name, scope, credentials, keyId: newKey().keyId });
+  await apps.create(actor, { owner, name, scope, credentials, keyId: newKey().keyId });
   return credentials;
 }
 
 /** Encrypts every secret of apps and accounts again with the newest key; the secrets stay the
  * same. */
-async function resealSecrets({ apps, clientApps, accounts, twoFactor }: OpenSystem) {
+async function resealSecrets({ apps, clientApps, accounts, twoFactor, actor }: OpenSystem) {
   const [ids, owners] = await Promise.all([clientApps.list(({ clientId }) => clientId), accounts.list()]);
   const reseals = [
-    ...ids.map((clientId) => () => apps.resealSecrets(ACTOR, clientId)),
-    ...owners.flatMap((owner) => (owner.twoFactor ? [() => twoFactor.reseal(ACTOR, owner)] : [])),
+    ...ids.map((clientId) => () => apps.resealSecrets(actor, clientId)),
+    ...owners.flatMap((owner) => (owner.twoFactor ? [() => twoFactor.reseal(actor, owner)] : [])),
   ];
   let count = 0;
   for (const reseal of reseals)
@@ -97,24 +99,27 @@ export function addApps(program: Command, run: Run): void {
     command: Command,
     name: string,
     description: string,
-    work: (apps: OpenSystem['apps'], id: string, options: { reason: string }) => Promise<ClientApp>,
+    work: (system: OpenSystem, id: string, options: { reason: string }) => Promise<ClientApp>,
   ) =>
     command
       .command(`${name} <id>`)
       .description(description)
       .action((id, options) =>
-        run(async (system) => showOperatorApp(system, await work(system.apps, id, options))),
+        run(async (system) => showOperatorApp(system, await work(system, id, options))),
       );
-  change(app, 'suspend', 'refuse the requests of an app with 403 until it is resumed', (apps, id) =>
-    apps.suspend(ACTOR, id),
+  change(
+    app,
+    'suspend',
+    'refuse the requests of an app with 403 until it is resumed',
+    ({ apps, actor }, id) => apps.suspend(actor, id),
   );
-  change(app, 'resume', 'end a suspension', (apps, id) => apps.resume(ACTOR, id));
+  change(app, 'resume', 'end a suspension', ({ apps, actor }, id) => apps.resume(actor, id));
   app
     .command('delete <id>')
     .description('delete an app and revoke its keys; accepted checks are still delivered')
     .action((clientId) =>
-      run(async ({ apps }) => {
-        await apps.remove(ACTOR, clientId);
+      run(async ({ apps, actor }) => {
+        await apps.remove(actor, clientId);
         return { clientId, deleted: true };
       }),
     );
@@ -123,9 +128,11 @@ export function addApps(program: Command, run: Run): void {
     .command('list')
     .description('list the apps that requested the scope')
     .action(() => run(listScopeRequests));
-  change(scope, 'approve', 'allow the app to request checks', (apps, id) => apps.approveScope(ACTOR, id));
-  change(scope, 'reject', 'refuse the request, with a reason', (apps, id, { reason }) =>
-    apps.rejectScope(ACTOR, id, reason),
+  change(scope, 'approve', 'allow the app to request checks', ({ apps, actor }, id) =>
+    apps.approveScope(actor, id),
+  );
+  change(scope, 'reject', 'refuse the request, with a reason', ({ apps, actor }, id, { reason }) =>
+    apps.rejectScope(actor, id, reason),
   ).requiredOption('--reason <text>', 'the reason shown to the developer', textUpTo(REASON_CHARS_MAX));
   addKeys(program, run);
 }
@@ -143,11 +150,11 @@ function addKeys(program: Command, run: Run): void {
       keyPermissions,
     )
     .action((id, options: { name: string; marketplace: boolean; permissions?: KeyPermission[] }) =>
-      run(async ({ apps }) => {
+      run(async ({ apps, actor }) => {
         if (!mayHave(options.marketplace, options.permissions))
           throw new ServiceError('usage-invalid', 'a marketplace key has the permission check alone');
         const made = newKey();
-        await apps.createKey(ACTOR, id, made, options);
+        await apps.createKey(actor, id, made, options);
         return made;
       }),
     );
@@ -164,8 +171,8 @@ function addKeys(program: Command, run: Run): void {
     .command('revoke <id> <key>')
     .description('revoke a key; requests with it are refused within a second')
     .action((id, keyId) =>
-      run(async ({ apps }) => {
-        await apps.revokeKey(ACTOR, id, keyId);
+      run(async ({ apps, actor }) => {
+        await apps.revokeKey(actor, id, keyId);
         return { keyId, revoked: true };
       }),
     );
@@ -181,10 +188,10 @@ function addKeys(program: Command, run: Run): void {
     .description('create a new webhook secret; prints it once; earlier secrets sign for the overlap')
     .option('--overlap <duration>', 'how long the earlier secrets still sign', duration, DAY_MS)
     .action((id, { overlap }) =>
-      run(async ({ apps }) => {
+      run(async ({ apps, actor }) => {
         await apps.read(id);
         const webhookSecret = newWebhookSecret();
-        await apps.rotateSecret(ACTOR, id, apps.seal(id, webhookSecret), overlap);
+        await apps.rotateSecret(actor, id, apps.seal(id, webhookSecret), overlap);
         return { webhookSecret };
       }),
     );

@@ -6,7 +6,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { parseJson } from '#shared/parse-json.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
 import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
-import { ACTOR, type Run } from '../command-line.ts';
+import type { Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const PAGE_COUNT_MAX = 200;
@@ -50,7 +50,7 @@ async function putRuleSet(system: OpenSystem, clientId: string, id: string, file
     const faults = validated.faults.slice(0, FAULTS_MAX).map(({ detail }) => detail);
     throw new ServiceError('usage-invalid', `${file} is not a rule set: ${faults.join(' ')}`);
   }
-  const write = { clientId, accountId: owner.accountId, id, actor: ACTOR, limits: limitsOf(owner) };
+  const write = { clientId, accountId: owner.accountId, id, actor: system.actor, limits: limitsOf(owner) };
   const { ruleSet, isNew } = await system.ruleSetWrites.put(write, validated.content);
   return { ...presentRuleSet(ruleSet), created: isNew };
 }
@@ -90,7 +90,7 @@ export function addRuleSets(program: Command, run: Run): void {
       run(async (system) => {
         const { accountId, ...owner } = await ownerOf(system, clientId);
         const limits = limitsOf(owner);
-        await system.ruleSetWrites.remove({ clientId, accountId, id, actor: ACTOR, limits });
+        await system.ruleSetWrites.remove({ clientId, accountId, id, actor: system.actor, limits });
         return { ruleSetId: id, deleted: true };
       }),
     );

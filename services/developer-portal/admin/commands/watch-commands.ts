@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { ACTOR, type Run } from '../command-line.ts';
+import type { Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 /** More than an app of any tier has. */
@@ -40,7 +40,7 @@ export function addWatches(program: Command, run: Run): void {
       .action((id, watchId) =>
         run(async (system) => {
           const { accountId } = await readWatch(system, id, watchId);
-          const request = { clientId: id, accountId, watchId, actor: ACTOR };
+          const request = { clientId: id, accountId, watchId, actor: system.actor };
           return system.watchWrites.present(await system.watchWrites[action](request));
         }),
       );

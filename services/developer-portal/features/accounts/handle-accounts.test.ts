@@ -54,6 +54,7 @@ function setUp(
   config: Partial<Dependencies['config']> = {},
 ) {
   const opened: Account[] = [];
+  const noted: string[] = [];
   const counted = new Map<string, number>();
   const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
     for (const { budget } of draws) counted.set(budget.name, (counted.get(budget.name) ?? 0) + by);
@@ -75,6 +76,9 @@ function setUp(
         close: async () => undefined,
       },
       throttle,
+      auditAccess: {
+        signIn: async (action, accountId, from) => void noted.push(`${action} ${accountId} ${from}`),
+      },
       twoFactor: { prove: async (account) => account },
       apps: { read: async () => INVITING },
       now: () => 0,
@@ -84,6 +88,7 @@ function setUp(
   const call = {
     body: { email: ACCOUNT.email, password: 'correct horse battery' },
     address: '192.0.2.1',
+    browser: 'curl',
     setSessionToken: () => undefined,
   };
   return {
@@ -104,6 +109,7 @@ function setUp(
         body: { current: 'correct horse battery', next: 'correct horse staple' },
       } as unknown as Call<'changePassword'>),
     opened,
+    noted,
     counted: () => Object.fromEntries([...counted].filter(([, count]) => count !== 0)),
   };
 }
@@ -115,9 +121,11 @@ test('a right password counts no attempt, but its work counts for the address an
 });
 
 test("a wrong password counts an attempt, and does not charge the account's budget", async () => {
-  const { signIn, counted } = setUp({ verify: async () => false });
+  const { signIn, counted, noted } = setUp({ verify: async () => false });
   for (const email of [ACCOUNT.email, 'unknown@example.com'])
     await expect(signIn(email)).rejects.toMatchObject({ code: 'credentials-invalid' });
+  // Of an account that exists, whether or not the caller may learn that.
+  expect(noted).toEqual(['sign-in-failed acc_1 curl, 192.0.2.1']);
   expect(counted()).toEqual({ 'sign-in': 2, 'sign-in-address': 2, 'password-work-address': 2 });
 });
 
@@ -157,7 +165,7 @@ test('where only the invited may sign up, an open invitation for the address is 
 
 test('the session says whether its operator must set up a second factor', async () => {
   const twoFactor = { enabledAt: ACCOUNT.createdAt, recoveryCodes: [] } as unknown as Account['twoFactor'];
-  const operator: Account = { ...ACCOUNT, operator: true };
+  const operator: Account = { ...ACCOUNT, operator: 'change' };
   const mustSetUp = async (account: Account, operatorsNeedTwoFactor: boolean) =>
     (await setUp({}, undefined, { operatorsNeedTwoFactor }).readSession(account)).account.mustSetUpTwoFactor;
   expect(await mustSetUp(operator, true)).toBe(true);

@@ -6,6 +6,8 @@ import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
 import { mustSetUpTwoFactor } from '../../http/guard.ts';
+import { accountIdOf } from '../apps/credentials.ts';
+import { PORTAL_ACTOR } from '../audit/present-audit.ts';
 import { presentAccount } from '../present.ts';
 import { findInvitation } from '../team/find-invitation.ts';
 import type { ACCOUNT_OPERATIONS } from './account-operations.ts';
@@ -19,8 +21,6 @@ const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: HOU
 /** Counted for every address that is typed, whether or not it has an account. */
 const LINKS_OF_ONE = { name: 'reset-mail', countMax: 3, windowMs: HOUR_MS } as const;
 const LINKS_OF_ADDRESS = { name: 'reset-mail-address', countMax: 20, windowMs: HOUR_MS } as const;
-/** The actor of the link's audit entry: nobody is signed in. */
-const LINK_ACTOR = 'portal';
 /** Every sign-up takes at least this long, so that its duration does not show whether the account
  * existed. */
 const WRITE_MS_HIDDEN = 400;
@@ -28,6 +28,7 @@ const WRITE_MS_HIDDEN = 400;
 /** Sign-up, sign-in, sign-out, and changes to one's own account. */
 export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof ACCOUNT_OPERATIONS> {
   const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor, mail, config } = deps;
+  const { auditAccess } = deps;
   const { prove, proveSelf } = deps.provePassword;
   const signUps = { name: 'sign-up', countMax: config.signUpsPerHour, windowMs: HOUR_MS };
   const presentSession = (account: Account) => ({
@@ -55,7 +56,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
         passwords.hash(password, address),
       );
       await Promise.all([
-        accountWork.ensure(email, email, { passwordHash, verified: false }),
+        accountWork.ensure(accountIdOf(email), email, { passwordHash, verified: false }),
         delay(WRITE_MS_HIDDEN),
       ]);
       return {};
@@ -65,11 +66,18 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
         { budget: TRIES_OF_ONE, owner: `${address} ${email.toLowerCase()}` },
         { budget: TRIES_OF_ADDRESS, owner: address },
       ];
-      const known = await prove(await accounts.findByEmail(email), password, address, tries);
-      const account = await twoFactor.prove(known, code);
+      const known = await accounts.findByEmail(email);
+      const from = `${browser}, ${address}`;
+      const proveAll = async () => twoFactor.prove(await prove(known, password, address, tries), code);
+      const account = await proveAll().catch((error: unknown) => {
+        // Not awaited, so that the duration does not show whether the account exists.
+        if (known && isWrong(error)) void auditAccess.signIn('sign-in-failed', known.accountId, from);
+        throw error;
+      });
       // A new token prevents session fixation: the browser's earlier session ends.
       if (token !== undefined) await sessions.close(token);
       setSessionToken(await sessions.open(account, { browser, address }));
+      await auditAccess.signIn('signed-in', account.accountId, from);
       return presentSession(account);
     },
     async signOut({ token, setSessionToken }) {
@@ -113,7 +121,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       mail.mailer.send(address, async () => {
         const account = await accounts.findByEmail(email);
         if (!account || account.operator) return undefined;
-        const { token } = await resetLinks.make(LINK_ACTOR, account);
+        const { token } = await resetLinks.make(PORTAL_ACTOR, account);
         return messageOf(account, `${mail.origin}/reset-password#${token}`);
       });
       return {};
@@ -122,12 +130,15 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       await proveSelf(account, password, address);
       if (account.operator)
         throw new ServiceError('conflict', "an operator's account can only be deleted with `npm run admin`");
-      await accountWork.remove(account.email, account.accountId);
+      await accountWork.remove(account.accountId, account.accountId);
       if (token !== undefined) await sessions.close(token);
       setSessionToken(undefined);
     },
   };
 }
+
+const isWrong = (error: unknown): boolean =>
+  error instanceof Problem && (error.code === 'credentials-invalid' || error.code === 'code-invalid');
 
 const messageOf = ({ email, twoFactor }: Account, link: string): Message => ({
   to: email,

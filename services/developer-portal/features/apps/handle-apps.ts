@@ -32,35 +32,41 @@ export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_O
         requestOf('createApp', call),
         () => ({ ...newCredentials(), keyId: newKey().keyId }),
         ({ keyId, ...credentials }) =>
-          apps.create(account.email, { owner: account, name: body.name, scope: 'none', credentials, keyId }),
+          apps.create(account.accountId, {
+            owner: account,
+            name: body.name,
+            scope: 'none',
+            credentials,
+            keyId,
+          }),
       );
       return { ...credentials, keyId, name: body.name };
     },
     readApp: async (call) => show(call.app, call),
     async renameApp(call) {
       const { account, app, body } = call;
-      return show(await apps.rename(account.email, app.clientId, body.name), call);
+      return show(await apps.rename(account.accountId, app.clientId, body.name), call);
     },
     async setAlerts(call) {
       const { account, app, body } = call;
       const { callbackUrl } = body;
       const judged = callbackUrl === null ? undefined : judgeCallbackUrl(callbackUrl, deps.config.callback);
       if (judged && 'fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
-      return show(await apps.setAlertUrl(account.email, app.clientId, judged?.href), call);
+      return show(await apps.setAlertUrl(account.accountId, app.clientId, judged?.href), call);
     },
     async deleteApp({ account, app: { clientId } }) {
-      await apps.remove(account.email, clientId);
+      await apps.remove(account.accountId, clientId);
     },
     async createKey(call) {
       const { account, body } = call;
       const { clientId } = call.app;
       const expiresAt = body.expiresAt === undefined ? undefined : inFuture(body.expiresAt, now());
       return idempotency.run(requestOf('createKey', call, [clientId]), newKey, (key) =>
-        apps.createKey(account.email, clientId, key, { ...body, expiresAt }),
+        apps.createKey(account.accountId, clientId, key, { ...body, expiresAt }),
       );
     },
     async revokeKey({ account, app: { clientId }, param }) {
-      await apps.revokeKey(account.email, clientId, param('keyId'));
+      await apps.revokeKey(account.accountId, clientId, param('keyId'));
     },
     async rollKey(call) {
       const { account, param, body } = call;
@@ -69,7 +75,7 @@ export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_O
       if (!keys.some((key) => key.keyId === keyId))
         throw new ServiceError('not-found', `there is no key ${keyId} of ${clientId}`);
       return idempotency.run(requestOf('rollKey', call, [clientId, keyId]), newKey, (fresh) =>
-        apps.rollKey(account.email, clientId, keyId, fresh, body.overlapHours * HOUR_MS),
+        apps.rollKey(account.accountId, clientId, keyId, fresh, body.overlapHours * HOUR_MS),
       );
     },
     async rotateSecret(call) {
@@ -82,12 +88,12 @@ export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_O
           return { webhookSecret: made, sealed: apps.seal(clientId, made) };
         },
       );
-      await apps.rotateSecret(account.email, clientId, sealed, body.overlapHours * HOUR_MS);
+      await apps.rotateSecret(account.accountId, clientId, sealed, body.overlapHours * HOUR_MS);
       return { webhookSecret };
     },
     async requestScope(call) {
       const { account, app, body } = call;
-      return show(await apps.requestScope(account.email, app.clientId, body.purpose), call);
+      return show(await apps.requestScope(account.accountId, app.clientId, body.purpose), call);
     },
   };
 }

@@ -35,7 +35,10 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     action: string,
     subject: string,
     at: string,
-  ) => writes.record({ accountId: owner.accountId, clientId, actor: account.email, action, subject, at });
+  ) => {
+    const about = { accountId: owner.accountId, clientId, actor: account.accountId };
+    return writes.record({ ...about, action, subject, kind: 'write', at });
+  };
 
   return {
     async listDeliveries(call) {

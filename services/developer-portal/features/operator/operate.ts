@@ -1,6 +1,7 @@
 import type { Account, ClientApp, Tier } from '#shared/contracts/apps/client-app.ts';
 import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
 import { accountIdOf } from '../apps/credentials.ts';
+import { namesIn, subjectOf, withNames } from '../audit/present-audit.ts';
 import { presentAccount, presentOperatorApp } from '../present.ts';
 import type { Work } from '../work.ts';
 
@@ -68,11 +69,12 @@ export async function pageAudit(
     before,
     countMax: limit,
   });
-  const ids = [...new Set(entries.map(({ accountId }) => accountId))];
-  const owners = new Map(await Promise.all(ids.map(async (id) => [id, await accounts.read(id)] as const)));
-  const shown = entries.map((entry) => {
-    const owner = owners.get(entry.accountId);
-    return { ...entry, ...(owner && owner.deletedAt === undefined && { email: owner.email }) };
+  const names = await namesIn(accounts, entries);
+  const shown = entries.map(({ kind: _, ...entry }) => {
+    const email = names.get(entry.accountId);
+    const actor = withNames(entry.actor, names);
+    const subject = subjectOf(entry, names);
+    return { ...entry, actor, subject, ...(email !== undefined && { email }) };
   });
   return { entries: shown, next };
 }

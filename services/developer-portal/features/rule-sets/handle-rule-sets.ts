@@ -69,7 +69,7 @@ const writeOf = (
   clientId,
   accountId,
   id,
-  actor: account.email,
+  actor: account.accountId,
   limits: limitsOf(owner),
 });
 

@@ -49,7 +49,7 @@ export function makeSessionHandlers({ sessions, twoFactor, provePassword }: Depe
     }),
     async disableTwoFactor(call) {
       const account = await proveBoth(call);
-      await reopen(await twoFactor.disable(account.email, account, 'two-factor-disabled'), call);
+      await reopen(await twoFactor.disable(account.accountId, account, 'two-factor-disabled'), call);
     },
   };
 }

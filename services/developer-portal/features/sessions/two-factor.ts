@@ -80,7 +80,7 @@ export function makeTwoFactor({
     if (!account.twoFactor?.recoveryCodes.includes(hash)) return undefined;
     let isMine = false;
     const changed = await accountWork.changeTwoFactor(
-      account.email,
+      account.accountId,
       account.accountId,
       'recovery-code-used',
       (current) => {
@@ -120,7 +120,7 @@ export function makeTwoFactor({
         recoveryCodes: recoveryCodes.map((one) => recoveryHash(account.accountId, one)),
       };
       const changed = await accountWork.changeTwoFactor(
-        account.email,
+        account.accountId,
         account.accountId,
         'two-factor-enabled',
         (current) => {
@@ -151,10 +151,10 @@ export function makeTwoFactor({
     },
     /** Replaces the recovery codes. */
     async renewRecoveryCodes(account: Account): Promise<string[]> {
-      const { accountId, email } = account;
+      const { accountId } = account;
       const recoveryCodes = newRecoveryCodes();
       await accountWork.changeTwoFactor(
-        email,
+        accountId,
         accountId,
         'recovery-codes-renewed',
         (current) => {

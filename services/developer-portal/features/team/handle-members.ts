@@ -6,7 +6,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { roleOf } from '../../domain/permissions.ts';
 import type { Handlers } from '../../http/call.ts';
 import { requestOf } from '../../http/idempotency.ts';
-import { sha256 } from '../apps/credentials.ts';
+import { accountIdOf, sha256 } from '../apps/credentials.ts';
 import * as change from './change-members.ts';
 import { findInvitation } from './find-invitation.ts';
 import type { MEMBER_OPERATIONS } from './member-operations.ts';
@@ -59,35 +59,30 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
           const createdAt = new Date(now()).toISOString();
           const rest = { tokenHash: sha256(token), invitedBy: account.accountId, createdAt, expiresAt };
           const by = change.invite({ invitationId, ...body, ...rest }, now());
-          const subject = withRole(body.email ?? invitationId, body.role);
-          return apps.changeMembers(account.email, clientId, 'member-invited', by, subject);
+          const invited = body.email === undefined ? invitationId : accountIdOf(body.email);
+          const subject = withRole(invited, body.role);
+          return apps.changeMembers(account.accountId, clientId, 'member-invited', by, subject);
         },
       );
     },
     async withdrawInvitation({ account, app, param }) {
       const id = param('invitationId');
       const by = change.withdrawInvitation(id);
-      await apps.changeMembers(account.email, app.clientId, 'invitation-withdrawn', by, id);
+      await apps.changeMembers(account.accountId, app.clientId, 'invitation-withdrawn', by, id);
     },
     async setMemberRole({ account, app, param, body: { role } }) {
       const id = param('accountId');
-      const subject = withRole((await emailOf(id)) ?? id, role);
       const by = change.setMemberRole(id, role);
-      await apps.changeMembers(account.email, app.clientId, 'member-role-set', by, subject);
+      await apps.changeMembers(account.accountId, app.clientId, 'member-role-set', by, withRole(id, role));
     },
     async removeMember({ account, app, param }) {
       const id = param('accountId');
-      const subject = (await emailOf(id)) ?? id;
-      await apps.changeMembers(
-        account.email,
-        app.clientId,
-        'member-removed',
-        change.removeMember(id),
-        subject,
-      );
+      const by = change.removeMember(id);
+      await apps.changeMembers(account.accountId, app.clientId, 'member-removed', by, id);
     },
-    async leaveApp({ account: { accountId, email }, app }) {
-      await apps.changeMembers(email, app.clientId, 'member-left', change.removeMember(accountId), email);
+    async leaveApp({ account: { accountId }, app }) {
+      const by = change.removeMember(accountId);
+      await apps.changeMembers(accountId, app.clientId, 'member-left', by, accountId);
     },
     async readInvitation({ account, body }) {
       const [app, { role }] = await invitationOf(account, body.token);
@@ -99,7 +94,13 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
       if (shared.length >= SHARED_APPS_MAX)
         throw new ServiceError('limit-reached', `an account may be a member of ${SHARED_APPS_MAX} apps`);
       const by = change.acceptInvitation(tokenHash, account.accountId, now());
-      await apps.changeMembers(account.email, clientId, 'member-joined', by, withRole(account.email, role));
+      await apps.changeMembers(
+        account.accountId,
+        clientId,
+        'member-joined',
+        by,
+        withRole(account.accountId, role),
+      );
       return { clientId };
     },
   };

@@ -3,7 +3,7 @@ import { dateOf, dayOf, hourOf } from '#shared/stores/usage/usage-days.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { addFigures, checksByKey, summariseDay, undeterminedShareOf } from '../../domain/summarise-usage.ts';
 import type { Handlers } from '../../http/call.ts';
-import { presentAudit, teamOf } from '../present.ts';
+import { presentAudit, teamOf } from '../audit/present-audit.ts';
 import { monthOf } from './month-of.ts';
 import type { USAGE_OPERATIONS } from './usage-operations.ts';
 
@@ -15,7 +15,7 @@ const AUDIT_COUNT_MAX = 200;
 
 /** Developers' views of the activity of their apps and of changes to them. */
 export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USAGE_OPERATIONS> {
-  const { clientApps, usageDays, readBytes, auditTrail, now } = deps;
+  const { accounts, clientApps, usageDays, readBytes, auditTrail, now } = deps;
   return {
     async readUsage({ app, owner }) {
       const today = dayOf(now());
@@ -51,16 +51,15 @@ export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USA
     },
     async readAppAudit({ account, app }) {
       const entries = await auditTrail.ofApp(app.clientId, AUDIT_COUNT_MAX);
-      return entries.map((entry) => presentAudit(entry, account, teamOf(app)));
+      return presentAudit(accounts, entries, account, teamOf(app));
     },
     async readAccountAudit({ account }) {
       const entries = await auditTrail.ofAccount(account.accountId, AUDIT_COUNT_MAX);
       // Entries of a deleted account with the same address are not this account's.
       const teams = await clientApps.listOwned(account.accountId, (app) => [...teamOf(app)]);
       const team = new Set(teams.flat());
-      return entries
-        .filter(({ at }) => at >= account.createdAt)
-        .map((entry) => presentAudit(entry, account, team));
+      const own = entries.filter(({ at }) => at >= account.createdAt);
+      return presentAudit(accounts, own, account, team);
     },
   };
 }

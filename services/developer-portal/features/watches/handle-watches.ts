@@ -47,7 +47,8 @@ export function makeWatchHandlers({
     },
     async releaseWatch(call) {
       const { clientId, accountId, watchId } = await ownWatch(call);
-      return present(await watchWrites.release({ clientId, accountId, watchId, actor: call.account.email }));
+      const actor = call.account.accountId;
+      return present(await watchWrites.release({ clientId, accountId, watchId, actor }));
     },
   };
 }

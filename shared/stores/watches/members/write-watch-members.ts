@@ -211,7 +211,14 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     await writeAll(watch, holder, ids, added);
     const subject = `${watchId}: ${counts.added} added, ${counts.replaced} replaced, ${counts.removed} removed`;
     try {
-      await recordAudit({ accountId, clientId, actor, action: 'watch-members-changed', subject });
+      await recordAudit({
+        accountId,
+        clientId,
+        actor,
+        action: 'watch-members-changed',
+        subject,
+        kind: 'write',
+      });
       return { ...counts, members: (await view.figures(uid)).members };
     } catch (cause) {
       throw auditMissing('the members are changed', cause);

@@ -12,9 +12,17 @@ import { Time } from '../../ui/values.js';
 export const ACTIONS = {
   'account-written': 'changed the account',
   'account-created': 'created the account',
+  'signed-in': 'signed in',
+  'sign-in-failed': 'failed to sign in:',
+  'account-read': 'looked at the account',
+  'app-read': 'looked at the app',
+  'accounts-listed': 'searched accounts:',
+  'apps-listed': 'searched apps:',
+  'command-run': 'ran the admin command',
   'password-changed': 'changed the password',
   'account-verified': 'vouched for the account',
   'operator-granted': 'granted operator rights to the account',
+  'operator-read-granted': 'granted the right to read as an operator to the account',
   'operator-withdrawn': 'withdrew the operator rights of the account',
   'password-reset': 'set a new password by a link',
   'reset-link-made': 'made a link for a new password',
@@ -73,7 +81,8 @@ export const AuditList = ({ entries, about }) =>
     ? html`<${Empty} title="Nothing yet"><p>Every change is recorded here.</p><//>`
     : html`<ol class="rows audit">${entries.map(
         (entry, place) => html`<li key=${`${entry.at}/${place}`}>
-          <div class="grow"><strong class="break">${entry.actor}</strong> ${ACTIONS[entry.action] ?? entry.action} <code class="sub break">${entry.subject}</code></div>
+          <div class="grow"><strong class="break">${entry.actor}</strong> ${ACTIONS[entry.action] ?? entry.action} <code class="sub break">${entry.subject}</code>
+            ${entry.from && html`<p class="sub break">${entry.from}</p>`}</div>
           <p class="sub facts">${about?.(entry)}<${Time} at=${entry.at} /></p>
         </li>`,
       )}</ol>`;

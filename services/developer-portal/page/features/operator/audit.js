@@ -20,7 +20,7 @@ export function OperatorAudit() {
   });
   return html`
     <${PageHead} title="Audit" aside=${refreshButton(pages.first)}>
-      <p class="sub">Every change, with its author. The newest 10 000 entries of all accounts are kept, and 500 of each account and app.</p>
+      <p class="sub">Every change, sign-in and look of an operator, of the last 90 days; of writes of rule sets, watches and members the newest 500 of each account. The command <code>audit export</code> has all of 400 days.</p>
     <//>
     <${Card}>
       <div class="filters">
