@@ -7,6 +7,7 @@ import {
   readSecret,
   withoutEndSlash,
 } from '#shared/config.ts';
+import { audit } from '#shared/contracts/apps/audit.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -29,9 +30,10 @@ export type OpenSystem = Awaited<ReturnType<typeof openSystem>>;
 /**
  * Connects to a running system for one command.
  *
+ * @param actor who it is for, in the audit trail
  * @throws ServiceError `config-invalid`, `broker-unavailable`
  */
-export async function openSystem(env: Environment) {
+export async function openSystem(env: Environment, actor = 'operator') {
   const common = commonConfig(loadEnvironment(z.object(commonEnvironment), { LOG_LEVEL: 'silent', ...env }));
   const config = { ...common, dependencyWaitMs: DEPENDENCY_WAIT_MS };
   const log = makeLogger('admin', config.logLevel);
@@ -51,10 +53,14 @@ export async function openSystem(env: Environment) {
   opened.use(await joinSystem({ kafka, redis, config, context }));
   // The keys are parsed on first use: most commands need none.
   const box = () => makeSecretBox(secretKeysOf(env));
+  let recorded = false;
   const work = makeWork(
     {
       redis,
-      publish: kafka.publish,
+      publish: async (topic, ...message) => {
+        await kafka.publish(topic, ...message);
+        recorded ||= topic.name === audit.name;
+      },
       box: {
         seal: (...plain) => box().seal(...plain),
         open: (...sealed) => box().open(...sealed),
@@ -69,6 +75,10 @@ export async function openSystem(env: Environment) {
   const scope = opened.move();
   return {
     ...work,
+    actor,
+    /** Whether an audit entry was written. */
+    hasRecorded: () => recorded,
+    hasSecretKeys: readSecret(env, 'ROLECALL_SECRET_KEYS') !== undefined,
     clock,
     kafka,
     log,

@@ -1,0 +1,144 @@
+import { open } from 'node:fs/promises';
+import { z } from 'zod';
+import { OPERATORS } from '#shared/contracts/apps/audit.ts';
+import { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { parseMessage } from '#shared/contracts/topic.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { OpenSystem } from '../open-system.ts';
+import { type Counts, FORMAT, KIND_NAMES, type KindName, kindOf, noCounts } from './documents.ts';
+
+/** Documents that are written at once. */
+const AT_ONCE = 100;
+
+const Line = z.union([
+  z.object({ kind: z.enum(KIND_NAMES), document: z.unknown() }),
+  z.object({ kind: z.literal('end'), format: z.number(), counts: z.record(z.string(), z.number()) }),
+]);
+type Document = { readonly kind: KindName; readonly document: { readonly version: number } };
+
+/**
+ * Imports an export: nothing unless the whole file is valid. A document of which the system has the
+ * same version or a newer one stays as it is, so an import can be repeated, also after it was
+ * interrupted.
+ *
+ * @returns how many documents of each kind were written, and how many were there already
+ * @throws ServiceError `usage-invalid`, which names the line; the errors of a write
+ */
+export async function importSystem(system: OpenSystem, file: string) {
+  const counts = await verifyExport(file);
+  const written = noCounts();
+  let unreadableSecrets = 0;
+  let chunk: Document[] = [];
+  const writeChunk = async () => {
+    const done = await Promise.all(chunk.map((one) => writeDocument(system, one)));
+    for (const [i, { kind }] of chunk.entries()) if (done[i]) written[kind]++;
+    chunk = [];
+  };
+  for await (const { line } of readLines(file)) {
+    const parsed = parseLine(line);
+    if (parsed === undefined || parsed.kind === 'end') break;
+    if (parsed.kind === 'clientApps' && !canOpenSecrets(system, parsed.document)) unreadableSecrets++;
+    // What a document belongs to is written before it.
+    if (chunk.length === AT_ONCE || (chunk[0] && chunk[0].kind !== parsed.kind)) await writeChunk();
+    chunk.push(parsed);
+  }
+  await writeChunk();
+  const total = sumOf(written);
+  if (total > 0)
+    await system.writes.record({
+      accountId: OPERATORS,
+      actor: system.actor,
+      action: 'system-imported',
+      subject: `${total} documents`,
+    });
+  return { written, unchanged: sumOf(counts) - total, unreadableSecrets };
+}
+
+/**
+ * Reads a whole export without writing anything.
+ *
+ * @returns the counts of its last line, which are right
+ * @throws ServiceError `usage-invalid`
+ */
+export async function verifyExport(file: string): Promise<Counts> {
+  const found = noCounts();
+  let end: Counts | undefined;
+  for await (const { line, number } of readLines(file)) {
+    const fault = (what: string) => invalid(`${file}, line ${number}: ${what}`);
+    if (end) throw fault('there is a line behind the last one');
+    const parsed = parseLine(line, fault);
+    if (parsed.kind !== 'end') {
+      found[parsed.kind]++;
+      continue;
+    }
+    if (parsed.format > FORMAT) throw fault('the export is of a later version of Rolecall');
+    const counts = { ...noCounts(), ...parsed.counts };
+    const wrong = KIND_NAMES.find((name) => counts[name] !== found[name]);
+    if (wrong) throw fault(`${counts[wrong]} ${wrong} are counted, and the file has ${found[wrong]}`);
+    end = found;
+  }
+  if (!end) throw invalid(`${file} is not a whole export: it has no last line that counts the others`);
+  return end;
+}
+
+/** @throws ServiceError `usage-invalid` */
+async function* readLines(file: string): AsyncGenerator<{ line: string; number: number }> {
+  await using opened = await open(file).catch(() => undefined);
+  if (!(await opened?.stat())?.isFile()) throw invalid(`${file} cannot be read`);
+  let number = 0;
+  for await (const line of opened?.readLines() ?? []) {
+    number++;
+    if (line !== '') yield { line, number };
+  }
+}
+
+type ParsedLine = Document | Extract<z.infer<typeof Line>, { kind: 'end' }>;
+
+/** @throws ServiceError `usage-invalid` */
+function parseLine(line: string, fault: (what: string) => ServiceError = invalid): ParsedLine {
+  let json: unknown;
+  try {
+    json = JSON.parse(line);
+  } catch {
+    throw fault('it is not JSON');
+  }
+  const { data } = Line.safeParse(json);
+  if (!data) throw fault('it is no line of an export');
+  if (data.kind === 'end') return data;
+  try {
+    return {
+      kind: data.kind,
+      document: parseMessage(kindOf(data.kind).topic, JSON.stringify(data.document)),
+    };
+  } catch (error) {
+    throw fault(error instanceof ServiceError ? error.message : 'its document cannot be read');
+  }
+}
+
+const invalid = (message: string): ServiceError =>
+  new ServiceError('usage-invalid', `${message}; nothing was imported`);
+
+/** Publishes a document before it is in the view: what the topic has is never lost.
+ * @returns false if the system has it already */
+async function writeDocument(system: OpenSystem, { kind, document }: Document): Promise<boolean> {
+  const { topic, isKnown, project } = kindOf(kind);
+  if (await isKnown(system, document)) return false;
+  await system.publish(topic, document);
+  await project(system, document);
+  return true;
+}
+
+/** Whether the system has the key that encrypted an app's secrets; true where this command knows no
+ * keys. */
+function canOpenSecrets({ box, hasSecretKeys }: OpenSystem, document: unknown): boolean {
+  if (!hasSecretKeys) return true;
+  const { clientId, webhookSecrets } = ClientApp.parse(document);
+  try {
+    for (const { encrypted } of webhookSecrets) box.open(encrypted, clientId);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const sumOf = (counts: Counts): number => Object.values(counts).reduce((sum, count) => sum + count, 0);

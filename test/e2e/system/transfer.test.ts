@@ -1,0 +1,97 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// An operator exports a system while it works, and imports the file into a new one with its own
+// Kafka and Redis: what belongs to customers is there as it was, and their keys and secrets work.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WATCHES_PATH } from '#shared/contracts/paths.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
+import { makeCheckClient } from '../../support/systems/check-client.ts';
+import { sharedSystem } from '../../support/systems/shared-system.ts';
+import { startSystem } from '../../support/systems/start-system.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const MEMBERS = Array.from({ length: 30 }, (_, i) => `0x${(0xdef000 + i).toString(16).padStart(40, '2')}`);
+const system = sharedSystem();
+const { app } = system.ready;
+const directory = mkdtempSync(join(tmpdir(), 'transfer-e2e-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+async function call(gateway: string | undefined, method: string, path: string, body?: unknown) {
+  const response = await fetch(`${gateway}${path}`, {
+    method,
+    headers: { 'x-api-key': app.apiKey, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
+}
+
+type Member = { checkedAt?: string };
+const readMembers = async (gateway: string | undefined): Promise<Member[]> =>
+  (await call(gateway, 'GET', `${WATCHES_PATH}/vip/members?limit=200`)).body.members;
+
+test('an export that is taken under load is imported into an empty system, twice, and works there', async () => {
+  await using receiver = await receiveWebhooks({ secret: app.webhookSecret });
+  const [gateway] = system.ready.gateways;
+  const rules = [demoRules(system.chain).erc20()];
+  await call(gateway, 'PUT', '/access-control/rule-sets/holders', { rules });
+  const watch = { ruleSet: 'holders', callbackUrl: receiver.url, everySeconds: 604_800, follow: false };
+  expect((await call(gateway, 'PUT', `${WATCHES_PATH}/vip`, watch)).status).toBe(201);
+  const add = [system.chain.holder, ...MEMBERS].map((account, i) => ({ account, ref: `member:${i}` }));
+  await call(gateway, 'POST', `${WATCHES_PATH}/vip/members`, { add });
+  const members = await waitUntil('the first check of every member', async () => {
+    const read = await readMembers(gateway);
+    return read.length === add.length && read.every(({ checkedAt }) => checkedAt !== undefined) && read;
+  });
+
+  let isOver = false;
+  const load = (async () => {
+    while (!isOver) await system.client.check({ account: system.chain.holder, rules, async: true });
+  })();
+  const exported = await system.admin('export');
+  const ofAccount = await system.admin('export', '--account', 'demo@localhost');
+  isOver = true;
+  await load;
+  expect(exported.exitCode).toBe(0);
+  const lines = exported.stdout.trimEnd().split('\n');
+  const { counts, ...end } = JSON.parse(lines.at(-1) ?? '');
+  expect(end).toMatchObject({ kind: 'end', format: 1 });
+  expect(Object.values<number>(counts).reduce((sum, count) => sum + count, 0)).toBe(lines.length - 1);
+  expect(exported.stdout).not.toContain(app.apiKey);
+  expect(exported.stdout).not.toContain(app.webhookSecret);
+  expect(ofAccount.stdout).toContain('demo@localhost');
+  expect(ofAccount.stdout).not.toContain(app.clientId);
+  const file = join(directory, 'system.ndjson');
+  writeFileSync(file, exported.stdout);
+  const half = join(directory, 'half.ndjson');
+  writeFileSync(half, exported.stdout.slice(0, exported.stdout.length / 2));
+
+  const { ROLECALL_SECRET_KEYS = '' } = system.environment();
+  await using target = await startSystem({ env: { ROLECALL_SECRET_KEYS } });
+  const [other] = target.ready.gateways;
+  expect((await target.admin('import', half)).value).toMatchObject({ error: { code: 'usage-invalid' } });
+  expect((await call(other, 'GET', '/access-control/chains')).status).toBe(401);
+  const imported = await target.admin('import', file, '--as', 'restorer');
+  expect(imported.value).toMatchObject({
+    written: { ruleSets: counts.ruleSets, watches: counts.watches, watchMembers: counts.watchMembers },
+    unreadableSecrets: 0,
+  });
+  expect((await target.admin('import', file)).value).toMatchObject({
+    written: { accounts: 0, clientApps: 0, ruleSets: 0, watches: 0, watchMembers: 0 },
+  });
+
+  expect(await readMembers(other)).toEqual(members);
+  const [there, here] = await Promise.all(
+    [other, gateway].map((url) => call(url, 'GET', '/access-control/rule-sets/holders')),
+  );
+  expect(there).toEqual(here);
+  const client = makeCheckClient({ url: other ?? '', apiKey: app.apiKey });
+  const callbackUrl = `${receiver.url}/imported`;
+  const { body } = await client.check({ account: target.chain.holder, rules, callbackUrl });
+  const webhook = await receiver.waitFor(({ requestId }) => requestId === body.requestId);
+  expect(webhook.verified).toBe(true);
+  const { value } = await target.admin('audit', 'list', '--action', 'system-imported');
+  expect(value).toMatchObject([{ actor: 'restorer', accountId: 'operators' }]);
+});
