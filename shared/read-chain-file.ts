@@ -13,7 +13,7 @@ export function readChainFile(path: string, env: Environment, options: ReadOptio
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    throw new ServiceError('config-invalid', 'CHAINS_FILE cannot be read');
+    throw new ServiceError('config-invalid', `the chain file ${path} cannot be read`);
   }
   return parseChainFile(text, env, options);
 }

@@ -101,8 +101,33 @@ test.each([
   expect(() => readChainFile(path, {})).not.toThrow(KEY);
 });
 
-test('an unreadable chain file is reported by the name of its variable', () => {
-  expect(() => readChainFile(join(dir, 'nowhere.json'), {})).toThrow('CHAINS_FILE');
+test('every name that the environment lacks is told in one line, each once and by its place', () => {
+  const path = aChainFile([{ ...aChain('http://a/${ONE}'), quorum: 2 }, aChain('http://b/${ONE}/${TWO}')]);
+  let message = '';
+  try {
+    readChainFile(path, {});
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  expect(message).not.toContain('\n');
+  expect(message).toContain(
+    'the chain file has faults: /chains/0/endpoints/0/url: the environment has no ONE; /chains/1/endpoints/0/url: the environment has no TWO; /chains/0/quorum',
+  );
+});
+
+test('names of endpoints are no numbers, and no two of a chain are equal', () => {
+  const named = (...names: string[]) =>
+    aChainFile([{ ...aChain('http://a'), endpoints: names.map((name) => ({ url: 'http://a', name })) }]);
+  expect(readChainFile(named('Alchemy', 'own node'), {}).chains[0]?.endpoints[1]?.name).toBe('own node');
+  for (const name of ['1', '', 'a\nb', 'x'.repeat(65)])
+    expect(() => readChainFile(named(name), {})).toThrow('/chains/0/endpoints/0/name');
+  expect(() => readChainFile(named('a', 'b', 'a'), {})).toThrow(
+    '/chains/0/endpoints: two endpoints are named a',
+  );
+});
+
+test('an unreadable chain file is reported by its path', () => {
+  expect(() => readChainFile(join(dir, 'nowhere.json'), {})).toThrow('nowhere.json cannot be read');
 });
 
 test('the issuer of signed verdicts is PUBLIC_BASE_URL as it is, or a URN without it', () => {

@@ -3,6 +3,7 @@ import {
   batchCompleted,
   checkRequestedBatch,
 } from '#shared/contracts/batches/batch.ts';
+import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
@@ -14,11 +15,13 @@ import { readChainFile } from '#shared/read-chain-file.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startTogether } from '#shared/start-together.ts';
+import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
+import { startCheckingEndpoints } from './doctor/start-checking.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
 import { startFollowingTransfers } from './lanes/follow-transfers.ts';
 import { makeGiveUp, makeGiveUpPart } from './lanes/give-up.ts';
@@ -34,10 +37,17 @@ import { makeSlicing } from './lanes/slice-work.ts';
 import { makeTickLimiter } from './lanes/tick-limiter.ts';
 import { makeMetrics } from './metrics.ts';
 
+/** Read before anything is opened; it has keys, so it is no part of the configuration. */
+let chainFile: ChainFile;
+
 // Composition root: the only file that knows every part of the evaluator.
 await runService(
   'evaluator',
-  () => loadConfig(process.env),
+  () => {
+    const config = loadConfig(process.env);
+    chainFile = readChainFile(config.chainsFile, process.env);
+    return config;
+  },
   async (scope, context, config) => {
     for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
     const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
@@ -48,7 +58,6 @@ await runService(
     const metrics = makeMetrics(context.metrics, makeHealthLog(context.log));
     watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));
-    const chainFile = readChainFile(config.chainsFile, process.env);
     metrics.expectChains(chainFile.chains.map(({ chainId }) => chainId));
     const chains = scope.use(
       connectChains(chainFile, {
@@ -62,6 +71,9 @@ await runService(
       }),
     );
     scope.use(startReportingChains(chains, makeChainStates(redis), context.log));
+    const { attemptTimeoutMs } = config;
+    const reports = makeChainReports(redis, clock.now);
+    scope.use(startCheckingEndpoints({ ...context, chainFile, attemptTimeoutMs, reports }));
     const prove = makeProve({
       issuer: config.proofIssuer,
       keys: loadSecrets(process.env).proofKeys,

@@ -20,6 +20,14 @@ const HttpUrl = z.string().min(1).refine(isHttpUrl, 'must be an http or https UR
 
 const Endpoint = z.strictObject({
   url: HttpUrl,
+  /** How metrics and logs name it; without one it is named by its position. */
+  name: z
+    .string()
+    .regex(
+      /^(?![0-9]+$)[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/,
+      'must have 1 to 64 letters, digits, spaces and "._-", and be no number',
+    )
+    .optional(),
   headers: z.record(HeaderName, HeaderValue).default({}),
   /** The HTTP proxy that calls of this endpoint go through. */
   proxy: HttpUrl.optional(),
@@ -63,6 +71,14 @@ export const ChainFile = z
           message: 'each chain may be listed once',
         });
       seen.add(chain.chainId);
+      const names = chain.endpoints.flatMap(({ name }) => name ?? []);
+      const repeated = names.find((name, place) => names.indexOf(name) !== place);
+      if (repeated !== undefined)
+        context.addIssue({
+          code: 'custom',
+          path: ['chains', index, 'endpoints'],
+          message: `two endpoints are named ${repeated}`,
+        });
       if (chain.quorum > chain.endpoints.length)
         context.addIssue({
           code: 'custom',
@@ -82,6 +98,9 @@ function isHttpUrl(text: string): boolean {
 export type ReadOptions = {
   /** Leaves the texts of endpoints as they are: for processes that call no endpoint, and so need no key. */
   readonly keepsEndpoints?: boolean;
+  /** Told each name that the environment lacks, with the place of its text, which stays as it is.
+   * Default: such a name is a fault. */
+  readonly noteMissing?: (pointer: string, name: string) => void;
 };
 
 /**
@@ -98,12 +117,16 @@ export function parseChainFile(text: string, env: Environment, options: ReadOpti
   } catch {
     throw new ServiceError('config-invalid', 'the chain file is not JSON');
   }
+  const faults: string[] = [];
   const missing = new Set<string>();
-  const parsed = ChainFile.safeParse(withKnown(replaceNames(json, env, options, missing)));
-  const faults = [...missing].map((name) => `the environment has no ${name}`);
+  const noteMissing = (pointer: string, name: string) => {
+    if (!missing.has(name)) faults.push(`${pointer}: the environment has no ${name}`);
+    missing.add(name);
+  };
+  const parsed = ChainFile.safeParse(withKnown(replaceNames(json, env, { noteMissing, ...options })));
   for (const { path, message } of parsed.error?.issues ?? []) faults.push(`/${path.join('/')}: ${message}`);
   if (faults.length > 0 || !parsed.success)
-    throw new ServiceError('config-invalid', `the chain file has faults:\n  ${faults.join('\n  ')}`);
+    throw new ServiceError('config-invalid', `the chain file has faults: ${faults.join('; ')}`);
   return parsed.data;
 }
 
@@ -122,19 +145,22 @@ function withKnown(file: unknown): unknown {
   return { ...file, chains };
 }
 
-function replaceNames(value: unknown, env: Environment, options: ReadOptions, missing: Set<string>): unknown {
-  const replaced = (each: unknown): unknown => replaceNames(each, env, options, missing);
+type Replacing = Pick<ReadOptions, 'keepsEndpoints'> & Required<Pick<ReadOptions, 'noteMissing'>>;
+
+function replaceNames(value: unknown, env: Environment, options: Replacing, pointer = ''): unknown {
+  const replaced = (key: number | string, each: unknown): unknown =>
+    replaceNames(each, env, options, `${pointer}/${key}`);
   if (typeof value === 'string')
-    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (text, name: string) => {
       const found = readSecret(env, name);
-      if (found === undefined) missing.add(name);
-      return found ?? '';
+      if (found === undefined) options.noteMissing(pointer, name);
+      return found ?? text;
     });
-  if (Array.isArray(value)) return value.map(replaced);
+  if (Array.isArray(value)) return value.map((each, index) => replaced(index, each));
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) =>
-        options.keepsEndpoints && key === 'endpoints' ? [key, each] : [key, replaced(each)],
+        options.keepsEndpoints && key === 'endpoints' ? [key, each] : [key, replaced(key, each)],
       ),
     );
   return value;

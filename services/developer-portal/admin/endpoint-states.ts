@@ -23,6 +23,8 @@ async function askProcess(pid: number, ops: string): Promise<ReturnType<typeof p
   }
 }
 
+const indexOrName = (text = ''): number | string => (/^[0-9]+$/.test(text) ? Number(text) : text);
+
 /**
  * The states of endpoints in the text of an evaluator's metrics.
  *
@@ -36,8 +38,8 @@ export function parseEndpointStates(pid: number, text: string) {
     return {
       pid,
       chainId: Number(label.get('chain_id')),
-      /** Index in the chain file, from 0. */
-      endpoint: Number(label.get('endpoint')),
+      /** Its index in the chain file, from 0, or its name there. */
+      endpoint: indexOrName(label.get('endpoint')),
       state: label.get('state'),
       /** How its last call failed; `null` if it is up. */
       reason: known('reason', 'none'),
@@ -45,5 +47,5 @@ export function parseEndpointStates(pid: number, text: string) {
       method: known('method', 'unknown'),
     };
   });
-  return states.sort((a, b) => a.chainId - b.chainId || a.endpoint - b.endpoint);
+  return states.sort((a, b) => a.chainId - b.chainId || Number(a.endpoint) - Number(b.endpoint));
 }

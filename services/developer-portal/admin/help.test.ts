@@ -6,6 +6,7 @@ const program = makeProgram(
   () => undefined,
   RING,
   true,
+  async () => [],
 );
 const subcommands = subcommandsOf(program);
 

@@ -1,12 +1,15 @@
 import { Command, Help, type Option } from 'commander';
 import type { Environment } from '#shared/config.ts';
-import type { Run } from './command-line.ts';
+import { actorName, type Run } from './command-line.ts';
 import { addAccounts } from './commands/account-commands.ts';
 import { addApps } from './commands/app-commands.ts';
+import { addAudit } from './commands/audit-commands.ts';
+import { addChains, type CheckChainFile, checkChainFile } from './commands/chain-commands.ts';
 import { addChecks } from './commands/check-commands.ts';
 import { addProofKeys, type Print } from './commands/proof-key-commands.ts';
 import { addRuleSets } from './commands/rule-set-commands.ts';
 import { addSystem } from './commands/system-commands.ts';
+import { addTransfer } from './commands/transfer-commands.ts';
 import { addWatches } from './commands/watch-commands.ts';
 
 /** Commander tells choices and defaults, and not which options are required. */
@@ -19,20 +22,38 @@ Exit codes:
   1  refused, not found, the system cannot be reached, or the command line is wrong; the message says which`;
 
 /** The command line. `--json` and `--data` may be anywhere. */
-export function makeProgram(run: Run, print: Print, env: Environment, isJson = false): Command {
+export function makeProgram(
+  run: Run,
+  print: Print,
+  env: Environment,
+  isJson = false,
+  checkChains: CheckChainFile = checkChainFile,
+): Command {
   const program = new Command('admin')
     .description(
       'Operates a running Rolecall: a local system named by its data directory, or any other named by environment variables.',
     )
     .option('--data <dir>', 'data directory of a local system (default .data)')
     .option('--json', 'print one JSON value, for machines')
+    .option('--as <name>', 'the actor in the audit trail (default user@host)', actorName)
     .exitOverride()
     // With `--json` an error is one line of JSON, so Commander must not write its own text.
     .configureOutput(isJson ? { writeErr: () => undefined } : {})
     .configureHelp({ showGlobalOptions: true, optionDescription: describeOption })
     .addHelpText('after', EXIT_CODES);
-  for (const add of [addApps, addAccounts, addSystem, addChecks, addRuleSets, addWatches]) add(program, run);
+  for (const add of [
+    addApps,
+    addAccounts,
+    addAudit,
+    addSystem,
+    addChecks,
+    addRuleSets,
+    addWatches,
+    addTransfer,
+  ])
+    add(program, run);
   addProofKeys(program, print, env);
+  addChains(program, print, env, checkChains);
   for (const [words, command] of subcommandsOf(program))
     command.addHelpText('after', `\nExample:\n  ${program.name()} ${exampleOf(words, command)}`);
   return program;

@@ -26,10 +26,8 @@ import {
   RememberedNames,
 } from './reader/reads-apart.ts';
 import { KeptHashes } from './reader/state-identity.ts';
-import { connectRpc } from './rpc/connect-rpc.ts';
+import { BODY_BYTES_MAX, connectRpc } from './rpc/connect-rpc.ts';
 
-/** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
-const BODY_BYTES_MAX = 4 * 1024 * 1024;
 /** How far ahead of Redis's clock a head may be, on a chain with `maxHeadAgeMs`: clocks differ by
  * seconds. */
 const HEAD_AHEAD_MS_MAX = 60_000;
@@ -62,10 +60,10 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const monotonicMs = () => performance.now();
   const scope = new AsyncDisposableStack();
   const endpoints = settings.endpoints.map(
-    ({ url, headers, proxy, maxCallsPerBatch, requestsPerSecond }, index) => {
+    ({ url, name, headers, proxy, maxCallsPerBatch, requestsPerSecond }, index) => {
       const { attemptTimeoutMs: timeoutMs, poolSize } = options;
       return new Endpoint({
-        name: String(index),
+        name: name ?? String(index),
         rpc: scope.use(connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
         maxCallsPerBatch,
         rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),

@@ -10,11 +10,15 @@ const MESSAGES: Readonly<Record<EndpointHealth['state'], string>> = {
   'rate-limited': 'RPC endpoint limits the rate of calls',
 };
 
-/** Logs each change of an endpoint's health. An endpoint is named by its position in the chain
- * file, never by its URL. */
+/** Logs each change of an endpoint's health. An endpoint is named by its name or position in the
+ * chain file, never by its URL. */
 export function makeHealthLog(log: Logger): ChainObserver['onHealth'] {
   return (chainId, endpoint, { state, reason, method }) => {
     const level = state === 'up' ? 'info' : 'warn';
-    log[level]({ chainId, endpoint: Number(endpoint), state, reason, method }, MESSAGES[state]);
+    const index = Number(endpoint);
+    log[level](
+      { chainId, endpoint: Number.isNaN(index) ? endpoint : index, state, reason, method },
+      MESSAGES[state],
+    );
   };
 }

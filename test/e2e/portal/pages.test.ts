@@ -38,6 +38,7 @@ const PAGES = [
   '/operator/apps',
   '/operator/apps/{app}',
   '/operator/audit',
+  '/operator/chains',
   '/operator/dead-letters',
   '/nowhere',
 ];

@@ -18,7 +18,7 @@ export type EndpointHealth = {
   readonly method: ReadMethod | undefined;
 };
 
-/** The state of an endpoint for the metrics; its name is its position in the chain file. */
+/** The state of an endpoint for the metrics, by its name or position in the chain file. */
 export type EndpointGauges = {
   readonly endpoint: string;
   readonly breaker: BreakerState;
@@ -62,7 +62,7 @@ type EndpointObserver = {
 };
 
 export type EndpointOptions = {
-  /** Its position in the chain file: the only name that leaves the process. */
+  /** Its name or position in the chain file: nothing else of it leaves the process. */
   readonly name: string;
   readonly rpc: Rpc;
   readonly maxCallsPerBatch: number | undefined;

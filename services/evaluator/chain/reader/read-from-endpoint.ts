@@ -3,6 +3,7 @@ import { failed, type Read } from '../../domain/read.ts';
 import type { ReadWay } from '../batching/entry.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable, Capabilities, Endpoint } from '../endpoints/endpoint.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { CallerProofs, CodeProofs, NativeSource } from './learned-facts.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
@@ -23,10 +24,12 @@ const READ: Read = {
 };
 
 /**
- * Makes one read of the service's own at a block, in the way that clients' reads take. Its outcome
+ * Makes reads of the service's own at a block, in the way that clients' reads take. Their outcome
  * says whether the endpoint can read at this block at all: a failure of a client's call at the same
  * block is then the call's own fault.
  *
+ * @param reads default: one, the cheapest
+ * @returns whether the state that was read is identified as that of the block
  * @throws RpcFailure
  */
 export async function readOwn(
@@ -35,13 +38,20 @@ export async function readOwn(
   { method, pin, source, hasHistory = false }: Capabilities,
   kept: KeptHashes,
   signal: AbortSignal,
-): Promise<void> {
+  reads?: readonly Read[],
+): Promise<boolean> {
   const own = { pin, source, kept };
-  if (method === 'reader')
-    await readByReader(endpoint, block, [READ], { ...own, stipend: 0, isIsolated: true }, signal);
-  else if (method === 'multicall3')
-    await readByMulticall3(endpoint, block, [READ], { ...own, hasHistory, isIsolated: false }, signal);
-  else await callZeroAddress(endpoint, blockParameter(block, pin), signal);
+  const some = reads ?? [READ];
+  if (method === 'plain') {
+    if (reads) await readByPlainCalls(endpoint, block, reads, pin, signal);
+    else await callZeroAddress(endpoint, blockParameter(block, pin), signal);
+    return false;
+  }
+  const { readings, hasState } = await (method === 'reader'
+    ? readByReader(endpoint, block, some, { ...own, stipend: 0, isIsolated: true }, signal)
+    : readByMulticall3(endpoint, block, some, { ...own, hasHistory, isIsolated: false }, signal));
+  if (readings.includes(undefined)) throw new RpcFailure('gas-exhausted');
+  return hasState;
 }
 
 /** Calls the zero address: the cheapest `eth_call`. @throws RpcFailure */

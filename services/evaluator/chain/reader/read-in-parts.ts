@@ -14,7 +14,7 @@ type Options = {
   readonly readSome: (reads: readonly Read[]) => Promise<BatchReadings>;
   /** Makes a read of the service's own at the same block.
    * @throws RpcFailure if the endpoint cannot read there */
-  readonly readOwn: () => Promise<void>;
+  readonly readOwn: () => Promise<unknown>;
   /** Whether the block is so new that the endpoint, or one node behind its URL, may not have it
    * yet. */
   readonly isNew: boolean;

@@ -15,6 +15,8 @@ const RETRY_AFTER_MS_MAX = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 /** Characters of an error's texts that are looked at. */
 const ERROR_LENGTH_MAX = 1_000;
+/** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
+export const BODY_BYTES_MAX = 4 * 1024 * 1024;
 /** Calls of one JSON-RPC array. */
 const ARRAY_MAX = 1_000;
 
@@ -39,6 +41,9 @@ export type Rpc = AsyncDisposable & {
    */
   callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]>;
 };
+
+/** The endpoint itself, of which is known how many calls of one array it takes. */
+export type ConnectedRpc = Rpc & { readonly arrayMax: () => number };
 
 type RpcSettings = {
   readonly url: string;
@@ -77,7 +82,7 @@ const decompressors = { gzip: promisify(unzip), deflate: promisify(unzip), br: p
  * A failure's message never contains the URL, the headers or the endpoint's own text; its `words`
  * are that text, shortened.
  */
-export function connectRpc(settings: RpcSettings): Rpc {
+export function connectRpc(settings: RpcSettings): ConnectedRpc {
   const url = new URL(settings.url);
   const dispatcher = connectDispatcher(url, settings);
   const headers = { 'content-type': 'application/json', ...authorizationOf(url), ...settings.headers };
@@ -160,6 +165,7 @@ export function connectRpc(settings: RpcSettings): Rpc {
   }
 
   return {
+    arrayMax: () => arrayLimit.current,
     async call(request, signal) {
       const outcome = await callOne(request, signal);
       if (!outcome.ok) throw outcome.failure;

@@ -9,6 +9,7 @@ import { Missing } from '../frame/frame.js';
 import { OperatorAccount, OperatorAccounts } from './accounts.js';
 import { OperatorApp, OperatorApps } from './apps.js';
 import { OperatorAudit } from './audit.js';
+import { OperatorChains } from './chains.js';
 import { ScopeQueue } from './scopes.js';
 
 /**
@@ -20,6 +21,7 @@ const SECTIONS = [
   ['accounts', 'Accounts', OperatorAccounts, OperatorAccount],
   ['apps', 'Apps', OperatorApps, OperatorApp],
   ['audit', 'Audit', OperatorAudit],
+  ['chains', 'Chains', OperatorChains],
   ['dead-letters', 'Dead-lettered records', DeadLetters],
 ];
 
