@@ -1,14 +1,12 @@
 import type { z } from 'zod';
-import type { Audit } from '#shared/contracts/apps/audit.ts';
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { isLive, isUsable } from '../domain/change-app.ts';
 import { roleOf } from '../domain/permissions.ts';
-import type { AuditEntry, DeliveryAnswer, KeyAnswer, ScopeAnswer } from '../http/api.ts';
+import type { DeliveryAnswer, KeyAnswer, ScopeAnswer } from '../http/api.ts';
 import type { AccountAnswer } from './accounts/account-operations.ts';
 import type { AppAnswer, AppSummary } from './apps/app-operations.ts';
-import { accountIdOf } from './apps/credentials.ts';
 import type { DeliverySummary } from './deliveries/delivery-operations.ts';
 import type { OperatorApp } from './operator/operator-operations.ts';
 import { allowedOperations } from './team/allowed-operations.ts';
@@ -21,7 +19,8 @@ export const presentAccount = (
   accountId: account.accountId,
   email: account.email,
   tier: account.tier,
-  operator: account.operator ?? false,
+  operator: account.operator !== undefined,
+  ...(account.operator && { operatorRights: account.operator }),
   limits: limitsOf(account),
   ...(account.twoFactor && {
     twoFactor: {
@@ -113,23 +112,6 @@ export const presentDelivery = ({
   callbackUrl,
   nextAttemptAt,
   attempts: attempts.map((one) => ({ attempt: one.attempt, ...presentAttempt(one) })),
-});
-
-/** The ids of the accounts that an app belongs to, or belonged to. */
-export const teamOf = ({ accountId, members = [], formerMembers = [] }: ClientApp): ReadonlySet<string> =>
-  new Set([accountId, ...members.map((member) => member.accountId), ...formerMembers]);
-
-/** Developers see `operator` instead of the e-mail address of an actor outside their team, and
- * their keys by id. */
-export const presentAudit = (
-  { at, actor, action, subject }: Audit,
-  reader: Account,
-  team: ReadonlySet<string>,
-): z.input<typeof AuditEntry> => ({
-  at,
-  actor: actor.includes('@') && actor !== reader.email && !team.has(accountIdOf(actor)) ? 'operator' : actor,
-  action,
-  subject,
 });
 
 export const presentOperatorApp = (

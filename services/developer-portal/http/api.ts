@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KeyPermission, MemberRole, Tier } from '#shared/contracts/apps/client-app.ts';
+import { KeyPermission, MemberRole, OperatorRights, Tier } from '#shared/contracts/apps/client-app.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
@@ -118,6 +118,8 @@ export const accountMembers = {
   email: z.string(),
   tier: Tier,
   operator: z.boolean(),
+  /** Of an operator. */
+  operatorRights: OperatorRights.optional(),
   limits: Limits,
 };
 
@@ -164,5 +166,12 @@ export const DeliveryAnswer = z
   })
   .meta({ id: 'Delivery' });
 export const AuditEntry = z
-  .object({ at: instant, actor: z.string(), action: z.string(), subject: z.string() })
+  .object({
+    at: instant,
+    actor: z.string(),
+    action: z.string(),
+    subject: z.string(),
+    /** Of a sign-in: browser and address. */
+    from: z.string().optional(),
+  })
   .meta({ id: 'AuditEntry' });

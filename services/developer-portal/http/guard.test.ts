@@ -64,7 +64,7 @@ test('an idempotency key is a UUID', () => {
 });
 
 test('an operator who must set up a second factor can do nothing else', async () => {
-  const operator = { operator: true } as Account;
+  const operator = { operator: 'change' } as Account;
   const allowed = async (account: Account, operatorsNeedTwoFactor: boolean) => {
     const deps = { sessions: { find: async () => account }, config: { operatorsNeedTwoFactor } };
     const open: string[] = [];
@@ -80,4 +80,26 @@ test('an operator who must set up a second factor can do nothing else', async ()
   expect(all.length).toBeGreaterThan(50);
   expect(await allowed({ ...operator, twoFactor: {} } as Account, true)).toEqual(all);
   expect(await allowed(operator, true)).toEqual(['beginTwoFactor', 'enableTwoFactor', 'readSession']);
+});
+
+test('an operator who may read does nothing but read; others are no operators', async () => {
+  const refusedTo = async (account: Account) => {
+    const deps = { sessions: { find: async () => account }, config: { operatorsNeedTwoFactor: false } };
+    const refused: string[] = [];
+    for (const [id, operation] of Object.entries<Operation>(OPERATIONS))
+      if (operation.access !== 'public')
+        await requireAccount(deps, 'token', operation).catch((error) => {
+          expect(error).toMatchObject({ code: 'operator-required', status: 403 });
+          refused.push(id);
+        });
+    return refused.sort();
+  };
+  const of = (wanted: (operation: Operation) => boolean) =>
+    Object.entries<Operation>(OPERATIONS)
+      .filter(([, operation]) => operation.access === 'operator' && wanted(operation))
+      .map(([id]) => id)
+      .sort();
+  expect(await refusedTo({ operator: 'change' } as Account)).toEqual([]);
+  expect(await refusedTo({ operator: 'read' } as Account)).toEqual(of(({ method }) => method !== 'get'));
+  expect(await refusedTo({} as Account)).toEqual(of(() => true));
 });

@@ -48,7 +48,7 @@ export function tokenOf(request: Request, origin: string | undefined): string | 
 export const mustSetUpTwoFactor = (
   { operatorsNeedTwoFactor }: { readonly operatorsNeedTwoFactor: boolean },
   { operator, twoFactor }: Pick<Account, 'operator' | 'twoFactor'>,
-): boolean => operatorsNeedTwoFactor && operator === true && twoFactor === undefined;
+): boolean => operatorsNeedTwoFactor && operator !== undefined && twoFactor === undefined;
 
 /** @throws Problem `session-missing`, `two-factor-required`, `operator-required` */
 export async function requireAccount(
@@ -60,7 +60,7 @@ export async function requireAccount(
     readonly config: { readonly operatorsNeedTwoFactor: boolean };
   },
   token: string | undefined,
-  { access, isOpenWithoutTwoFactor }: Pick<Operation, 'access' | 'isOpenWithoutTwoFactor'>,
+  { access, method, isOpenWithoutTwoFactor }: Pick<Operation, 'access' | 'method' | 'isOpenWithoutTwoFactor'>,
 ): Promise<Account> {
   const account = token === undefined ? undefined : await sessions.find(token);
   if (!account) throw new Problem('session-missing', 'Sign in first.');
@@ -71,6 +71,8 @@ export async function requireAccount(
     );
   if (access === 'operator' && !account.operator)
     throw new Problem('operator-required', 'Only operators may do this.');
+  if (access === 'operator' && method !== 'get' && account.operator !== 'change')
+    throw new Problem('operator-required', 'Only operators who may change something may do this.');
   return account;
 }
 

@@ -23,6 +23,11 @@ export const TwoFactor = z.object({
 });
 export type TwoFactor = z.infer<typeof TwoFactor>;
 
+/** What an operator may do in the portal: see all accounts and apps, or also approve scopes, set
+ * tiers and suspend apps. */
+export const OperatorRights = z.enum(['read', 'change']);
+export type OperatorRights = z.infer<typeof OperatorRights>;
+
 /** An account of the developer portal: the whole document, keyed by its id. */
 export const Account = z.object({
   accountId: z.string(),
@@ -50,8 +55,7 @@ export const Account = z.object({
   /** Whether an operator made the account or vouched for it. Signing up proves nothing about an
    * address. */
   verified: z.boolean(),
-  /** May approve scopes, set tiers and suspend apps in the portal. */
-  operator: z.boolean().optional(),
+  operator: OperatorRights.optional(),
   createdAt: z.iso.datetime(),
   /** Set once: the account is gone, its document stays as a tombstone. */
   deletedAt: z.iso.datetime().optional(),

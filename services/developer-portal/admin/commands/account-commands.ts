@@ -3,43 +3,43 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Account, LIVE_KEYS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
 import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { ALL_TRAIL_COUNT_MAX, TRAIL_COUNT_MAX } from '#shared/stores/audit/audit-trail.ts';
 import { makePasswords } from '../../features/accounts/passwords.ts';
-import { pageAudit, setTier, showOperatorAccount } from '../../features/operator/operate.ts';
-import { ACTOR, figure, figureUpTo, instant, type Run, type Vouch, vouchOption } from '../command-line.ts';
+import { setTier, showOperatorAccount } from '../../features/operator/operate.ts';
+import { figure, figureUpTo, type Run, type Vouch, vouchOption } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const PASSWORD_BYTES = 15;
-const AUDIT_LISTED_COUNT = 50;
+/** The caller on whose behalf passwords are hashed here: no address. */
+const HASHER = 'admin';
 
 /** The account of an address, whose owner an operator knows.
  * @throws ServiceError `not-found`, `account-unverified` */
 async function accountOf(
-  { accounts, accountWork }: OpenSystem,
+  { accounts, accountWork, actor }: OpenSystem,
   email: string,
   { vouch }: Vouch,
 ): Promise<Account> {
   const known = await accounts.findByEmail(email);
   if (!known) throw new ServiceError('not-found', `there is no account ${email}`);
-  return accountWork.verify(ACTOR, known.accountId, vouch);
+  return accountWork.verify(actor, known.accountId, vouch);
 }
 
 async function newPassword() {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  return { password, passwordHash: await makePasswords().hash(password, ACTOR) };
+  return { password, passwordHash: await makePasswords().hash(password, HASHER) };
 }
 
 /** Ensures that an operator can sign in with this password; writes nothing if that is so
  * already. */
 export async function ensureOperator(
-  { accountWork }: OpenSystem,
+  { accountWork, actor }: OpenSystem,
   { email, password }: { readonly email: string; readonly password: string },
 ): Promise<void> {
   const passwords = makePasswords();
-  const { accountId } = await accountWork.ensure(ACTOR, email, { verified: true });
-  const known = await accountWork.verify(ACTOR, accountId, true);
-  if (known.operator && (await passwords.verify(password, known.passwordHash, ACTOR))) return;
-  await accountWork.grantOperator(ACTOR, accountId, await passwords.hash(password, ACTOR));
+  const { accountId } = await accountWork.ensure(actor, email, { verified: true });
+  const known = await accountWork.verify(actor, accountId, true);
+  if (known.operator === 'change' && (await passwords.verify(password, known.passwordHash, HASHER))) return;
+  await accountWork.grantOperator(actor, accountId, await passwords.hash(password, HASHER), 'change');
 }
 
 export function addAccounts(program: Command, run: Run): void {
@@ -78,48 +78,50 @@ export function addAccounts(program: Command, run: Run): void {
           ...(await work(system, await accountOf(system, email, options), options)),
         })),
       );
-  act<{ withdraw: boolean }>(
+  act<{ withdraw: boolean; readOnly: boolean }>(
     'operator',
-    'allow an account to approve scopes, set tiers and suspend apps in the portal; ends its sessions and prints a new password',
-    async ({ accountWork }, { accountId }, { withdraw }) => {
-      if (withdraw) await accountWork.withdrawOperator(ACTOR, accountId);
+    'allow an account to see all accounts and apps in the portal, approve scopes, set tiers and suspend apps; ends its sessions and prints a new password',
+    async ({ accountWork, actor }, { accountId }, { withdraw, readOnly }) => {
+      if (withdraw) await accountWork.withdrawOperator(actor, accountId);
       if (withdraw) return { accountId, operator: false };
       const { password, passwordHash } = await newPassword();
-      await accountWork.grantOperator(ACTOR, accountId, passwordHash);
-      return { accountId, operator: true, password };
+      const operatorRights = readOnly ? 'read' : 'change';
+      await accountWork.grantOperator(actor, accountId, passwordHash, operatorRights);
+      return { accountId, operator: true, operatorRights, password };
     },
-  ).option('--withdraw', 'withdraw the operator rights', false);
+  )
+    .option('--read-only', 'allow it to see, and to change nothing', false)
+    .option('--withdraw', 'withdraw the operator rights', false);
   act(
     'reset-password',
     'set a new password for an account, print it once, and end its sessions',
-    async ({ accountWork }, { accountId }) => {
+    async ({ accountWork, actor }, { accountId }) => {
       const { password, passwordHash } = await newPassword();
-      await accountWork.setPassword(ACTOR, accountId, passwordHash);
+      await accountWork.setPassword(actor, accountId, passwordHash);
       return { password };
     },
   );
   act(
     'reset-link',
     'make a link for a new password, valid for an hour; without PORTAL_ORIGIN the link is a path of the portal',
-    async ({ resetLinks, portalOrigin }, one) => {
-      const { token, expiresAt } = await resetLinks.make(ACTOR, one);
+    async ({ resetLinks, portalOrigin, actor }, one) => {
+      const { token, expiresAt } = await resetLinks.make(actor, one);
       return { link: `${portalOrigin}/reset-password#${token}`, expiresAt };
     },
   );
   act(
     'reset-two-factor',
     'turn the second factor of an account off and end its sessions; the password stays',
-    async ({ twoFactor }, one) => {
-      await twoFactor.disable(ACTOR, one, 'two-factor-reset');
+    async ({ twoFactor, actor }, one) => {
+      await twoFactor.disable(actor, one, 'two-factor-reset');
       return { accountId: one.accountId, twoFactor: false };
     },
   );
-  act('delete', 'delete an account and its client apps', async ({ accountWork }, { accountId }) => {
-    await accountWork.remove(ACTOR, accountId);
+  act('delete', 'delete an account and its client apps', async ({ accountWork, actor }, { accountId }) => {
+    await accountWork.remove(actor, accountId);
     return { accountId, deleted: true };
   });
   addTiers(program, run);
-  addAudit(program, run);
 }
 
 function addTiers(program: Command, run: Run): void {
@@ -168,7 +170,7 @@ function addTiers(program: Command, run: Run): void {
         if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
           throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
         const { accountId } = await accountOf(system, email, { vouch });
-        return setTier(system, ACTOR, accountId, tier, {
+        return setTier(system, system.actor, accountId, tier, {
           requestsPerSecond: figures['rps'],
           requestsPerMonth: figures['month'],
           clientApps: figures['apps'],
@@ -180,31 +182,5 @@ function addTiers(program: Command, run: Run): void {
           writesPerDay: figures['writes'],
         });
       }),
-    );
-}
-
-function addAudit(program: Command, run: Run): void {
-  program
-    .command('audit')
-    .description('audit entries of accounts and apps')
-    .command('list')
-    .description(
-      `list audit entries, newest first; kept are ${TRAIL_COUNT_MAX} of each account and of each app, and ${ALL_TRAIL_COUNT_MAX} of all`,
-    )
-    .option('--account <account>', "an account's e-mail address or id")
-    .option('--app <id>', 'a client id')
-    .option('--action <action>', 'an action such as key-revoked')
-    .option('--since <instant>', 'only entries of this instant or later', instant)
-    .option('--until <instant>', 'only entries of this instant or earlier', instant)
-    .option(
-      '--limit <n>',
-      `entries, at most ${TRAIL_COUNT_MAX}`,
-      figureUpTo(TRAIL_COUNT_MAX),
-      AUDIT_LISTED_COUNT,
-    )
-    .action(({ since, until, ...filters }) =>
-      run(
-        async (system) => (await pageAudit(system, { ...filters, sinceMs: since, untilMs: until })).entries,
-      ),
     );
 }

@@ -1,4 +1,10 @@
-import type { Account, ClientApp, Tier, TwoFactor } from '#shared/contracts/apps/client-app.ts';
+import type {
+  Account,
+  ClientApp,
+  OperatorRights,
+  Tier,
+  TwoFactor,
+} from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ClientAppWork } from '../apps/client-apps.ts';
 import { accountIdOf } from '../apps/credentials.ts';
@@ -67,11 +73,16 @@ export function makeAccountWork({
         return current.verified ? undefined : { ...current, verified: true };
       }),
     /** Gives a verified account operator rights and a new password, which ends its sessions. */
-    grantOperator: (actor: string, accountId: string, passwordHash: string) =>
-      changeAccount(actor, accountId, 'operator-granted', (current) => {
-        requireVerified(current, false);
-        return { ...current, operator: true, passwordHash };
-      }),
+    grantOperator: (actor: string, accountId: string, passwordHash: string, rights: OperatorRights) =>
+      changeAccount(
+        actor,
+        accountId,
+        rights === 'read' ? 'operator-read-granted' : 'operator-granted',
+        (current) => {
+          requireVerified(current, false);
+          return { ...current, operator: rights, passwordHash };
+        },
+      ),
     withdrawOperator: (actor: string, accountId: string) =>
       changeAccount(actor, accountId, 'operator-withdrawn', ({ operator, ...rest }) =>
         operator ? rest : undefined,
@@ -91,7 +102,7 @@ export function makeAccountWork({
       passwordHash: string,
       action: 'password-changed' | 'password-reset' = 'password-changed',
     ) =>
-      changeAccount(proved.email, proved.accountId, action, (current) => {
+      changeAccount(proved.accountId, proved.accountId, action, (current) => {
         const isReset = action === 'password-reset';
         requirePassword(current, proved, isReset ? LINK_USED_UP : PASSWORD_CHANGED);
         return { ...current, passwordHash };

@@ -21,7 +21,7 @@ const FIRST_PAGE = '0';
 /** Operators' operations on accounts, apps and scopes, and all that is known of one account or
  * app. */
 export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof OPERATOR_OPERATIONS> {
-  const { accounts, clientApps, apps, sessions } = deps;
+  const { accounts, clientApps, apps, sessions, auditAccess } = deps;
 
   /** The account of a user who is not an operator: one operator must not take over another's
    * account. */
@@ -50,26 +50,32 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
   return {
     listScopeRequests: () => listScopeRequests(deps),
     approveScope: async ({ account, param }) =>
-      showOperatorApp(deps, await apps.approveScope(account.email, param('clientId'))),
+      showOperatorApp(deps, await apps.approveScope(account.accountId, param('clientId'))),
     rejectScope: async ({ account, param, body }) =>
-      showOperatorApp(deps, await apps.rejectScope(account.email, param('clientId'), body.reason)),
+      showOperatorApp(deps, await apps.rejectScope(account.accountId, param('clientId'), body.reason)),
     suspendApp: async ({ account, param }) =>
-      showOperatorApp(deps, await apps.suspend(account.email, param('clientId'))),
+      showOperatorApp(deps, await apps.suspend(account.accountId, param('clientId'))),
     resumeApp: async ({ account, param }) =>
-      showOperatorApp(deps, await apps.resume(account.email, param('clientId'))),
+      showOperatorApp(deps, await apps.resume(account.accountId, param('clientId'))),
     async setTier({ account, param, body: { tier, limits } }) {
       if (tier !== 'enterprise' && limits !== undefined)
         throw validationFailed([{ pointer: '/limits', code: 'not-of-tier', detail: ONLY_ENTERPRISE }]);
-      return setTier(deps, account.email, param('accountId'), tier, limits);
+      return setTier(deps, account.accountId, param('accountId'), tier, limits);
     },
     makeResetLink: async ({ account, param }) =>
-      deps.resetLinks.make(account.email, await developer(param('accountId'), 'password')),
+      deps.resetLinks.make(account.accountId, await developer(param('accountId'), 'password')),
     async resetTwoFactor({ account, param }) {
       const target = await developer(param('accountId'), 'second factor');
-      await deps.twoFactor.disable(account.email, target, 'two-factor-reset');
+      await deps.twoFactor.disable(account.accountId, target, 'two-factor-reset');
+    },
+    async readChainReports() {
+      const names = new Map(deps.chains.map(({ chainId, name }) => [chainId, name]));
+      const found = await deps.chainReports.read();
+      return found.map((report) => ({ ...report, name: names.get(report.chainId) }));
     },
     countDeadLetters: deps.countDeadLetters,
-    async listAccounts({ query: { query = '', after = FIRST_PAGE } }) {
+    async listAccounts({ account: reader, query: { query = '', after = FIRST_PAGE } }) {
+      await auditAccess.read(reader.accountId, 'accounts-listed', LISTED);
       const text = query.toLowerCase();
       const exact = after === FIRST_PAGE ? await findAccount(query) : undefined;
       const { found, next } = await searchDocuments(
@@ -82,9 +88,11 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       const shown = await Promise.all(all.map((account) => showOperatorAccount(deps, account)));
       return { accounts: shown, next };
     },
-    async readOperatorAccount({ param }) {
+    async readOperatorAccount({ account: reader, param }) {
       const account = await accounts.read(param('accountId'));
       if (!account || !isLive(account)) throw new ServiceError('not-found', 'there is no such account');
+      const { accountId } = account;
+      await auditAccess.read(reader.accountId, 'account-read', accountId, { accountId });
       const [owned, open] = await Promise.all([
         clientApps.listOwned(account.accountId, (app) => presentOperatorApp(app, account)),
         sessions.list(account),
@@ -102,7 +110,8 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
         clientApps: await Promise.all(shown),
       };
     },
-    async listOperatorApps({ query: { query = '', suspended, after = FIRST_PAGE } }) {
+    async listOperatorApps({ account: reader, query: { query = '', suspended, after = FIRST_PAGE } }) {
+      await auditAccess.read(reader.accountId, 'apps-listed', LISTED);
       const text = query.toLowerCase();
       const isWanted = (app: Pick<ClientApp, 'suspended'>) =>
         suspended === undefined || app.suspended === suspended;
@@ -119,9 +128,11 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       ];
       return { apps: unique(shown, ({ clientId }) => clientId), next };
     },
-    async readOperatorApp({ param }) {
+    async readOperatorApp({ account: reader, param }) {
       const clientId = param('clientId');
       const app = await apps.read(clientId);
+      const { accountId } = app;
+      await auditAccess.read(reader.accountId, 'app-read', clientId, { accountId, clientId });
       const owner = await accounts.read(app.accountId);
       const [detail, month] = await Promise.all([readDetail(deps, app), monthOf(deps, clientId, owner)]);
       return { ...presentOperatorApp(app, owner), ...detail, month, limits: limitsOf(owner ?? app.limits) };
@@ -133,6 +144,8 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
   };
 }
 
+/** The subject of a search: what was typed may name a person. */
+const LISTED = 'all accounts';
 const ONLY_ENTERPRISE = 'Only enterprise accounts have limits of their own.';
 
 /** The parts of an app's detail that are read from views of their own. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LIVE_KEYS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
 import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
+import { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
 import {
@@ -159,6 +160,18 @@ const OperatorAuditPage = z
   })
   .meta({ id: 'OperatorAuditPage' });
 
+/** `name` is absent if the portal does not know the chain file. */
+const ChainReportList = z.array(
+  z
+    .object({
+      chainId: z.number().int(),
+      name: z.string().optional(),
+      at: instant,
+      endpoints: z.array(EndpointReport.meta({ id: 'EndpointReport' })),
+    })
+    .meta({ id: 'ChainReport' }),
+);
+
 const DeadLetterCounts = z.array(z.object({ topic: z.string(), count }).meta({ id: 'DeadLetterCount' }));
 
 /** The operations that require an operator, by id. */
@@ -253,9 +266,15 @@ export const OPERATOR_OPERATIONS = {
     ...OPERATOR_READ,
     path: `${OPERATOR}/audit`,
     summary:
-      'Audit entries by account, app, action and time, newest first; of all accounts the newest 10 000 are kept',
+      'Audit entries by account, app, action and time, newest first; a page may have fewer than `limit`',
     query: OperatorAuditQuery,
     answer: OperatorAuditPage,
+  },
+  readChainReports: {
+    ...OPERATOR_READ,
+    path: `${OPERATOR}/chains`,
+    summary: 'What each RPC endpoint of the chain file can do, as an evaluator found it out last',
+    answer: ChainReportList,
   },
   countDeadLetters: {
     ...OPERATOR_READ,

@@ -14,6 +14,9 @@ export const Session = createContext(/** @type {SignedIn | undefined} */ (undefi
 /** Of a page that only a signed-in account sees. */
 export const useSession = () => /** @type {SignedIn} */ (useContext(Session));
 
+/** Whether the signed-in operator may change something; the server decides. */
+export const useMayChange = () => useSession().account.operatorRights === 'change';
+
 /**
  * The client app that the current page is about, and the path of its pages. `may('createKey')`
  * tells whether the server allows an operation to the account; it decides, and the pages show only

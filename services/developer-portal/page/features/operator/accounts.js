@@ -3,6 +3,7 @@ import { formatCount, formatDate, formatMinute, formatPlural } from '../../lib/f
 import { html, useState } from '../../lib/html.js';
 import { usePages, useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
+import { useMayChange } from '../../lib/session.js';
 import { Identifier } from '../../ui/copy.js';
 import { Confirm, Field, FormDialog, MakeSecrets, options, SearchField, useDialog } from '../../ui/form.js';
 import { Card, Empty, loaded, PageHead, paged } from '../../ui/page.js';
@@ -41,6 +42,7 @@ export function OperatorAccounts() {
   const [{ query }, setQuery] = useQuery({ query: '' });
   const pages = usePages('GET /api/operator/accounts', {}, 'accounts', 'after', { query }, 'accountId');
   const [dialog, open] = useDialog(pages.first.reload);
+  const mayChange = useMayChange();
   return html`
     <${PageHead} title="Accounts" />
     <${SearchField} label="Find by e-mail address or account ID" value=${query} onSearch=${(text) => setQuery({ query: text })} />
@@ -51,10 +53,13 @@ export function OperatorAccounts() {
           <div class="grow"><a class="row-link break" href=${`/operator/accounts/${encodeURIComponent(accountId)}`}>${email}</a>
             <p class="sub">${formatPlural(apps, 'app')} · ${formatCount(limits.requestsPerSecond)} per second · ${formatCount(limits.requestsPerMonth)} per month</p></div>
           <div class="badges">${operator && html`<${Badge} tone="warn">Operator<//>`}<${Badge}>${tier}<//></div>
-          <div class="row-actions">
+          ${
+            mayChange &&
+            html`<div class="row-actions">
             ${!operator && html`<button type="button" aria-label=${`Reset password of ${email}`} onClick=${() => open(drawResetLink(account))}>Reset password</button>`}
             <button type="button" aria-label=${`Set tier of ${email}`} onClick=${() => open(html`<${SetTier} data=${account} />`)}>Set tier</button>
-          </div>
+          </div>`
+          }
         </li>`;
       }),
     )}
@@ -69,6 +74,7 @@ export function OperatorAccounts() {
 export function OperatorAccount({ item }) {
   const resource = useResource('GET /api/operator/accounts/:accountId', { accountId: item });
   const [dialog, open, round] = useAuditedDialog(resource);
+  const mayChange = useMayChange();
   if (resource.error?.status === 404) return html`<${Missing} />`;
   return loaded(
     resource,
@@ -81,10 +87,13 @@ export function OperatorAccount({ item }) {
             <p class="break">After that, the password alone is enough to sign in to ${email}. Its sessions end. Make sure that the owner of the account asks for this.</p>
           <//>`);
       return html`
-      <${PageHead} title=${email} aside=${html`
+      <${PageHead} title=${email} aside=${
+        mayChange &&
+        html`
         ${!operator && html`<button type="button" onClick=${() => open(drawResetLink(account))}>Reset password</button>`}
         ${!operator && twoFactor && html`<button type="button" onClick=${resetTwoFactor}>Reset two-factor</button>`}
-        <button type="button" onClick=${() => open(html`<${SetTier} data=${account} />`)}>Set tier</button>`}>
+        <button type="button" onClick=${() => open(html`<${SetTier} data=${account} />`)}>Set tier</button>`
+      }>
         <p class="badges"><${Identifier} value=${accountId} what="Account ID" />
           <${Badge}>${tier}<//>${operator && html`<${Badge} tone="warn">Operator<//>`}
           ${!verified && html`<${Badge} tone="warn">Not verified<//>`}</p>

@@ -3,6 +3,7 @@ import { formatCount, formatDate, formatPlural } from '../../lib/format.js';
 import { html } from '../../lib/html.js';
 import { usePages, useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
+import { useMayChange } from '../../lib/session.js';
 import { Identifier } from '../../ui/copy.js';
 import { Confirm, SearchField, useDialog } from '../../ui/form.js';
 import { Card, Empty, loaded, PageHead, paged } from '../../ui/page.js';
@@ -40,6 +41,7 @@ export function OperatorApps() {
   const [filters, setQuery] = useQuery({ query: '', suspended: '' });
   const pages = usePages('GET /api/operator/apps', {}, 'apps', 'after', filters, 'clientId');
   const [dialog, open] = useDialog(pages.first.reload);
+  const mayChange = useMayChange();
   return html`
     <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
     <${SearchField} label="Find by name, client ID or e-mail address" value=${filters.query} onSearch=${(query) => setQuery({ query })} />
@@ -50,8 +52,11 @@ export function OperatorApps() {
           <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
             <p class="sub break">${app.email} · <code>${app.clientId}</code></p></div>
           <div class="badges"><${AppBadges} app=${app} /></div>
-          <div class="row-actions"><button type="button" aria-label=${`${action} ${app.name}`}
-            onClick=${() => open(drawSuspension(app))}>${action}</button></div>
+          ${
+            mayChange &&
+            html`<div class="row-actions"><button type="button" aria-label=${`${action} ${app.name}`}
+            onClick=${() => open(drawSuspension(app))}>${action}</button></div>`
+          }
         </li>`;
       }),
     )}
@@ -64,11 +69,12 @@ export function OperatorApps() {
 export function OperatorApp({ item }) {
   const resource = useResource('GET /api/operator/apps/:clientId', { clientId: item });
   const [dialog, open, round] = useAuditedDialog(resource);
+  const mayChange = useMayChange();
   if (resource.error?.status === 404) return html`<${Missing} />`;
   return loaded(
     resource,
     (app) => html`
-    <${PageHead} title=${app.name} aside=${html`<button type="button" onClick=${() => open(drawSuspension(app))}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
+    <${PageHead} title=${app.name} aside=${mayChange && html`<button type="button" onClick=${() => open(drawSuspension(app))}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
       <p class="badges"><${Identifier} value=${app.clientId} what="Client ID" /><${AppBadges} app=${app} /></p>
       <p class="sub break">Of <a href=${`/operator/accounts/${encodeURIComponent(app.accountId)}`}>${app.email || app.accountId}</a></p>
     <//>

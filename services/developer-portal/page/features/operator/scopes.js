@@ -1,6 +1,7 @@
 import { ask } from '../../lib/api.js';
 import { html } from '../../lib/html.js';
 import { useResource } from '../../lib/resources.js';
+import { useMayChange } from '../../lib/session.js';
 import { useAction } from '../../lib/submit.js';
 import { Field, FormDialog, useDialog } from '../../ui/form.js';
 import { Card, Empty, focusPageHead, loaded, PageHead, refreshButton } from '../../ui/page.js';
@@ -13,6 +14,7 @@ import { Time } from '../../ui/values.js';
 /** Every request for the scope that waits for a decision. */
 export function ScopeQueue() {
   const requests = useResource('GET /api/operator/scope-requests', {});
+  const mayChange = useMayChange();
   const decided = () => {
     focusPageHead();
     requests.reload();
@@ -43,11 +45,14 @@ export function ScopeQueue() {
           <h2 class="row-title break">${one.name}</h2>
           <p class="sub facts"><span class="break">${one.email}</span><span><code>${one.clientId}</code></span><span>asked <${Time} at=${one.requestedAt} /></span></p>
           <p class="notice quoted">${one.purpose}</p>
-          <div class="actions">
+          ${
+            mayChange &&
+            html`<div class="actions">
             <button type="button" class="danger-quiet" aria-label=${`Reject ${one.name}`} onClick=${() => reject(one)}>Reject…</button>
             <button type="button" class="primary" aria-label=${`Approve ${one.name}`} aria-disabled=${busy === one ? 'true' : undefined}
               onClick=${() => approve(one)}>Approve</button>
-          </div>
+          </div>`
+          }
         <//>`,
           ),
     )}
