@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ServiceError } from './errors.ts';
 
-/** Numbered 256-bit keys. Of those in use the one with the highest number seals; all of them
- * open. */
+/** Numbered keys, of 256 bits unless said otherwise. Of those in use the one with the highest number
+ * seals; all of them open. */
 export type KeyRing = {
   readonly current: { readonly number: number; readonly key: Buffer };
   readonly byNumber: ReadonlyMap<number, Buffer>;
@@ -19,15 +19,18 @@ const TAG_BYTES = 16;
  *
  * @throws ServiceError `config-invalid`, without any part of the text.
  */
-export function parseKeyRing(text: string): KeyRing {
+export function parseKeyRing(text: string, keyBytes = KEY_BYTES): KeyRing {
   const byNumber = new Map<number, Buffer>();
   const inUse: number[] = [];
   for (const part of text.split(',')) {
     const match = /^([0-9]{1,3})(\??):([A-Za-z0-9+/]+=*)$/.exec(part.trim());
     const number = Number(match?.[1]);
     const key = Buffer.from(match?.[3] ?? '', 'base64');
-    if (!match || number > KEY_NUMBER_MAX || key.length !== KEY_BYTES || byNumber.has(number))
-      throw new ServiceError('config-invalid', 'a key ring is `number:base64 of 32 bytes`, comma-separated');
+    if (!match || number > KEY_NUMBER_MAX || key.length !== keyBytes || byNumber.has(number))
+      throw new ServiceError(
+        'config-invalid',
+        `a key ring is \`number:base64 of ${keyBytes} bytes\`, comma-separated`,
+      );
     byNumber.set(number, key);
     if (match[2] === '') inUse.push(number);
   }

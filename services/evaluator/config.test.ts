@@ -130,11 +130,13 @@ test('an unreadable chain file is reported by its path', () => {
   expect(() => readChainFile(join(dir, 'nowhere.json'), {})).toThrow('nowhere.json cannot be read');
 });
 
-test('the issuer of signed verdicts is PUBLIC_BASE_URL as it is, or a URN without it', () => {
-  const issuerOf = (env: Record<string, string>) =>
-    loadConfig({ CHAINS_FILE: 'chains.json', ...env }).proofIssuer;
-  expect(issuerOf({ PUBLIC_BASE_URL: 'https://api.example/' })).toBe('https://api.example/');
-  expect(issuerOf({})).toBe('urn:rolecall');
+test('PUBLIC_BASE_URL loses the slash at its end, as at the gateway', () => {
+  const addressOf = (env: Record<string, string>) =>
+    loadConfig({ CHAINS_FILE: 'chains.json', ...env }).publicBaseUrl;
+  expect(addressOf({ PUBLIC_BASE_URL: 'https://api.example/rolecall/' })).toBe(
+    'https://api.example/rolecall',
+  );
+  expect(addressOf({})).toBe('');
 });
 
 test('a name in the chain file and the proof keys may come from files', () => {

@@ -11,6 +11,7 @@ import {
   publicBaseUrl,
   requireLivenessBeyond,
   secret,
+  withoutEndSlash,
 } from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
@@ -30,9 +31,6 @@ type EvaluatorSecrets = {
   /** Absent: this process signs no verdicts. */
   readonly proofKeys: KeyRing | undefined;
 };
-
-/** `iss` of signed verdicts where the gateway's public address is not set. */
-const PROOF_ISSUER = 'urn:rolecall';
 
 /**
  * Parts of batches that run at once, of which an app alone has three: while one is read from the
@@ -69,8 +67,8 @@ export function loadConfig(env: Environment) {
     /** Time limit of one attempt at one endpoint. */
     attemptTimeoutMs,
     waitingMax: parsed.EVALUATOR_WINDOW * WAITING_WINDOWS,
-    /** `iss` of signed verdicts. */
-    proofIssuer: parsed.PUBLIC_BASE_URL || PROOF_ISSUER,
+    /** The gateway's, without a slash at its end; empty if it is not set. */
+    publicBaseUrl: withoutEndSlash(parsed.PUBLIC_BASE_URL),
   };
 }
 

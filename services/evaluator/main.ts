@@ -75,7 +75,7 @@ await runService(
     const reports = makeChainReports(redis, clock.now);
     scope.use(startCheckingEndpoints({ ...context, chainFile, attemptTimeoutMs, reports }));
     const prove = makeProve({
-      issuer: config.proofIssuer,
+      publicBaseUrl: config.publicBaseUrl,
       keys: loadSecrets(process.env).proofKeys,
       noteMissingKey: (jti) =>
         context.log.error({ jti }, 'a proof was requested and ROLECALL_PROOF_KEYS is not set'),

@@ -1,6 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import { jwksOf } from '#shared/proof-keys.ts';
-import { parseKeyRing } from '#shared/secret-box.ts';
+import { jwksOf, parsePublicRing, publicRingOf } from '#shared/proof-keys.ts';
 import { A_CHECK, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
@@ -144,14 +143,15 @@ describe('the routes', () => {
   });
 
   it('publish every key of signed verdicts to verifiers of any origin, without an API key and cacheable', async () => {
-    const ring = parseKeyRing(
-      `1:${Buffer.alloc(32, 1).toString('base64')},2:${Buffer.alloc(32, 2).toString('base64')}`,
-    );
+    const seeds = [1, 2].map((number) => `${number}:${Buffer.alloc(32, number).toString('base64')}`);
+    const ring = parsePublicRing(publicRingOf(seeds.join(',')));
     const gateway = await start({ proofKeys: ring });
     const response = await gateway.get('/.well-known/jwks.json', { 'x-api-key': '' });
     expect(response.headers.get('cache-control')).toBe('public, max-age=300');
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
-    expect(await response.json()).toEqual(jwksOf(ring));
+    const document = await response.json();
+    expect(document).toEqual(jwksOf(ring));
+    expect(document).toHaveProperty('keys.length', 4);
     const without = await start();
     expect(await (await without.get('/.well-known/jwks.json')).json()).toEqual({ keys: [] });
   });

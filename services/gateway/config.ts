@@ -11,6 +11,7 @@ import {
   integer,
   keyRing,
   loadEnvironment,
+  parsedBy,
   proxyList,
   publicBaseUrl,
   secret,
@@ -18,6 +19,7 @@ import {
 } from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { HTTP_TIMEOUTS_MS } from '#shared/http/http-server.ts';
+import { parsePublicRing } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 
 const GatewayEnvironment = z.object({
@@ -27,7 +29,7 @@ const GatewayEnvironment = z.object({
   PUBLIC_BASE_URL: publicBaseUrl(),
   CHAINS_FILE: z.string().min(1),
   ROLECALL_ID_KEYS: secret(keyRing()),
-  ROLECALL_PROOF_PUBLIC_KEYS: emptyIsAbsent(keyRing()),
+  ROLECALL_PROOF_PUBLIC_KEYS: emptyIsAbsent(z.string().transform(parsedBy(parsePublicRing))),
   SYNC_DEADLINE_MS: integer({ min: 100, max: 25_000, default: 10_000 }),
   RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 72 }),
   SYNC_RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 1 }),

@@ -143,7 +143,7 @@ test('proof-key create prints entries that both rings take, and proof-key public
     ROLECALL_PROOF_PUBLIC_KEYS: created['ROLECALL_PROOF_PUBLIC_KEYS'],
   });
   expect(await run('proof-key create --env')).toMatch(
-    /^ROLECALL_PROOF_KEYS=1:\S{44}\nROLECALL_PROOF_PUBLIC_KEYS=1:\S{44}$/,
+    /^ROLECALL_PROOF_KEYS=1:\S{44}\nROLECALL_PROOF_PUBLIC_KEYS=1:\S{128}$/,
   );
   await expect(run('proof-key create --number 256')).rejects.toThrow('at most 255');
   await expect(run('proof-key public')).rejects.toMatchObject({ code: 'config-invalid' });

@@ -18,7 +18,7 @@ export function bodyOfCheck(check: CheckRequested): Record<string, unknown> {
     ...(onUndetermined !== 'omit' && { onUndetermined }),
     ...(Object.keys(consistency).length > 0 && { consistency }),
     ...(explain && { explain }),
-    ...(proof && { proof: true, proofSeconds: proof.seconds }),
+    ...(proof && { proof: true, proofSeconds: proof.seconds, proofAlg: proof.alg }),
     ...(delivery.mode === 'poll' && { async: true }),
     ...(delivery.mode === 'webhook' && { callbackUrl: delivery.callbackUrl }),
     rules,

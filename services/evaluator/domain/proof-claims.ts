@@ -18,15 +18,16 @@ export type ProvenResult = Pick<CheckResult, 'status' | 'roles' | 'errors' | 'ev
 /**
  * The claims of a result's proof.
  *
+ * @param publicBaseUrl without a slash at its end; empty if the gateway's address is not known
  * @param jti the request id, or `<requestId>.<index>` of a line of a batch
  * @example
- * claimsOf(check, check.proof, result, { issuer: 'urn:rolecall', jti: check.requestId }).granted; // ['gold']
+ * claimsOf(check, check.proof, result, { publicBaseUrl: '', jti: check.requestId }).granted; // ['gold']
  */
 export function claimsOf(
   request: ProvenRequest,
   { seconds, rulesDigest }: ProofRequest,
   result: ProvenResult,
-  { issuer, jti }: { readonly issuer: string; readonly jti: string },
+  { publicBaseUrl, jti }: { readonly publicBaseUrl: string; readonly jti: string },
 ): ProofClaims {
   const accounts = (request.accounts ?? [request.account]).map((account) => account.toLowerCase());
   const iat = Math.floor(Date.parse(result.evaluatedAt) / 1_000);
@@ -35,7 +36,7 @@ export function claimsOf(
     outcomes.filter(([, outcome]) => wanted.includes(outcome)).map(([role]) => role);
   const { atBlock } = request.consistency;
   return {
-    iss: issuer,
+    iss: issuerOf(publicBaseUrl, request.clientId),
     aud: request.clientId,
     ...(accounts.length === 1 && accounts[0] !== undefined ? { sub: accounts[0] } : {}),
     jti,
@@ -55,3 +56,7 @@ export function claimsOf(
     rulesDigest,
   };
 }
+
+/** One issuer per client app, because its role ids mean something within the app only. */
+const issuerOf = (publicBaseUrl: string, clientId: string): string =>
+  publicBaseUrl === '' ? `urn:rolecall:${clientId}` : `${publicBaseUrl}/apps/${clientId}`;

@@ -197,7 +197,7 @@ test.each(['omit', 'deny', 'fail'] as const)(
 
 test('each line of a batch with proofs has its own proof', async () => {
   const { handle, lines, proved } = makeHandler();
-  await handle(aPart({ proof: { seconds: 300, rulesDigest: 'd' } }), aRecord());
+  await handle(aPart({ proof: { seconds: 300, alg: 'ES256', rulesDigest: 'd' } }), aRecord());
   expect(proved).toEqual(['req_1.500', 'req_1.501', 'req_1.502']);
   expect(lines()[0]).toHaveProperty('proof', 'signed req_1.500');
 });

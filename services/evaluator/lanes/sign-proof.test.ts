@@ -1,5 +1,6 @@
-import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { jwksOf, publicRingOf } from '#shared/proof-keys.ts';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import type { ProofAlg } from '#shared/contracts/checks/proof-claims.ts';
+import { jwksOf, parsePublicRing, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import type { ProvenRequest, ProvenResult } from '../domain/proof-claims.ts';
 import { makeProve } from './sign-proof.ts';
@@ -16,7 +17,7 @@ const aRequest = (changes: Partial<ProvenRequest> = {}): ProvenRequest => ({
   account: ACCOUNT,
   onUndetermined: 'omit',
   consistency: {},
-  proof: { seconds: 300, rulesDigest: 'sha-256=:digest:' },
+  proof: { seconds: 300, alg: 'EdDSA', rulesDigest: 'sha-256=:digest:' },
   ...changes,
 });
 const aResult = (changes: Partial<ProvenResult> = {}): ProvenResult => ({
@@ -40,41 +41,46 @@ const unread = (roleId: string): ProvenResult['errors'][number] => ({
 });
 
 const missing: string[] = [];
-const proveWith = (ring: string | undefined) =>
+const proveWith = (ring: string | undefined, publicBaseUrl = 'https://x.example/api') =>
   makeProve({
-    issuer: 'https://x.example',
+    publicBaseUrl,
     keys: ring === undefined ? undefined : parseKeyRing(ring),
     noteMissingKey: (jti) => void missing.push(jti),
   });
-const jwksOfRing = (ring: string) => jwksOf(parseKeyRing(publicRingOf(ring))) as unknown as JSONWebKeySet;
+const jwksOfRing = (ring: string) => jwksOf(parsePublicRing(publicRingOf(ring))) as unknown as JSONWebKeySet;
 
 async function claimsOfProof(request: ProvenRequest, result: ProvenResult, jti = 'req_1') {
   const jws = proveWith(RING)(request, result, jti) ?? '';
   const { payload } = await jwtVerify(jws, createLocalJWKSet(jwksOfRing(RING)), {
     typ: 'rolecall-verdict+jwt',
-    algorithms: ['EdDSA'],
+    algorithms: [request.proof?.alg ?? ''],
     audience: 'app_1',
     currentDate: new Date(AT),
   });
   return payload;
 }
 
-test('a proof has the documented claims, and a JOSE library verifies it', async () => {
-  expect(await claimsOfProof(aRequest(), aResult())).toEqual({
-    iss: 'https://x.example',
-    aud: 'app_1',
-    sub: ACCOUNT.toLowerCase(),
-    accounts: [ACCOUNT.toLowerCase()],
-    jti: 'req_1',
-    iat: IAT,
-    exp: IAT + 300,
-    granted: ['gold'],
-    denied: ['silver'],
-    undetermined: [],
-    blocks: { '1': { number: 7, hash: HASH } },
-    rulesDigest: 'sha-256=:digest:',
-  });
-});
+const anAsk = (alg: ProofAlg) => ({ seconds: 300, alg, rulesDigest: 'sha-256=:digest:' });
+
+test.each(['EdDSA', 'ES256'] as const)(
+  'a proof by %s has the documented claims, and a JOSE library verifies it',
+  async (alg) => {
+    expect(await claimsOfProof(aRequest({ proof: anAsk(alg) }), aResult())).toEqual({
+      iss: 'https://x.example/api/apps/app_1',
+      aud: 'app_1',
+      sub: ACCOUNT.toLowerCase(),
+      accounts: [ACCOUNT.toLowerCase()],
+      jti: 'req_1',
+      iat: IAT,
+      exp: IAT + 300,
+      granted: ['gold'],
+      denied: ['silver'],
+      undetermined: [],
+      blocks: { '1': { number: 7, hash: HASH } },
+      rulesDigest: 'sha-256=:digest:',
+    });
+  },
+);
 
 test('several wallets have no subject; vaults and the block asked for are as in the request', async () => {
   const accounts = [ACCOUNT, `0x${'11'.repeat(20)}`];
@@ -103,9 +109,16 @@ test('a role that could not be read is undetermined, and also denied only if the
   });
 });
 
+test('the issuer is the client app, by a URN where the public address is not known', () => {
+  const issuerOf = (clientId: string) =>
+    decodeJwt(proveWith(RING, '')(aRequest({ clientId }), aResult(), 'req_1') ?? '').iss;
+  expect(issuerOf('app_1')).toBe('urn:rolecall:app_1');
+  expect(issuerOf('app_2')).toBe('urn:rolecall:app_2');
+});
+
 test('the highest number signs, and a verifier that has only retired keys refuses', async () => {
   const jws = proveWith(RING)(aRequest(), aResult(), 'req_1') ?? '';
-  const [newest, retired] = jwksOfRing(RING).keys;
+  const [newest, , retired] = jwksOfRing(RING).keys;
   expect(decodeProtectedHeader(jws)).toEqual({ alg: 'EdDSA', kid: newest?.kid, typ: 'rolecall-verdict+jwt' });
   const onlyRetired = createLocalJWKSet({ keys: [retired ?? {}] } as JSONWebKeySet);
   await expect(jwtVerify(jws, onlyRetired, { currentDate: new Date(AT) })).rejects.toMatchObject({

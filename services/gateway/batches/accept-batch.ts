@@ -75,6 +75,7 @@ const BATCH_MEMBERS: ReadonlySet<string> = new Set([
   'consistency',
   'proof',
   'proofSeconds',
+  'proofAlg',
   'callbackUrl',
 ]);
 /** Stands for the wallets of the entries, which are validated on their own. */

@@ -36,7 +36,8 @@ export const BatchEntry = z
     description: 'An address, or the wallets of one person with your id for the person.',
   });
 
-const { ruleSet, rules, callbackUrl, onUndetermined, consistency, proof, proofSeconds } = CheckBody.shape;
+const { ruleSet, rules, callbackUrl, onUndetermined, consistency, proof, proofSeconds, proofAlg } =
+  CheckBody.shape;
 const BatchBody = z
   .strictObject({
     entries: z.array(BatchEntry).min(1).meta({
@@ -49,6 +50,7 @@ const BatchBody = z
     consistency,
     proof,
     proofSeconds,
+    proofAlg,
   })
   .meta({ id: 'BatchRequest', allOf: [exactlyOneOf('rules', 'ruleSet')] });
 

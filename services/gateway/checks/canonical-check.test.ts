@@ -32,6 +32,7 @@ const CHANGES: Record<string, readonly [Partial<CheckBody>, Partial<CheckBody>]>
     { proof: true, proofSeconds: 60 },
     { proof: true, proofSeconds: 90 },
   ],
+  proofAlg: [{ proof: true }, { proof: true, proofAlg: 'ES256' }],
 };
 
 const textOf = (change: Partial<CheckBody>): string => {

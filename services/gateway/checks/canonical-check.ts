@@ -12,7 +12,10 @@ const lowerCase = (wallets: readonly string[] | undefined) =>
 
 export const proofOf = (body: CheckBody) =>
   body.proof === true
-    ? { seconds: body.proofSeconds ?? PROOF_SECONDS[isAsyncOf(body) ? 'async' : 'sync'] }
+    ? {
+        seconds: body.proofSeconds ?? PROOF_SECONDS[isAsyncOf(body) ? 'async' : 'sync'],
+        alg: body.proofAlg ?? 'EdDSA',
+      }
     : undefined;
 
 const sorted = <Value>(record: Readonly<Record<string, Value>>): Record<string, Value> =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PROOF_ALGS } from '#shared/contracts/checks/proof-claims.ts';
 import { BlockTag, OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { Address, CallbackUrl } from '#shared/rules/body-texts.ts';
 import { RuleBodies } from '#shared/rules/rule-body.ts';
@@ -12,7 +13,7 @@ const PROOF_SECONDS = { min: 30, max: 86_400 } as const;
 /** By chain id. */
 const BlockNumbers = z.record(z.string().regex(/^[1-9][0-9]{0,15}$/), z.number().int().nonnegative());
 
-const ConsistencyBody = z.strictObject({
+export const ConsistencyBody = z.strictObject({
   blockTag: BlockTag.optional(),
   minBlock: BlockNumbers.optional().meta({
     description: 'By chain id: every read of that chain is at this block or later.',
@@ -51,6 +52,14 @@ const proof = {
     description:
       'How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600.',
   }),
+  proofAlg: z
+    .enum(PROOF_ALGS)
+    .optional()
+    .meta({
+      description:
+        'How a signed verdict is signed, only with `proof`: `EdDSA` (Ed25519, the default), or `ES256` (P-256), which API ' +
+        'gateways and older JWT libraries accept.',
+    }),
 };
 
 /** For the OpenAPI document: `validateCheck` enforces it. */

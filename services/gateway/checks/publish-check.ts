@@ -170,7 +170,7 @@ export function commonMembersOf(
     accountId: app.accountId,
     rules: [...check.rules],
     ...(check.ruleSet ? { ruleSet: check.ruleSet } : {}),
-    ...(check.proof ? { proof: { seconds: check.proof.seconds, rulesDigest: check.rulesDigest() } } : {}),
+    ...(check.proof ? { proof: { ...check.proof, rulesDigest: check.rulesDigest() } } : {}),
     onUndetermined: check.onUndetermined,
     consistency: { blockTag, minBlock: { ...minBlock }, ...(atBlock ? { atBlock: { ...atBlock } } : {}) },
     acceptedAt: iso(admitted.acceptedAtMs),

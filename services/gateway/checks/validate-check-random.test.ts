@@ -103,6 +103,7 @@ const BODY_MEMBERS = [
   'explain',
   'proof',
   'proofSeconds',
+  'proofAlg',
   'ruleSet',
 ];
 const body = fc

@@ -1,3 +1,4 @@
+import type { ProofRequest } from '#shared/contracts/checks/check-requested.ts';
 import { BODY_FAULTS_MAX, type Fault, pointerOf } from '#shared/contracts/fault.ts';
 import { needsMoreReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import type { Rule, RuleSetReference } from '#shared/contracts/rules/rule.ts';
@@ -37,7 +38,7 @@ export type ValidCheck = {
     readonly atBlock: Readonly<Record<string, number>> | undefined;
   };
   readonly explain: boolean;
-  readonly proof: { readonly seconds: number } | undefined;
+  readonly proof: Omit<ProofRequest, 'rulesDigest'> | undefined;
   /** Text that is equal for two bodies with equal validated values, whatever the order of their
    * members. */
   readonly canonical: () => string;
@@ -280,15 +281,21 @@ const asTornSum = (sum: string, missing: readonly string[]): Fault => ({
   detail: `must name all chains of the sum ${sum}, or none of them: ${missing.join(', ')} is missing`,
 });
 
-/** A proof needs a key; without a proof its validity has no meaning. */
+const PROOF_OPTIONS = ['proofSeconds', 'proofAlg'] as const;
+
+/** A proof needs a key; without a proof its validity and its algorithm have no meaning. */
 function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>): Fault[] {
-  const { proof, proofSeconds } = membersOf(body);
+  const { proof } = membersOf(body);
   if (proof === true && !signsVerdicts)
     return [
       { pointer: '/proof', code: 'proof-unavailable', detail: 'is refused: this service signs no verdicts' },
     ];
-  if (proofSeconds === undefined || (proof !== undefined && proof !== false)) return [];
-  return [{ pointer: '/proofSeconds', code: 'not-allowed', detail: 'is allowed only beside "proof": true' }];
+  if (proof !== undefined && proof !== false) return [];
+  return PROOF_OPTIONS.filter((name) => membersOf(body)[name] !== undefined).map((name) => ({
+    pointer: pointerOf([name]),
+    code: 'not-allowed',
+    detail: 'is allowed only beside "proof": true',
+  }));
 }
 
 function complete(

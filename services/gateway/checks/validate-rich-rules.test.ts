@@ -74,6 +74,7 @@ describe('a valid check', () => {
     ],
     ['a proof of the shortest validity', check({ proof: true, proofSeconds: 30 })],
     ['a proof of the longest validity', check({ proof: true, proofSeconds: 86_400 })],
+    ['a proof by ES256', check({ proof: true, proofAlg: 'ES256' })],
   ])('may have %s', (_, body) => expect(faultsOf(body)).toEqual([]));
 
   it('has the defaults of nested rules filled in, and their labels left out', () => {
@@ -115,9 +116,12 @@ describe('a valid check', () => {
       vaults: [TOKEN],
       explain: true,
       consistency: { blockTag: 'latest', minBlock: {}, atBlock: { '1': 7 } },
-      proof: { seconds: 300 },
+      proof: { seconds: 300, alg: 'EdDSA' },
     });
-    expect(validCheck(check({ proof: true, async: true })).proof).toEqual({ seconds: 3_600 });
+    expect(validCheck(check({ proof: true, proofAlg: 'ES256', async: true })).proof).toEqual({
+      seconds: 3_600,
+      alg: 'ES256',
+    });
     expect(validCheck(check({ proof: false })).proof).toBeUndefined();
   });
 
@@ -141,6 +145,7 @@ describe('a valid check', () => {
       check({ vaults: [TOKEN] }),
       check({ proof: true }),
       check({ proof: true, proofSeconds: 60 }),
+      check({ proof: true, proofAlg: 'ES256' }),
       check({ consistency: { atBlock: { '1': 7 } } }),
       wallets({ accounts: [ACCOUNT, OTHER] }),
       wallets({ accounts: [OTHER, ACCOUNT] }),
@@ -257,6 +262,12 @@ describe('an invalid check', () => {
     ['a validity of no proof', check({ proof: false, proofSeconds: 60 }), ['/proofSeconds not-allowed']],
     ['too short a validity', check({ proof: true, proofSeconds: 29 }), ['/proofSeconds out-of-range']],
     ['too long a validity', check({ proof: true, proofSeconds: 86_401 }), ['/proofSeconds out-of-range']],
+    ['an algorithm without a proof', check({ proofAlg: 'EdDSA' }), ['/proofAlg not-allowed']],
+    [
+      'an algorithm that is not offered',
+      check({ proof: true, proofAlg: 'RS256' }),
+      ['/proofAlg not-a-choice'],
+    ],
     ['a proof as text', check({ proof: 'yes' }), ['/proof wrong-type']],
     [
       'more minimum blocks than a check can have chains',

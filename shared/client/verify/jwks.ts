@@ -1,3 +1,4 @@
+import type { ProofAlg } from '../../contracts/checks/proof-claims.ts';
 import { noStore } from '../http/no-store.ts';
 import { RolecallError } from '../http/rolecall-error.ts';
 
@@ -9,7 +10,17 @@ export type Jwks = {
 /** A public key of a document, by `kid`. */
 export type FindKey = (kid: string) => Promise<PublicKey | undefined>;
 
-type PublicKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+type PublicKey = {
+  readonly alg: ProofAlg;
+  readonly key: Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+};
+
+/** What WebCrypto calls the algorithms. */
+export const ALGORITHMS = {
+  EdDSA: { name: 'Ed25519' },
+  ES256: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
+} as const satisfies Readonly<Record<ProofAlg, object>>;
+
 type Fetch = typeof globalThis.fetch;
 
 /** As long as the gateway says that the document may be cached. */
@@ -24,7 +35,9 @@ const FETCH_TIMEOUT_MS = 5_000;
 const DOCUMENTS_MAX = 16;
 const DOCUMENT_BYTES_MAX = 65_536;
 
-type Keys = ReadonlyMap<string, PublicKey>;
+/** Public keys by `kid`, each imported when it is first used: a runtime may lack one of the
+ * algorithms. */
+type Keys = ReadonlyMap<string, () => Promise<PublicKey>>;
 
 /** The documents by their URLs, the latest used last. */
 const documents = new Map<string, RemoteDocument>();
@@ -34,13 +47,13 @@ const documents = new Map<string, RemoteDocument>();
 export function makeFindKey(jwks: Jwks | string | URL, fetch: Fetch): FindKey {
   // A URL of another realm is not an instance of this one's.
   const href = typeof jwks === 'string' ? jwks : (jwks as Partial<URL> | null)?.href;
-  if (href === undefined) return async (kid) => (await importKeys(jwks as Jwks)).get(kid);
+  if (href === undefined) return (kid) => importKey(keysOf(jwks as Jwks), kid);
   if (!URL.canParse(href))
     throw new RolecallError('config-invalid', 'jwks must be a JWKS document or the absolute URL of one.');
   return async (kid) => {
     const document = documentAt(href);
     const keys = await document.currentKeys(fetch);
-    return keys.get(kid) ?? (await document.read(fetch)).get(kid);
+    return importKey(keys.has(kid) ? keys : await document.read(fetch), kid);
   };
 }
 
@@ -110,7 +123,7 @@ async function readKeys(url: string, fetch: Fetch): Promise<Keys> {
       cause,
     });
   }
-  return importKeys(document as Jwks);
+  return keysOf(document as Jwks);
 }
 
 async function download(
@@ -129,25 +142,41 @@ async function download(
   }
 }
 
-/** Only Ed25519 keys: other keys of the document belong to other services. */
-async function importKeys(document: Jwks): Promise<Keys> {
+/** Only keys of the two algorithms: other keys of the document belong to other services. */
+function keysOf(document: Jwks): Keys {
   if (!Array.isArray((document as Partial<Jwks> | null)?.keys))
     throw new RolecallError('jwks-invalid', 'The JWKS document must be an object with a list "keys".');
-  const keys = new Map<string, PublicKey>();
+  const keys = new Map<string, () => Promise<PublicKey>>();
   for (const jwk of document.keys) {
-    if (jwk?.['kty'] !== 'OKP' || jwk['crv'] !== 'Ed25519' || typeof jwk.kid !== 'string') continue;
-    keys.set(jwk.kid, await importKey(jwk));
+    const alg = algOf(jwk);
+    if (alg === undefined || typeof jwk.kid !== 'string') continue;
+    let imported: Promise<PublicKey> | undefined;
+    keys.set(jwk.kid, () => {
+      imported ??= makeKey(jwk, alg);
+      return imported;
+    });
   }
   return keys;
 }
 
-async function importKey({ kid, x }: Jwks['keys'][number]): Promise<PublicKey> {
+function algOf(jwk: Jwks['keys'][number] | undefined): ProofAlg | undefined {
+  if (jwk?.['kty'] === 'OKP' && jwk['crv'] === 'Ed25519') return 'EdDSA';
+  return jwk?.['kty'] === 'EC' && jwk['crv'] === 'P-256' ? 'ES256' : undefined;
+}
+
+const importKey = async (keys: Keys, kid: string): Promise<PublicKey | undefined> => keys.get(kid)?.();
+
+async function makeKey(jwk: Jwks['keys'][number], alg: ProofAlg): Promise<PublicKey> {
+  const [x, y] = [String(jwk['x']), String(jwk['y'])];
+  // Without `alg` and `use`, which runtimes compare with names of their own.
+  const data = alg === 'EdDSA' ? { kty: 'OKP', crv: 'Ed25519', x } : { kty: 'EC', crv: 'P-256', x, y };
   try {
-    const jwk = { kty: 'OKP', crv: 'Ed25519', x: String(x) };
-    return await crypto.subtle.importKey('jwk', jwk, { name: 'Ed25519' }, false, ['verify']);
+    return { alg, key: await crypto.subtle.importKey('jwk', data, ALGORITHMS[alg], false, ['verify']) };
   } catch (cause) {
-    throw new RolecallError('jwks-invalid', `Key ${kid} of the JWKS document is not an Ed25519 public key.`, {
-      cause,
-    });
+    throw new RolecallError(
+      'jwks-invalid',
+      `Key ${jwk.kid} of the JWKS document is not a public key for ${alg}, or this runtime does not know ${alg}.`,
+      { cause },
+    );
   }
 }

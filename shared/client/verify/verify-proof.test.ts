@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
-import { jwksOf, kidOfSeed, privateKeyOf, publicRingOf } from '#shared/proof-keys.ts';
-import { parseKeyRing } from '#shared/secret-box.ts';
+import { PROOF_ALGS, type ProofAlg } from '#shared/contracts/checks/proof-claims.ts';
+import { jwksOf, kidOfSeed, parsePublicRing, privateKeyOf, publicRingOf } from '#shared/proof-keys.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { type Answers, type Step, startAnswers } from '../answers.fixture.ts';
 import type { Jwks } from './jwks.ts';
@@ -9,15 +9,17 @@ import { verifyProof } from './verify-proof.ts';
 const seedOf = (fill: number): Buffer => Buffer.alloc(32, fill);
 const jwksOfSeeds = (...fills: readonly number[]): Jwks =>
   jwksOf(
-    parseKeyRing(publicRingOf(fills.map((fill) => `${fill}:${seedOf(fill).toString('base64')}`).join(','))),
+    parsePublicRing(
+      publicRingOf(fills.map((fill) => `${fill}:${seedOf(fill).toString('base64')}`).join(',')),
+    ),
   ) as unknown as Jwks;
 const JWKS = jwksOfSeeds(1, 2);
 const NOW = Math.floor(Date.now() / 1_000);
 
 /** Signed by `jose`: these tests check the verifier alone. */
-const sign = (claims: object = {}, header: object = {}, fill = 1): Promise<string> =>
+const sign = (claims: object = {}, header: object = {}, fill = 1, alg: ProofAlg = 'EdDSA'): Promise<string> =>
   new SignJWT({
-    iss: 'urn:rolecall',
+    iss: 'urn:rolecall:app_1',
     aud: 'app_1',
     iat: NOW,
     exp: NOW + 300,
@@ -26,17 +28,55 @@ const sign = (claims: object = {}, header: object = {}, fill = 1): Promise<strin
     ...claims,
   })
     .setProtectedHeader({
-      alg: 'EdDSA',
+      alg,
       typ: 'rolecall-verdict+jwt',
-      kid: kidOfSeed(seedOf(fill)),
+      kid: kidOfSeed(seedOf(fill), alg),
       ...header,
     })
-    .sign(privateKeyOf(seedOf(fill)));
+    .sign(privateKeyOf(seedOf(fill), alg));
 const options = { jwks: JWKS, audience: 'app_1' };
 
-test('returns the claims of a proof that any key of the document has signed', async () => {
-  expect(await verifyProof(await sign(), options)).toMatchObject({ aud: 'app_1', granted: ['gold'] });
-  expect(await verifyProof(await sign({}, {}, 2), options)).toMatchObject({ granted: ['gold'] });
+test.each(PROOF_ALGS)(
+  'returns the claims of a proof by %s that any key of the document has signed',
+  async (alg) => {
+    const signed = await sign({}, {}, 1, alg);
+    expect(await verifyProof(signed, options)).toMatchObject({ aud: 'app_1', granted: ['gold'] });
+    expect(await verifyProof(await sign({}, {}, 2, alg), options)).toMatchObject({ granted: ['gold'] });
+  },
+);
+
+test.each([
+  ['EdDSA', 'ES256'],
+  ['ES256', 'EdDSA'],
+] as const)('refuses a proof by %s that names the key for %s', async (alg, other) => {
+  const proof = sign({}, { kid: kidOfSeed(seedOf(1), other) }, 1, alg);
+  await expect(verifyProof(await proof, options)).rejects.toMatchObject({ code: 'proof-invalid' });
+});
+
+test.each(PROOF_ALGS)('refuses HS256 with the public key for %s as the secret', async (alg) => {
+  const { kid = '', x } = JWKS.keys.find(({ kid }) => kid === kidOfSeed(seedOf(1), alg)) ?? {};
+  for (const secret of [Buffer.from(String(x), 'base64url'), Buffer.from(JSON.stringify(JWKS.keys[0]))]) {
+    const proof = new SignJWT({ aud: 'app_1', iat: NOW, exp: NOW + 300, granted: ['gold'] })
+      .setProtectedHeader({ alg: 'HS256', typ: 'rolecall-verdict+jwt', kid })
+      .sign(secret);
+    await expect(verifyProof(await proof, options)).rejects.toMatchObject({ code: 'proof-invalid' });
+  }
+});
+
+test('verifies ES256 where the runtime does not know Ed25519', async () => {
+  const importKey = crypto.subtle.importKey.bind(crypto.subtle);
+  const spy = jest.spyOn(crypto.subtle, 'importKey').mockImplementation((...args: unknown[]) => {
+    if ((args[2] as { name: string }).name === 'Ed25519')
+      return Promise.reject(new DOMException('Unrecognized name.', 'NotSupportedError'));
+    return (importKey as (...all: unknown[]) => ReturnType<typeof importKey>)(...args);
+  });
+  try {
+    const proof = await sign({}, {}, 1, 'ES256');
+    expect(await verifyProof(proof, options)).toMatchObject({ granted: ['gold'] });
+    await expect(verifyProof(await sign(), options)).rejects.toMatchObject({ code: 'jwks-invalid' });
+  } finally {
+    spy.mockRestore();
+  }
 });
 
 test.each([
@@ -80,7 +120,8 @@ test('refuses the proof of a retired key once the document no longer has it', as
   });
 });
 
-test.each([{}, { keys: 'none' }, null, { keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'k', x: '!' }] }])(
+const KID = kidOfSeed(seedOf(1), 'EdDSA');
+test.each([{}, { keys: 'none' }, null, { keys: [{ kty: 'OKP', crv: 'Ed25519', kid: KID, x: '!' }] }])(
   'says that the document %j is none',
   async (jwks) => {
     const work = verifyProof(await sign(), { ...options, jwks: jwks as unknown as Jwks });

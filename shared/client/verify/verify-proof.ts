@@ -1,14 +1,14 @@
-import { PROOF_TYPE, type ProofClaims } from '../../contracts/checks/proof-claims.ts';
+import { PROOF_ALGS, PROOF_TYPE, type ProofClaims } from '../../contracts/checks/proof-claims.ts';
 import { type ErrorCode, RolecallError } from '../http/rolecall-error.ts';
 import { bytesOfBase64, bytesOfText } from './base64.ts';
-import { type Jwks, makeFindKey } from './jwks.ts';
+import { ALGORITHMS, type Jwks, makeFindKey } from './jwks.ts';
 
 export type VerifyProofOptions = {
   /** The gateway's `/.well-known/jwks.json`: its URL, or the document. */
   readonly jwks: Jwks | string | URL;
   /** The client id of the app whose checks you trust. */
   readonly audience: string;
-  /** The issuer, if you know it: the gateway's public address. */
+  /** The issuer, if you know it: `<the gateway's public address>/apps/<client id>`. */
   readonly issuer?: string;
   /** The digest of the rules that you expect, such as a rule set's `digest`. */
   readonly rulesDigest?: string;
@@ -23,8 +23,8 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 const PROOF_CHARS_MAX = 1_048_576;
 
 /**
- * Verifies a signed verdict and returns its claims. A proof does not tell who presents it: link
- * `accounts` to the session by other means.
+ * Verifies a signed verdict, of either algorithm, and returns its claims. A proof does not tell who
+ * presents it: link `accounts` to the session by other means.
  *
  * @throws RolecallError `proof-invalid`, `proof-expired`, `proof-audience-mismatch`,
  *   `proof-key-unknown`, `jwks-invalid`
@@ -42,8 +42,9 @@ export async function verifyProof(proof: string, options: VerifyProofOptions): P
   const { alg, typ, kid } = parsePart(header);
   const signatureBytes = bytesOfBase64(signature);
   if (rest.length > 0 || !signatureBytes) throw invalid('It is not a compact JWS of three parts.');
-  if (alg !== 'EdDSA' || typ !== PROOF_TYPE || typeof kid !== 'string')
-    throw invalid(`Its header must have alg EdDSA, typ ${PROOF_TYPE} and a kid.`);
+  const known = PROOF_ALGS.find((each) => each === alg);
+  if (known === undefined || typ !== PROOF_TYPE || typeof kid !== 'string')
+    throw invalid(`Its header must have alg ${PROOF_ALGS.join(' or ')}, typ ${PROOF_TYPE} and a kid.`);
   const key = await findKey(kid);
   if (!key)
     throw new RolecallError(
@@ -51,7 +52,9 @@ export async function verifyProof(proof: string, options: VerifyProofOptions): P
       `No key of the JWKS document has kid ${kid}: the key is retired, or the proof is of another Rolecall.`,
     );
   const signed = bytesOfText(`${header}.${payload}`);
-  if (!(await crypto.subtle.verify('Ed25519', key, signatureBytes, signed)))
+  // The key decides how it is used, not the header.
+  if (key.alg !== known) throw invalid(`Key ${kid} is for ${key.alg}, not for ${known}.`);
+  if (!(await crypto.subtle.verify(ALGORITHMS[known], key.key, signatureBytes, signed)))
     throw invalid('The signature does not match: the proof was changed.');
   const claims = parsePart(payload) as ProofClaims;
   const fault = faultOf(claims, options);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
 import { defineTopic, type Urgent } from '../topic.ts';
 import { Delivery } from '../webhooks/delivery.ts';
+import { PROOF_ALGS } from './proof-claims.ts';
 
 const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 
@@ -19,6 +20,7 @@ export type Wallets = z.infer<typeof Wallets>;
 /** The data that a signed verdict needs beside the result. */
 export const ProofRequest = z.object({
   seconds: z.number().int().min(30).max(86_400),
+  alg: z.enum(PROOF_ALGS),
   /** As `RuleSetReference.digest`, with the `onUndetermined` in effect. */
   rulesDigest: z.string(),
 });

@@ -1,6 +1,10 @@
 /** The media type of a signed verdict: `typ` of its header. */
 export const PROOF_TYPE = 'rolecall-verdict+jwt';
 
+/** How a proof may be signed (RFC 7518, RFC 8037): Ed25519, or ECDSA on P-256. */
+export const PROOF_ALGS = ['EdDSA', 'ES256'] as const;
+export type ProofAlg = (typeof PROOF_ALGS)[number];
+
 /** The claims of a signed verdict; `services/gateway/docs/pages/proofs.md` tells verifiers. */
 export type ProofClaims = {
   readonly iss: string;

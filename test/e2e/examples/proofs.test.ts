@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { createHmac, createPublicKey } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { jwksOf, publicRingOf } from '#shared/proof-keys.ts';
+import { PROOF_ALGS, type ProofAlg } from '#shared/contracts/checks/proof-claims.ts';
+import { jwksOf, parsePublicRing, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { makeProve } from '../../../services/evaluator/lanes/sign-proof.ts';
 import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
@@ -15,11 +17,17 @@ import { findPython } from '../../support/infrastructure/find-python.ts';
 const SNIPPETS = join(__dirname, '../../../services/developer-portal/page/snippets');
 const CLIENT_ID = 'app_1';
 const ringOf = (number: number): string => `${number}:${Buffer.alloc(32, number).toString('base64')}`;
-const JWKS = JSON.stringify(jwksOf(parseKeyRing(publicRingOf(`${ringOf(2)},${ringOf(3)}`))));
+const JWKS = JSON.stringify(jwksOf(parsePublicRing(publicRingOf(`${ringOf(2)},${ringOf(3)}`))));
 
-function prove(number: number, { clientId = CLIENT_ID, atMs = Date.now() } = {}): string {
+type Changes = { readonly clientId?: string; readonly atMs?: number };
+
+function prove(
+  alg: ProofAlg,
+  number: number,
+  { clientId = CLIENT_ID, atMs = Date.now() }: Changes = {},
+): string {
   const sign = makeProve({
-    issuer: 'urn:rolecall',
+    publicBaseUrl: 'https://api.example',
     keys: parseKeyRing(ringOf(number)),
     noteMissingKey: () => undefined,
   });
@@ -28,7 +36,7 @@ function prove(number: number, { clientId = CLIENT_ID, atMs = Date.now() } = {})
     account: `0x${'ab'.repeat(20)}`,
     onUndetermined: 'omit',
     consistency: {},
-    proof: { seconds: 300, rulesDigest: 'sha-256=:x:' },
+    proof: { seconds: 300, alg, rulesDigest: 'sha-256=:x:' },
   } as const;
   const evaluatedAt = new Date(atMs).toISOString();
   const roles = [{ id: 'gold', granted: true }];
@@ -41,16 +49,44 @@ function tamper(proof: string): string {
   return `${header}.${Buffer.from(changed).toString('base64url')}.${signature}`;
 }
 
+/** The same claims with another header, and a signature that is none. */
+function relabel(proof: string, changes: object, signature = ''): string {
+  const [header = '', payload = ''] = proof.split('.');
+  const changed = { ...JSON.parse(Buffer.from(header, 'base64url').toString()), ...changes };
+  return `${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${payload}.${signature}`;
+}
+
 /** Each proof, and whether a snippet must accept it. */
 const cases = (): readonly (readonly [string, string, boolean])[] => [
-  ['of the current key', prove(3), true],
-  ['of the previous key', prove(2), true],
-  ['that was altered', tamper(prove(3)), false],
-  ['that has expired', prove(3, { atMs: Date.now() - 400_000 }), false],
-  ['for another app', prove(3, { clientId: 'app_2' }), false],
-  ['of a retired key', prove(1), false],
+  ...PROOF_ALGS.flatMap((alg): [string, string, boolean][] => {
+    const other = alg === 'EdDSA' ? 'ES256' : 'EdDSA';
+    return [
+      [`${alg}, of the current key`, prove(alg, 3), true],
+      [`${alg}, of the previous key`, prove(alg, 2), true],
+      [`${alg}, altered`, tamper(prove(alg, 3)), false],
+      [`${alg}, expired`, prove(alg, 3, { atMs: Date.now() - 400_000 }), false],
+      [`${alg}, for another app`, prove(alg, 3, { clientId: 'app_2' }), false],
+      [`${alg}, of a retired key`, prove(alg, 1), false],
+      [`${alg}, unsigned`, relabel(prove(alg, 3), { alg: 'none' }), false],
+      [`${alg}, relabelled`, relabel(prove(alg, 3), { alg: other }, prove(alg, 3).split('.')[2]), false],
+      [
+        `${alg}, by HMAC with the public key`,
+        hmacByPublicKey(relabel(prove(alg, 3), { alg: 'HS256' }), alg),
+        false,
+      ],
+    ];
+  }),
   ['that is not a proof', 'a.b.c', false],
 ];
+
+/** What a verifier that lets the header choose would accept: the public key as HMAC's secret. */
+function hmacByPublicKey(unsigned: string, alg: ProofAlg): string {
+  const { keys } = jwksOf(parsePublicRing(publicRingOf(ringOf(3))));
+  const jwk = keys.find((key) => key.alg === alg);
+  const pem = createPublicKey({ key: { ...jwk }, format: 'jwk' }).export({ format: 'pem', type: 'spki' });
+  const input = unsigned.slice(0, -1);
+  return `${input}.${createHmac('sha256', pem).update(input).digest('base64url')}`;
+}
 
 /** Runs a program that reads proofs and prints which of them grant `gold`. */
 async function expectToJudge(command: string, args: readonly string[], cwd?: string): Promise<void> {

@@ -10,10 +10,10 @@ export type Print = (value: unknown) => void;
 
 /** A new key, by the variables that it belongs in; as lines of an environment file on request. */
 function createProofKey(number: number, isEnvFile: boolean): unknown {
-  const { privateEntry, publicEntry, kid } = newProofKey(number);
+  const { privateEntry, publicEntry, kids } = newProofKey(number);
   return isEnvFile
     ? `ROLECALL_PROOF_KEYS=${privateEntry}\nROLECALL_PROOF_PUBLIC_KEYS=${publicEntry}`
-    : { kid, ROLECALL_PROOF_KEYS: privateEntry, ROLECALL_PROOF_PUBLIC_KEYS: publicEntry };
+    : { kids, ROLECALL_PROOF_KEYS: privateEntry, ROLECALL_PROOF_PUBLIC_KEYS: publicEntry };
 }
 
 /** @throws ServiceError `config-invalid` */

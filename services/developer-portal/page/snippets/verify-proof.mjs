@@ -13,7 +13,7 @@ if (!audience) throw new Error('ROLECALL_CLIENT_ID is missing');
  */
 export async function verifyProof(proof) {
   const { payload } = await jwtVerify(proof, keys, {
-    algorithms: ['EdDSA'],
+    algorithms: ['EdDSA', 'ES256'],
     typ: 'rolecall-verdict+jwt',
     audience,
     requiredClaims: ['exp'],

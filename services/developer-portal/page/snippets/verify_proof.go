@@ -23,7 +23,7 @@ type Claims struct {
 // every five minutes. audience is the client id of the app, app_….
 func Verify(proof string, keys jose.JSONWebKeySet, audience string) (Claims, error) {
 	var claims Claims
-	token, err := jwt.ParseSigned(proof, []jose.SignatureAlgorithm{jose.EdDSA})
+	token, err := jwt.ParseSigned(proof, []jose.SignatureAlgorithm{jose.EdDSA, jose.ES256})
 	if err != nil {
 		return claims, err
 	}

@@ -16,7 +16,7 @@ def verify_proof(proof: str) -> dict:
     return jwt.decode(
         proof,
         keys.get_signing_key_from_jwt(proof),
-        algorithms=["EdDSA"],
+        algorithms=["EdDSA", "ES256"],
         audience=os.environ["ROLECALL_CLIENT_ID"],  # app_…
         options={"require": ["exp", "aud"]},
     )
