@@ -9,6 +9,7 @@ import { invalidBody, overloaded, Problem, problemAnswer } from '#shared/http/pr
 import { BODY_BYTES_MAX, type JsonBody, readJsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { serveRoutes } from '#shared/http/serve-routes.ts';
+import { echoRequestId } from './authzen/echo-request-id.ts';
 import type { Bounds, Services } from './dependencies.ts';
 import { addHeaders, modeOf, type Request, type Response, send } from './edge/exchange.ts';
 import { makeRoutes } from './routes.ts';
@@ -51,7 +52,8 @@ export function makeApp(deps: Services): RequestListener {
     routes: makeRoutes({ ...deps, ...makeBounds(deps, inFlight) }),
     routeNotFound: `The path does not exist; a check is POST ${CHECK_PATH}, and GET /docs describes the API.`,
     ownProblemOf,
-    enter(_request, response) {
+    enter(request, response) {
+      echoRequestId(request, response);
       if (!inFlight.enter(response)) throw tooManyRequests();
     },
     startTimer(route) {
@@ -114,8 +116,8 @@ function makeBounds(
     if (!inFlight.hold(response, bytes)) throw tooManyOfApp();
   };
   return {
-    async authenticate(request, address) {
-      const caller = await authenticate(request, address);
+    async authenticate(request, address, source) {
+      const caller = await authenticate(request, address, source);
       const { res } = request as Request;
       // Without the limits: this bound protects the gateway, so a refusal by it must cost no work.
       if (res && !inFlight.assign(res, caller.app)) throw tooManyOfApp();

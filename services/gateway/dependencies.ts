@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
@@ -7,6 +6,7 @@ import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import type { RecordAudit } from '#shared/stores/audit/audit-trail.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
+import type { Admitter } from '#shared/stores/checks/admit.ts';
 import type { ChainStates } from '#shared/stores/checks/chain-states.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { RuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
@@ -19,7 +19,7 @@ import type { BulkResends } from '#shared/stores/webhooks/resend-failed.ts';
 import type { ResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import type { WebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import type { Caller } from './auth/authenticate.ts';
+import type { Authenticator } from './auth/authenticate.ts';
 import type { BatchBodies, BatchBody } from './batches/batch-bodies.ts';
 import type { PublishBatch } from './batches/publish-batch.ts';
 import type { StreamResults } from './batches/stream-results.ts';
@@ -37,16 +37,18 @@ import type { RuleSetCache } from './rule-sets/cache-rule-sets.ts';
 export type Services = {
   /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the
    * view is away. */
-  readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
+  readonly authenticate: Authenticator['authenticate'];
   readonly applyLimits: ApplyLimits;
   readonly isOverloaded: IsOverloaded;
 
   readonly rules: RequestRules;
   readonly admitCheck: AdmitCheck;
   readonly publishCheck: PublishCheck;
+  /** Refunds charges of checks that are never published. */
+  readonly refund: Admitter['release'];
   readonly readResult: (requestId: string) => Promise<string | undefined>;
   readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
-  readonly ids: Pick<RequestIds, 'readId'>;
+  readonly ids: RequestIds;
   /** The Redis channel on which this process is notified of its sync results. */
   readonly replyChannel: string;
   readonly syncDeadlineMs: number;

@@ -183,6 +183,7 @@ await runService(
         metrics,
         log: context.log,
       }),
+      refund: admitter.release,
       batchBodies: makeBatchBodies(context.stopping),
       batches,
       batchWaiters,

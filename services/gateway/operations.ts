@@ -1,3 +1,4 @@
+import { AUTHZEN_OPERATIONS } from './authzen/operations.ts';
 import { BATCH_OPERATIONS } from './batches/operations.ts';
 import { CHECK_OPERATIONS } from './checks/operations.ts';
 import { DELIVERY_OPERATIONS } from './deliveries/operations.ts';
@@ -12,6 +13,7 @@ export const OPERATIONS = {
   ...RULE_SET_OPERATIONS,
   ...WATCH_OPERATIONS,
   ...DELIVERY_OPERATIONS,
+  ...AUTHZEN_OPERATIONS,
 } as const;
 
 export type OperationId = keyof typeof OPERATIONS;

@@ -1,6 +1,8 @@
 import { routesOf } from '#shared/http/operation.ts';
 import type { Handle, Route } from '#shared/http/serve-routes.ts';
 import { jwksOf } from '#shared/proof-keys.ts';
+import { decisionPointRoutes, makeDescribeDecisionPoint } from './authzen/describe-decision-point.ts';
+import { makeEvaluate } from './authzen/evaluate.ts';
 import { makeAcceptBatch } from './batches/accept-batch.ts';
 import { makeReadBatch, makeReadBatchResults } from './batches/read-batch.ts';
 import { makeAcceptCheck } from './checks/accept-check.ts';
@@ -22,6 +24,7 @@ import { watchHandlers } from './watches/handle-watches.ts';
  * limits → its work.
  */
 export function makeRoutes(deps: Dependencies): Route[] {
+  const readDecisionPoint = makeDescribeDecisionPoint(deps.publicBaseUrl, PUBLIC);
   const handlers: Readonly<Record<OperationId, Handle>> = {
     checkRoles: makeAcceptCheck(deps),
     readResponse: makeReadCheck(deps),
@@ -33,6 +36,9 @@ export function makeRoutes(deps: Dependencies): Route[] {
     ...ruleSetHandlers(deps),
     ...watchHandlers(deps),
     ...deliveryHandlers(deps),
+    evaluateAccess: makeEvaluate(deps, false),
+    evaluateAccesses: makeEvaluate(deps, true),
+    readDecisionPoint,
   };
   const noting = (id: OperationId): Handle => {
     const [{ access }, handle] = [OPERATIONS[id], handlers[id]];
@@ -41,7 +47,11 @@ export function makeRoutes(deps: Dependencies): Route[] {
       return handle(request, response, param);
     };
   };
-  return [...routesOf<OperationId>(OPERATIONS, noting), ...documentRoutes(deps)];
+  return [
+    ...routesOf<OperationId>(OPERATIONS, noting),
+    ...documentRoutes(deps),
+    ...decisionPointRoutes(deps.publicBaseUrl, readDecisionPoint),
+  ];
 }
 
 /** The documents are the same for all callers. */

@@ -8,3 +8,7 @@ export const RULE_SETS_PATH = '/access-control/rule-sets';
 export const WATCHES_PATH = '/access-control/watches';
 export const DELIVERIES_PATH = '/access-control/deliveries';
 export const CHAINS_PATH = '/access-control/chains';
+/** Of the OpenID AuthZEN Authorization API. */
+export const EVALUATION_PATH = '/access/v1/evaluation';
+export const EVALUATIONS_PATH = '/access/v1/evaluations';
+export const METADATA_PATH = '/.well-known/authzen-configuration';

@@ -31,8 +31,10 @@ type Rules<Operation> = {
   /** A name in a path that the operation does not describe. */
   readonly pathParam: z.ZodType;
   /** The members that a problem has beside those of RFC 9457, and the headers, by status. */
-  readonly problemMembersOf: (status: number) => z.ZodRawShape;
-  readonly problemHeadersOf?: (status: number) => ZodOpenApiHeadersObject;
+  readonly problemMembersOf: (status: number, operation: Operation) => z.ZodRawShape;
+  readonly problemHeadersOf?: (status: number, operation: Operation) => ZodOpenApiHeadersObject;
+  /** Default: the status of the code. */
+  readonly statusOf?: (code: ProblemCode, operation: Operation) => number;
 };
 
 /**
@@ -81,7 +83,7 @@ function describe<Operation extends BaseOperation>(
     ...(security && { security: [...security] }),
     ...(Object.keys(requestParams).length > 0 && { requestParams }),
     ...(Object.keys(content).length > 0 && { requestBody: { required: true, content } }),
-    responses: { ...answersOf(operation), ...problemsOf(rules.codesOf(operation), rules) },
+    responses: { ...answersOf(operation), ...problemsOf(operation, rules) },
   };
 }
 
@@ -105,28 +107,27 @@ function answersOf(operation: BaseOperation) {
   );
 }
 
-const problemsOf = <Operation>(
-  codes: readonly ProblemCode[],
-  { problemMembersOf, problemHeadersOf }: Rules<Operation>,
-) =>
-  Object.fromEntries(
-    [...Map.groupBy(new Set(codes), (code) => PROBLEMS[code].status)].map(([status, list]) => [
-      status,
-      {
-        description: list.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        ...(problemHeadersOf && { headers: problemHeadersOf(status) }),
-        content: { 'application/problem+json': { schema: problemSchema(list, problemMembersOf(status)) } },
-      },
-    ]),
+function problemsOf<Operation>(operation: Operation, rules: Rules<Operation>) {
+  const { codesOf, problemMembersOf, problemHeadersOf } = rules;
+  const statusOf = rules.statusOf ?? ((code: ProblemCode): number => PROBLEMS[code].status);
+  const byStatus = Map.groupBy(new Set(codesOf(operation)), (code) => statusOf(code, operation));
+  return Object.fromEntries(
+    [...byStatus].map(([status, list]) => {
+      const schema = problemSchema(list, status, problemMembersOf(status, operation));
+      const description = list.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');
+      const headers = problemHeadersOf && { headers: problemHeadersOf(status, operation) };
+      return [status, { description, ...headers, content: { 'application/problem+json': { schema } } }];
+    }),
   );
+}
 
 /** RFC 9457, of problems with one status. */
-function problemSchema(codes: readonly ProblemCode[], members: z.ZodRawShape) {
+function problemSchema(codes: readonly ProblemCode[], status: number, members: z.ZodRawShape) {
   const [first = 'internal', ...rest] = codes;
   return z.object({
     type: z.enum([...new Set(codes.map(typeOf))]),
     title: z.string(),
-    status: z.literal(PROBLEMS[first].status),
+    status: z.literal(status),
     detail: z.string(),
     instance: z.string(),
     code: z.enum([first, ...rest]),

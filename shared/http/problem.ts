@@ -83,6 +83,8 @@ type ProblemOptions = {
   /** Members in addition to the standard ones: `errors`, `requestId`, `violated-policies`. */
   readonly members?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Where an operation has another status for the code. */
+  readonly status?: number;
 };
 
 /**
@@ -96,10 +98,11 @@ export class Problem extends Error {
   readonly members: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ProblemCode, detail: string, { members = {}, headers = {} }: ProblemOptions = {}) {
+  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+    const { members = {}, headers = {}, status = PROBLEMS[code].status } = options;
     super(detail);
     this.code = code;
-    this.status = PROBLEMS[code].status;
+    this.status = status;
     this.members = members;
     this.headers = headers;
   }

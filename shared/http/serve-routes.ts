@@ -105,12 +105,12 @@ function makeExpress(trustedProxies: readonly string[]): Express {
   return app;
 }
 
-/** Without names in it a path stays text; Express would decode a named segment before the request
- * is authenticated. */
+/** A path of plain characters stays text. Express would decode a named segment before the request is
+ * authenticated, and takes other characters for patterns. */
 const patternOf = (path: string): string | RegExp =>
-  path.includes(':')
-    ? new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
-    : path;
+  /^[\w/.~-]+$/.test(path)
+    ? path
+    : new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`);
 
 function handlerOf({ path, handle }: Route): (request: Request, response: Response) => Promise<void> {
   const names = path.split('/');

@@ -176,7 +176,8 @@ function describeRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig)
   return `must be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`;
 }
 
-const faultOfIssueIn =
+/** The fault of an issue of a body's schema, as a predicate. */
+export const faultOfIssueIn =
   (body: unknown) =>
   (issue: z.core.$ZodIssue, pointer: string): Fault => {
     const member = String(issue.path.at(-1));

@@ -14,8 +14,28 @@ export type Caller = Pick<KeyHolder, 'app' | 'keyId' | 'permissions'>;
 /** The same answer for every bad key, so that it does not reveal which keys exist. */
 const INVALID_KEY =
   'The key is malformed, unknown, revoked or expired; a key begins with rck_live_ and has 45 characters.';
-const describeMissingKey = ({ headers }: IncomingMessage): string =>
-  `Send your API key in the x-api-key header${headers.authorization === undefined ? '' : ', not in authorization'}.`;
+/** Where a request may hold its key. */
+export type KeySource = {
+  readonly keyOf: (request: IncomingMessage) => string | string[] | undefined;
+  readonly describeMissing: (request: IncomingMessage) => string;
+  /** `WWW-Authenticate` of a 401. */
+  readonly challenge: string;
+};
+
+const X_API_KEY: KeySource = {
+  keyOf: ({ headers }) => headers['x-api-key'],
+  describeMissing: ({ headers }) =>
+    `Send your API key in the x-api-key header${headers.authorization === undefined ? '' : ', not in authorization'}.`,
+  challenge: 'ApiKey realm="rolecall"',
+};
+
+/** The header `x-api-key`, or without it a bearer token (RFC 6750). */
+export const KEY_OR_BEARER: KeySource = {
+  keyOf: ({ headers }) =>
+    headers['x-api-key'] || /^Bearer +([^ ]+)$/i.exec(headers.authorization?.trim() ?? '')?.[1],
+  describeMissing: () => 'Send your API key in the x-api-key header, or as authorization: Bearer <key>.',
+  challenge: `${X_API_KEY.challenge}, Bearer realm="rolecall"`,
+};
 
 /** How long a revoked key may still be accepted if the notice of its revocation is lost. */
 const CACHE_MS = 30_000;
@@ -43,7 +63,7 @@ type Dependencies = {
 export type Authenticator = {
   /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the
    * view is away. */
-  readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
+  readonly authenticate: (request: IncomingMessage, address: string, source?: KeySource) => Promise<Caller>;
   /** A client app has changed. */
   readonly forget: (clientId: string) => void;
   /** An account has changed, and with it the limits of its apps. */
@@ -57,10 +77,9 @@ export type Authenticator = {
 type KnownApp = { readonly app: AppAccess; readonly text: string };
 type KnownKey = Omit<KeyHolder, 'app'> & { readonly of: KnownApp };
 
-const CHALLENGE = { 'www-authenticate': 'ApiKey realm="rolecall"' };
-
 /**
- * Identifies the caller by the `x-api-key` header. A malformed key is refused without I/O; every
+ * Identifies the caller by its key, which is in the `x-api-key` header unless a `source` says where
+ * else it may be. A malformed key is refused without I/O; every
  * other bad key gets the same answer, so that a caller cannot learn which keys once were valid.
  *
  * @example
@@ -97,26 +116,23 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
     }
     return key;
   };
-  const refuse = (address: string): Problem =>
+  const refuse = (address: string, headers: Problem['headers']): Problem =>
     deps.mayFail(address)
-      ? new Problem('api-key-invalid', INVALID_KEY, {
-          headers: CHALLENGE,
-        })
+      ? new Problem('api-key-invalid', INVALID_KEY, { headers })
       : new Problem('rate-limited', 'Too many failed keys from this address.', {
           members: { 'violated-policies': ['per-second'] },
           headers: retryAfter(1_000),
         });
 
   return {
-    async authenticate(request, address) {
-      const key = request.headers['x-api-key'];
+    async authenticate(request, address, source = X_API_KEY) {
+      const key = source.keyOf(request);
+      const challenge = { 'www-authenticate': source.challenge };
       if (key === undefined || key === '')
-        throw new Problem('api-key-missing', describeMissingKey(request), {
-          headers: CHALLENGE,
-        });
-      if (typeof key !== 'string' || !isWellFormedApiKey(key)) throw refuse(address);
+        throw new Problem('api-key-missing', source.describeMissing(request), { headers: challenge });
+      if (typeof key !== 'string' || !isWellFormedApiKey(key)) throw refuse(address, challenge);
       const known = await findKey(hashApiKey(key));
-      if (!known || known.expiresAtMs <= deps.now()) throw refuse(address);
+      if (!known || known.expiresAtMs <= deps.now()) throw refuse(address, challenge);
       const caller = { app: known.of.app, keyId: known.keyId, permissions: known.permissions };
       deps.noteUse(caller);
       return caller;

@@ -13,7 +13,7 @@ import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
 import type { Waiting } from './await-result.ts';
 import { parseRequest, type RequestRules, refused } from './parse-request.ts';
-import { laneOf, recordBytesOf } from './publish-check.ts';
+import { type CheckToPublish, laneOf, recordBytesOf } from './publish-check.ts';
 import type { SentCheck, ValidCheck } from './validate-check.ts';
 
 /**
@@ -83,28 +83,13 @@ async function accept(
     },
     response,
   );
-  const elapsedMs = performance.now() - arrivedAt;
-  const leftMs = deps.syncDeadlineMs - elapsedMs;
-  // Before publishing: the result may be there before the broker's acknowledgement is.
-  const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
   const onRefund = refundOf(response, admitted);
-  try {
-    if (admitted.kind !== 'replayed')
-      await deps.publishCheck({
-        app,
-        keyId,
-        check,
-        admitted,
-        delivery,
-        deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
-        traceparent: traceOf(response),
-        elapsedMs,
-        onRefund,
-      });
-  } catch (error) {
-    waiting?.cancel();
-    throw error;
-  }
+  const deadlineAtMs = admitted.nowMs + deps.syncDeadlineMs - (performance.now() - arrivedAt);
+  const waiting = await startCheck(deps, {
+    ...{ app, keyId, check, delivery, admitted, arrivedAt, deadlineAtMs, onRefund },
+    traceparent: traceOf(response),
+    onWait: ({ cancel }) => response.on('close', cancel),
+  });
   deps.freeMemory(response);
   return {
     requestId: admitted.requestId,
@@ -114,14 +99,48 @@ async function accept(
   };
 }
 
+type CheckToStart = Omit<CheckToPublish, 'elapsedMs' | 'deadlineAtMs'> & {
+  /** When the request arrived: `performance.now()`. */
+  readonly arrivedAt: number;
+  /** When the answer of a sync check is due, epoch ms of Redis's clock. */
+  readonly deadlineAtMs: number;
+  /** Called with the wait for the result of a sync check, before the check is published. */
+  readonly onWait: (waiting: Waiting) => void;
+};
+
+/** Publishes an admitted check, unless it is a replay; returns the wait for the result of a sync
+ * check. */
+export async function startCheck(
+  deps: Dependencies,
+  { arrivedAt, deadlineAtMs, onWait, ...toPublish }: CheckToStart,
+): Promise<Waiting | undefined> {
+  const { check, admitted } = toPublish;
+  const elapsedMs = performance.now() - arrivedAt;
+  // Before publishing: the result may be there before the broker's acknowledgement is.
+  const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, deps.syncDeadlineMs - elapsedMs);
+  if (waiting) onWait(waiting);
+  try {
+    if (admitted.kind !== 'replayed')
+      await deps.publishCheck({
+        ...toPublish,
+        deadlineAtMs: waiting ? deadlineAtMs : undefined,
+        elapsedMs,
+      });
+  } catch (error) {
+    waiting?.cancel();
+    throw error;
+  }
+  return waiting;
+}
+
 /** A function of its own, so that what it refers to is not what the request has read. */
 const refundOf =
   (response: Response, { admission }: AdmittedCheck) =>
   () =>
     addHeaders(response, rateHeadersAfterRefund(admission));
 
-/** The rules of a stored set are copied for the check that names it. */
-const holding = ({ rules, holdMemory }: Dependencies, response: Response): RequestRules => ({
+/** Counts the memory of a stored set's rules, which are copied for the check that names it. */
+export const holding = ({ rules, holdMemory }: Dependencies, response: Response): RequestRules => ({
   ...rules,
   async resolveRuleSet(clientId, body) {
     const ruleSet = await rules.resolveRuleSet(clientId, body);
@@ -165,7 +184,7 @@ const hashOf =
   () =>
     sha256(canonical());
 
-function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
+export function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
   if (!check.isAsync) return { mode: 'sync', replyChannel };
   return check.callbackUrl === undefined
     ? { mode: 'poll' }
@@ -176,15 +195,12 @@ const modeOfCheck = (check: ValidCheck): Delivery['mode'] => deliveryOf(check, '
 
 function startWaiting(
   deps: Dependencies,
-  admitted: AdmittedCheck,
+  { requestId, resultJson }: AdmittedCheck,
   timeoutMs: number,
-  response: Response,
 ): Waiting {
-  const { requestId, resultJson } = admitted;
-  if (resultJson !== undefined) return { result: Promise.resolve(resultJson), cancel: () => undefined };
-  const waiting = deps.waiters.wait({ requestId, timeoutMs });
-  response.on('close', waiting.cancel);
-  return waiting;
+  return resultJson === undefined
+    ? deps.waiters.wait({ requestId, timeoutMs })
+    : { result: Promise.resolve(resultJson), cancel: () => undefined };
 }
 
 function answerAccepted(response: Response, requestId: string, publicBaseUrl: string): void {
@@ -200,15 +216,15 @@ const isRefundedResult = (ruleCount: number, resultJson: string | undefined): bo
   !resultJson.includes('"errors":[]') &&
   isRefunded(JSON.parse(resultJson), ruleCount);
 
+export const deadlineExceeded = (requestId: string): Problem =>
+  new Problem(
+    'deadline-exceeded',
+    'The check did not finish before its deadline; poll its result by requestId.',
+    { members: { requestId } },
+  );
+
 function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
-  if (resultJson === undefined)
-    throw new Problem(
-      'deadline-exceeded',
-      'The check did not finish before its deadline; poll its result by requestId.',
-      {
-        members: { requestId },
-      },
-    );
+  if (resultJson === undefined) throw deadlineExceeded(requestId);
   // Where asking again cannot help, the failed result is the answer.
   if (!isToBeRetried(resultJson)) {
     sendJson(response, 200, resultJson);

@@ -53,6 +53,8 @@ export type CheckToAdmit = {
   readonly idempotencyKey: string | undefined;
   /** Checks of the month's quota that it costs. Default 1. */
   readonly cost?: number;
+  /** Requests of the rate that it counts for. Default 1. */
+  readonly places?: number;
   /** Bytes of the check's record. Of a batch none: those of its parts count when they are
    * written. */
   readonly bytes?: number;
@@ -99,7 +101,7 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
   return async function admitCheck(toAdmit, response) {
-    const { app, idempotencyKey, entered } = toAdmit;
+    const { app, idempotencyKey, entered, places } = toAdmit;
     const seed = deps.ids.makeSeed();
     const idempotency =
       idempotencyKey === undefined
@@ -108,7 +110,7 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
     const seeded: SeededCheck = { ...toAdmit, seed, idempotency };
     const giveUpAt = performance.now() + CLAIM_WAIT_MS_MAX;
     let admission = await deps.applyLimits(
-      { app, bucket: 'per-second', entered, check: checkOf(seeded, idempotency) },
+      { app, bucket: 'per-second', entered, places, check: checkOf(seeded, idempotency) },
       response,
     );
     const attempt: Attempt = { ...seeded, entered: entered ?? admission };

@@ -254,3 +254,19 @@ export const TEST_EVENT_EXAMPLE = {
   evaluatedAt: '2026-11-21T10:00:00.000Z',
   blocks: {},
 };
+
+export const EVALUATION_EXAMPLE = {
+  subject: { type: 'wallet', id: ACCOUNT },
+  action: { name: 'enter' },
+  resource: { type: 'role', id: 'holders/whale' },
+} as const;
+
+export const EVALUATIONS_EXAMPLE = {
+  subject: EVALUATION_EXAMPLE.subject,
+  action: EVALUATION_EXAMPLE.action,
+  evaluations: [
+    { resource: { type: 'role', id: 'holders/whale' } },
+    { resource: { type: 'role', id: 'holders/founder' } },
+  ],
+  options: { evaluations_semantic: 'execute_all' },
+} as const;

@@ -7,17 +7,19 @@ import { describeOperations, FaultBody } from '#shared/http/openapi.ts';
 import type { Examples } from '#shared/http/operation.ts';
 import { BatchCompleted } from '../batches/operations.ts';
 import { FOLDING_RULE, RequestId, Result } from '../checks/answers.ts';
-import { codesOf, type Operation, problemHeadersOf } from '../edge/operation.ts';
+import { codesOf, type Operation, problemHeadersOf, statusOf } from '../edge/operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { RolesChanged, WatchHeld } from '../watches/answers.ts';
 import { BATCH_STATUS_EXAMPLE, QUOTA_ALERT_EXAMPLE, RESULT_EXAMPLE, TEST_EVENT_EXAMPLE } from './examples.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
 
+const FAULTS = { errors: z.array(FaultBody) };
+
 /** The members that a problem has beside those of RFC 9457, by status. */
 const PROBLEM_MEMBERS: Readonly<Record<number, z.ZodRawShape>> = {
   410: { requestId: RequestId },
-  422: { errors: z.array(FaultBody) },
+  422: FAULTS,
   429: {
     'violated-policies': z
       .array(
@@ -28,6 +30,9 @@ const PROBLEM_MEMBERS: Readonly<Record<number, z.ZodRawShape>> = {
   503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },
   504: { requestId: RequestId },
 };
+
+const problemMembersOf = (status: number, { isAuthzen }: Operation): z.ZodRawShape =>
+  status === 400 && isAuthzen ? { errors: FAULTS.errors.optional() } : (PROBLEM_MEMBERS[status] ?? {});
 
 const TEXT = z.string();
 const SIGNATURE_HEADERS = z.object({
@@ -82,9 +87,11 @@ const WEBHOOKS: Readonly<Record<string, Webhook>> = {
 };
 
 /** OpenAPI 3.1 names a required permission as a role of the key. */
-function securityOf({ access }: Operation): Record<string, string[]>[] | undefined {
+function securityOf({ access, isAuthzen }: Operation): Record<string, string[]>[] | undefined {
   if (access === 'public') return [];
-  return access === 'any-key' ? undefined : [{ apiKey: [access] }];
+  if (access === 'any-key') return undefined;
+  // AuthZEN's clients send bearer tokens.
+  return [{ apiKey: [access] }, ...(isAuthzen ? [{ bearer: [access] }] : [])];
 }
 
 /** The receiver checks the signature, and its answer decides on further attempts. */
@@ -123,8 +130,9 @@ export const makeOpenApi = (publicBaseUrl: string) =>
       codesOf,
       securityOf,
       pathParam: TEXT,
-      problemMembersOf: (status) => PROBLEM_MEMBERS[status] ?? {},
+      problemMembersOf,
       problemHeadersOf,
+      statusOf,
     },
     {
       info: {
@@ -136,7 +144,10 @@ export const makeOpenApi = (publicBaseUrl: string) =>
       servers: [{ url: publicBaseUrl === '' ? '/' : publicBaseUrl }],
       security: [{ apiKey: [] }],
       components: {
-        securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+        securitySchemes: {
+          apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+          bearer: { type: 'http', scheme: 'bearer' },
+        },
         schemas: { RequestId },
       },
       webhooks: Object.fromEntries(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiHeadersObject } from 'zod-openapi';
 import type { KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import type { Answer, BaseOperation, Examples } from '#shared/http/operation.ts';
-import type { ProblemCode } from '#shared/http/problem.ts';
+import { PROBLEMS, type ProblemCode } from '#shared/http/problem.ts';
 import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './parse-page.ts';
 import { WAIT_SECONDS_MAX } from './parse-prefer.ts';
 
@@ -11,7 +11,10 @@ import { WAIT_SECONDS_MAX } from './parse-prefer.ts';
 export type Access = 'public' | 'any-key' | KeyPermission;
 
 /** One operation of the gateway's API. */
-export type Operation = BaseOperation<Access>;
+export type Operation = BaseOperation<Access> & {
+  /** Whether it follows AuthZEN: faults of the body are 400, and the key may be a bearer token. */
+  readonly isAuthzen?: true;
+};
 
 const OF_KEYS = [
   'malformed-request',
@@ -28,12 +31,13 @@ const OF_KEYS = [
 ] as const satisfies readonly ProblemCode[];
 
 /** Every problem that an operation may answer with; the tests reach each of them. */
-export const codesOf = ({ access, path, query, body, codes }: Operation): ProblemCode[] => [
+export const codesOf = ({ access, path, query, body, codes, isAuthzen }: Operation): ProblemCode[] => [
   ...(access === 'public' ? [] : OF_KEYS),
   ...(access === 'public' || access === 'any-key' ? [] : (['permission-missing'] as const)),
   ...(path.includes(':') ? (['route-not-found'] as const) : []),
   ...(query || body ? (['validation-failed'] as const) : []),
-  ...(body ? (['malformed-json', 'body-too-large', 'media-type-unsupported'] as const) : []),
+  ...(body ? (['malformed-json', 'body-too-large'] as const) : []),
+  ...(body && !isAuthzen ? (['media-type-unsupported'] as const) : []),
   ...codes,
 ];
 
@@ -77,6 +81,10 @@ const LIMITS = {
   'X-RateLimit-Reset': header('When the second is free again.', { format: 'date-time' }),
   'Rolecall-Accepted-At': header("When the limiter let the request in: ms of the limiter's clock.", DIGITS),
 };
+/** Of AuthZEN's operations. */
+export const REQUEST_ID_ECHO = {
+  'X-Request-ID': header('That of the request.', { required: false }),
+};
 export const RETRY_AFTER = { 'Retry-After': header('Seconds to wait.', DIGITS) };
 const OPTIONAL_LIMITS = Object.fromEntries(
   Object.entries(LIMITS).map(([name, value]) => [name, { ...value, required: false }]),
@@ -85,8 +93,22 @@ const OPTIONAL_LIMITS = Object.fromEntries(
 /** Statuses of answers before the limits were checked. */
 const BEFORE_LIMITS = new Set([400, 401, 404, 408, 431, 500]);
 
+/** The status of a problem of an operation. */
+export function statusOf(code: ProblemCode, { isAuthzen }: Pick<Operation, 'isAuthzen'>): number {
+  const { status } = PROBLEMS[code];
+  return isAuthzen && status === 422 ? 400 : status;
+}
+
 /** The headers of a problem. */
-export function problemHeadersOf(status: number): ZodOpenApiHeadersObject {
+export function problemHeadersOf(status: number, { isAuthzen }: Operation): ZodOpenApiHeadersObject {
+  const headers = commonProblemHeadersOf(status);
+  if (!isAuthzen) return headers;
+  // Without it where another try would not help.
+  const retry = status === 503 && { 'Retry-After': { ...RETRY_AFTER['Retry-After'], required: false } };
+  return { ...headers, ...retry, ...REQUEST_ID_ECHO };
+}
+
+function commonProblemHeadersOf(status: number): ZodOpenApiHeadersObject {
   if (status === 401) return { ...VERSION, 'WWW-Authenticate': header('`ApiKey realm="rolecall"`.') };
   if (status === 409)
     return { ...SUCCESS_HEADERS, 'Retry-After': { ...RETRY_AFTER['Retry-After'], required: false } };

@@ -15,6 +15,7 @@ type Dependencies = {
 /** A request before the limits: its client app, its bucket, and the check if its body is valid. */
 type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & {
   readonly app: AppAccess;
+  readonly places?: AdmitRequest['places'] | undefined;
   /** The admission in which this request entered the rate log, if it has: the request is not
    * charged its rate again. */
   readonly entered?: Admission | undefined;
@@ -30,13 +31,14 @@ export type ApplyLimits = (request: LimitedRequest, response: Response) => Promi
  *   it never fails open
  */
 export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
-  return async function applyLimits({ app, bucket, entered, check }, response) {
+  return async function applyLimits({ app, bucket, entered, places, check }, response) {
     const admission = await admit({
       clientId: app.clientId,
       accountId: app.accountId,
       limits: app.limits,
       bucket,
       ...(entered ? { isPaid: true } : {}),
+      ...(places === undefined ? {} : { places }),
       ...(check ? { check } : {}),
     });
     metrics.limitDecisions.inc({ decision: admission.outcome });

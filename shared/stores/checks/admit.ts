@@ -57,6 +57,8 @@ export type AdmitRequest = {
   /** Whether this request's place in the window was paid already: set when the same request asks
    * again. */
   readonly isPaid?: boolean;
+  /** Requests that it counts for in the window: all of them fit, or it is refused. Default 1. */
+  readonly places?: number;
   /** A valid check. Without it only the rate counts. */
   readonly check?: {
     /** The seed of the id; stored with a claim, so that a replay gets the same id. */
@@ -239,7 +241,7 @@ function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
 }
 
 function argumentsOf(request: AdmitRequest): (string | number)[] {
-  const { check, isPaid = false } = request;
+  const { check, isPaid = false, places = 1 } = request;
   return [
     limitOf(request),
     quotaOf(request),
@@ -253,6 +255,7 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     request.accountId,
     check?.bytes ?? 0,
     check?.batchOf ?? '',
+    places,
   ];
 }
 
@@ -312,7 +315,7 @@ end
 
 /** Keys and arguments of one admission; a call carries several. */
 const ADMISSION_KEYS = 4;
-const ADMISSION_ARGUMENTS = 12;
+const ADMISSION_ARGUMENTS = 13;
 
 /** What Redis holds for an idempotency claim. */
 const CLAIM_BYTES = 512;
@@ -335,6 +338,7 @@ const CLAIM_BYTES = 512;
  *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
  *   10 its account, whose bytes of the day are counted and compared   11 bytes of the record to be written
  *   12 of a batch, the account: its entries are held until they are finished
+ *   13 requests that it counts for in the window: all of them fit, or it is refused
  *
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest
  * leaves, month's counter, which month (1 or 2), claim's time, claim's seed, claim's request id,
@@ -362,6 +366,7 @@ local function admit(k, a)
   local limit, quota, rate, kind = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4]
   local seed, body, replaced, client = ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
   local cost, account, bytes = tonumber(ARGV[a + 9]), ARGV[a + 10], tonumber(ARGV[a + 11])
+  local places = tonumber(ARGV[a + 13])
   local now = clock
 
   local count, tailMs = 0, nil
@@ -401,7 +406,7 @@ local function admit(k, a)
   end
   local function enter()
     if rate ~= 'rate' then return end
-    total, count = total + 1, count + 1
+    total, count = total + places, count + places
     if not tailMs then redis.call('RPUSH', logKey, '0:0') end
     if oldest and tailMs == now then
       redis.call('LSET', logKey, -1, now .. ':' .. count)
@@ -434,7 +439,7 @@ local function admit(k, a)
     end
   end
 
-  if rate == 'rate' and total >= limit then countUsage('refused', 1) return answer('rate-limited') end
+  if rate == 'rate' and total + places > limit then countUsage('refused', 1) return answer('rate-limited') end
 
   if body ~= '' then
     local held = redis.call('HMGET', claimKey, 'body', 'at', 'seed', 'id', 'month', 'state', 'touched')

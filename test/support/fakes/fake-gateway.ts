@@ -105,6 +105,7 @@ export type FakeOptions = FakeBatchOptions & {
     Pick<Services, 'deliveries' | 'readBodyHead' | 'resends' | 'bulkResends' | 'requireRoom' | 'recordAudit'>
   >;
   readonly proofKeys?: KeyRing;
+  readonly publicBaseUrl?: string;
   /** Default: nothing is known of any chain. */
   readonly readChainStates?: Services['readChainStates'];
   /** Whether a claim is still its first owner's. Default true. */
@@ -187,6 +188,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       metrics,
       log: makeSilentLogger(),
     }),
+    refund: admitter.release,
     batchBodies: makeBatchBodies(options.stopping ?? new AbortController().signal, options.bodyBounds),
     batches,
     batchWaiters,
@@ -224,7 +226,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     retentionMs,
     syncDeadlineMs,
     replyChannel: 'results:test',
-    publicBaseUrl: '',
+    publicBaseUrl: options.publicBaseUrl ?? '',
     proofKeys: options.proofKeys,
     inFlightMax: options.inFlightMax ?? 100,
     bodyReadsMax: options.bodyReadsMax ?? 100,

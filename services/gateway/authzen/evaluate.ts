@@ -1,0 +1,151 @@
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import type { Fault } from '#shared/contracts/fault.ts';
+import { invalidBody, Problem } from '#shared/http/problem.ts';
+import type { Handle } from '#shared/http/serve-routes.ts';
+import { accessProblemOf, type Caller, KEY_OR_BEARER } from '../auth/authenticate.ts';
+import { holding } from '../checks/accept-check.ts';
+import { validateFor } from '../checks/parse-request.ts';
+import type { ValidCheck } from '../checks/validate-check.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
+import { overloadOf } from '../limits/apply-limits.ts';
+import { type Decision, decide } from './decide.ts';
+import { asFaultOfEvaluation, parseEvaluations, roleUnknown, type Semantic } from './parse-evaluations.ts';
+import { type EndOf, runChecks } from './run-checks.ts';
+
+/** One evaluation: its role and the key of its check, or why there is none. */
+type Entry = { readonly key: string; readonly roleId: string } | { readonly problem: Problem };
+
+type Evaluations = {
+  /** Absent: a single evaluation was asked for. */
+  readonly semantic: Semantic | undefined;
+  readonly entries: readonly Entry[];
+  /** The distinct checks that are needed, by key. */
+  readonly checks: ReadonlyMap<string, ValidCheck>;
+};
+
+/**
+ * Answers an evaluation operation of AuthZEN, each evaluation by the sync check of its rule set:
+ * key → scope and permission → body → limits of all checks at once → broker → decisions. An
+ * undetermined role is a problem where a single evaluation was asked for; in a list, its entry says
+ * so.
+ *
+ * @param acceptsList whether the operation takes `evaluations`
+ */
+export function makeEvaluate(deps: Dependencies, acceptsList: boolean): Handle {
+  return async function evaluate(request, response) {
+    const arrivedAt = performance.now();
+    noteMode(response, 'sync');
+    const caller = await deps.authenticate(request, request.ip ?? '', KEY_OR_BEARER);
+    const denied = accessProblemOf(caller, response);
+    const asked = denied ?? (await readEvaluations(deps, { ...caller, acceptsList }, request, response));
+    const refusal = asked instanceof Problem ? asked : overloadOf(deps.isOverloaded, 'interactive');
+    if (asked instanceof Problem || refusal) {
+      await deps.applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+      throw refusal;
+    }
+    const decisions = await decideAll(deps, { asked, caller, arrivedAt }, response);
+    const [only] = decisions;
+    if (asked.semantic !== undefined)
+      sendJson(response, 200, JSON.stringify({ evaluations: decisions.map(answerOf) }));
+    else if (only && 'answer' in only) sendJson(response, 200, JSON.stringify(only.answer));
+    else throw only?.problem;
+  };
+}
+
+/** The evaluations that a request asks for, or the problem of its body as a whole. */
+async function readEvaluations(
+  deps: Dependencies,
+  { app, acceptsList }: { readonly app: AppAccess; readonly acceptsList: boolean },
+  request: Request,
+  response: Response,
+): Promise<Evaluations | Problem> {
+  const body = await deps.readBody(request, response, app);
+  if (!body.ok) {
+    const { code, detail } = body;
+    return new Problem(code === 'media-type-unsupported' ? 'malformed-request' : code, detail);
+  }
+  const parsed = parseEvaluations(body.json, acceptsList);
+  if (!parsed.ok) return badRequest(parsed.faults);
+  const { semantic, entries, checks } = parsed.value;
+  const valid = new Map<string, ValidCheck>();
+  const broken = new Map<string, readonly Fault[]>();
+  for (const [key, check] of checks) {
+    const validation = await validateFor(app, check, holding(deps, response));
+    if (validation.ok) valid.set(key, validation.check);
+    else broken.set(key, validation.faults);
+  }
+  const judged = entries.map((entry): Entry => {
+    if (!entry.ok) return { problem: badRequest(entry.faults) };
+    const { key, roleId, places } = entry;
+    const faults = broken.get(key)?.map((fault) => asFaultOfEvaluation(fault, places));
+    if (faults) return { problem: badRequest(faults) };
+    const isKnown = valid.get(key)?.rules.some((rule) => rule.roleId === roleId);
+    return isKnown ? { key, roleId } : { problem: badRequest([roleUnknown(places)]) };
+  });
+  const [only] = judged;
+  if (semantic === undefined && only && 'problem' in only) return only.problem;
+  const needed = new Set(judged.flatMap((entry) => ('key' in entry ? [entry.key] : [])));
+  return { semantic, entries: judged, checks: new Map([...valid].filter(([key]) => needed.has(key))) };
+}
+
+/** The standard knows no 422. */
+const badRequest = (faults: readonly Fault[]): Problem => {
+  const { code, message, members } = invalidBody(faults);
+  return new Problem(code, message, { members, status: 400 });
+};
+
+/** Runs the checks and decides; the decisions are in the order of the entries. */
+async function decideAll(
+  deps: Dependencies,
+  {
+    asked,
+    caller,
+    arrivedAt,
+  }: { readonly asked: Evaluations; readonly caller: Caller; readonly arrivedAt: number },
+  response: Response,
+): Promise<Decision[]> {
+  const { checks } = asked;
+  if (checks.size === 0) {
+    await deps.applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+    return asked.entries.flatMap((entry) => ('problem' in entry ? [entry] : []));
+  }
+  const { endOf, finish } = await runChecks(deps, { caller, checks, arrivedAt }, response);
+  const decisions = await decideEntries(asked, endOf);
+  await finish();
+  return decisions;
+}
+
+/** All, or up to the one that decides the list. */
+async function decideEntries(
+  { semantic = 'execute_all', entries, checks }: Evaluations,
+  endOf: EndOf,
+): Promise<Decision[]> {
+  if (semantic === 'execute_all') await Promise.all([...checks.keys()].map(endOf));
+  const decisions: Decision[] = [];
+  for (const entry of entries) {
+    const decision = 'problem' in entry ? entry : await decideEntry(entry, checks, endOf);
+    decisions.push(decision);
+    const isGranted = 'answer' in decision && decision.answer.decision;
+    if (semantic === (isGranted ? 'permit_on_first_permit' : 'deny_on_first_deny')) break;
+  }
+  return decisions;
+}
+
+async function decideEntry(
+  { key, roleId }: { readonly key: string; readonly roleId: string },
+  checks: Evaluations['checks'],
+  endOf: EndOf,
+): Promise<Decision> {
+  const ended = await endOf(key);
+  if ('problem' in ended) return ended;
+  return decide(ended.result, roleId, checks.get(key)?.onUndetermined ?? 'omit');
+}
+
+/** A decision in a list, where the standard has no other answer to an entry than true and false. */
+function answerOf(decision: Decision): object {
+  if ('answer' in decision) return decision.answer;
+  const { status, message } = decision.problem;
+  const error = { status: status === 400 ? 400 : 503, message };
+  return { decision: false, context: { outcome: 'undetermined', error } };
+}
