@@ -17,11 +17,18 @@ const LIMIT = 5;
 const SCHEDULES = 1_000;
 const PAUSED_MS_MAX = 10_500;
 
-type Step = { readonly work: 'admit' | 'read'; readonly count: number; readonly pauseMs: number };
+type Step = {
+  readonly work: 'admit' | 'read';
+  readonly count: number;
+  /** Of each request. */
+  readonly places: number;
+  readonly pauseMs: number;
+};
 
 const step: fc.Arbitrary<Step> = fc.record({
   work: fc.constantFrom('admit', 'read'),
   count: fc.integer({ min: 1, max: 2 * LIMIT }),
+  places: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.integer({ min: 2, max: LIMIT + 1 })),
   pauseMs: fc.oneof(
     fc.integer({ min: 0, max: 30 }),
     fc.integer({ min: 970, max: 1_030 }),
@@ -42,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(() => connection?.[Symbol.asyncDispose]());
 
-test('a window of one second holds exactly the limit, whatever is read and whatever expires between requests', async () => {
+test('a window of one second holds exactly the limit, whatever is read, whatever expires between requests and whatever each counts for', async () => {
   const { admit } = makeAdmitter(connection.redis, Date.now);
   const figures = makeUsageFigures(connection.redis);
   const limits = { requestsPerSecond: LIMIT, requestsPerMonth: 1_000_000 };
@@ -51,7 +58,7 @@ test('a window of one second holds exactly the limit, whatever is read and whate
   const findFault = async (steps: readonly Step[]): Promise<object | undefined> => {
     const clientId = `app_${randomUUID()}`;
     const accepted: number[] = [];
-    for (const { work, count, pauseMs } of steps) {
+    for (const { work, count, places, pauseMs } of steps) {
       if (work === 'read') await figures.read({ clientId, hour: hourOf(Date.now()) });
       for (let i = 0; work === 'admit' && i < count; i++) {
         const check = { seed: '1.00' };
@@ -60,11 +67,13 @@ test('a window of one second holds exactly the limit, whatever is read and whate
           accountId: 'acc_1',
           limits,
           bucket: 'per-second',
+          places,
           check,
         });
         const inWindow = accepted.filter((atMs) => atMs >= nowMs - 1_000);
-        const isFresh = inWindow.length < LIMIT;
-        if (isFresh) inWindow.push(nowMs);
+        const isFresh = inWindow.length + places <= LIMIT;
+        const taken = Array.from({ length: isFresh ? places : 0 }, () => nowMs);
+        inWindow.push(...taken);
         const expected = {
           outcome: isFresh ? 'fresh' : 'rate-limited',
           remaining: LIMIT - inWindow.length,
@@ -72,7 +81,7 @@ test('a window of one second holds exactly the limit, whatever is read and whate
         };
         const answered = { outcome, remaining: second.remaining, resetMs: second.resetMs };
         if (!isDeepStrictEqual(answered, expected)) return { answered, expected, steps };
-        if (isFresh) accepted.push(nowMs);
+        accepted.push(...taken);
       }
       await delay(pauseMs);
     }
