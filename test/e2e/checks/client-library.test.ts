@@ -1,9 +1,11 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 import { execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
+import { openBrowser } from '../../support/browser/open-browser.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
 import { type ClientProject, findNode, makeClientProject } from '../../support/systems/client-project.ts';
@@ -105,7 +107,7 @@ const rolecall = new Rolecall({ baseUrl: ROLECALL_URL, apiKey: ROLECALL_API_KEY 
 const found = {};
 
 found.rolesOf = await rolesOf(holder, rules);
-const checked = await rolecall.check({ account: stranger, rules, proof: true });
+const checked = await rolecall.check({ account: stranger, rules, proof: true, proofAlg: 'ES256' });
 found.check = Object.fromEntries(foldRoles(checked));
 const proven = { jwks: ROLECALL_JWKS_URL, audience: ROLECALL_CLIENT_ID };
 const claims = await verifyProof(checked.proof, proven);
@@ -192,6 +194,37 @@ test.each([20, 22, 24])('every method works on Node %d against a running system'
     chains: [system.chain.chainId],
     refused: ['account-format-unsupported', '/account'],
   });
+});
+
+test('its verifyProof verifies proofs of both algorithms in a browser, by the keys of the gateway', async () => {
+  const lib = join(project.folder, 'node_modules/@rolecall/client');
+  await using server = await serveOnLoopback((request, response) => {
+    const isScript = request.url?.endsWith('.js') === true;
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+    response.end(isScript ? readFileSync(join(lib, request.url ?? '')) : '<!doctype html><h1>Proofs</h1>');
+  });
+  await using browser = await openBrowser();
+  await using visitor = await browser.open(server.url);
+  await visitor.visit('/');
+  const rules = [demoRules(system.chain).erc20({ roleId: 'gold', minToken: '1500.5' })];
+  for (const proofAlg of ['EdDSA', 'ES256']) {
+    const { body } = await system.client.check({
+      account: system.chain.holder,
+      rules,
+      proof: true,
+      proofAlg,
+    });
+    const { proof = '' } = body as { readonly proof?: string };
+    const audience = system.ready.app.clientId;
+    const given = JSON.stringify({ jwks: envOfSystem().ROLECALL_JWKS_URL, audience });
+    const verify = (text: string) =>
+      visitor.page.evaluate<unknown>(`(async () => {
+        const { verifyProof } = await import('/lib/client/index.js');
+        return verifyProof(${JSON.stringify(text)}, ${given}).then(({ granted }) => granted, ({ code }) => code);
+      })()`);
+    expect([proofAlg, await verify(proof)]).toEqual([proofAlg, ['gold']]);
+    expect([proofAlg, await verify(`${proof.slice(0, -8)}AAAAAAAA`)]).toEqual([proofAlg, 'proof-invalid']);
+  }
 });
 
 /** Starts an example that listens, and returns its address. */
