@@ -159,14 +159,14 @@ test('a browser is installed only for the tests that need one', async () => {
   expect(tests.stderr()).toMatch(/missing: .*Chromium or Chrome/);
 });
 
-test('Prometheus is searched for the tests that need it, and a machine without it is not an error', async () => {
+test('Prometheus and nginx are searched for the tests that need them, and a machine without them is not an error', async () => {
   writeStamp();
-  await using tests = spawnSetup(['--with-prometheus', 'node', '-e', 'process.exit(3)'], BARE);
-  // The stamp does not contain it, so the machine is prepared again.
+  await using tests = spawnSetup(['--with-packages', 'node', '-e', 'process.exit(3)'], BARE);
+  // The stamp does not contain them, so the machine is prepared again.
   expect(await tests.exited).toBe(1);
   const script = `
-    const { fetchPrometheus } = await import('${join(LOCAL, 'setup', 'tools', 'fetch-prometheus.mjs')}');
-    console.log(await fetchPrometheus({ prometheus: '/nowhere' }));`;
+    const { unpackPackage } = await import('${join(LOCAL, 'setup', 'tools', 'unpack-package.mjs')}');
+    console.log(await unpackPackage({ cache: '/nowhere' }, 'prometheus'));`;
   await using fetch = spawnProgram(process.execPath, ['--input-type=module', '-e', script], BARE);
   expect(await fetch.exited).toBe(0);
   expect(fetch.stdout()).toBe('null\n');

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { isPrometheusThere } from './tools/fetch-prometheus.mjs';
+import { isPackageThere, PACKAGE_NAMES } from './tools/unpack-package.mjs';
 
 /** Raised when set-up does more or other things than before, so that old stamps do not count. */
 const STAMP_VERSION = 1;
 
 /**
  * The facts of the last successful set-up, or undefined if one of them no longer holds: another
- * lockfile, a program or jar that went away, or a browser or Prometheus that is requested now and
- * was not then. This is all that an ordinary start pays for set-up.
+ * lockfile, a program or jar that went away, or a browser or package that is requested now and was
+ * not then. This is all that an ordinary start pays for set-up.
  */
-export function readStamp(places, { browser = false, prometheus = false } = {}) {
+export function readStamp(places, { browser = false, packages = false } = {}) {
   const stamp = readJson(places.stamp);
   if (stamp?.version !== STAMP_VERSION || stamp.lockfile !== hashOf(places.lockfile)) return undefined;
   if (stamp.kafka.version !== places.kafkaVersion || stamp.kafka.home !== places.kafka) return undefined;
   if (browser && !existsSync(stamp.browser ?? '')) return undefined;
-  if (prometheus && !isPrometheusThere(stamp.prometheus)) return undefined;
+  if (packages && !PACKAGE_NAMES.every((name) => isPackageThere(stamp[name]))) return undefined;
   const needed = [stamp.java, stamp.redis, stamp.kafka.archive, ...stamp.kafka.jars];
   return needed.every((file) => file === null || existsSync(file)) ? stamp : undefined;
 }

@@ -20,7 +20,7 @@ export const describeWithPrometheus: jest.Describe = (() => {
 function programs() {
   const { prometheus } = loadToolchain();
   if (!prometheus)
-    throw new Error('Prometheus is not installed: node deploy/local/setup.mjs --with-prometheus');
+    throw new Error('Prometheus is not installed: node deploy/local/setup.mjs --with-packages');
   return prometheus;
 }
 

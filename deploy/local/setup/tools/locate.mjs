@@ -21,7 +21,6 @@ export function locate(env = process.env) {
     stamp: join(modules, '.rolecall-setup.json'),
     cache,
     kafka: join(cache, `kafka-${KAFKA_VERSION}`),
-    prometheus: join(cache, 'prometheus'),
     kafkaVersion: KAFKA_VERSION,
     log4jVersion: LOG4J_VERSION,
   };
