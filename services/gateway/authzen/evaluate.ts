@@ -35,7 +35,6 @@ type Evaluations = {
 export function makeEvaluate(deps: Dependencies, acceptsList: boolean): Handle {
   return async function evaluate(request, response) {
     const arrivedAt = performance.now();
-    noteMode(response, 'sync');
     const caller = await deps.authenticate(request, request.ip ?? '', KEY_OR_BEARER);
     const denied = accessProblemOf(caller, response);
     const asked = denied ?? (await readEvaluations(deps, { ...caller, acceptsList }, request, response));
@@ -44,6 +43,7 @@ export function makeEvaluate(deps: Dependencies, acceptsList: boolean): Handle {
       await deps.applyLimits({ app: caller.app, bucket: 'per-second' }, response);
       throw refusal;
     }
+    noteMode(response, 'sync');
     const decisions = await decideAll(deps, { asked, caller, arrivedAt }, response);
     const [only] = decisions;
     if (asked.semantic !== undefined)

@@ -26,7 +26,7 @@ export type WaitOptions = {
 };
 
 export type Waiters = Disposable & {
-  /** Each wait belongs to a request in flight, so their bound is the bound of waits too. */
+  /** Each wait belongs to a request in flight, which has at most 16: their bound bounds waits too. */
   readonly wait: (options: WaitOptions) => Waiting;
   /** Whether a client app may start one more long poll; a sync check may always wait. */
   readonly hasRoom: (app: Owner) => boolean;
