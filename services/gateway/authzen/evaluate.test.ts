@@ -544,6 +544,18 @@ describe('the semantics of a list', () => {
     },
   );
 
+  it('begins no check after the deadline of the request, and does not charge it', async () => {
+    const gateway = await start({ syncDeadlineMs: 20, publish: async () => undefined });
+    const options = { evaluations_semantic: 'permit_on_first_permit' };
+    const response = await list(gateway, { ...ask('club/gold'), evaluations: [GRANTED, DENIED], options });
+    expect(await outcomesOf(response)).toEqual([
+      [false, 'undetermined'],
+      [false, 'undetermined'],
+    ]);
+    expect(gateway.published).toHaveLength(1);
+    expect(gateway.released).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
+  });
+
   it('tells in the headers what is left after the refund', async () => {
     const { response } = await run('deny_on_first_deny', [DENIED, GRANTED]);
     expect(response.headers.get('ratelimit')).toContain('"per-month";r=10000;');

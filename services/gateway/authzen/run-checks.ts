@@ -1,7 +1,7 @@
 import { type CheckResult, isRefunded } from '#shared/contracts/checks/result.ts';
 import { describeError } from '#shared/errors.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
-import { type Problem, problemOf } from '#shared/http/problem.ts';
+import { Problem, problemOf } from '#shared/http/problem.ts';
 import type { Caller } from '../auth/authenticate.ts';
 import { deadlineExceeded, deliveryOf, startCheck } from '../checks/accept-check.ts';
 import type { Waiting } from '../checks/await-result.ts';
@@ -109,7 +109,12 @@ export async function runChecks(
     endOf(key) {
       const check = checks.get(key);
       if (check === undefined) throw new RangeError('a check that was not admitted');
-      const ending = endings.get(key) ?? end(check);
+      const known = endings.get(key);
+      if (known) return known;
+      // One after another, the earlier ones may have used up the time.
+      if (endings.size > 0 && performance.now() - arrivedAt >= deps.syncDeadlineMs)
+        return Promise.resolve({ problem: OVERDUE });
+      const ending = end(check);
       endings.set(key, ending);
       return ending;
     },
@@ -129,3 +134,7 @@ export async function runChecks(
 }
 
 const SERVICE_UNAVAILABLE = 503;
+const OVERDUE = new Problem(
+  'deadline-exceeded',
+  'The deadline of the request passed before this check began.',
+);

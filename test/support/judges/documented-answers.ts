@@ -40,7 +40,7 @@ export async function expectDocumented(name: OperationName, response: Response):
   const documented =
     document.paths[documentedPath(name)]?.[OPERATIONS[name].method]?.responses[String(response.status)];
   expect([name, response.status, documented !== undefined]).toEqual([name, response.status, true]);
-  const headers = documented?.['headers'] as Record<string, { required?: boolean; schema: Json }>;
+  const headers = (documented?.['headers'] ?? {}) as Record<string, { required?: boolean; schema: Json }>;
   for (const [header, { required, schema }] of Object.entries(headers)) {
     const value = response.headers.get(header);
     if (required) expect([header, value]).toEqual([header, expect.any(String)]);
