@@ -27,6 +27,9 @@ export type CheckRequest = {
 
   /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
+
+  /** How a signed verdict is signed, only with `proof`: `EdDSA` (Ed25519, the default), or `ES256` (P-256), which API gateways and older JWT libraries accept. */
+  readonly proofAlg?: 'EdDSA' | 'ES256' | undefined;
 } & (
   | {
       /** An address; mixed case must pass EIP-55. Not the zero address. */
@@ -584,6 +587,9 @@ export type BatchRequest = {
 
   /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
+
+  /** How a signed verdict is signed, only with `proof`: `EdDSA` (Ed25519, the default), or `ES256` (P-256), which API gateways and older JWT libraries accept. */
+  readonly proofAlg?: 'EdDSA' | 'ES256' | undefined;
 } & (
   | {
       /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
@@ -642,6 +648,124 @@ export type WatchBody = {
 };
 
 export type ResendFailedBody = { readonly since: string };
+
+export type AccessEvaluation = {
+  /** The wallet that is asked about. */
+  readonly subject: {
+    readonly type: 'wallet';
+
+    /** An address; mixed case must pass EIP-55. Not the zero address. */
+    readonly id: string;
+  };
+
+  /** Any name: it changes nothing. */
+  readonly action: { readonly name: string };
+
+  /** A role of a stored rule set: `<rule set id>/<role id>`. */
+  readonly resource: { readonly type: 'role'; readonly id: string };
+
+  /** As the members of a check; others are ignored. */
+  readonly context?:
+    | {
+        readonly consistency?:
+          | {
+              readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+
+              /** By chain id: every read of that chain is at this block or later. */
+              readonly minBlock?: Readonly<Record<string, number>> | undefined;
+
+              /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
+              readonly atBlock?: Readonly<Record<string, number>> | undefined;
+            }
+          | undefined;
+        readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+      }
+    | undefined;
+};
+
+export type AccessEvaluations = {
+  /** The wallet that is asked about. */
+  readonly subject?:
+    | {
+        readonly type: 'wallet';
+
+        /** An address; mixed case must pass EIP-55. Not the zero address. */
+        readonly id: string;
+      }
+    | undefined;
+
+  /** Any name: it changes nothing. */
+  readonly action?: { readonly name: string } | undefined;
+
+  /** A role of a stored rule set: `<rule set id>/<role id>`. */
+  readonly resource?: { readonly type: 'role'; readonly id: string } | undefined;
+
+  /** As the members of a check; others are ignored. */
+  readonly context?:
+    | {
+        readonly consistency?:
+          | {
+              readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+
+              /** By chain id: every read of that chain is at this block or later. */
+              readonly minBlock?: Readonly<Record<string, number>> | undefined;
+
+              /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
+              readonly atBlock?: Readonly<Record<string, number>> | undefined;
+            }
+          | undefined;
+        readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+      }
+    | undefined;
+
+  /** Members outside are the defaults of each. At most 16 distinct checks, of subject, rule set and context. Absent or empty, the request is a single evaluation. */
+  readonly evaluations?:
+    | readonly {
+        /** The wallet that is asked about. */
+        readonly subject?:
+          | {
+              readonly type: 'wallet';
+
+              /** An address; mixed case must pass EIP-55. Not the zero address. */
+              readonly id: string;
+            }
+          | undefined;
+
+        /** Any name: it changes nothing. */
+        readonly action?: { readonly name: string } | undefined;
+
+        /** A role of a stored rule set: `<rule set id>/<role id>`. */
+        readonly resource?: { readonly type: 'role'; readonly id: string } | undefined;
+
+        /** As the members of a check; others are ignored. */
+        readonly context?:
+          | {
+              readonly consistency?:
+                | {
+                    readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+
+                    /** By chain id: every read of that chain is at this block or later. */
+                    readonly minBlock?: Readonly<Record<string, number>> | undefined;
+
+                    /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
+                    readonly atBlock?: Readonly<Record<string, number>> | undefined;
+                  }
+                | undefined;
+              readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+            }
+          | undefined;
+      }[]
+    | undefined;
+  readonly options?:
+    | {
+        readonly evaluations_semantic?:
+          | 'execute_all'
+          | 'deny_on_first_deny'
+          | 'permit_on_first_permit'
+          | undefined;
+      }
+    | undefined;
+};
 
 /** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is in `errors`, and otherwise not held. */
 export type CheckResult = {
@@ -1105,6 +1229,42 @@ export type DeliveryAttempt = {
     | 'address-refused'
     | 'response-malformed';
   readonly durationMs: number;
+};
+
+export type AccessDecision = {
+  readonly decision: boolean;
+  readonly context: {
+    readonly outcome: 'granted' | 'denied';
+    readonly requestId: RequestId;
+    readonly evaluatedAt: string;
+    readonly blocks: Readonly<
+      Record<
+        string,
+        {
+          readonly number: number;
+          readonly hash: string;
+          readonly timestamp: number;
+          readonly proved: boolean;
+          readonly state?: true | undefined;
+        }
+      >
+    >;
+  };
+};
+
+/** The entry is faulty (400), or its role could not be read (503). For enforcing a request: never take a role away because of it. */
+export type AccessUndetermined = {
+  readonly decision: false;
+  readonly context: {
+    readonly outcome: 'undetermined';
+    readonly error: { readonly status: 400 | 503; readonly message: string };
+  };
+};
+
+export type PolicyDecisionPoint = {
+  readonly policy_decision_point: string;
+  readonly access_evaluation_endpoint: string;
+  readonly access_evaluations_endpoint: string;
 };
 
 /** The codes of all problems that the API answers with. */
