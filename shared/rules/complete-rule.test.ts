@@ -40,6 +40,15 @@ describe('the canonical form of a view call', () => {
     );
   });
 
+  it('is the same with each path to an output of a tuple', () => {
+    const lock = { ...CALL, function: 'function lockOf() view returns ((uint8 kind, uint64 end) lock)' };
+    const [byName, byIndex, other] = ['lock.end', '0.1', 'lock.kind'].map((returns) =>
+      canonicalRule({ ...lock, args: [], returns }),
+    );
+    expect(byIndex).toEqual(byName);
+    expect(other).not.toEqual(byName);
+  });
+
   it.each<[string, Partial<typeof CALL>]>([
     ['a text argument in lower case', { args: [...(CALL.args ?? []).slice(0, 3), 'gold'] }],
     ['another output', { returns: '1', value: '0xabcdef01' }],

@@ -1,6 +1,6 @@
 import { type AbiType, isHexadecimal } from '#shared/contracts/rules/abi-type.ts';
 import type { Condition, Rule, SumTerm } from '#shared/contracts/rules/rule.ts';
-import { outputOf, parseViewFunction } from '#shared/contracts/rules/view-function.ts';
+import { findOutput, parseViewFunction } from '#shared/contracts/rules/view-function.ts';
 import type { ConditionBody, RuleBody, TermBody, WeightBody } from './rule-body.ts';
 
 /** A rule as it travels: with its defaults, and without the members that are only for the
@@ -78,22 +78,18 @@ function canonicalCall({ contractAddress, function: signature, args = [], return
   const parsed = parseViewFunction(signature);
   const called = { contractAddress: contractAddress.toLowerCase() };
   if (!parsed.ok) return { ...called, args, returns };
+  const output = findOutput(parsed.fn, returns);
   return {
     ...called,
     args: args.map((text, index) => canonicalText(parsed.fn.inputs[index]?.type, text)),
-    returns: canonicalReturns(outputOf(parsed.fn, returns)?.index, returns),
+    returns: output.ok ? output.word : returns,
   };
 }
 
 function canonicalValue({ function: signature, returns, value = 'true' }: ContractBody): string {
   const parsed = parseViewFunction(signature);
-  return canonicalText(parsed.ok ? outputOf(parsed.fn, returns)?.type : undefined, value);
-}
-
-/** The index of the output; nothing for the first, which is the default. */
-function canonicalReturns(index: number | undefined, returns: string | undefined): string | undefined {
-  if (index === undefined) return returns;
-  return index === 0 ? undefined : String(index);
+  const output = parsed.ok ? findOutput(parsed.fn, returns) : parsed;
+  return canonicalText(output.ok ? output.type : undefined, value);
 }
 
 const canonicalText = (type: AbiType | undefined, text: string): string =>

@@ -76,7 +76,9 @@ const call = {
       example: ['$account', '7'],
     }),
   returns: z.string().optional().meta({
-    description: 'Name or zero-based index of the output to compare; the first if absent.',
+    description:
+      'Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path ' +
+      'of names and indices, such as `position.liquidity` or `0.2`.',
     example: 'tier',
   }),
 };
@@ -88,7 +90,8 @@ const Contract = z.strictObject({
   }),
   value: z.string().optional().meta({
     description:
-      "Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required.",
+      "Text of the output's type, or `$account`. For integers also `$timestamp`, `$timestamp+60` or `$timestamp-86400`: " +
+      'the time of the block that was read, in seconds. Default `true` for a boolean output; otherwise required.',
     example: '2',
   }),
   onRevert: z.enum(['undetermined', 'deny']).optional().meta({

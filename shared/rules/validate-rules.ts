@@ -1,11 +1,18 @@
 import { type Fault, pointerOf, valueAt } from '../contracts/fault.ts';
-import { type AbiType, ACCOUNT, isInteger, judgeArgument, nameOfType } from '../contracts/rules/abi-type.ts';
+import {
+  type AbiType,
+  ACCOUNT,
+  isInteger,
+  judgeArgument,
+  judgeValue,
+  nameOfType,
+} from '../contracts/rules/abi-type.ts';
 import { ZERO_ADDRESS } from '../contracts/rules/address.ts';
 import { ComposedRuleType } from '../contracts/rules/rule.ts';
 import { parseTokenIds, TOKEN_IDS_MAX } from '../contracts/rules/token-ids.ts';
 import {
   encodeCall,
-  outputOf,
+  findOutput,
   parseViewFunction,
   type ViewFunction,
 } from '../contracts/rules/view-function.ts';
@@ -346,13 +353,8 @@ function validateViewCall(parts: ViewCallParts, { present, place }: Sent, add: A
   validateArguments(parsed.fn, parts.args, present, add);
   if (place === 'weight') validateWeightArguments(parsed.fn, parts.args, add);
   if (present.has('returns') && parts.returns === undefined) return;
-  const output = outputOf(parsed.fn, parts.returns);
-  if (output === undefined)
-    add(
-      'returns',
-      'unknown-output',
-      `must be the name or the index of an output: ${describeOutputs(parsed.fn)}`,
-    );
+  const output = findOutput(parsed.fn, parts.returns);
+  if (!output.ok) add('returns', output.code, output.detail);
   else if (place === 'outermost' || place === 'nested') validateComparison(output.type, parts, present, add);
   else if (output.type.kind !== 'uint')
     add(
@@ -419,9 +421,6 @@ function validateComparison(
       'not-allowed',
       `must be eq or ne for an output of type ${nameOfType(type)}, which has no order`,
     );
-  const detail = value === undefined ? undefined : judgeArgument(type, value);
+  const detail = value === undefined ? undefined : judgeValue(type, value);
   if (detail !== undefined) add('value', 'malformed', detail);
 }
-
-const describeOutputs = ({ outputs }: ViewFunction): string =>
-  outputs.map(({ name }, index) => (name === undefined ? String(index) : `${index} (${name})`)).join(', ');

@@ -3,14 +3,16 @@ import fc from 'fast-check';
 import {
   isValueOf,
   judgeArgument,
+  judgeValue,
   nameOfType,
   parseAbiType,
   textOfWord,
   wordOf,
 } from '#shared/contracts/rules/abi-type.ts';
+import { offsetFromBlockTime } from '#shared/contracts/rules/block-time.ts';
 import {
   encodeCall,
-  outputOf,
+  findOutput,
   parseViewFunction,
   type ViewFunction,
 } from '#shared/contracts/rules/view-function.ts';
@@ -27,6 +29,12 @@ function typeOf(name: string) {
   const type = parseAbiType(name);
   if (type === undefined) throw new Error(`no type ${name}`);
   return type;
+}
+
+/** The type of a compared output; the refusal's code if it cannot be compared. */
+function nameAt(fn: ViewFunction, returns: string): string {
+  const output = findOutput(fn, returns);
+  return output.ok ? nameOfType(output.type) : output.code;
 }
 
 const aHex = (byteCount: number) =>
@@ -70,7 +78,7 @@ test('selector and calldata of random calls equal those of ethers', () => {
       fc.pre(text.length <= 512);
       const fn = parsed(text);
       const ofEthers = new Interface([text]);
-      expect(fn.outputs.map(({ type }) => nameOfType(type))).toEqual(outputs.map(([type]) => type));
+      expect(outputs.map((_, index) => nameAt(fn, String(index)))).toEqual(outputs.map(([type]) => type));
       const args = inputs.map(([, value]) => value);
       const values = inputs.map(([type, value]) =>
         type === 'bool' ? value === 'true' : value === '$account' ? ACCOUNT : value,
@@ -80,6 +88,94 @@ test('selector and calldata of random calls equal those of ethers', () => {
     }),
     { numRuns: 1_000 },
   );
+});
+
+/** A type of an output as it is written, a value for ethers, and all that may be compared in it: its
+ * path behind that of the type, with the word of its value; none below a dynamic type. */
+type Sample = {
+  readonly text: string;
+  readonly value: unknown;
+  readonly isDynamic: boolean;
+  readonly places: readonly (readonly [path: string, word: string | undefined])[];
+};
+
+const coder = AbiCoder.defaultAbiCoder();
+const aScalar = aStaticValue
+  .filter(([, text]) => text !== '$account')
+  .map(([text, value]): Sample => {
+    const given = text === 'bool' ? value === 'true' : value;
+    return { text, value: given, isDynamic: false, places: [['', coder.encode([text], [given])]] };
+  });
+const aText = aDynamicValue.map(
+  ([text, value]): Sample => ({ text, value, isDynamic: true, places: [['', undefined]] }),
+);
+const under = (step: string | number, { places }: Sample, isDynamic: boolean) =>
+  places.map(([path, word]) => [`.${step}${path}`, isDynamic ? undefined : word] as const);
+const aSample: fc.Memo<Sample> = fc.memo((depth) => {
+  if (depth <= 1) return fc.oneof({ weight: 4, arbitrary: aScalar }, aText);
+  const aTuple = fc
+    .tuple(fc.constantFrom('tuple', ''), fc.array(aSample(depth - 1), { minLength: 1, maxLength: 3 }))
+    .map(([word, members]): Sample => {
+      const isDynamic = members.some((member) => member.isDynamic);
+      return {
+        text: `${word}(${members.map(({ text }, at) => (at % 2 === 0 ? `${text} m${at}` : text)).join(', ')})`,
+        value: members.map(({ value }) => value),
+        isDynamic,
+        places: [
+          ['', undefined],
+          ...members.flatMap((member, at) => [
+            ...under(at, member, isDynamic),
+            ...(at % 2 === 0 ? under(`m${at}`, member, isDynamic) : []),
+          ]),
+        ],
+      };
+    });
+  const anArray = fc
+    .tuple(aSample(depth - 1), fc.integer({ min: 1, max: 3 }), fc.boolean())
+    .map(([entry, length, isOpen]): Sample => {
+      const isDynamic = isOpen || entry.isDynamic;
+      return {
+        text: `${entry.text}[${isOpen ? '' : length}]`,
+        value: Array(length).fill(entry.value),
+        isDynamic,
+        places: [
+          ['', undefined],
+          ...Array.from({ length }, (_, at) => under(at, entry, isDynamic)).flat(),
+        ],
+      };
+    });
+  return fc.oneof({ weight: 2, arbitrary: aScalar }, aTuple, anArray, aText);
+});
+
+test('the word of each output inside of tuples and arrays is where ethers encodes it', () => {
+  let compared = 0;
+  fc.assert(
+    fc.property(fc.array(aSample(3), { minLength: 1, maxLength: 4 }), (outputs) => {
+      const text = `function f() view returns (${outputs.map((output) => output.text).join(', ')})`;
+      fc.pre(text.length <= 512);
+      const result = parseViewFunction(text);
+      fc.pre(result.ok);
+      if (!result.ok) return;
+      const encoded = coder.encode(
+        outputs.map((output) => output.text),
+        outputs.map(({ value }) => value),
+      );
+      const { wordCount } = result.fn;
+      if (outputs.some(({ isDynamic }) => isDynamic)) expect(encoded.length).toBeGreaterThan(2 + 64 * wordCount);
+      else expect(encoded).toHaveLength(2 + 64 * wordCount);
+      for (const [index, output] of outputs.entries())
+        for (const [path, word] of output.places) {
+          const found = findOutput(result.fn, `${index}${path}`);
+          expect(found.ok).toBe(word !== undefined);
+          if (!found.ok) continue;
+          compared += 1;
+          const at = 2 + 64 * found.word;
+          expect(`0x${encoded.slice(at, at + 64)}`).toBe(word);
+        }
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(compared).toBeGreaterThan(1_000);
 });
 
 test('a value is encoded to the same word as by ethers, and the word decodes to the same text', () => {
@@ -146,15 +242,26 @@ test.each([
   ['function f(address) payable returns (uint256)', '"payable"'],
   ['function f(address) internal view returns (uint256)', '"internal"'],
   ['function f(address) view', 'returns'],
-  ['function f(address) view returns ()', '1 to 16 outputs'],
-  [`function f() view returns (${Array(17).fill('bool').join()})`, '1 to 16 outputs'],
+  ['function f(address) view returns ()', '1 to 16 words'],
+  [`function f() view returns (${Array(17).fill('bool').join()})`, '1 to 16 words'],
+  ['function f() view returns (uint256[17])', '1 to 16 words'],
+  ['function f() view returns (uint256[4][4] a, bool)', '1 to 16 words'],
+  [`function f() view returns (uint256[${'9'.repeat(400)}])`, '1 to 16 words'],
+  ['function f() view returns ((uint256[9] a, (uint8[4] b, bool c)[2] d) e)', '1 to 16 words'],
   [`function f(${Array(9).fill('bool').join()}) view returns (bool)`, '8 inputs'],
   ['function f(uint256[] ids) view returns (bool)', 'array'],
   ['function f((uint256,bool) x) view returns (bool)', 'tuple'],
   ['function f(tuple x) view returns (bool)', 'tuple'],
-  ['function f() view returns (string)', '"string" is not supported'],
-  ['function f() view returns (bytes)', '"bytes" is not supported'],
-  ['function f() view returns (uint256[2])', 'array'],
+  ['function f((uint256,bool)[] x) view returns (bool)', 'tuple'],
+  ['function f() view returns (())', 'empty tuple'],
+  ['function f() view returns (tuple t)', '"(" after "tuple"'],
+  ['function f() view returns (uint256[0])', 'length of an array'],
+  ['function f() view returns (uint256[02])', 'length of an array'],
+  ['function f() view returns (uint256[n])', 'length of an array'],
+  ['function f() view returns (uint256[2)', '"]" after the length'],
+  ['function f() view returns ((uint256 a, (bool b, bool b) c))', 'two outputs alike'],
+  ['function f() view returns ((IERC20 token, bool b))', '"IERC20" is not supported'],
+  ['function f() view returns (uint256 memory x)', 'name of an output'],
   ['function f(IERC20 token) view returns (bool)', '"IERC20" is not supported'],
   ['function f(uint7 x) view returns (bool)', '"uint7" is not supported'],
   ['function f(uint264 x) view returns (bool)', '"uint264" is not supported'],
@@ -224,16 +331,74 @@ test('names the wrong argument, and refuses a wrong number of arguments and too 
   });
 });
 
-test.each<[string | undefined, number | undefined]>([
-  [undefined, 0],
-  ['0', 0],
-  ['1', 1],
-  ['active', 1],
-  ['2', undefined],
-  ['01', undefined],
-  ['Active', undefined],
-  ['', undefined],
-])('the output %p has the index %p', (returns, index) => {
-  const fn = parsed('function tierOf(address) view returns (uint8 tier, bool active)');
-  expect(outputOf(fn, returns)?.index).toBe(index);
+const POSITION =
+  'function positionOf(address) view returns (tuple(uint128 liquidity, int24[2] ticks, (bool locked, bytes4 kind) state) position, string memory note, uint256[] memory fees, uint40 since)';
+
+test.each<[string | undefined, string, string | number]>([
+  [undefined, 'function tierOf(address) view returns (uint8 tier, bool active)', 0],
+  ['0', 'function tierOf(address) view returns (uint8 tier, bool active)', 0],
+  ['1', 'function tierOf(address) view returns (uint8 tier, bool active)', 1],
+  ['active', 'function tierOf(address) view returns (uint8 tier, bool active)', 1],
+  ['2', 'function tierOf(address) view returns (uint8 tier, bool active)', 'unknown-output'],
+  ['01', 'function tierOf(address) view returns (uint8 tier, bool active)', 'unknown-output'],
+  ['Active', 'function tierOf(address) view returns (uint8 tier, bool active)', 'unknown-output'],
+  ['', 'function tierOf(address) view returns (uint8 tier, bool active)', 'unknown-output'],
+  ['tier.', 'function tierOf(address) view returns (uint8 tier, bool active)', 'unknown-output'],
+  ['.tier', 'function tierOf(address) view returns (uint8 tier, bool active)', 'unknown-output'],
+  ['tier.0', 'function tierOf(address) view returns (uint8 tier, bool active)', 'unknown-output'],
+  ['position.liquidity', POSITION, 0],
+  ['0.0', POSITION, 0],
+  ['0.ticks.1', POSITION, 2],
+  ['position.1.0', POSITION, 1],
+  ['position.ticks.2', POSITION, 'unknown-output'],
+  ['position.ticks.first', POSITION, 'unknown-output'],
+  ['position.state.locked', POSITION, 3],
+  ['0.2.kind', POSITION, 4],
+  ['since', POSITION, 7],
+  ['3', POSITION, 7],
+  [undefined, POSITION, 'function-unsupported'],
+  ['position', POSITION, 'function-unsupported'],
+  ['position.ticks', POSITION, 'function-unsupported'],
+  ['position.state', POSITION, 'function-unsupported'],
+  ['note', POSITION, 'function-unsupported'],
+  ['fees', POSITION, 'function-unsupported'],
+  ['fees.0', POSITION, 'function-unsupported'],
+  ['0.0', 'function f() view returns ((uint256 a, string b) t)', 'function-unsupported'],
+  ['0.0', 'function f() view returns (string[2] names)', 'function-unsupported'],
+  [undefined, 'function f() view returns (string)', 'function-unsupported'],
+  [undefined, 'function f() view returns (bytes)', 'function-unsupported'],
+])('the output %p of %s is the word, or is refused as, %p', (returns, text, expected) => {
+  const found = findOutput(parsed(text), returns);
+  expect(found.ok ? found.word : found.code).toBe(expected);
+});
+
+test('a refused path names the outputs that can be compared', () => {
+  expect(findOutput(parsed(POSITION), 'position')).toMatchObject({
+    detail:
+      'must lead to one value, not to a tuple: 0.0 (position.liquidity), 0.1.0 (position.ticks.0), ' +
+      '0.1.1 (position.ticks.1), 0.2.0 (position.state.locked), 0.2.1 (position.state.kind), 3 (since)',
+  });
+  expect(findOutput(parsed('function f() view returns (string)'), '1')).toMatchObject({
+    detail: 'must name an output: none can be compared',
+  });
+});
+
+test.each<[string, bigint | undefined]>([
+  ['$timestamp', 0n],
+  ['$timestamp+60', 60n],
+  ['$timestamp-86400', -86_400n],
+  ['$timestamp+9999999999', 9_999_999_999n],
+  ['$timestamp+10000000000', undefined],
+  ['$timestamp+060', undefined],
+  ['$timestamp+', undefined],
+  ['$timestamp +60', undefined],
+  ['$timestamp60', undefined],
+  ['$Timestamp', undefined],
+  ['60+$timestamp', undefined],
+])('%j is that many seconds after the block: %p', (text, seconds) => {
+  expect(offsetFromBlockTime(text)).toBe(seconds);
+  for (const name of ['uint8', 'int24', 'uint256'])
+    expect(judgeValue(typeOf(name), text) === undefined).toBe(seconds !== undefined);
+  for (const name of ['bool', 'address', 'bytes32']) expect(judgeValue(typeOf(name), text)).toBeDefined();
+  expect(judgeArgument(typeOf('uint256'), text)).toBeDefined();
 });

@@ -10,6 +10,7 @@ import {
 import type { Readings } from './agree.ts';
 import { judgeWallets } from './judge-call.ts';
 import {
+  type BlockTimes,
   decimalsOf,
   type JudgeContext,
   judgeContextOf,
@@ -19,7 +20,7 @@ import {
 } from './judge-rules.ts';
 import { type KnownTokens, knownAmount, knownSum } from './known-amount.ts';
 import type { Outcome } from './outcome.ts';
-import { planCall } from './plan-call.ts';
+import { planCall, settle } from './plan-call.ts';
 import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
 import { FRACTION_DIGITS_MAX, formatTokenAmount, PARTS } from './token-amount.ts';
 
@@ -39,8 +40,9 @@ export function explainRules(
   readings: Readings,
   nativeDecimals: NativeDecimals,
   behind?: ReadonlySet<number>,
+  blocks?: BlockTimes,
 ): RuleDetail[] {
-  const context = judgeContextOf(readings, nativeDecimals, behind);
+  const context = judgeContextOf(readings, nativeDecimals, behind, blocks);
   return rules.map((rule, ruleIndex) => ({
     ruleIndex,
     ...explainRule(rule, plan.needs[ruleIndex], context),
@@ -70,7 +72,8 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
   }
   const planned = needs?.kind === 'call' ? needs : planCall(rule);
   if ('fault' in planned) return { outcome, required: {} };
-  const { operator, value } = planned.comparison;
+  const { operator, value } =
+    settle(planned.comparison, context.blockTimeOf(rule.chainId)) ?? planned.comparison;
   return {
     outcome,
     ...observed(needs?.kind === 'call' ? observedOutput(needs, rule, outcome, context) : undefined),
@@ -118,11 +121,11 @@ function observedOutput(
   needs: CallNeeds,
   rule: ContractCondition,
   outcome: Outcome,
-  { readingOf }: JudgeContext,
+  context: JudgeContext,
 ): string | undefined {
   if (outcome === 'undetermined') return undefined;
-  const verdicts = judgeWallets(needs, rule, readingOf);
+  const verdicts = judgeWallets(needs, rule, context);
   const decisive = needs.wallets[verdicts.findIndex((verdict) => verdict.outcome === outcome)];
-  const reading = decisive && readingOf(decisive.read);
+  const reading = decisive && context.readingOf(decisive.read);
   return reading?.ok ? textOfWord(needs.comparison.type, reading.value) : undefined;
 }

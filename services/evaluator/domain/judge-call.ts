@@ -2,7 +2,7 @@ import { isValueOf } from '#shared/contracts/rules/abi-type.ts';
 import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import { faultToReport, knownDelegation, type ReadingOf } from './known-amount.ts';
 import { allOf, anyOf, not, type Outcome } from './outcome.ts';
-import { satisfies } from './plan-call.ts';
+import { type Comparison, satisfies, settle } from './plan-call.ts';
 import type { RuleNeeds, WalletCall } from './plan-reads.ts';
 import { type FailedReading, failed } from './read.ts';
 
@@ -14,12 +14,19 @@ type CallVerdict = {
   readonly fault?: FailedReading | undefined;
 };
 
-type WalletsRule = Pick<ContractCondition, 'wallets' | 'onRevert'>;
+type WalletsRule = Pick<ContractCondition, 'chainId' | 'wallets' | 'onRevert'>;
+
+/** What was read, and when. */
+type Context = {
+  readonly readingOf: ReadingOf;
+  /** The time of the block of a chain that was read, in seconds; `undefined` if none was. */
+  readonly blockTimeOf: (chainId: number) => bigint | undefined;
+};
 
 /** Judges a `CONTRACT` rule: whether any or all of the wallets satisfy it. */
-export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: ReadingOf): CallVerdict {
+export function judgeCall(needs: CallNeeds, rule: WalletsRule, context: Context): CallVerdict {
   const { wallets = 'any' } = rule;
-  const verdicts = judgeWallets(needs, rule, readingOf);
+  const verdicts = judgeWallets(needs, rule, context);
   const outcomes = verdicts.map(({ outcome }) => outcome);
   const open = verdicts.filter(({ outcome }) => outcome === 'undetermined');
   return {
@@ -32,11 +39,12 @@ export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: Readin
  * wallets. */
 export function judgeWallets(
   needs: CallNeeds,
-  { wallets = 'any', onRevert }: WalletsRule,
-  readingOf: ReadingOf,
+  { chainId, wallets = 'any', onRevert }: WalletsRule,
+  { readingOf, blockTimeOf }: Context,
 ): CallVerdict[] {
+  const comparison = settle(needs.comparison, blockTimeOf(chainId));
   return needs.wallets.map((wallet) => {
-    const called = judgeOutput(wallet, needs, onRevert, readingOf);
+    const called = judgeOutput(wallet, comparison, onRevert, readingOf);
     const delegated = judgeDelegation(wallet, readingOf);
     const outcome =
       wallets === 'any'
@@ -49,7 +57,7 @@ export function judgeWallets(
 /** Whether the output that a wallet got satisfies the rule. */
 function judgeOutput(
   { read, account }: WalletCall,
-  { comparison }: CallNeeds,
+  comparison: Comparison | undefined,
   onRevert: ContractCondition['onRevert'],
   readingOf: ReadingOf,
 ): CallVerdict {
@@ -58,6 +66,7 @@ function judgeOutput(
     return reading.hasRevertData && onRevert === 'deny'
       ? { outcome: 'denied' }
       : { outcome: 'undetermined', fault: reading };
+  if (comparison === undefined) return { outcome: 'undetermined', fault: failed('internal') };
   if (!isValueOf(comparison.type, reading.value))
     return { outcome: 'undetermined', fault: failed('return-malformed') };
   return { outcome: satisfies(comparison, reading.value, account) ? 'granted' : 'denied' };

@@ -40,11 +40,16 @@ export type Verdict =
 /** Native coin decimals by chain id. */
 export type NativeDecimals = (chainId: number) => number;
 
+/** The blocks that were read, by chain id; their times in seconds. */
+export type BlockTimes = Readonly<Record<string, { readonly timestamp: number }>>;
+
 export type JudgeContext = {
   readonly readingOf: ReadingOf;
   /** The same for the terms of a sum over several chains. */
   readonly readingAtInstant: ReadingOf;
   readonly nativeDecimals: NativeDecimals;
+  /** In seconds. */
+  readonly blockTimeOf: (chainId: number) => bigint | undefined;
 };
 
 const DECIMALS_MAX = 255n;
@@ -61,6 +66,7 @@ const DENIED: Verdict = { outcome: 'denied' };
  *
  * @param behind chains that were not read at the instant of the others: amounts of theirs are not
  *   added to those of others
+ * @param blocks a rule about the time of a block that is missing here is undetermined
  * @example
  * judgeRules([rule], plan, new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
  * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
@@ -71,8 +77,9 @@ export function judgeRules(
   readings: Readings,
   nativeDecimals: NativeDecimals,
   behind?: ReadonlySet<number>,
+  blocks?: BlockTimes,
 ): Verdict[] {
-  const context = judgeContextOf(readings, nativeDecimals, behind);
+  const context = judgeContextOf(readings, nativeDecimals, behind, blocks);
   return rules.map((rule, index) => judgeRule(rule, plan.needs[index], context));
 }
 
@@ -89,11 +96,16 @@ export function judgeContextOf(
   readings: Readings,
   nativeDecimals: NativeDecimals,
   behind = NONE,
+  blocks: BlockTimes = {},
 ): JudgeContext {
   const readingOf = (read: Read) => readings.get(read) ?? failed('internal');
   const readingAtInstant = (read: Read) =>
     behind.has(read.chainId) ? failed('chain-stale') : readingOf(read);
-  return { readingOf, readingAtInstant, nativeDecimals };
+  const blockTimeOf = (chainId: number) => {
+    const block = blocks[chainId];
+    return block && BigInt(block.timestamp);
+  };
+  return { readingOf, readingAtInstant, nativeDecimals, blockTimeOf };
 }
 
 export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
@@ -136,12 +148,12 @@ function judgeComposed(
 }
 
 function judgeContract(
-  { wallets, onRevert }: ContractCondition,
+  rule: ContractCondition,
   needs: RuleNeeds | undefined,
-  { readingOf }: JudgeContext,
+  context: JudgeContext,
 ): Verdict {
   if (needs?.kind !== 'call') return undetermined(failed('internal'));
-  const { outcome, fault } = judgeCall(needs, { wallets, onRevert }, readingOf);
+  const { outcome, fault } = judgeCall(needs, rule, context);
   return outcome === 'undetermined' ? undetermined(fault ?? failed('internal')) : { outcome };
 }
 

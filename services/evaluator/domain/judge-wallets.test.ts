@@ -97,6 +97,55 @@ describe('a vault', () => {
   });
 });
 
+describe('a value that stands for a time', () => {
+  const ends = (over: Partial<ContractCondition>): Condition =>
+    member(undefined, {
+      function: 'function lockOf(address) view returns ((uint256 amount, uint8 kind, uint64 end) lock)',
+      returns: 'lock.end',
+      ...over,
+    });
+  const BLOCKS = { 1: { timestamp: 1_700_000_000 } };
+  const judgeAt = (rule: Condition, answer: Reading, blocks: Parameters<typeof judgeRules>[5]) => {
+    const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
+    const readings = new Map(reads.map((read) => [read, answer]));
+    return {
+      verdict: codeOf(judgeRules([rule], plan, readings, () => 18, undefined, blocks)[0]),
+      required: explainRules([rule], plan, readings, () => 18, undefined, blocks)[0]?.required,
+    };
+  };
+
+  it.each<[string, Partial<ContractCondition>, bigint, string, string]>([
+    ['the block', { operator: 'gt', value: '$timestamp' }, 1_700_000_001n, 'granted', '1700000000'],
+    ['the block, to the second', { operator: 'gt', value: '$timestamp' }, 1_700_000_000n, 'denied', '1700000000'],
+    ['a day before', { operator: 'lte', value: '$timestamp-86400' }, 1_699_913_600n, 'granted', '1699913600'],
+    ['a minute later', { operator: 'eq', value: '$timestamp+60' }, 1_700_000_060n, 'granted', '1700000060'],
+    [
+      'a time that its type cannot hold',
+      { returns: 'lock.kind', operator: 'lt', value: '$timestamp' },
+      255n,
+      'granted',
+      '1700000000',
+    ],
+    ['before 1970', { operator: 'gt', value: '$timestamp-9999999999' }, 0n, 'granted', '-8299999999'],
+  ])('is that of %s', (_, over, output, verdict, value) => {
+    expect(judgeAt(ends(over), { ok: true, value: output }, BLOCKS)).toEqual({
+      verdict,
+      required: { operator: over.operator, value },
+    });
+  });
+
+  it('leaves the rule open while nothing was read', () => {
+    const rule = ends({ operator: 'gt', value: '$timestamp' });
+    const required = { operator: 'gt', value: '$timestamp' };
+    expect(judgeAt(rule, TIMEOUT, {})).toEqual({ verdict: 'rpc-timeout', required });
+    expect(judgeAt(rule, value(1n), {})).toEqual({ verdict: 'internal', required });
+    expect(judgeAt(rule, value(2n ** 64n), BLOCKS)).toEqual({
+      verdict: 'return-malformed',
+      required: { operator: 'gt', value: '1700000000' },
+    });
+  });
+});
+
 it('a revert with data denies one wallet alone, if the rule says so', () => {
   const outcome = (wallets: 'any' | 'all', onRevert: 'deny' | 'undetermined', other: Reading) =>
     codeOf(

@@ -2,16 +2,17 @@ import {
   type AbiType,
   ACCOUNT,
   isInteger,
-  judgeArgument,
+  judgeValue,
   numberOf,
   wordOf,
 } from '#shared/contracts/rules/abi-type.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
+import { offsetFromBlockTime } from '#shared/contracts/rules/block-time.ts';
 import type { ContractCondition, Operator, ViewCall } from '#shared/contracts/rules/rule.ts';
 import {
   digestOfCalldata,
   encodeCall,
-  outputOf,
+  findOutput,
   parseViewFunction,
   type ViewFunction,
 } from '#shared/contracts/rules/view-function.ts';
@@ -20,12 +21,14 @@ import type { Call } from './read.ts';
 /** Longer calldata is keyed by its digest, so that a key of a read stays short. */
 const ID_DIGITS_MAX = 400;
 
-/** The call whose output a `CONTRACT` rule compares; the wallets' addresses are filled in later. */
+/** What the output of a `CONTRACT` rule is compared with. */
 export type Comparison = {
   readonly type: AbiType;
   readonly operator: Operator;
   /** As the client wrote it, or its default. */
   readonly value: string;
+  /** Of a value that stands for a time: seconds after that of the block. */
+  readonly offset?: bigint | undefined;
 };
 
 /** Why a rule must not be judged. */
@@ -37,9 +40,9 @@ type PlannedCall = { readonly call: Call; readonly comparison: Comparison };
 export function planOutput(view: ViewCall): { readonly call: Call; readonly type: AbiType } | PlanFault {
   const parsed = parseViewFunction(view.function);
   if (!parsed.ok) return { fault: `the function ${parsed.detail}` };
-  const output = outputOf(parsed.fn, view.returns);
-  if (output === undefined) return { fault: 'the function has no such output' };
-  const call = makeCall(parsed.fn, view.args ?? [], output.index);
+  const output = findOutput(parsed.fn, view.returns);
+  if (!output.ok) return { fault: `the output ${output.detail}` };
+  const call = makeCall(parsed.fn, view.args ?? [], output.word);
   return 'fault' in call ? call : { call, type: output.type };
 }
 
@@ -53,9 +56,9 @@ export function planCall(rule: ContractCondition): PlannedCall | PlanFault {
   if (operator === undefined || value === undefined) return { fault: 'nothing to compare with' };
   if (operator !== 'eq' && operator !== 'ne' && !isInteger(type))
     return { fault: `the operator ${operator} is for integers` };
-  const wrong = judgeArgument(type, value);
+  const wrong = judgeValue(type, value);
   if (wrong !== undefined) return { fault: `the value ${wrong}` };
-  return { call, comparison: { type, operator, value } };
+  return { call, comparison: { type, operator, value, offset: offsetFromBlockTime(value) } };
 }
 
 /** The call of a function, with the inputs that are `$account` left open. */
@@ -66,7 +69,7 @@ export function makeCall(fn: ViewFunction, args: readonly string[], word: number
   const accountInputs = [...args.keys()].filter(
     (index) => args[index] === ACCOUNT && fn.inputs[index]?.type.kind === 'address',
   );
-  const wordCount = fn.outputs.length;
+  const { wordCount } = fn;
   const text = calldata.length <= ID_DIGITS_MAX ? calldata : digestOfCalldata(calldata);
   return {
     calldata,
@@ -77,10 +80,23 @@ export function makeCall(fn: ViewFunction, args: readonly string[], word: number
   };
 }
 
-/** Whether a returned word satisfies the comparison for the wallet in `$account`. */
+/**
+ * Settles a comparison for the block that was read: a value that stands for a time becomes that
+ * number of seconds, which the output's type need not be able to hold.
+ *
+ * @param blockTime in seconds
+ * @returns `undefined` if the value is a time and that of the block is not known
+ */
+export function settle(comparison: Comparison, blockTime: bigint | undefined): Comparison | undefined {
+  const { type, operator, offset } = comparison;
+  if (offset === undefined) return comparison;
+  return blockTime === undefined ? undefined : { type, operator, value: String(blockTime + offset) };
+}
+
+/** Whether a returned word satisfies a settled comparison for the wallet in `$account`. */
 export function satisfies({ type, operator, value }: Comparison, word: bigint, account: string): boolean {
   const actual = numberOf(type, word);
-  const expected = numberOf(type, wordOf(type, value, account));
+  const expected = isInteger(type) ? BigInt(value) : wordOf(type, value, account);
   switch (operator) {
     case 'eq':
       return actual === expected;

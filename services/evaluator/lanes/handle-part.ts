@@ -117,7 +117,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
         lines.add(entry, outcomeFor(judgeUnread(part.rules, failed('too-many-reads'))));
         return;
       }
-      const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals, behind);
+      const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals, behind, blocks);
       isOpen ||= verdicts.some(isUndetermined);
       tallyVerdicts(tallies, verdicts);
       const outcome = outcomeFor(verdicts);

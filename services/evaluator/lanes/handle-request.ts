@@ -93,18 +93,18 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     deadline.finish();
     await deps.waitForTick(lane);
     const readings = agree(plan.reads, observed);
-    const behind = behindOf(observed);
-    const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals, behind);
+    const [behind, blocks] = [behindOf(observed), blocksOf(observed)];
+    const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals, behind, blocks);
     const isOpen = verdicts.some(isUndetermined) && hasRetryable(readings);
     if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const details = check.explain
-      ? explainRules(check.rules, plan, readings, deps.nativeDecimals, behind)
+      ? explainRules(check.rules, plan, readings, deps.nativeDecimals, behind, blocks)
       : undefined;
     const completed = composeResult(
       check,
-      { verdicts, blocks: blocksOf(observed), evaluatedAt, details },
+      { verdicts, blocks, evaluatedAt, details },
       deps.prove,
     );
     const origin = { startedAt: new Date(startedAt).toISOString(), request: positionOf(record) };

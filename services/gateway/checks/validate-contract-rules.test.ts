@@ -56,6 +56,15 @@ it.each<[string, object]>([
   ['the account as a value', returning('address', { operator: 'eq', value: '$account' })],
   ['a word of bytes', returning('bytes32', { operator: 'eq', value: `0x${'0'.repeat(64)}` })],
   ['a negative number', returning('int8', { operator: 'lt', value: '-128' })],
+  [
+    'an output of a tuple beside text',
+    returning('(uint256 amount, uint64[2] times) lock, string note', {
+      returns: 'lock.times.1',
+      operator: 'gt',
+      value: '$timestamp-86400',
+    }),
+  ],
+  ['a time beyond the type of the output', returning('uint8', { operator: 'lt', value: '$timestamp' })],
   ['text as an argument', taking('string memory name', 'a ü')],
   ['bytes as an argument', taking('bytes', '0x00ff')],
   ['the meaning of a revert, and the wallets', { ...TIER, onRevert: 'deny', wallets: 'all' }],
@@ -70,9 +79,27 @@ it.each<[string, object, string[]]>([
     { ...TIER, function: 'function f() returns (bool)' },
     ['/rules/0/function function-unsupported'],
   ],
-  ['a tuple', returning('(uint256 a, bool b) t', {}), ['/rules/0/function function-unsupported']],
-  ['an array', returning('uint256[]', {}), ['/rules/0/function function-unsupported']],
-  ['text as an output', returning('string', {}), ['/rules/0/function function-unsupported']],
+  ['a tuple', returning('(uint256 a, bool b) t', {}), ['/rules/0/returns function-unsupported']],
+  ['an array', returning('uint256[]', {}), ['/rules/0/returns function-unsupported']],
+  ['text as an output', returning('string', {}), ['/rules/0/returns function-unsupported']],
+  [
+    'an output of a tuple with text',
+    returning('(bool a, string b) t', { returns: 't.a' }),
+    ['/rules/0/returns function-unsupported'],
+  ],
+  [
+    'an array of 17',
+    returning('bool[17]', { returns: '0.0' }),
+    ['/rules/0/function function-unsupported'],
+  ],
+  ['a tuple as an input', taking('(uint256 a) t', '1'), ['/rules/0/function function-unsupported']],
+  ['a time as an argument', taking('uint256', '$timestamp'), ['/rules/0/args/0 malformed']],
+  ['a time for a boolean', { ...IS_OWNER, value: '$timestamp' }, ['/rules/0/value malformed']],
+  [
+    'a time with an offset of 11 digits',
+    { ...TIER, value: '$timestamp+10000000000' },
+    ['/rules/0/value malformed'],
+  ],
   ['no output', { ...TIER, function: 'function f() view' }, ['/rules/0/function function-unsupported']],
   [
     '513 characters',
@@ -164,7 +191,7 @@ it('names the expected value in every detail', () => {
   ).map(({ detail }) => detail);
   expect(details).toEqual([
     expect.stringMatching(/^\/rules\/0\/args\/1 must be an integer of uint256/),
-    '/rules/0/returns must be the name or the index of an output: 0 (tier), 1 (active).',
+    '/rules/0/returns must name an output: 0 (tier), 1 (active).',
     '/rules/1/operator is required for an output of type uint8.',
     expect.stringMatching(/^\/rules\/1\/value must be an integer from 0 to 255/),
     '/rules/2/args must have one text per input of isOwner, which has 1.',

@@ -1,4 +1,5 @@
 import { hasValidChecksum, isAddressText, toChecksumAddress } from './address.ts';
+import { offsetFromBlockTime } from './block-time.ts';
 
 /** Most bytes of a `string` or `bytes` argument. */
 const DYNAMIC_BYTES_MAX = 256;
@@ -56,8 +57,18 @@ function rangeOf({ kind, bits }: { readonly kind: 'uint' | 'int'; readonly bits:
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,77})$/;
 
 /**
- * The fault of a text as an argument or as a value to compare with, as a predicate; `undefined` if
- * it has none.
+ * The fault of a text as a value to compare an output with, as a predicate; `undefined` if it has
+ * none. Integers can also be compared with the time of the block that was read.
+ */
+export function judgeValue(type: AbiType, text: string): string | undefined {
+  if (!isInteger(type)) return judgeArgument(type, text);
+  if (offsetFromBlockTime(text) !== undefined) return undefined;
+  const detail = judgeArgument(type, text);
+  return detail && `${detail}, or "$timestamp" with an offset in seconds, such as "$timestamp-86400"`;
+}
+
+/**
+ * The fault of a text as an argument, as a predicate; `undefined` if it has none.
  *
  * @example
  * judgeArgument({ kind: 'uint', bits: 8 }, '256'); // 'must be an integer from 0 to 255, …'

@@ -44,6 +44,17 @@ it.each<[string, number, number, Condition[]]>([
       { ...callOfTwo, args: [ZERO_ADDRESS, '$account'] },
     ],
   ],
+  [
+    'a call once for each output that is compared, however its path is written',
+    2,
+    10 + 6,
+    ['lock.end', '0.1', 'lock.amount'].map((returns) => ({
+      ...callOfTwo,
+      function: 'function lockOf(address) view returns ((uint256 amount, uint64 end) lock)',
+      args: ['$account'],
+      returns,
+    })),
+  ],
   ['equal reads of several rules once', 1, 5 + 6, [erc20, { ...erc20, minToken: '7' }]],
   [
     'rules inside of rules like any other',

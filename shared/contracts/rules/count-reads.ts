@@ -2,7 +2,7 @@ import { ACCOUNT } from './abi-type.ts';
 import { ZERO_ADDRESS } from './address.ts';
 import { type Condition, isComposedRule, type SumTerm, type TokenAmount, type ViewCall } from './rule.ts';
 import { parseTokenIds } from './token-ids.ts';
-import { encodeCall, outputOf, parseViewFunction } from './view-function.ts';
+import { encodeCall, findOutput, parseViewFunction } from './view-function.ts';
 
 /** Most reads a check may plan after deduplication: one a balance or an owner, `decimals()` not
  * counted. */
@@ -98,20 +98,21 @@ function readsOf(target: Target): [key: string, times: Times][] {
 }
 
 /**
- * A call is known by its calldata, the inputs that are the wallet, its outputs and the output that
- * is compared; a malformed one by its text. It is made for each wallet if an address among its
- * arguments is the wallet's.
+ * A call is known by its calldata, the inputs that are the wallet, the number of words that it
+ * returns, and the one that is read; a malformed one by its text. It is made for each wallet if an
+ * address among its arguments is the wallet's.
  */
 function callOf({ args = [], returns, ...call }: ViewCall): [key: string, times: Times] {
   const parsed = parseViewFunction(call.function);
   const encoded = parsed.ok ? encodeCall(parsed.fn, args, ZERO_ADDRESS) : parsed;
   if (!parsed.ok || !encoded.ok) return [JSON.stringify([call.function, args, returns]), 'wallet'];
-  const { inputs, outputs } = parsed.fn;
+  const { inputs, wordCount } = parsed.fn;
+  const output = findOutput(parsed.fn, returns);
   // The calldata has zeros for the wallet, which another call may have as a literal.
   const ofWallet = inputs.flatMap(({ type }, index) =>
     type.kind === 'address' && args[index] === ACCOUNT ? [index] : [],
   );
-  const key = `${encoded.calldata}/${ofWallet.join()}/${outputs.length}/${outputOf(parsed.fn, returns)?.index}`;
+  const key = `${encoded.calldata}/${ofWallet.join()}/${wordCount}/${output.ok ? output.word : returns}`;
   return [key, ofWallet.length > 0 ? 'wallet' : 'once'];
 }
 

@@ -15,19 +15,29 @@ import {
 /** Bounds of a view function; `services/gateway/docs/pages/rules.md` tells clients. */
 const SIGNATURE_LENGTH_MAX = 512;
 export const INPUTS_MAX = 8;
-const OUTPUTS_MAX = 16;
+const OUTPUT_WORDS_MAX = 16;
 const CALLDATA_BYTES_MAX = 1_024;
 
-export type Parameter = { readonly type: AbiType; readonly name: string | undefined };
+type Parameter<Type> = { readonly type: Type; readonly name: string | undefined };
+
+/** A type that a view function may return. */
+type OutputType =
+  | AbiType
+  | { readonly kind: 'tuple'; readonly members: readonly Parameter<OutputType>[] }
+  /** `length` is absent if it is only known once the contract answers. */
+  | { readonly kind: 'array'; readonly of: OutputType; readonly length: number | undefined };
 
 /** A parsed `view` or `pure` function. */
 export type ViewFunction = {
   readonly name: string;
   /** Its first four bytes of calldata, 8 hexadecimal digits without `0x`. */
   readonly selector: string;
-  readonly inputs: readonly Parameter[];
-  /** At least one, all static. */
-  readonly outputs: readonly Parameter[];
+  readonly inputs: readonly Parameter<AbiType>[];
+  /** At least one. */
+  readonly outputs: readonly Parameter<OutputType>[];
+  /** The words in the head of the returned data: a static output is there as it is, a dynamic one as
+   * one word, its offset. */
+  readonly wordCount: number;
 };
 
 type ParsedViewFunction =
@@ -48,7 +58,6 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...['internal', 'private', 'virtual', 'override', 'memory', 'calldata', 'storage', 'indexed'],
 ]);
 const TYPES = 'uintN, intN, bool, address, bytesN, string and bytes';
-const OUTPUT_TYPES = 'uintN, intN, bool, address and bytesN';
 
 /**
  * Parses a human-readable Solidity signature of a view function. Length and characters are checked
@@ -122,19 +131,19 @@ function parseTokens(tokens: Tokens): ViewFunction {
     );
   const name = requireName(tokens.take(), 'a function');
   tokens.require('(', 'after the name of the function');
-  const inputs = parseParameters(tokens, 'input');
+  const inputs = parseParameters(tokens, 'input', parseInputType);
   parseModifiers(tokens);
   if (!tokens.takeIf('returns')) throw new Refusal('must name its return types, as in "returns (uint256)"');
   tokens.require('(', 'after "returns"');
-  const outputs = parseParameters(tokens, 'output');
+  const outputs = parseParameters(tokens, 'output', parseOutputType);
   if (tokens.peek !== undefined) throw new Refusal('must end after its return types');
   if (inputs.length > INPUTS_MAX) throw new Refusal(`must have at most ${INPUTS_MAX} inputs`);
-  if (outputs.length === 0 || outputs.length > OUTPUTS_MAX)
-    throw new Refusal(`must have 1 to ${OUTPUTS_MAX} outputs`);
-  const names = outputs.flatMap((output) => output.name ?? []);
-  if (new Set(names).size < names.length) throw new Refusal('must not name two outputs alike');
+  requireDistinctNames(outputs);
+  const wordCount = countWords(outputs);
+  if (wordCount === 0 || wordCount > OUTPUT_WORDS_MAX)
+    throw new Refusal(`must have outputs of 1 to ${OUTPUT_WORDS_MAX} words`);
   const signature = `${name}(${inputs.map(({ type }) => nameOfType(type)).join(',')})`;
-  return { name, selector: bytesToHex(keccak_256(signature)).slice(0, 8), inputs, outputs };
+  return { name, selector: bytesToHex(keccak_256(signature)).slice(0, 8), inputs, outputs, wordCount };
 }
 
 /** `view` or `pure`, beside which a function may be `external` or `public`. */
@@ -150,47 +159,179 @@ function parseModifiers(tokens: Tokens): void {
     throw new Refusal('must be declared "view" or "pure", once');
 }
 
-function parseParameters(tokens: Tokens, role: 'input' | 'output'): Parameter[] {
-  const parameters: Parameter[] = [];
+type Role = 'input' | 'output';
+type ParseType<Type> = (tokens: Tokens) => Type;
+
+function parseParameters<Type extends OutputType>(
+  tokens: Tokens,
+  role: Role,
+  parseType: ParseType<Type>,
+): Parameter<Type>[] {
+  const parameters: Parameter<Type>[] = [];
   if (tokens.takeIf(')')) return parameters;
-  do parameters.push(parseParameter(tokens, role));
+  do parameters.push(parseParameter(tokens, role, parseType));
   while (tokens.takeIf(','));
   tokens.require(')', `after the ${role}s`);
   return parameters;
 }
 
-function parseParameter(tokens: Tokens, role: 'input' | 'output'): Parameter {
-  const token = tokens.take();
-  if (token === '(' || token === 'tuple') throw new Refusal(`must not have a tuple as an ${role}`);
-  const type = token === undefined ? undefined : parseAbiType(token);
-  const isAllowed = type !== undefined && (role === 'input' || !isDynamic(type));
-  if (!isAllowed)
-    throw new Refusal(
-      `must have ${role}s of the types ${role === 'input' ? TYPES : OUTPUT_TYPES}${token === undefined ? '' : `; "${token}" is not supported`}`,
-    );
-  if (tokens.peek === '[') throw new Refusal(`must not have an array as an ${role}`);
-  if (isDynamic(type) && !tokens.takeIf('memory')) tokens.takeIf('calldata');
+function parseParameter<Type extends OutputType>(
+  tokens: Tokens,
+  role: Role,
+  parseType: ParseType<Type>,
+): Parameter<Type> {
+  const type = parseType(tokens);
+  const hasLocation = type.kind === 'tuple' || type.kind === 'array' || isDynamic(type);
+  if (hasLocation && !tokens.takeIf('memory')) tokens.takeIf('calldata');
   const isNamed = tokens.peek !== undefined && !/^[(),[\]]$/.test(tokens.peek);
   return { type, name: isNamed ? requireName(tokens.take(), `an ${role}`) : undefined };
 }
+
+function parseScalar(tokens: Tokens, role: Role): AbiType {
+  const token = tokens.take();
+  const type = token === undefined ? undefined : parseAbiType(token);
+  if (type !== undefined) return type;
+  const others = role === 'output' ? ', and tuples and arrays of these' : '';
+  throw new Refusal(
+    `must have ${role}s of the types ${TYPES}${others}${token === undefined ? '' : `; "${token}" is not supported`}`,
+  );
+}
+
+function parseInputType(tokens: Tokens): AbiType {
+  if (tokens.peek === '(' || tokens.peek === 'tuple') throw new Refusal('must not have a tuple as an input');
+  const type = parseScalar(tokens, 'input');
+  if (tokens.peek === '[') throw new Refusal('must not have an array as an input');
+  return type;
+}
+
+function parseOutputType(tokens: Tokens): OutputType {
+  let type = parseTupleOrScalar(tokens);
+  while (tokens.takeIf('[')) {
+    const length = tokens.peek === ']' ? undefined : requireLength(tokens.take());
+    tokens.require(']', 'after the length of an array');
+    type = { kind: 'array', of: type, length };
+  }
+  return type;
+}
+
+function parseTupleOrScalar(tokens: Tokens): OutputType {
+  if (tokens.takeIf('tuple')) tokens.require('(', 'after "tuple"');
+  else if (!tokens.takeIf('(')) return parseScalar(tokens, 'output');
+  const members = parseParameters(tokens, 'output', parseOutputType);
+  if (members.length === 0) throw new Refusal('must not have an empty tuple as an output');
+  requireDistinctNames(members);
+  return { kind: 'tuple', members };
+}
+
+function requireLength(token: string | undefined): number {
+  if (token !== undefined && /^[1-9][0-9]*$/.test(token)) return Number(token);
+  throw new Refusal(`must have the length of an array where it has "${token ?? ''}"`);
+}
+
+function requireDistinctNames(parameters: readonly Parameter<unknown>[]): void {
+  const names = parameters.flatMap(({ name }) => name ?? []);
+  if (new Set(names).size < names.length) throw new Refusal('must not name two outputs alike');
+}
+
+/** Whether the head has only the offset of a value, which may stand anywhere behind. */
+function isAtOffset(type: OutputType): boolean {
+  if (type.kind === 'tuple') return type.members.some((member) => isAtOffset(member.type));
+  if (type.kind === 'array') return type.length === undefined || isAtOffset(type.of);
+  return isDynamic(type);
+}
+
+/** How many words of the head a value takes. */
+function wordsOf(type: OutputType): number {
+  if (isAtOffset(type)) return 1;
+  if (type.kind === 'tuple') return countWords(type.members);
+  return type.kind === 'array' ? (type.length ?? 0) * wordsOf(type.of) : 1;
+}
+
+const countWords = (parameters: readonly Parameter<OutputType>[]): number =>
+  parameters.reduce((sum, { type }) => sum + wordsOf(type), 0);
 
 function requireName(token: string | undefined, of: string): string {
   if (token !== undefined && IDENTIFIER.test(token) && !RESERVED.has(token)) return token;
   throw new Refusal(`must have the name of ${of} where it has "${token ?? ''}"`);
 }
 
-type Output = { readonly index: number; readonly type: AbiType };
+/** A compared output: a static scalar, and its word in the head of the returned data, from 0. */
+type Output = { readonly word: number; readonly type: AbiType };
+
+type FoundOutput =
+  | ({ readonly ok: true } & Output)
+  /** `detail` is a predicate. `unknown-output`: there is none; `function-unsupported`: it cannot be
+   * compared. */
+  | {
+      readonly ok: false;
+      readonly code: 'unknown-output' | 'function-unsupported';
+      readonly detail: string;
+    };
 
 /**
- * The output that a rule compares: named by its name or its index from 0, by default the first.
+ * Finds the output that a rule compares.
  *
- * @returns `undefined` if the function has no such output
+ * @param returns its path: names or indices from 0, with a point between two; by default the first
+ *   output
+ * @example
+ * findOutput(fn, 'position.liquidity'); // { ok: true, word: 2, type: { kind: 'uint', bits: 128 } }
  */
-export function outputOf(fn: ViewFunction, returns?: string): Output | undefined {
-  const isIndex = returns === undefined || /^(?:0|[1-9][0-9]?)$/.test(returns);
-  const index = isIndex ? Number(returns ?? 0) : fn.outputs.findIndex(({ name }) => name === returns);
-  const output = fn.outputs[index];
-  return output && { index, type: output.type };
+export function findOutput(fn: ViewFunction, returns = '0'): FoundOutput {
+  // Outputs are found as the members of a tuple are, but for that the head is always there.
+  let found: OutputType = { kind: 'tuple', members: fn.outputs };
+  let word = 0;
+  for (const [depth, step] of returns.split('.').entries()) {
+    if (depth > 0 && isAtOffset(found)) return { ok: false, code: 'function-unsupported', detail: NO_PLACE };
+    const child: Child | undefined = childOf(found, step);
+    if (child === undefined)
+      return { ok: false, code: 'unknown-output', detail: `must name an output: ${describeOutputs(fn)}` };
+    word += child.word;
+    found = child.type;
+  }
+  if (found.kind !== 'tuple' && found.kind !== 'array' && !isDynamic(found))
+    return { ok: true, word, type: found };
+  const detail = isAtOffset(found)
+    ? NO_PLACE
+    : `must lead to one value, not to ${found.kind === 'tuple' ? 'a tuple' : 'an array'}: ${describeOutputs(fn)}`;
+  return { ok: false, code: 'function-unsupported', detail };
+}
+
+const NO_PLACE =
+  'must lead to a value of a fixed size at a fixed place: a string, bytes, an array without a length, and a tuple or an array that holds one of them are not supported';
+
+type Child = { readonly word: number; readonly type: OutputType };
+
+/** The member of a tuple, or the entry of a fixed array, by its name or index. */
+function childOf(type: OutputType, step: string): Child | undefined {
+  const index = /^(?:0|[1-9][0-9]{0,2})$/.test(step) ? Number(step) : -1;
+  if (type.kind === 'array')
+    return index >= 0 && index < (type.length ?? 0)
+      ? { word: index * wordsOf(type.of), type: type.of }
+      : undefined;
+  if (type.kind !== 'tuple') return undefined;
+  const at = index < 0 ? type.members.findIndex(({ name }) => name === step) : index;
+  const member = type.members[at];
+  return member && { word: countWords(type.members.slice(0, at)), type: member.type };
+}
+
+/** The paths of all outputs that can be compared, by index and, where each step has one, by name. */
+function describeOutputs({ outputs }: ViewFunction): string {
+  const paths = pathsIn(outputs, '', '');
+  return paths.length === 0 ? 'none can be compared' : paths.join(', ');
+}
+
+function pathsIn(parameters: readonly Parameter<OutputType>[], before: string, names: string | undefined): string[] {
+  return parameters.flatMap(({ type, name }, index) => {
+    const path = `${before}${index}`;
+    const named = names === undefined || name === undefined ? undefined : `${names}${name}`;
+    if (isAtOffset(type)) return [];
+    if (type.kind !== 'tuple' && type.kind !== 'array') return named === undefined ? path : `${path} (${named})`;
+    const inside =
+      type.kind === 'tuple'
+        ? type.members
+        : Array.from({ length: type.length ?? 0 }, (_, at) => ({ type: type.of, name: String(at) }));
+    return pathsIn(inside, `${path}.`, named && `${named}.`);
+  });
 }
 
 type EncodedCall =

@@ -117,17 +117,34 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
       value: '70',
     }),
     call('Coin', 'function eip712Domain() view returns (bytes1 fields)', { operator: 'ne', value: '0x00' }),
+    // A tuple, an output beside dynamic ones, and the time of the block.
+    call('Coin', 'function checkpoints(address, uint32) view returns ((uint48 key, uint208 value) checkpoint)', {
+      args: [cold, '0'],
+      returns: 'checkpoint.value',
+      operator: 'eq',
+      value: String(1_000n * UNITS),
+    }),
+    call('Coin', DOMAIN, { returns: 'chainId', operator: 'eq', value: String(CHAIN) }),
+    call('Coin', 'function clock() view returns (uint48)', { operator: 'lt', value: '$timestamp-60' }),
   ];
-  const VERDICTS = [true, true, true, false, true];
+  const DOMAIN =
+    'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)';
+  const VERDICTS = [true, true, true, false, true, true, true, true];
 
   test('judges the answers of contracts of OpenZeppelin', async () => {
     await using chains = await connect();
-    const { roles, errors, details } = await chains.judge({ account: owner, rules: good(), explain: true });
+    const result = await chains.judge({ account: owner, rules: good(), explain: true });
+    const { roles, errors, details, blocks } = result;
     expect({ granted: roles.map(({ granted }) => granted), errors }).toEqual({
       granted: VERDICTS,
       errors: [],
     });
-    expect(details?.map(({ observed }) => observed)).toEqual(['500', '1000000000', 'true', '70', '0x0f']);
+    expect(details?.map(({ observed }) => observed)).toEqual([
+      ...['500', '1000000000', 'true', '70', '0x0f', '1000000000', String(CHAIN)],
+      expect.stringMatching(/^[1-9][0-9]*$/),
+    ]);
+    const time = blocks[CHAIN]?.timestamp ?? 0;
+    expect(details?.at(-1)?.required).toEqual({ operator: 'lt', value: String(time - 60) });
   });
 
   test('a function called for many wallets at once is called with the address of each', async () => {
