@@ -1,12 +1,18 @@
 import { type BatchEntry, type BatchPartCompleted, roleIdsOf } from '#shared/contracts/batches/batch.ts';
 import { foldRoles, type RoleOutcome } from '#shared/contracts/checks/fold-roles.ts';
-import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import type { RuleDetail, UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { isRefunded } from '#shared/contracts/checks/result.ts';
 import type { Blocks, Outcome } from './compose-result.ts';
 import type { Verdict } from './judge-rules.ts';
 
 /** The counts over the lines of a part. */
 export type PartCounts = Pick<BatchPartCompleted, 'lineCount' | 'roles' | 'refundCount' | 'failedCount'>;
+
+/** What a batch may ask for in each line. */
+type Additions = {
+  readonly details?: readonly RuleDetail[] | undefined;
+  readonly proof?: string | undefined;
+};
 
 /** The text of a line after its wallets, and the number of lines that have it. */
 type Ending = {
@@ -43,15 +49,16 @@ export class PartLines {
 
   /** Adds the line of the next entry. An outcome that several entries share is written and folded
    * once. */
-  add(entry: BatchEntry, outcome: Outcome, proof?: string): void {
+  add(entry: BatchEntry, outcome: Outcome, { details, proof }: Additions = {}): void {
     const wallets = entry.accounts
       ? `"accounts":${JSON.stringify(entry.accounts)}`
       : `"account":${JSON.stringify(entry.account)}`;
     const ref = entry.ref === undefined ? '' : `,"ref":${JSON.stringify(entry.ref)}`;
+    const explained = details === undefined ? '' : `,"details":${JSON.stringify(details)}`;
     const signed = proof === undefined ? '' : `,"proof":${JSON.stringify(proof)}`;
     const ending = this.#endings.get(outcome) ?? this.#end(outcome);
     ending.lineCount += 1;
-    this.#text += `{"index":${this.nextIndex},${wallets}${ref},${ending.text}${signed}}\n`;
+    this.#text += `{"index":${this.nextIndex},${wallets}${ref},${ending.text}${explained}${signed}}\n`;
     this.#lineCount += 1;
   }
 

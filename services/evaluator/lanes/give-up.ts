@@ -110,6 +110,7 @@ function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T | unde
 const PartialPart = BatchPartRequested.omit({
   onUndetermined: true,
   consistency: true,
+  explain: true,
   proof: true,
   idempotency: true,
 }).extend({
@@ -139,7 +140,8 @@ export function makeGiveUpPart({
     const { entries, rules } = part;
     const lines = new PartLines(rules, part.firstIndex, {});
     const failure = failureOf(rules);
-    for (const entry of entries) lines.add(entry, failure);
+    const details = message?.explain ? tryToExplain(message.rules) : undefined;
+    for (const entry of entries) lines.add(entry, failure, { details });
     const evaluatedAt = new Date(redisNowMs()).toISOString();
     await publish(await completePart(part, lines.text, lines.counts, evaluatedAt), record.traceparent);
     for (const _ of entries) recordFailure(rules);

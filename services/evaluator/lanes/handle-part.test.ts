@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { boundResults } from '#shared/stores/batches/cut-parts.ts';
 import { aBatchPart } from '../../../test/support/builders/a-batch.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { failed, type Read, type Reading } from '../domain/read.ts';
@@ -43,14 +44,14 @@ const readingOf = ({ account }: Read): Reading => {
   return { ok: true, value: account === RICH ? 10n ** 18n : 0n };
 };
 
-function makeHandler() {
+function makeHandler(answer: (read: Read) => Reading = readingOf) {
   const published: BatchPartCompleted[] = [];
   const asked: Read[][] = [];
   const proved: string[] = [];
   const performReads: PerformReads = async (reads) => {
     const ofChain = reads.get(1) ?? [];
     asked.push([...ofChain]);
-    const observations = ofChain.map((read) => [readingOf(read)]);
+    const observations = ofChain.map((read) => [answer(read)]);
     return new Map([[1, { quorum: 1, observations, block: BLOCK, headAskedAtMs: NOW - 300 }]]);
   };
   const dependencies = {
@@ -200,6 +201,57 @@ test('each line of a batch with proofs has its own proof', async () => {
   await handle(aPart({ proof: { seconds: 300, alg: 'ES256', rulesDigest: 'd' } }), aRecord());
   expect(proved).toEqual(['req_1.500', 'req_1.501', 'req_1.502']);
   expect(lines()[0]).toHaveProperty('proof', 'signed req_1.500');
+});
+
+test('each line of a batch that asks for it explains its verdicts, also where nothing could be read', async () => {
+  const { handle, lines } = makeHandler();
+  await handle(aPart({ explain: true }), aRecord());
+  const required = { min: '1' };
+  expect(lines().map(({ details }) => details)).toEqual([
+    [{ ruleIndex: 0, outcome: 'granted', observed: '1', required }],
+    [{ ruleIndex: 0, outcome: 'denied', observed: '0', required }],
+    [{ ruleIndex: 0, outcome: 'undetermined', required }],
+  ]);
+  const gaveUp = makeHandler();
+  const part = aPart({ explain: true, rules: [{ ...native('r'), chainId: 2 }] });
+  await gaveUp.giveUp({ message: part, record: aRecord(), error: new Error('not configured') });
+  for (const { details } of gaveUp.lines())
+    expect(details).toEqual([{ ruleIndex: 0, outcome: 'undetermined', required }]);
+});
+
+test('the longest line of a batch with explanations is within the bound by which parts are cut', async () => {
+  const MOST = 2n ** 256n - 1n;
+  const amount = `${'9'.repeat(78)}.${'9'.repeat(36)}`;
+  const token = { chainId: 1, contractAddress: RICH, minToken: amount, maxToken: amount } as const;
+  const wallets = Array.from({ length: 16 }, (_, place) => `0x${place.toString(16).padStart(40, 'f')}`);
+  const called = {
+    ...{ type: 'CONTRACT', chainId: 1, contractAddress: RICH, operator: 'gte' },
+    function: 'function f(address) view returns (int256)',
+    args: ['$account'],
+  } as const;
+  const rules: BatchPartRequested['rules'] = [
+    { type: 'ERC20', roleId: '"'.repeat(128), ...token },
+    { type: 'ERC721', roleId: 'count', ...token },
+    { ...called, roleId: 'called', value: String(-(2n ** 255n)) },
+    { ...called, roleId: 'timed', value: '$timestamp-9999999999' },
+    {
+      type: 'NONE',
+      roleId: 'composed',
+      rules: [{ type: 'ALL', rules: [{ type: 'ERC20', ...token }, { ...called, value: '-1' }] }],
+    },
+  ];
+  const answers: ((read: Read) => Reading)[] = [
+    ({ kind }) => ({ ok: true, value: kind === 'decimals' ? 255n : kind === 'call' ? 2n ** 255n : MOST }),
+    ({ kind }) => (kind === 'decimals' ? { ok: true, value: 255n } : failed('not-read-alone')),
+  ];
+  for (const answer of answers) {
+    const entry = { account: wallets[0] ?? '', accounts: wallets, ref: 'r'.repeat(128) };
+    const { handle, lines } = makeHandler(answer);
+    await handle(aPart({ explain: true, onUndetermined: 'deny', rules, entries: [entry] }), aRecord());
+    const boundOf = boundResults({ rules, explain: true, hasProof: false });
+    const lineBytes = Buffer.byteLength(JSON.stringify(lines()[0]));
+    expect(lineBytes).toBeLessThanOrEqual(boundOf(Buffer.byteLength(JSON.stringify(entry))));
+  }
 });
 
 test('a part that the process has no time to read is left to its next owner', async () => {

@@ -30,6 +30,7 @@ import {
   makeOutcomes,
   type Outcome,
 } from '../domain/compose-result.ts';
+import { explainRules, explainUnread } from '../domain/explain-rules.ts';
 import { judgeRules, judgeUnread, type NativeDecimals } from '../domain/judge-rules.ts';
 import { makePlanner, type ReadPlan } from '../domain/plan-reads.ts';
 import { failed } from '../domain/read.ts';
@@ -114,7 +115,8 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
       if (plan === undefined) throw new RangeError('an entry without a plan');
       if (plan === 'too-many-reads') {
         // Not counted: the metrics of undetermined rules are about reads that failed.
-        lines.add(entry, outcomeFor(judgeUnread(part.rules, failed('too-many-reads'))));
+        const details = part.explain ? explainUnread(part.rules) : undefined;
+        lines.add(entry, outcomeFor(judgeUnread(part.rules, failed('too-many-reads'))), { details });
         return;
       }
       const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals, behind, blocks);
@@ -122,7 +124,10 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
       tallyVerdicts(tallies, verdicts);
       const outcome = outcomeFor(verdicts);
       const proof = part.proof && proofOf(entry, outcome, lines.nextIndex);
-      lines.add(entry, outcome, proof);
+      const details = part.explain
+        ? explainRules(part.rules, plan, readings, deps.nativeDecimals, blocks)
+        : undefined;
+      lines.add(entry, outcome, { details, proof });
     });
     if (signal.aborted && deps.redisNowMs() < endAt && isOpen && hasRetryable(readings))
       throw new ServiceError('overloaded', 'the process stopped before the part was evaluated');

@@ -100,15 +100,15 @@ describe('the faults of a batch', () => {
         { account: ACCOUNT, ref: 'x'.repeat(129) },
       ],
       rules: [{ ...RULES[0], chainId: 5 }],
-      explain: true,
+      async: true,
     };
     for (const response of [
       await gateway.postBatch(bad),
-      await gateway.postBatch(linesOf({ rules: bad.rules, explain: true }, bad.entries), NDJSON),
+      await gateway.postBatch(linesOf({ rules: bad.rules, async: true }, bad.entries), NDJSON),
     ]) {
       expect(response.status).toBe(422);
       expect((await faultsOf(response)).map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([
-        '/explain unknown-member',
+        '/async unknown-member',
         '/rules/0/chainId chain-unsupported',
         '/entries/1 account-format-unsupported',
         '/entries/2/account malformed',

@@ -137,6 +137,22 @@ describe('a batch', () => {
     expect(errors).toMatchObject([{ pointer: '/entries/1/account' }]);
   });
 
+  it('asks for explanations in every part, and has smaller parts for them', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const rules = Array.from({ length: 10 }, (_, index) => ({ ...RULES[0], roleId: `role ${index}` }));
+    for (const explain of [undefined, false, true])
+      expect((await gateway.postBatch({ entries: accountsOf(600), rules, explain })).status).toBe(202);
+    const counts = Map.groupBy(gateway.parts, ({ explain = false }) => explain);
+    expect(counts.get(false)).toHaveLength(4);
+    expect(counts.get(true)).toHaveLength(3);
+    for (const requestId of new Set(gateway.parts.map((part) => part.requestId)))
+      expect(
+        gateway.parts
+          .filter((part) => part.requestId === requestId)
+          .reduce((sum, { entries }) => sum + entries.length, 0),
+      ).toBe(600);
+  });
+
   it('is refunded if surely no part was written, and its slot is freed', async () => {
     const gateway = await start({
       publishPart: async () => {

@@ -73,6 +73,7 @@ const BATCH_MEMBERS: ReadonlySet<string> = new Set([
   'ruleSet',
   'onUndetermined',
   'consistency',
+  'explain',
   'proof',
   'proofSeconds',
   'proofAlg',

@@ -165,7 +165,8 @@ function measure(common: ValidCheck): Measures {
     ruleCount: countRules(common.rules),
     readsOf: makeReadCounter(common.rules, ENTRY_READS_MAX),
     resultBytesOf: boundResults({
-      roleIds: common.rules.map(({ roleId }) => roleId),
+      rules: common.rules,
+      explain: common.explain,
       hasProof: common.proof !== undefined,
     }),
   };

@@ -36,8 +36,8 @@ export const BatchEntry = z
     description: 'An address, or the wallets of one person with your id for the person.',
   });
 
-const { ruleSet, rules, callbackUrl, onUndetermined, consistency, proof, proofSeconds, proofAlg } =
-  CheckBody.shape;
+const { ruleSet, rules, callbackUrl, onUndetermined, consistency, explain } = CheckBody.shape;
+const { proof, proofSeconds, proofAlg } = CheckBody.shape;
 const BatchBody = z
   .strictObject({
     entries: z.array(BatchEntry).min(1).meta({
@@ -48,6 +48,7 @@ const BatchBody = z
     callbackUrl,
     onUndetermined,
     consistency,
+    explain,
     proof,
     proofSeconds,
     proofAlg,
@@ -65,7 +66,7 @@ const Status = BatchStatus.extend({
     .meta({ description: 'Counts over the finished entries: one verdict per entry and role.' }),
 }).meta({ id: 'BatchStatus' });
 
-const { roles, errors, status, proof: jws } = CheckResult.shape;
+const { roles, errors, status, details, proof: jws } = CheckResult.shape;
 const Line = z
   .object({
     index: z.number().int().nonnegative().meta({ description: 'Index of the entry in the batch, from 0.' }),
@@ -78,6 +79,7 @@ const Line = z
     blockNumbers: z
       .record(z.string(), z.number().int().nonnegative())
       .meta({ description: 'By chain id: the block at which the entry was read.' }),
+    details,
     proof: jws,
   })
   .meta({ id: 'BatchLine' });

@@ -169,6 +169,7 @@ function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Reten
     callbackUrl === undefined ? { mode: 'poll' } : { mode: 'webhook', callbackUrl };
   const common = {
     ...commonMembersOf({ app, check, admitted }, retentionMs.batch),
+    ...(check.explain ? { explain: true } : {}),
     partCount: parts.length,
     entryCount,
     delivery,

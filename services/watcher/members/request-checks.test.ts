@@ -122,7 +122,7 @@ test('a part of a watch is bounded in the bytes of its result, as one of a batch
   }));
   const ruleSet = aRuleSet('app_1', 'set', { rules });
   await world.requestChecks({ ...asked(PART_ENTRIES_MAX), ruleSet });
-  const boundOf = boundResults({ roleIds: rules.map(({ roleId }) => roleId), hasProof: false });
+  const boundOf = boundResults({ rules, hasProof: false });
   expect(world.published.length).toBeGreaterThan(1);
   expect(world.published.flatMap(({ entries }) => entries)).toHaveLength(PART_ENTRIES_MAX);
   for (const { entries } of world.published)

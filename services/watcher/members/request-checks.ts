@@ -154,7 +154,7 @@ function partsOf(
 ): readonly (readonly WatchMember[])[] {
   const cutter = cutParts(partBounds(bytesOf(rules)), (part: readonly WatchMember[]) => part);
   const readsOf = makeReadCounter(rules);
-  const resultBytesOf = boundResults({ roleIds: rules.map(({ roleId }) => roleId), hasProof: false });
+  const resultBytesOf = boundResults({ rules, hasProof: false });
   for (const member of members) {
     const bytes = bytesOf(entryOf(member));
     cutter.add(member, { reads: readsOf(member), bytes, resultBytes: resultBytesOf(bytes) });

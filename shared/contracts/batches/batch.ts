@@ -64,6 +64,8 @@ export const BatchPartRequested = z.object({
   rules: z.array(Rule).min(1).max(1000),
   onUndetermined: OnUndetermined,
   consistency: Consistency,
+  /** Whether each line tells the amounts that were compared. */
+  explain: z.boolean().optional(),
   proof: ProofRequest.optional(),
   /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from
    * them. */

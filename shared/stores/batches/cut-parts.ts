@@ -4,6 +4,7 @@ import {
   PART_READS_MAX,
   PART_RESULT_BYTES_MAX,
 } from '#shared/contracts/batches/batch.ts';
+import { type Condition, isComposedRule, type Rule } from '#shared/contracts/rules/rule.ts';
 
 /** The members of a part's message beside its entries and rules. */
 const MESSAGE_BYTES = 16 * 1024;
@@ -86,32 +87,52 @@ export function cutParts<Entry, Part>(
 const RULE_BYTES = 520;
 /** The members of a line beside its wallets, `ref`, `roles` and `errors`. */
 const LINE_BYTES = 400;
+/** What explains one rule, those inside of it apart, without the required texts: the longest amount
+ * that a token with 255 decimals has, or a sum. */
+const DETAIL_BYTES = 512;
 /** Header, signature, blocks and the other claims of a signed verdict, encoded. */
 const PROOF_BYTES = 1_500;
 const BASE64_FACTOR = 4 / 3;
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
+/** The bytes that explain a rule, and all rules inside of it. */
+function boundDetails(rule: Condition): number {
+  const texts = isComposedRule(rule)
+    ? []
+    : rule.type === 'CONTRACT'
+      ? [rule.value]
+      : [rule.minToken, rule.maxToken];
+  const inside = isComposedRule(rule) ? rule.rules : [];
+  return (
+    DETAIL_BYTES +
+    texts.reduce((sum, text) => sum + bytesOf(text ?? ''), 0) +
+    inside.reduce((sum, each) => sum + boundDetails(each), 0)
+  );
+}
+
 /**
- * Bounds the bytes of an entry's line in the results: every rule with an error and, under
- * `onUndetermined: "deny"`, a verdict too.
+ * Bounds the bytes of an entry's line in the results: every rule with an error, under
+ * `onUndetermined: "deny"` a verdict too, and what explains it if that is asked for.
  *
- * @param roleIds of each rule, in any order
  * @returns the bound of an entry, by its own bytes as JSON
  * @example
- * const boundOf = boundResults({ roleIds: ['holder'], hasProof: false });
- * boundOf(56); // 1000 or so
+ * const boundOf = boundResults({ rules, hasProof: false });
+ * boundOf(56); // 1000 or so for one rule
  */
 export function boundResults({
-  roleIds,
+  rules,
+  explain = false,
   hasProof,
 }: {
-  readonly roleIds: readonly string[];
+  readonly rules: readonly Rule[];
+  readonly explain?: boolean | undefined;
   readonly hasProof: boolean;
 }): (entryBytes: number) => number {
   // A role id is in `roles` and in `errors`; in a signed verdict up to twice as well.
-  const roleBytes = roleIds.reduce((sum, id) => sum + 2 * bytesOf(id), 0);
-  const rulesBytes = roleIds.length * RULE_BYTES + roleBytes;
+  const roleBytes = rules.reduce((sum, { roleId }) => sum + 2 * bytesOf(roleId), 0);
+  const detailBytes = explain ? rules.reduce((sum, rule) => sum + boundDetails(rule), 0) : 0;
+  const rulesBytes = rules.length * RULE_BYTES + roleBytes + detailBytes;
   return (entryBytes) => {
     const proofBytes = hasProof ? PROOF_BYTES + BASE64_FACTOR * (2 * entryBytes + roleBytes) : 0;
     return LINE_BYTES + entryBytes + rulesBytes + proofBytes;

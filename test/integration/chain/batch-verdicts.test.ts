@@ -69,11 +69,12 @@ test('each line among hostile contracts equals the verdict of a single check', a
   ];
   await using chains = connectTestChains([{ urls: [rpcUrl] }]);
   const entries = entriesOf(12);
-  const lines = await chains.judgePart({ entries, rules });
+  const lines = await chains.judgePart({ entries, rules, explain: true });
   expect(lines.map(({ account }) => account)).toEqual(entries.map(({ account }) => account));
   for (const line of lines) {
-    const alone = await chains.judge({ account: line.account, rules });
+    const alone = await chains.judge({ account: line.account, rules, explain: true });
     expect(told(line)).toEqual(told(alone));
+    expect(line.details).toEqual(alone.details);
     // A part may read as many suspect contracts alone as one check may: the others keep their first
     // code.
     for (const [place, { code, retryable }] of line.errors.entries())

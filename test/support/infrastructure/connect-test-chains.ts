@@ -41,7 +41,7 @@ export type TestChains = AsyncDisposable & {
 };
 
 /** A line of a batch's results. */
-export type BatchLine = Pick<CheckResult, 'status' | 'roles' | 'errors'> & {
+export type BatchLine = Pick<CheckResult, 'status' | 'roles' | 'errors' | 'details'> & {
   readonly index: number;
   readonly account: string;
   readonly blockNumbers: Readonly<Record<string, number>>;
