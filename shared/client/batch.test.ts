@@ -65,6 +65,20 @@ test('a batch is sent once as NDJSON, and its lines come in order while parts fi
   );
 });
 
+test('the preview of a watch is sent as JSON, and has as many lines as the watch has members', async () => {
+  const accepted = json(202, { requestId: 'x', entries: 2 });
+  const rolecall = await start({ do: 'reset' }, accepted, lines(0, 1), lines());
+  expect(await collect(rolecall.batch({ watch: 'members', rules: RULES }))).toEqual([0, 1]);
+  const [first, second] = answers.requests;
+  expect(second?.headers['content-type']).toBe('application/json');
+  expect(JSON.parse(second?.body ?? '')).toEqual({ watch: 'members', rules: RULES });
+  expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
+  await start(accepted, lines(0), lines());
+  await expect(collect(client().batch({ watch: 'members', rules: RULES }))).rejects.toMatchObject({
+    code: 'unexpected-answer',
+  });
+});
+
 test.each([
   ["the client's", 5_000, {}],
   ["the batch's", 30_000, { timeoutMs: 5_000 }],

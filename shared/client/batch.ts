@@ -44,11 +44,13 @@ export async function* runBatch(
   { entries, ...common }: BatchRequest,
   { onAccepted, ...options }: BatchOptions,
 ): AsyncGenerator<BatchLine, void> {
-  const { requestId } = parseAnswer(
+  // The members of a watch are the gateway's: such a batch is small, and JSON alone.
+  const content = entries === undefined ? { body: common } : { lines: [common, ...entries] };
+  const { requestId, entries: takenCount } = parseAnswer(
     await transport.send({
       method: 'POST',
       path: BATCH_PATH,
-      lines: [common, ...entries],
+      ...content,
       headers: { 'idempotency-key': crypto.randomUUID() },
       signal: options.signal,
       attemptMs: START_ATTEMPT_MS,
@@ -56,15 +58,17 @@ export async function* runBatch(
       waitsMs: Math.min(options.timeoutMs ?? IDLE_MS, transport.timeoutMs),
     }),
   );
-  if (typeof requestId !== 'string') throw unexpectedAnswer('The acknowledgement has no requestId.');
+  const entryCount = entries?.length ?? takenCount;
+  if (typeof requestId !== 'string' || typeof entryCount !== 'number')
+    throw unexpectedAnswer('The acknowledgement lacks the requestId or the number of entries.');
   onAccepted?.(requestId);
   let count = 0;
   for await (const line of readLines(transport, requestId, options)) {
     count += 1;
     yield line;
   }
-  if (count < entries.length)
-    throw unexpectedAnswer(`Batch ${requestId} ended at line ${count} of ${entries.length}.`);
+  if (count < entryCount)
+    throw unexpectedAnswer(`Batch ${requestId} ended at line ${count} of ${entryCount}.`);
 }
 
 /** Yields the lines of a batch that was started before, also by another process. */

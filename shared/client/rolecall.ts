@@ -137,10 +137,12 @@ export class Rolecall {
 
   /**
    * Checks many wallets in one request: starts the batch, and yields a line per entry, in the order
-   * of the entries, while the rest is still being checked.
+   * of the entries, while the rest is still being checked. With `watch` instead of `entries`, the
+   * members of the watch are checked, and each line has their last verdicts as `before`.
    *
    * @example
    * for await (const { ref, roles } of rolecall.batch({ entries, ruleSet: 'holders' })) console.log(ref, roles);
+   * for await (const { ref, before, roles } of rolecall.batch({ watch: 'members', rules })) console.log(ref, before, roles);
    */
   batch(request: BatchRequest, options: BatchOptions = {}): AsyncGenerator<BatchLine, void> {
     return runBatch(this.#transport, request, options);

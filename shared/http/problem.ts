@@ -43,6 +43,7 @@ export const PROBLEMS = {
   'rule-type-unsupported': { status: 422, title: 'The rule type is not supported' },
   'function-unsupported': { status: 422, title: 'The function signature is not supported' },
   'rule-set-unknown': { status: 422, title: 'There is no such rule set' },
+  'watch-unknown': { status: 422, title: 'There is no such watch' },
   'chain-unsupported': { status: 422, title: 'The chain is not supported' },
   'min-token-zero': { status: 422, title: 'A minimum of zero would always grant' },
   'proof-unavailable': { status: 422, title: 'This service does not sign verdicts' },

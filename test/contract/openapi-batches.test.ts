@@ -6,6 +6,7 @@ import {
   BATCH_LINES_EXAMPLE,
   BATCH_STATUS_EXAMPLE,
 } from '../../services/gateway/docs/examples.ts';
+import { aMember, aWatch } from '../support/builders/a-watch.ts';
 import {
   API_KEY,
   anAdmission,
@@ -108,6 +109,7 @@ const PROBLEMS: Readonly<Record<Name, Readonly<Record<string, () => Promise<Resp
     'function-unsupported': () =>
       rule({ type: 'CONTRACT', contractAddress: ACCOUNT, function: 'x'.repeat(513) }),
     'rule-set-unknown': () => ask((gateway) => gateway.postBatch({ entries: [ACCOUNT], ruleSet: 'vip' })),
+    'watch-unknown': () => ask((gateway) => gateway.postBatch({ watch: 'members', rules: [RULE] })),
     'chain-unsupported': () => rule({ chainId: 2 }),
     'min-token-zero': () => rule({ minToken: '0' }),
     'too-many-reads': () => rule({ type: 'ERC1155', contractAddress: ACCOUNT, tokenId: '0-200' }),
@@ -130,7 +132,15 @@ const PROBLEMS: Readonly<Record<Name, Readonly<Record<string, () => Promise<Resp
 testProblems(start, ASKS, PROBLEMS);
 
 test('the document describes successful answers, and its examples are accepted', async () => {
-  const gateway = await start();
+  const gateway = await start({
+    watches: {
+      watches: { read: async () => aWatch(), list: async () => [] },
+      watchMembers: {
+        readMany: async () => [],
+        page: async () => ({ members: [aMember()], next: undefined }),
+      },
+    },
+  });
   for (const { value } of Object.values(BATCH_EXAMPLES)) {
     const response = await gateway.postBatch(value);
     expect(response.status).toBe(202);

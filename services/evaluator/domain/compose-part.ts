@@ -1,4 +1,9 @@
-import { type BatchEntry, type BatchPartCompleted, roleIdsOf } from '#shared/contracts/batches/batch.ts';
+import {
+  type BatchEntry,
+  type BatchPartCompleted,
+  type BatchPartRequested,
+  roleIdsOf,
+} from '#shared/contracts/batches/batch.ts';
 import { foldRoles, type RoleOutcome } from '#shared/contracts/checks/fold-roles.ts';
 import type { RuleDetail, UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { isRefunded } from '#shared/contracts/checks/result.ts';
@@ -7,6 +12,11 @@ import type { Verdict } from './judge-rules.ts';
 
 /** The counts over the lines of a part. */
 export type PartCounts = Pick<BatchPartCompleted, 'lineCount' | 'roles' | 'refundCount' | 'failedCount'>;
+
+/** The members of a part that its lines and counts follow from. */
+type PartOfRoles = Pick<BatchPartRequested, 'firstIndex' | 'previewDigest'> & {
+  readonly rules: readonly { readonly roleId: string }[];
+};
 
 /** What a batch may ask for in each line. */
 type Additions = {
@@ -18,6 +28,8 @@ type Additions = {
 type Ending = {
   readonly text: string;
   readonly outcome: Outcome;
+  /** None of a failed entry. */
+  readonly folded: ReadonlyMap<string, RoleOutcome>;
   lineCount: number;
 };
 
@@ -32,12 +44,16 @@ export class PartLines {
   readonly #firstIndex: number;
   readonly #blockNumbers: string;
   readonly #endings = new Map<Outcome, Ending>();
+  /** Of a preview, by role id. */
+  readonly #changes: ReadonlyMap<string, { gained: number; lost: number }> | undefined;
   #text = '';
   #lineCount = 0;
 
-  constructor(rules: readonly { readonly roleId: string }[], firstIndex: number, blocks: Blocks) {
+  constructor({ rules, firstIndex, previewDigest }: PartOfRoles, blocks: Blocks) {
     this.#rules = rules;
     this.#firstIndex = firstIndex;
+    if (previewDigest !== undefined)
+      this.#changes = new Map(roleIdsOf(rules).map((id) => [id, { gained: 0, lost: 0 }]));
     const numbers = Object.entries(blocks).map(([chainId, { number }]) => [chainId, number]);
     this.#blockNumbers = JSON.stringify(Object.fromEntries(numbers));
   }
@@ -54,11 +70,13 @@ export class PartLines {
       ? `"accounts":${JSON.stringify(entry.accounts)}`
       : `"account":${JSON.stringify(entry.account)}`;
     const ref = entry.ref === undefined ? '' : `,"ref":${JSON.stringify(entry.ref)}`;
+    const before = entry.before === undefined ? '' : `,"before":${JSON.stringify(entry.before)}`;
     const explained = details === undefined ? '' : `,"details":${JSON.stringify(details)}`;
     const signed = proof === undefined ? '' : `,"proof":${JSON.stringify(proof)}`;
     const ending = this.#endings.get(outcome) ?? this.#end(outcome);
     ending.lineCount += 1;
-    this.#text += `{"index":${this.nextIndex},${wallets}${ref},${ending.text}${explained}${signed}}\n`;
+    this.#countChanges(entry, ending);
+    this.#text += `{"index":${this.nextIndex},${wallets}${ref}${before},${ending.text}${explained}${signed}}\n`;
     this.#lineCount += 1;
   }
 
@@ -67,14 +85,15 @@ export class PartLines {
   }
 
   get counts(): PartCounts {
-    const roles = roleIdsOf(this.#rules).map((id) => ({ id, granted: 0, denied: 0, undetermined: 0 }));
+    const roles = roleIdsOf(this.#rules).map((id) => ({
+      ...{ id, granted: 0, denied: 0, undetermined: 0 },
+      ...this.#changes?.get(id),
+    }));
     let refundCount = 0;
     let failedCount = 0;
-    for (const { outcome, lineCount } of this.#endings.values()) {
-      const isFailed = outcome.status === 'failed';
-      if (isFailed) failedCount += lineCount;
+    for (const { outcome, folded, lineCount } of this.#endings.values()) {
+      if (outcome.status === 'failed') failedCount += lineCount;
       if (isRefunded(outcome, this.#rules.length)) refundCount += lineCount;
-      const folded: ReadonlyMap<string, RoleOutcome> = isFailed ? new Map() : foldRoles(outcome);
       for (const role of roles) role[folded.get(role.id) ?? 'undetermined'] += lineCount;
     }
     return { lineCount: this.#lineCount, roles, refundCount, failedCount };
@@ -83,9 +102,20 @@ export class PartLines {
   #end(outcome: Outcome): Ending {
     const { status, roles, errors } = outcome;
     const text = `"status":"${status}","roles":${JSON.stringify(roles)},"errors":${JSON.stringify(errors)},"blockNumbers":${this.#blockNumbers}`;
-    const ending = { text, outcome, lineCount: 0 };
+    const folded = status === 'failed' ? new Map() : foldRoles(outcome);
+    const ending = { text, outcome, folded, lineCount: 0 };
     this.#endings.set(outcome, ending);
     return ending;
+  }
+
+  /** A role that could not be decided neither comes nor goes. */
+  #countChanges({ before = {} }: BatchEntry, { folded }: Ending): void {
+    for (const [id, wasGranted] of Object.entries(before)) {
+      const changes = this.#changes?.get(id);
+      if (changes === undefined) continue;
+      if (!wasGranted && folded.get(id) === 'granted') changes.gained += 1;
+      if (wasGranted && folded.get(id) === 'denied') changes.lost += 1;
+    }
   }
 }
 

@@ -138,7 +138,7 @@ export function makeGiveUpPart({
         : { ...message, rules: message.rules.map(nameRule) };
     if (part === undefined) return;
     const { entries, rules } = part;
-    const lines = new PartLines(rules, part.firstIndex, {});
+    const lines = new PartLines(part, {});
     const failure = failureOf(rules);
     const details = message?.explain ? tryToExplain(message.rules) : undefined;
     for (const entry of entries) lines.add(entry, failure, { details });

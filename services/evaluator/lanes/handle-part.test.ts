@@ -203,6 +203,34 @@ test('each line of a batch with proofs has its own proof', async () => {
   expect(lines()[0]).toHaveProperty('proof', 'signed req_1.500');
 });
 
+test('a preview repeats the verdicts before in its lines, and counts the members who would gain or lose a role', async () => {
+  const entries = [
+    { account: RICH, before: { r: false } },
+    { account: RICH, before: { r: true } },
+    { account: RICH },
+    { account: POOR, before: { r: true, s: true } },
+    { account: POOR, before: { r: false } },
+    { account: UNREAD, before: { r: true } },
+    { account: UNREAD, before: { r: false } },
+  ];
+  const rules = [native('r', '5'), native('r'), native('t', '0.5')];
+  for (const onUndetermined of ['omit', 'deny', 'fail'] as const) {
+    const { handle, completed, lines } = makeHandler();
+    await handle(aPart({ entries, rules, onUndetermined, previewDigest: 'd' }), aRecord());
+    expect(lines().map(({ before }) => before)).toEqual(entries.map(({ before }) => before));
+    expect(completed()).toMatchObject({
+      previewDigest: 'd',
+      roles: [
+        { id: 'r', granted: 3, denied: 2, undetermined: 2, gained: 1, lost: 1 },
+        { id: 't', granted: 3, denied: 2, undetermined: 2, gained: 0, lost: 0 },
+      ],
+    });
+  }
+  const batch = makeHandler();
+  await batch.handle(aPart(), aRecord());
+  expect(batch.completed().roles).toEqual([{ id: 'r', granted: 1, denied: 1, undetermined: 1 }]);
+});
+
 test('each line of a batch that asks for it explains its verdicts, also where nothing could be read', async () => {
   const { handle, lines } = makeHandler();
   await handle(aPart({ explain: true }), aRecord());

@@ -104,7 +104,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
     const behind = behindOf(observed);
     const blocks = blocksOf(observed);
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
-    const lines = new PartLines(part.rules, part.firstIndex, blocks);
+    const lines = new PartLines(part, blocks);
     const tallies = newTally(part.rules.length);
     const outcomeFor = makeOutcomes(part);
     const proofOf = (entry: BatchEntry, outcome: Outcome, index: number): string | undefined =>

@@ -12,7 +12,9 @@ import { asSent, type Validation } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
-import { type CollectedBatch, collectBatch, FAULTS_MAX } from './collect-batch.ts';
+import type { BatchBody } from './batch-bodies.ts';
+import { collectBatch, FAULTS_MAX } from './collect-batch.ts';
+import { makeReadMembers } from './preview-members.ts';
 import { receiveBatch } from './receive-batch.ts';
 import { formatOf } from './receive-values.ts';
 
@@ -31,7 +33,8 @@ export function makeAcceptBatch(deps: Dependencies) {
     const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload && idempotencyKey === undefined) throw overload;
     using body = deps.openBatchBody(request, response, app);
-    const batch = await receiveBatch(format, body.chunks, collectorFor(app, deps, idempotencyKey));
+    const collector = collectorFor(app, deps, { idempotencyKey, hold: body.hold });
+    const batch = await receiveBatch(format, body.chunks, collector);
     const refusal = overload ?? ('refusal' in batch ? batch.refusal : undefined);
     deps.resumeRequest(response, app);
     const admitted = await deps.admitCheck(
@@ -55,15 +58,28 @@ export function makeAcceptBatch(deps: Dependencies) {
         traceparent: traceOf(response),
         onRefund: () => addHeaders(response, rateHeadersAfterRefund(admitted.admission, batch.entryCount)),
       });
-    answerAccepted(response, admitted.requestId, batch, deps.publicBaseUrl);
+    // A watch may have other members than those of the batch that is replayed.
+    const stored =
+      admitted.kind === 'replayed' ? await deps.batches.readStatus(admitted.requestId) : undefined;
+    const entryCount = stored?.entries ?? batch.entryCount;
+    answerAccepted(response, admitted.requestId, entryCount, deps.publicBaseUrl);
   };
 }
 
-const collectorFor = (app: AppAccess, { rules }: Dependencies, idempotencyKey: string | undefined) =>
+const collectorFor = (
+  app: AppAccess,
+  deps: Dependencies,
+  {
+    idempotencyKey,
+    hold,
+  }: Pick<BatchBody, 'hold'> & { readonly idempotencyKey: string | undefined },
+) =>
   collectBatch({
     entriesMax: BATCH_LIMITS[app.limits.tier].entries,
-    validateHead: (head) => validateHead(app, head, rules),
-    asSent: idempotencyKey === undefined ? undefined : (head) => headAsSent(head, rules),
+    validateHead: (head) => validateHead(app, head, deps.rules),
+    asSent: idempotencyKey === undefined ? undefined : (head) => headAsSent(head, deps.rules),
+    readMembers: makeReadMembers(deps, app),
+    hold,
   });
 
 /** The members of a batch beside its entries, which name the wallets. A batch is always
@@ -107,7 +123,7 @@ async function validateHead(app: AppAccess, head: unknown, rules: RequestRules):
     .slice(0, FAULTS_MAX);
   if (unknown.length === 0) return validation;
   const faults = unknown.map((name) =>
-    asSentence(unknownMember(pointerOf([name]), ['entries', ...BATCH_MEMBERS])),
+    asSentence(unknownMember(pointerOf([name]), ['entries', 'watch', ...BATCH_MEMBERS])),
   );
   return { ok: false, faults: [...faults, ...(validation.ok ? [] : validation.faults)] };
 }
@@ -115,7 +131,7 @@ async function validateHead(app: AppAccess, head: unknown, rules: RequestRules):
 function answerAccepted(
   response: Response,
   requestId: string,
-  { entryCount }: Pick<CollectedBatch, 'entryCount'>,
+  entryCount: number,
   publicBaseUrl: string,
 ): void {
   sendJson(response, 202, JSON.stringify({ requestId, entries: entryCount }), {

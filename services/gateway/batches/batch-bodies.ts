@@ -32,6 +32,8 @@ export type BatchBodyBounds = {
 export type BatchBody = Disposable & {
   /** The body as it arrives. Throws Problem `body-timeout`, `overloaded`. */
   readonly chunks: AsyncIterable<Buffer>;
+  /** Counts bytes that the request keeps beside its body. Throws Problem `overloaded`. */
+  readonly hold: (bytes: number) => void;
 };
 
 export type BatchBodies = {
@@ -114,6 +116,7 @@ export function makeBatchBodies(
     };
     return {
       chunks: bounded(request, app, hold),
+      hold,
       [Symbol.dispose]() {
         endReading(clientId, request);
         shares.give(app, ownBytes);

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { ENTRY_READS_MAX } from '#shared/contracts/batches/batch.ts';
+import { type BatchEntry, ENTRY_READS_MAX } from '#shared/contracts/batches/batch.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
 import { countRules } from '#shared/contracts/rules/rule.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
 import { boundResults, cutParts, type PartCutter, partBounds } from '#shared/stores/batches/cut-parts.ts';
 import type { SentCheck, Validation, ValidCheck } from '../checks/validate-check.ts';
+import type { ReadMembers } from './preview-members.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
 
 /** Faults that one answer lists. */
@@ -15,6 +16,8 @@ const RULES_BYTES_MAX = 256 * 1024;
 /** Entries times rules, those inside of composed rules counted too: the largest cost of judging a
  * batch. */
 const JUDGEMENTS_MAX = 1_000_000;
+/** The members of a previewed watch as entries, with their last verdicts. */
+const PREVIEW_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Consecutive entries of a batch that are planned, read and stored together. */
 export type Part = {
@@ -32,8 +35,10 @@ export type CollectedBatch = {
   readonly common: ValidCheck;
   readonly entryCount: number;
   readonly parts: readonly Part[];
-  /** SHA-256 (hex) of the validated values. */
+  /** SHA-256 (hex) of the validated values; of a preview, without the members. */
   readonly bodyHash: string;
+  /** Of a preview: SHA-256 (hex) of the members and their verdicts, as they were taken. */
+  readonly previewDigest: string | undefined;
 };
 
 /** A refused batch whose body is valid: it may have been accepted earlier under its idempotency
@@ -44,6 +49,8 @@ export type BatchCollector = {
   /** Takes all members of the body but its entries. Before any entry. */
   readonly begin: (head: unknown) => Promise<void>;
   readonly add: (entry: unknown) => void;
+  /** Takes the members of a watch as the entries. After the head, instead of `add`. */
+  readonly addMembers: (watchId: unknown) => Promise<void>;
   /** Adds a fault of the body. */
   readonly refuse: (fault: Fault) => void;
   readonly end: () => CollectedBatch | RefusedBatch;
@@ -67,8 +74,9 @@ type Measures = {
  * @param validateHead validates the members that a batch has in common with a check
  * @param asSent the head of a retry, as it was when the batch may have been accepted; absent
  *   without an idempotency key
+ * @param hold counts bytes that the batch keeps in memory and that its body did not have
  * @example
- * const collector = collectBatch({ validateHead, entriesMax: 1_000 });
+ * const collector = collectBatch({ validateHead, readMembers, hold, entriesMax: 1_000 });
  * await collector.begin({ rules });
  * for (const entry of entries) collector.add(entry);
  * const { parts } = collector.end();
@@ -76,10 +84,14 @@ type Measures = {
 export function collectBatch({
   validateHead,
   asSent,
+  readMembers,
+  hold,
   entriesMax,
 }: {
   readonly validateHead: (head: unknown) => Promise<Validation>;
   readonly asSent?: ((head: unknown) => SentCheck | undefined) | undefined;
+  readonly readMembers: ReadMembers;
+  readonly hold: (bytes: number) => void;
   readonly entriesMax: number;
 }): BatchCollector {
   const faults: Fault[] = [];
@@ -90,6 +102,7 @@ export function collectBatch({
   /** Undefined once there is a fault: the entries are not kept then. */
   let cutter: PartCutter<string, Part> | undefined;
   let entryCount = 0;
+  let previewDigest: string | undefined;
 
   const note = (found: readonly Fault[], mayHaveChanged = false): void => {
     faults.push(...found.slice(0, FAULTS_MAX - faults.length));
@@ -97,8 +110,20 @@ export function collectBatch({
     if (!mayHaveChanged) isInvalid = true;
     if (isInvalid && faults.length === FAULTS_MAX) throw invalidBody(faults);
   };
-  /** The rules may be those of a rule set, and then others than those of an earlier request. */
-  const noteByRules = (fault: Fault): void => note([fault], asSent !== undefined);
+  /** The rules may be those of a rule set, and the entries those of a watch: then others than those
+   * of an earlier request. */
+  const noteByStored = (fault: Fault): void => note([fault], asSent !== undefined);
+  /** Returns the text of the entry. */
+  const keep = (entry: BatchEntry, pointer: string): string | undefined => {
+    if (!measures) return undefined;
+    const reads = measures.readsOf(entry);
+    if (reads > ENTRY_READS_MAX) noteByStored(tooManyReads(pointer));
+    if (!cutter) return undefined;
+    const text = JSON.stringify(entry);
+    const bytes = Buffer.byteLength(text);
+    cutter.add(text, { reads, bytes, resultBytes: measures.resultBytesOf(bytes) });
+    return text;
+  };
 
   return {
     async begin(head) {
@@ -120,22 +145,45 @@ export function collectBatch({
       if (!validated.ok) return note(validated.faults);
       const { entry } = validated;
       if (!isInvalid) hash.update(canonicalEntry(entry)).update('\n');
-      if (!measures) return;
-      const reads = measures.readsOf(entry);
-      if (reads > ENTRY_READS_MAX) noteByRules(tooManyReads(index));
+      keep(entry, `/entries/${index}`);
+    },
+    async addMembers(watchId) {
+      const taken = createHash('sha256');
+      previewDigest = '';
+      if (typeof watchId !== 'string') return note([NOT_A_WATCH]);
+      hash.update(`watch ${JSON.stringify(watchId)}\n`);
+      const { rules } = measures?.common ?? { rules: [] };
+      const pages = await readMembers(watchId, new Set(rules.map(({ roleId }) => roleId)));
+      if (pages === undefined) return noteByStored(WATCH_UNKNOWN);
       if (!cutter) return;
-      const text = JSON.stringify(entry);
-      const bytes = Buffer.byteLength(text);
-      cutter.add(text, { reads, bytes, resultBytes: measures.resultBytesOf(bytes) });
+      let bytes = 0;
+      for await (const entries of pages) {
+        let pageBytes = 0;
+        for (const entry of entries) {
+          entryCount += 1;
+          const text = keep(entry, '/watch');
+          if (text === undefined) return;
+          taken.update(text).update('\n');
+          pageBytes += Buffer.byteLength(text) + 1;
+        }
+        bytes += pageBytes;
+        if (bytes > PREVIEW_BYTES_MAX) return noteByStored(PREVIEW_TOO_LARGE);
+        hold(pageBytes);
+        // `end` refuses it.
+        if (entryCount * (measures?.ruleCount ?? 0) > JUDGEMENTS_MAX) return;
+      }
+      if (entryCount === 0) noteByStored(NO_MEMBERS);
+      previewDigest = taken.digest('hex');
     },
     refuse: (fault) => note([fault]),
     end() {
-      const isNamed = faults.some(({ pointer }) => pointer === '' || pointer === '/entries');
+      const isPreview = previewDigest !== undefined;
+      const isNamed = isPreview || faults.some(({ pointer }) => pointer === '' || pointer === '/entries');
       if (entryCount === 0 && !isNamed) note([NO_ENTRIES]);
       if (measures && entryCount * measures.ruleCount > JUDGEMENTS_MAX)
-        noteByRules(batchTooLarge(measures.ruleCount));
+        noteByStored(batchTooLarge(isPreview ? '/watch' : '/entries', measures.ruleCount));
       if (isInvalid) throw invalidBody(faults);
-      const batch = { entryCount, bodyHash: hash.digest('hex') };
+      const batch = { entryCount, bodyHash: hash.digest('hex'), previewDigest };
       if (!measures || !cutter) return { ...batch, refusal: invalidBody(faults) };
       return { ...batch, common: measures.common, parts: cutter.end() };
     },
@@ -190,17 +238,41 @@ const tooManyEntries = (max: number): Fault => ({
   detail: `/entries must have at most ${max} entries in this tier; send several batches.`,
 });
 
-const tooManyReads = (index: number): Fault => ({
-  pointer: `/entries/${index}`,
+const tooManyReads = (pointer: string): Fault => ({
+  pointer,
   code: 'too-many-reads',
-  detail: `/entries/${index} needs more than ${ENTRY_READS_MAX} reads with these rules; split the rules into several batches.`,
+  detail: `${pointer === '/watch' ? 'A member of /watch' : pointer} needs more than ${ENTRY_READS_MAX} reads with these rules; split the rules into several batches.`,
 });
 
-const batchTooLarge = (ruleCount: number): Fault => ({
-  pointer: '/entries',
+const batchTooLarge = (pointer: string, ruleCount: number): Fault => ({
+  pointer,
   code: 'batch-too-large',
-  detail: `/entries times rules must be at most ${JUDGEMENTS_MAX}: with ${ruleCount} rules, ${Math.floor(JUDGEMENTS_MAX / ruleCount)} entries.`,
+  detail: `${pointer === '/watch' ? 'The members of /watch' : pointer} times rules must be at most ${JUDGEMENTS_MAX}: with ${ruleCount} rules, ${Math.floor(JUDGEMENTS_MAX / ruleCount)} entries.`,
 });
+
+const NOT_A_WATCH: Fault = {
+  pointer: '/watch',
+  code: 'wrong-type',
+  detail: '/watch must be the id of a watch as a string.',
+};
+
+const WATCH_UNKNOWN: Fault = {
+  pointer: '/watch',
+  code: 'watch-unknown',
+  detail: '/watch names a watch that does not exist.',
+};
+
+const NO_MEMBERS: Fault = {
+  pointer: '/watch',
+  code: 'too-short',
+  detail: '/watch names a watch without members.',
+};
+
+const PREVIEW_TOO_LARGE: Fault = {
+  pointer: '/watch',
+  code: 'batch-too-large',
+  detail: `/watch has members of more than ${PREVIEW_BYTES_MAX} bytes as JSON with their last verdicts.`,
+};
 
 const rulesTooLarge = (bytes: number): Fault => ({
   pointer: '/rules',

@@ -40,8 +40,13 @@ const { ruleSet, rules, callbackUrl, onUndetermined, consistency, explain } = Ch
 const { proof, proofSeconds, proofAlg } = CheckBody.shape;
 const BatchBody = z
   .strictObject({
-    entries: z.array(BatchEntry).min(1).meta({
+    entries: z.array(BatchEntry).min(1).optional().meta({
       description: 'Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed.',
+    }),
+    watch: z.string().optional().meta({
+      description:
+        'Instead of `entries`: the id of a watch, whose members are the entries. Each line tells what it would change; ' +
+        'nothing is sent but the message of the batch, and no member changes. Only as `application/json`.',
     }),
     rules,
     ruleSet,
@@ -53,7 +58,10 @@ const BatchBody = z
     proofSeconds,
     proofAlg,
   })
-  .meta({ id: 'BatchRequest', allOf: [exactlyOneOf('rules', 'ruleSet')] });
+  .meta({
+    id: 'BatchRequest',
+    allOf: [exactlyOneOf('entries', 'watch'), exactlyOneOf('rules', 'ruleSet')],
+  });
 
 const BatchAcknowledgement = z
   .object({ requestId: RequestId, entries: z.number().int().positive() })
@@ -63,7 +71,11 @@ const Status = BatchStatus.extend({
   requestId: RequestId,
   roles: z
     .array(RoleCounts)
-    .meta({ description: 'Counts over the finished entries: one verdict per entry and role.' }),
+    .meta({
+      description:
+        'Counts over the finished entries: one verdict per entry and role. In a preview of a watch also how many members ' +
+        'would gain and lose the role.',
+    }),
 }).meta({ id: 'BatchStatus' });
 
 const { roles, errors, status, details, proof: jws } = CheckResult.shape;
@@ -73,6 +85,10 @@ const Line = z
     account: z.string().optional(),
     accounts: z.array(z.string()).optional(),
     ref: z.string().optional(),
+    before: z
+      .record(z.string(), z.boolean())
+      .optional()
+      .meta({ description: 'In a preview of a watch: the last verdicts of the member, by role id.' }),
     status,
     roles,
     errors,
@@ -116,7 +132,14 @@ export const BATCH_OPERATIONS = {
         { headers: { ...RETRY_AFTER, Location: header('Where its status is.'), ...REPLAYED } },
       ),
     },
-    codes: ['body-timeout', 'limit-reached', 'too-many-entries', 'batch-too-large', ...CHECK_CODES],
+    codes: [
+      'body-timeout',
+      'limit-reached',
+      'too-many-entries',
+      'batch-too-large',
+      'watch-unknown',
+      ...CHECK_CODES,
+    ],
   },
   readBatch: {
     method: 'get',

@@ -9,6 +9,7 @@ import {
 import { describeError, isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
 import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
 import type { Admitter } from '#shared/stores/checks/admit.ts';
@@ -31,7 +32,7 @@ type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly admitter: Pick<Admitter, 'markPublished' | 'dropClaim' | 'release'>;
   readonly slots: LeasedSlots;
-  readonly batches: Pick<Batches, 'begin' | 'withdraw' | 'register' | 'readStatus'>;
+  readonly batches: Pick<Batches, 'begin' | 'withdraw' | 'register' | 'readStatus' | 'readProgress'>;
   readonly retentionMs: Retention;
   readonly metrics: Pick<GatewayMetrics, 'checksAccepted'>;
   readonly log: Logger;
@@ -60,8 +61,8 @@ export type PublishBatch = (toPublish: BatchToPublish) => Promise<void>;
  * or whose gateway died, is abandoned by the result-store (`shared/stores/batches/batches.ts`): its
  * slot was only leased.
  *
- * @throws Problem `limit-reached`, `monthly-quota-exceeded`; ServiceError `broker-unavailable`,
- *   `publish-unknown`, `overloaded`
+ * @throws Problem `limit-reached`, `monthly-quota-exceeded`, `idempotency-key-reused`,
+ *   `idempotency-key-in-use`; ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
  */
 export function makePublishBatch(deps: Dependencies): PublishBatch {
   return async function publishBatch(toPublish) {
@@ -80,7 +81,10 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
       await deps.admitter.release({ clientId, month, count: batch.entryCount });
       toPublish.onRefund();
     };
-    if (admitted.kind === 'taken-over') await refuseOtherRules(deps, toPublish);
+    if (admitted.kind === 'taken-over') {
+      await refuseOtherRules(deps, toPublish);
+      await refuseOtherMembers(deps, toPublish);
+    }
     const messages = messagesOf(toPublish, deps.retentionMs);
     const accepted = { ...messages.common, roleIds: roleIdsOf(batch.common.rules) };
     try {
@@ -163,13 +167,14 @@ async function publishParts(
 }
 
 function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Retention): Messages {
-  const { common: check, entryCount, parts } = batch;
+  const { common: check, entryCount, parts, previewDigest } = batch;
   const { callbackUrl } = check;
   const delivery: BatchDelivery =
     callbackUrl === undefined ? { mode: 'poll' } : { mode: 'webhook', callbackUrl };
   const common = {
     ...commonMembersOf({ app, check, admitted }, retentionMs.batch),
     ...(check.explain ? { explain: true } : {}),
+    ...(previewDigest === undefined ? {} : { previewDigest }),
     partCount: parts.length,
     entryCount,
     delivery,
@@ -200,6 +205,24 @@ async function refuseOtherRules(
   if (!stored || stored.ruleSet?.digest === digest) return;
   const detail = 'The rule set has changed since the first request with this Idempotency-Key; use a new key.';
   throw invalidBody([{ pointer: '/ruleSet', code: 'idempotency-key-reused', detail }]);
+}
+
+/**
+ * The parts of a preview that took other members would not be the same either. Unless another retry
+ * finds the members of the first request, the batch is abandoned, and its charge refunded.
+ *
+ * @throws Problem `idempotency-key-in-use`
+ */
+async function refuseOtherMembers(
+  { batches }: Pick<Dependencies, 'batches'>,
+  { batch, admitted }: BatchToPublish,
+): Promise<void> {
+  const { previewDigest } = batch;
+  const stored = previewDigest === undefined ? undefined : await batches.readProgress(admitted.requestId);
+  if (!stored || stored.previewDigest === previewDigest) return;
+  const detail =
+    'The members of the watch have changed since the first request with this Idempotency-Key, whose batch is not complete; use a new key.';
+  throw new Problem('idempotency-key-in-use', detail, { headers: retryAfter(1_000) });
 }
 
 const limitReached = (max: number): Problem =>

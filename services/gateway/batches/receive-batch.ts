@@ -1,3 +1,4 @@
+import { Problem } from '#shared/http/problem.ts';
 import type { BatchCollector } from './collect-batch.ts';
 import {
   type BodyFormat,
@@ -12,8 +13,8 @@ import {
  * Receives a batch: parses its body as it arrives and hands head and entries to the collector.
  * Other requests have their turn every few milliseconds.
  *
- * @throws Problem `malformed-json`, `body-too-large`, and the errors of the collector and the
- *   chunks
+ * @throws Problem `malformed-json`, `body-too-large`, `media-type-unsupported`, and the errors of
+ *   the collector and the chunks
  * @example
  * const batch = await receiveBatch('ndjson', body.chunks, collectBatch({ validateHead, entriesMax }));
  */
@@ -35,19 +36,33 @@ export async function receiveBatch(
 
 async function collectJson(body: unknown, collector: BatchCollector): Promise<void> {
   const hasEntries = typeof body === 'object' && body !== null && !Array.isArray(body);
-  const { entries, ...head } = hasEntries ? (body as { readonly entries?: unknown }) : {};
+  const { entries, watch, ...head } = hasEntries
+    ? (body as { readonly entries?: unknown; readonly watch?: unknown })
+    : {};
   await collector.begin(hasEntries ? head : body);
   if (!hasEntries) return;
+  if ('watch' in body) {
+    if ('entries' in body) collector.refuse(BOTH);
+    return collector.addMembers(watch);
+  }
   if (Array.isArray(entries)) return takeEach(entries, collector.add);
   const isMissing = entries === undefined;
   collector.refuse({
     pointer: '/entries',
     code: isMissing ? 'required' : 'wrong-type',
-    detail: isMissing ? '/entries is required.' : '/entries must be a list of entries.',
+    detail: isMissing ? '/entries is required unless watch is sent.' : '/entries must be a list of entries.',
   });
 }
 
+const BOTH = {
+  pointer: '/entries',
+  code: 'not-allowed',
+  detail: '/entries is not allowed beside watch, whose members are the entries; send one of the two.',
+} as const;
+
 async function beginWithLine(head: unknown, collector: BatchCollector): Promise<void> {
+  if (typeof head === 'object' && head !== null && 'watch' in head)
+    throw new Problem('media-type-unsupported', 'Send a preview of a watch as application/json.');
   await collector.begin(head);
   if (typeof head === 'object' && head !== null && 'entries' in head)
     collector.refuse({

@@ -179,6 +179,14 @@ export const BATCH_EXAMPLES = {
       callbackUrl: 'https://hooks.example.com/rolecall',
     },
   },
+  preview: {
+    summary: 'Who of a watch would gain or lose a role by other rules',
+    value: {
+      watch: 'members',
+      rules: [{ type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'whale', minToken: '2000' }],
+      explain: true,
+    },
+  },
 } as const;
 
 export const BATCH_STATUS_EXAMPLE = {

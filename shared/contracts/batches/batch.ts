@@ -21,7 +21,11 @@ export const BATCH_LIMITS = {
 } as const satisfies Record<Tier, { readonly entries: number; readonly unfinished: number }>;
 
 /** One member of a batch: wallets, and the caller's own id. */
-export const BatchEntry = Wallets.extend({ ref: z.string().max(128).optional() });
+export const BatchEntry = Wallets.extend({
+  ref: z.string().max(128).optional(),
+  /** In a preview: the last verdicts of the watch's member, by role id. */
+  before: z.record(z.string(), z.boolean()).optional(),
+});
 export type BatchEntry = z.infer<typeof BatchEntry>;
 
 /** The receiver of a batch's results: a client that polls, a client with a callback, or the
@@ -47,6 +51,9 @@ const part = {
   /** Entries of the whole batch. */
   entryCount: z.number().int().positive(),
   ruleSet: RuleSetReference.optional(),
+  /** Of a preview of a watch: SHA-256 (hex) of its members and their verdicts, as they were
+   * taken. */
+  previewDigest: z.string().optional(),
   delivery: BatchDelivery,
   /** Instant of acceptance, Redis's clock. */
   acceptedAt: z.iso.datetime(),
@@ -80,6 +87,10 @@ export const RoleCounts = z.object({
   granted: z.number().int().nonnegative(),
   denied: z.number().int().nonnegative(),
   undetermined: z.number().int().nonnegative(),
+  /** In a preview: members whose verdict would change to granted. */
+  gained: z.number().int().nonnegative().optional(),
+  /** In a preview: members whose verdict would change to denied. */
+  lost: z.number().int().nonnegative().optional(),
 });
 export type RoleCounts = z.infer<typeof RoleCounts>;
 

@@ -43,6 +43,7 @@ export type AcceptedBatch = Pick<
   | 'acceptedAt'
   | 'retainUntil'
   | 'ruleSet'
+  | 'previewDigest'
 > & {
   /** In the order in which the rules name the roles first. */
   readonly roleIds: readonly string[];
@@ -69,6 +70,8 @@ export type StoredLines = {
 
 type BatchProgress = {
   readonly clientId: string;
+  /** As the first request had it. */
+  readonly previewDigest: string | undefined;
   readonly partCount: number;
   readonly storedPartCount: number;
 };
@@ -177,7 +180,9 @@ export function makeBatches(redis: Redis) {
           Buffer.from(part.linesGzip, 'base64'),
           refundCount,
           isTallied ? textOfFigures(figures) : '',
-          ...roles.flatMap(({ id, granted, denied, undetermined }) => [id, granted, denied, undetermined]),
+          ...roles.flatMap(({ id, granted, denied, undetermined, gained = 0, lost = 0 }) => [
+            ...[id, granted, denied, undetermined, gained, lost],
+          ]),
         ],
       );
       return { isFirst: isFirst === 1, isComplete: isComplete === 1 };
@@ -195,6 +200,7 @@ export function makeBatches(redis: Redis) {
       if (fields.size === 0) return undefined;
       return {
         clientId: fields.get('clientId') ?? '',
+        previewDigest: fields.get('preview'),
         partCount: Number(fields.get('parts') ?? 0),
         storedPartCount: Number(fields.get('partsDone') ?? 0),
       };
@@ -253,6 +259,7 @@ const registrationArgumentsOf = (
   JSON.stringify(batch.roleIds),
   isAccepted ? 1 : 0,
   batch.accountId,
+  batch.previewDigest ?? '',
 ];
 
 /** The reply of HGETALL as a map. */
@@ -268,12 +275,14 @@ function parseStatus(requestId: string, flat: readonly string[]): StoredBatchSta
   if (!summary) return undefined;
   const countOf = (name: string) => Number(fields.get(name) ?? 0);
   const roleIds = JSON.parse(fields.get('roleIds') ?? '[]') as string[];
+  const isPreview = fields.has('preview');
   const roles = roleIds.map(
     (id): RoleCounts => ({
       id,
       granted: countOf(`granted:${id}`),
       denied: countOf(`denied:${id}`),
       undetermined: countOf(`undetermined:${id}`),
+      ...(isPreview ? { gained: countOf(`gained:${id}`), lost: countOf(`lost:${id}`) } : {}),
     }),
   );
   return { ...summary, roles };
@@ -424,6 +433,7 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
   if redis.call('HEXISTS', batchKey, 'parts') == 0 then
     redis.call('HSET', batchKey, 'clientId', batch.clientId, 'entries', batch.entries, 'parts', batch.parts,
       'acceptedAt', batch.acceptedAt, 'ruleSet', batch.ruleSet)
+    if batch.preview ~= '' then redis.call('HSET', batchKey, 'preview', batch.preview) end
     listBatch(listKey, batch.requestId, batch.retainUntilMs)
   end
   if batch.roleIds ~= '[]' then redis.call('HSETNX', batchKey, 'roleIds', batch.roleIds) end
@@ -454,7 +464,7 @@ end
 local function batchOf(ARGV)
   return { requestId = ARGV[2], clientId = ARGV[3], entries = ARGV[4], parts = ARGV[5], acceptedAt = ARGV[6],
     acceptedAtMs = ARGV[7], retainUntilMs = ARGV[8], ruleSet = ARGV[9], roleIds = ARGV[10], isAccepted = ARGV[11],
-    accountId = ARGV[12] }
+    accountId = ARGV[12], preview = ARGV[13] }
 end
 `;
 
@@ -476,19 +486,19 @@ return 1
 const BEGIN = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
 local batch = batchOf(ARGV)
 local isNew = redis.call('EXISTS', KEYS[2]) == 0
-if not isNew and ARGV[13] ~= '' then
+if not isNew and ARGV[14] ~= '' then
   local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or batch.entries)
   local owed = tonumber(batch.entries) - charged
   if owed > 0 then
-    if tonumber(redis.call('GET', KEYS[7]) or '0') + owed > tonumber(ARGV[14]) then return 0 end
+    if tonumber(redis.call('GET', KEYS[7]) or '0') + owed > tonumber(ARGV[15]) then return 0 end
     redis.call('INCRBY', KEYS[7], owed)
     redis.call('HSET', KEYS[2], 'charged', batch.entries)
   end
 end
 redis.call('HDEL', KEYS[2], 'abandoned')
-freeEntries(ARGV[15])
+freeEntries(ARGV[16])
 registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
-if isNew and ARGV[13] ~= '' then redis.call('HSET', KEYS[2], 'charged', batch.entries, 'month', ARGV[13]) end
+if isNew and ARGV[14] ~= '' then redis.call('HSET', KEYS[2], 'charged', batch.entries, 'month', ARGV[14]) end
 if redis.call('ZSCORE', KEYS[5], batch.requestId) then redis.call('ZADD', KEYS[5], nowMs(), batch.requestId) end
 return 1
 `;
@@ -538,26 +548,27 @@ return #due
  * KEYS: those of a registration, then lines, index, the reply channels that wait for the batch, the
  * month's counter, the figures of the day and of the hour. ARGV: those of a registration, then
  * part, first index, line count, evaluated at, lines, refund ('0' for none), the day's increments,
- * and for each role its id and how many entries were granted, denied and undetermined.
+ * and for each role its id and how many entries were granted, denied and undetermined, and gained and
+ * lost it.
  *
  * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether
  * all parts are stored.
  */
 const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}
-local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[13], tonumber(ARGV[15]), ARGV[16]
+local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[14], tonumber(ARGV[16]), ARGV[17]
 registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
-local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[17]) == 0
+local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[18]) == 0
 redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
 if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then
   isCopy = not redis.call('SET', ofSystem('saved:' .. batch.requestId .. '/' .. part), '1', 'NX', 'PX', ${SAVED_KEPT_MS})
 end
 if isCopy then return { 0, isComplete(KEYS[2], batch) and 1 or 0 } end
-redis.call('ZADD', KEYS[8], ARGV[14], part .. ':' .. lineCount)
+redis.call('ZADD', KEYS[8], ARGV[15], part .. ':' .. lineCount)
 redis.call('HINCRBY', KEYS[2], 'partsDone', 1)
 local done = redis.call('HINCRBY', KEYS[2], 'done', lineCount)
 freeEntries(batch.requestId, lineCount)
-for i = 20, #ARGV, 4 do
-  for j, outcome in ipairs({ 'granted', 'denied', 'undetermined' }) do
+for i = 21, #ARGV, 6 do
+  for j, outcome in ipairs({ 'granted', 'denied', 'undetermined', 'gained', 'lost' }) do
     local count = tonumber(ARGV[i + j])
     if count > 0 then redis.call('HINCRBY', KEYS[2], outcome .. ':' .. ARGV[i], count) end
   end
@@ -578,8 +589,8 @@ if done > charged then
   redis.call('INCRBY', KEYS[10], done - charged)
   redis.call('HSET', KEYS[2], 'charged', done)
 end
-refundMonth(KEYS[10], tonumber(ARGV[18]))
-countDay(KEYS[11], KEYS[12], ARGV[19])
+refundMonth(KEYS[10], tonumber(ARGV[19]))
+countDay(KEYS[11], KEYS[12], ARGV[20])
 return { 1, complete and 1 or 0 }
 `;
 

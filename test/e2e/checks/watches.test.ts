@@ -1,7 +1,7 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Members of a watch on the demo chain: tokens move, and the receiver gets the changes.
 // Too many revocations at once are held, survive an emptied Redis, and are sent by a release.
-import { WATCHES_PATH } from '#shared/contracts/paths.ts';
+import { BATCH_PATH, WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { sendTransaction } from '../../../deploy/local/demo/send-transaction.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { makeOpenApi } from '../../../services/gateway/docs/openapi.ts';
@@ -11,6 +11,7 @@ import {
   type WebhookReceiver,
 } from '../../support/fakes/receive-webhooks.ts';
 import { faultOf, type OpenApiDocument } from '../../support/judges/openapi-validator.ts';
+import { makeBatchClient } from '../../support/systems/batch-client.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -27,20 +28,22 @@ beforeAll(async () => {
   receiver = await receiveWebhooks();
   await Promise.all(MEMBERS.map(impersonate));
   for (const member of MEMBERS) await transfer(system.chain.holder, member);
-  const rule = {
-    type: 'ERC20',
-    chainId: system.chain.chainId,
-    contractAddress: system.chain.erc20,
-    roleId: 'holder',
-    minToken: '5',
-  };
-  expect((await call('PUT', '/access-control/rule-sets/holders', { rules: [rule] })).status).toBe(201);
+  const rules = [holderRule('5')];
+  expect((await call('PUT', '/access-control/rule-sets/holders', { rules })).status).toBe(201);
 });
 afterAll(async () => {
   // The next suite of this system expects the holder to hold everything.
   for (const member of MEMBERS)
     if ((await balanceOf(member)) >= TOKENS) await transfer(member, system.chain.holder);
   await receiver?.[Symbol.asyncDispose]();
+});
+
+const holderRule = (minToken: string) => ({
+  type: 'ERC20',
+  chainId: system.chain.chainId,
+  contractAddress: system.chain.erc20,
+  roleId: 'holder',
+  minToken,
 });
 
 async function impersonate(account: string): Promise<void> {
@@ -131,6 +134,34 @@ test('a sweep sends an event only for the member whose role changed', async () =
     { ref: 'm0', sequence: 2, cause: 'schedule', roles: [{ id: 'holder', granted: false, before: true }] },
     { ref: 'm0', sequence: 3, cause: 'schedule', roles: [{ id: 'holder', granted: true, before: false }] },
   ]);
+});
+
+test('a preview tells who would gain or lose a role and why, and neither sends nor changes anything of the watch', async () => {
+  await watchMembers('previewed', { follow: false });
+  await transfer(system.chain.holder, MEMBERS[0] ?? '');
+  await waitUntil('the heads from before the transfer to be too old', () => performance.now() - movedAtMs > HEAD_AGE_MS_MAX);
+  const membersPath = `${WATCHES_PATH}/previewed/members`;
+  const before = await call('GET', membersPath);
+  const asked = { watch: 'previewed', rules: [holderRule('15')], callbackUrl: receiver.url, explain: true };
+  const accepted = await call('POST', BATCH_PATH, asked);
+  expect(accepted).toMatchObject({ status: 202, body: { entries: 6 } });
+  const requestId = String(accepted.body['requestId']);
+  const told = await receiver.waitFor((webhook) => webhook.requestId === requestId);
+  const roles = [{ id: 'holder', granted: 1, denied: 5, undetermined: 0, gained: 0, lost: 5 }];
+  expect(JSON.parse(told.body)).toMatchObject({ type: 'batch.completed', status: 'completed', roles });
+  const lines = await makeBatchClient({ url: system.ready.gateways[0] ?? '', apiKey: system.ready.app.apiKey }).lines(requestId);
+  expect(lines).toMatchObject(
+    MEMBERS.map((account, i) => ({
+      account,
+      ref: `m${i}`,
+      before: { holder: true },
+      roles: [{ id: 'holder', granted: i === 0 }],
+      details: [{ ruleIndex: 0, observed: i === 0 ? '20' : '10', required: { min: '15' } }],
+    })),
+  );
+  expect(await call('GET', membersPath)).toEqual(before);
+  expect(changesOf('previewed')).toEqual([]);
+  await transfer(MEMBERS[0] ?? '', system.chain.holder);
 });
 
 test('members are listed with their roles, one by one and in pages, as the OpenAPI document says', async () => {

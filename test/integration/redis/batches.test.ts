@@ -100,6 +100,24 @@ test('a batch is pending until its last part is stored, and its counts are those
   });
 });
 
+test('a preview also counts the members who would gain or lose a role, from its registration on', async () => {
+  const roles = [{ id: 'r', granted: 1, denied: 1, undetermined: 0, gained: 1, lost: 0 }];
+  const [first, second] = twoParts({ previewDigest: 'as taken', roles });
+  const { requestId } = first;
+  await batches.begin({ ...acceptedOf(first), previewDigest: 'as taken' }, undefined, SEED);
+  const empty = { id: 'r', granted: 0, denied: 0, undetermined: 0, gained: 0, lost: 0 };
+  expect(await batches.readStatus(requestId)).toMatchObject({ roles: [empty] });
+  await batches.begin({ ...acceptedOf(first), previewDigest: 'taken later' }, undefined, SEED);
+  expect(await batches.readProgress(requestId)).toMatchObject({ previewDigest: 'as taken' });
+  await batches.savePart({ ...second, roles: [{ ...empty, denied: 2, lost: 2 }] });
+  await batches.savePart(first);
+  await batches.savePart(first);
+  expect(await batches.readStatus(requestId)).toMatchObject({
+    status: 'completed',
+    roles: [{ id: 'r', granted: 1, denied: 3, undetermined: 0, gained: 1, lost: 2 }],
+  });
+});
+
 test('a second delivery of a part changes nothing and still reports the batch as complete', async () => {
   const [first, second] = twoParts();
   await batches.savePart(first);

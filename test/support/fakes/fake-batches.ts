@@ -12,6 +12,7 @@ export type FakeBatchOptions = {
 /** Batches and their slots as literals, for tests of the gateway. */
 export function makeFakeBatches({ unfinished = 0, isChargedAgain = true, registerBatch }: FakeBatchOptions) {
   const registered: AcceptedBatch[] = [];
+  const begun = new Map<string, AcceptedBatch>();
   const withdrawn: string[] = [];
   const slotsTaken = new Set<string>();
   const statuses = new Map<string, BatchStatus>();
@@ -33,9 +34,13 @@ export function makeFakeBatches({ unfinished = 0, isChargedAgain = true, registe
       give: async (_set: string, member: string) => void slotsTaken.delete(member),
     },
     batches: {
-      begin: async () => isChargedAgain,
+      async begin(batch: AcceptedBatch) {
+        begun.set(batch.requestId, begun.get(batch.requestId) ?? batch);
+        return isChargedAgain;
+      },
       withdraw: async ({ requestId }: { requestId: string }) => {
         withdrawn.push(requestId);
+        begun.delete(requestId);
         slotsTaken.delete(requestId);
       },
       async register(batch: AcceptedBatch, isAccepted: boolean) {
@@ -43,6 +48,10 @@ export function makeFakeBatches({ unfinished = 0, isChargedAgain = true, registe
         if (isAccepted) registered.push(batch);
       },
       readStatus: async (requestId: string) => statuses.get(requestId),
+      async readProgress(requestId: string) {
+        const found = begun.get(requestId);
+        return found && { ...found, storedPartCount: 0, previewDigest: found.previewDigest };
+      },
       readPart: async (requestId: string, index: number) => linesOf(requestId, index),
       async countFinished(requestId: string, index: number, countMax: number) {
         let count = 0;

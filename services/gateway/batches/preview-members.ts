@@ -1,0 +1,69 @@
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { overloaded } from '#shared/http/problem.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+const PAGE_MEMBERS = 500;
+/** For all members of a watch: members with many roles are large, whichever roles are previewed. */
+const READ_MS_MAX = 60_000;
+
+/**
+ * The members of a watch as entries of a batch, in the order of their ref or account, in pages.
+ * Their last verdicts are those on the named roles.
+ *
+ * @returns `undefined` if the client app has no such watch
+ * @throws Problem, ServiceError `overloaded`
+ */
+export type ReadMembers = (
+  watchId: string,
+  roleIds: ReadonlySet<string>,
+) => Promise<AsyncIterable<readonly BatchEntry[]> | undefined>;
+
+type Needs = Pick<Dependencies, 'watches' | 'watchMembers' | 'documentLists'>;
+
+/**
+ * @example
+ * const pages = await makeReadMembers(deps, app)('members', new Set(['holder']));
+ * for await (const entries of pages ?? []) take(entries);
+ */
+export const makeReadMembers =
+  (deps: Needs, app: AppAccess): ReadMembers =>
+  async (watchId, roleIds) => {
+    if (!RULE_SET_ID.test(watchId)) return undefined;
+    const watch = await deps.watches.read(app.clientId, watchId);
+    return watch && readPages(deps, app, watchUid(watch), roleIds);
+  };
+
+async function* readPages(
+  { watchMembers, documentLists }: Needs,
+  app: AppAccess,
+  uid: string,
+  roleIds: ReadonlySet<string>,
+): AsyncGenerator<readonly BatchEntry[], void> {
+  const endsAt = performance.now() + READ_MS_MAX;
+  let after: string | undefined;
+  do {
+    if (performance.now() > endsAt) throw overloaded('The members of the watch could not be read in time.');
+    const page = { after, countMax: PAGE_MEMBERS };
+    // In turns with the lists of other accounts.
+    const { members, next } = await documentLists.run(app, () => watchMembers.page(uid, page));
+    yield members.map((member) => entryOf(member, roleIds));
+    after = next;
+  } while (after !== undefined);
+}
+
+function entryOf(
+  { account, accounts, vaults, ref, roles }: WatchMember,
+  roleIds: ReadonlySet<string>,
+): BatchEntry {
+  const before = roles.flatMap(({ id, granted }) => (roleIds.has(id) ? [[id, granted] as const] : []));
+  return {
+    account,
+    ...(accounts === undefined ? {} : { accounts }),
+    ...(vaults === undefined ? {} : { vaults }),
+    ...(ref === undefined ? {} : { ref }),
+    ...(before.length === 0 ? {} : { before: Object.fromEntries(before) }),
+  };
+}
