@@ -1,4 +1,5 @@
 import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
+import type { RuleDetail } from '#shared/contracts/checks/result.ts';
 
 /** A result line of a batch, as far as a table shows it. */
 export type BatchLine = {
@@ -6,15 +7,20 @@ export type BatchLine = {
   readonly account?: string;
   readonly accounts?: readonly string[];
   readonly ref?: string;
+  /** In a preview of a watch: the last verdicts, by role id. */
+  readonly before?: Readonly<Record<string, boolean>>;
   readonly status: string;
   readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
   readonly errors: readonly {
+    readonly ruleIndex?: number;
     readonly roleId?: string;
     readonly code: string;
     readonly message: string;
     readonly retryable: boolean;
   }[];
   readonly blockNumbers: Readonly<Record<string, number>>;
+  /** Where the batch asked for it. */
+  readonly details?: readonly RuleDetail[];
 };
 
 const OWN_COLUMNS = ['index', 'id', 'wallets', 'status'] as const;

@@ -28,7 +28,7 @@ test('removals are charged to their own budget', () => {
 });
 
 test('reads are charged to their own budget, which the polls of the page do not reach', () => {
-  for (const id of ['readApp', 'listWatches', 'listChecks', 'listDeliveries', 'listUnreadEntries'] as const)
+  for (const id of ['readApp', 'listWatches', 'listChecks', 'listDeliveries', 'listEntries'] as const)
     expect([id, accountDraws(OPERATIONS[id], free)]).toEqual([
       id,
       [{ budget: { name: 'reads-minute', countMax: 1_200, windowMs: 60_000 }, owner: 'acc_1' }],

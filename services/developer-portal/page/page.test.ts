@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { partsOf } from './features/frame/path-parts.js';
 import { buildCheck, newForm, newRule } from './features/try/build-check.js';
 import { describeDetail, numberOf } from './features/try/describe-detail.js';
-import { formatCount, formatDistance, formatMs, formatPlural, formatShare } from './lib/format.js';
+import { roleIdsOf } from './features/try/why.js';
+import { formatAmount, formatCount, formatDistance, formatMs, formatPlural, formatShare } from './lib/format.js';
 
 const index = readFileSync(join(__dirname, 'index.html'), 'utf8');
 const modules = ['features', 'ui', 'lib'].flatMap((folder) =>
@@ -121,25 +122,59 @@ test('the amounts that were compared read as a sentence', () => {
   const blocks = { '1': { number: 123 } };
   expect(
     describeDetail({ outcome: 'granted', observed: '1500.5', required: { min: '1500' } }, erc20, blocks),
-  ).toBe('balance 1500.5 ≥ 1500, block 123');
+  ).toBe('holds 1,500.5; 1,500 or more needed, at block 123');
+  expect(
+    describeDetail({ outcome: 'denied', observed: '1200', required: { min: '1500' } }, undefined, {
+      '1': 21_000_000,
+    }),
+  ).toBe('holds 1,200 of 1,500 needed, at block 21,000,000');
+  expect(
+    describeDetail({ outcome: 'denied', observed: '12', required: { min: '0', max: '9' } }, erc20, {}),
+  ).toBe('holds 12; at most 9 allowed');
+  expect(describeDetail({ outcome: 'undetermined', required: { min: '2' } }, erc20, {})).toBe(
+    'could not be read; 2 or more needed',
+  );
   expect(
     describeDetail({ outcome: 'denied', observed: '3', required: { min: '5', max: '9' } }, erc20, {}),
-  ).toBe('balance 3, needs ≥ 5 and ≤ 9');
+  ).toBe('holds 3; 5 to 9 needed');
   const call = { type: 'CONTRACT', chainId: 1, function: 'function isOwner(address) view returns (bool)' };
   expect(
     describeDetail({ outcome: 'undetermined', required: { operator: 'eq', value: 'true' } }, call, {}),
-  ).toBe('isOwner could not be read, needs = true');
+  ).toBe('isOwner could not be read; exactly true needed');
+  const lock = { type: 'CONTRACT', chainId: 1, function: 'function lockedUntil(address) view returns (uint64)' };
+  const times = { outcome: 'denied', observed: '0', required: { operator: 'gt', value: '1700000000' } } as const;
+  expect(describeDetail(times, { ...lock, value: '$timestamp' }, {})).toMatch(
+    /^lockedUntil says 0; more than 1[45] Nov 2023, \d\d:\d\d needed$/,
+  );
+  expect(describeDetail(times, { ...lock, value: '1700000000' }, blocks)).toBe(
+    'lockedUntil says 0; more than 1,700,000,000 needed, at block 123',
+  );
+  expect(describeDetail({ outcome: 'denied', required: {}, rules: [times] }, undefined, blocks)).toBe('by these');
   expect(
     describeDetail({ outcome: 'denied' }, { type: 'AT_LEAST', atLeast: 2, rules: [erc20, call] }, blocks),
   ).toBe('at least 2 of these');
   expect(
-    describeDetail({ outcome: 'granted', observed: '12', required: { min: '10' } }, { type: 'SUM' }),
-  ).toBe('sum 12 ≥ 10');
+    describeDetail(
+      { outcome: 'granted', observed: '1200', required: { min: '10' }, rules: [{ observed: '8' }] },
+      { type: 'SUM' },
+      { '1': { number: 1 }, '10': { number: 2 } },
+    ),
+  ).toBe('adds up to 1,200; 10 or more needed');
   expect(describeDetail({ observed: '8' }, { ...erc20, times: '1.5', per: call }, blocks)).toBe(
-    'balance 8 × 1.5 ÷ isOwner, block 123',
+    'holds 8 × 1.5 ÷ isOwner, at block 123',
   );
-  expect(describeDetail({}, erc20)).toBe('balance could not be read');
+  expect(describeDetail({}, erc20)).toBe('could not be read');
   expect(numberOf('/rules/0/rules/2')).toBe('1.3');
+});
+
+test('the roles of explained rules are those that the result names', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((id) => ({ id }));
+  const unread = { ruleIndex: 1, roleId: 'b' };
+  const details = [{}, {}, {}];
+  expect(roleIdsOf({ roles: [a, b, c], errors: [], details } as never)).toEqual(['a', 'b', 'c']);
+  expect(roleIdsOf({ roles: [a, c], errors: [unread], details } as never)).toEqual(['a', 'b', 'c']);
+  expect(roleIdsOf({ roles: [a, b, c], errors: [unread], details } as never)).toEqual(['a', 'b', 'c']);
+  expect(roleIdsOf({ roles: [], errors: [unread], details } as never)).toEqual([undefined, 'b', undefined]);
 });
 
 test('figures read well', () => {
@@ -153,6 +188,9 @@ test('figures read well', () => {
   ]);
   expect([0, 0.0004, 0.042, 1].map(formatShare)).toEqual(['0%', '< 0.1%', '4.2%', '100%']);
   expect(formatCount(1_234_567)).toBe('1,234,567');
+  expect(['1500.50', '123456789012345678901234567890', '-7', 'true', '0x1f'].map(formatAmount)).toEqual([
+    ...['1,500.50', '123,456,789,012,345,678,901,234,567,890', '-7', 'true', '0x1f'],
+  ]);
   expect([0, 1, 2].map((count) => formatPlural(count, 'key'))).toEqual(['0 keys', '1 key', '2 keys']);
   const now = Date.parse('2026-11-21T12:00:00Z');
   expect(formatDistance('2026-11-21T11:59:40Z', now)).toBe('just now');

@@ -80,7 +80,7 @@ test('the form and the JSON of a check stay in sync, and each shows the faults o
   await json().fill(JSON.stringify(check, null, 2));
   await json().press('Control+Enter');
   await page.locator('.verdicts', { hasText: 'granted' }).waitFor();
-  await page.locator('.why', { hasText: 'balance 1500.5 ≥ 1500, block' }).waitFor();
+  await page.locator('.why', { hasText: 'holds 1,500.5; 1,500 or more needed, at block' }).waitFor();
   await json().fill('{\n  "account": 1,\n  "rules" []\n}');
   await inJson.filter({ hasText: 'Line 3, column 11: expected a colon.' }).waitFor();
   await waitUntil('the form to rest', () => page.getByLabel('Wallet').isDisabled());

@@ -37,8 +37,8 @@ test('the form builds a rule of rules and a call of a contract over two wallets,
   const why = page.locator('.why').first();
   for (const words of [
     'at least 1 of these',
-    'balance 1500.5, needs ≥ 1500.6',
-    'balanceOf 1500500000 ≥ 1500500000',
+    'holds 1,500.5 of 1,500.6 needed',
+    'balanceOf says 1,500,500,000; at least 1,500,500,000 needed',
   ])
     await waitUntilPasses(async () => expect(await why.textContent()).toContain(words));
   await expectNoBarrier(eli, 'a check of rules inside of rules');

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
+import { RuleDetail } from '#shared/contracts/checks/result.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
+import { SELECTIONS } from '../../domain/select-lines.ts';
 import { count, DeliveryAnswer, Month, next, page } from '../../http/api.ts';
 import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
 
@@ -24,7 +26,8 @@ const Batch = StoredBatchStatus.extend({
   /** Of a batch with a callback URL. */
   delivery: DeliveryAnswer.optional(),
 }).meta({ id: 'Batch' });
-const UnreadEntries = z
+const Role = z.object({ id: z.string(), granted: z.boolean() });
+const Entries = z
   .object({
     entries: z.array(
       z.object({
@@ -33,8 +36,10 @@ const UnreadEntries = z
         accounts: z.array(z.string()).optional(),
         ref: z.string().optional(),
         status: z.string(),
+        roles: z.array(Role),
         errors: z.array(
           z.object({
+            ruleIndex: count.optional(),
             /** The whole entry failed where it is absent. */
             roleId: z.string().optional(),
             code: z.string(),
@@ -42,13 +47,18 @@ const UnreadEntries = z
             retryable: z.boolean(),
           }),
         ),
+        blockNumbers: z.record(z.string(), count),
+        /** In a preview of a watch: the roles that the member would gain (granted) and lose. */
+        changes: z.array(Role).optional(),
+        /** Why, where the batch asked for it. */
+        details: z.array(RuleDetail).optional(),
       }),
     ),
     /** Given where entries are left to be looked at: the next page's `from`. */
     next: count.optional(),
   })
-  .meta({ id: 'UnreadEntries' });
-const StartedBatch = z
+  .meta({ id: 'Entries' });
+export const StartedBatch = z
   .object({
     status: z.number().int(),
     /** JSON where it is JSON, else text. */
@@ -94,11 +104,13 @@ export const BATCH_OPERATIONS = {
     summary: 'The status of a batch: how many entries are done, and how many hold each role',
     answer: Batch,
   },
-  listUnreadEntries: {
+  listEntries: {
     ...READ,
-    path: `${BATCH}/unread`,
-    summary: 'Entries of a finished batch that have a rule which could not be read',
+    path: `${BATCH}/entries`,
+    summary:
+      'Entries of a finished batch: all, those with a rule that could not be read, or in a preview those who would gain or lose a role',
     query: z.strictObject({
+      of: z.enum(SELECTIONS).default('all'),
       /** The place of the first entry that is looked at: the `next` of the page before. */
       from: z
         .string()
@@ -109,7 +121,7 @@ export const BATCH_OPERATIONS = {
         .meta({ type: 'integer', minimum: 0, default: 0 }),
     }),
     isHeavy: true,
-    answer: UnreadEntries,
+    answer: Entries,
     codes: ['not-found', 'conflict'],
   },
   downloadBatch: {

@@ -110,9 +110,29 @@ test('a file of NDJSON has the stored lines, and one of CSV a row for each of th
 });
 
 test('the entries that could not be read are listed with their reasons', async () => {
-  const { entries, next } = await makeHandlers().listUnreadEntries(call({ from: 0 }));
+  const { entries, next } = await makeHandlers().listEntries(call({ of: 'unread' as const, from: 0 }));
   expect([entries.map(({ index }) => index), next]).toEqual([[2, 3], undefined]);
   expect(entries[0]?.errors).toEqual(lineOf(2).errors);
+});
+
+test('the entries of a preview are listed with the roles that change, and why', async () => {
+  const details = [{ ruleIndex: 0, outcome: 'denied', observed: '1', required: { min: '2' } }];
+  const lines = [0, 1].map((index) => ({ ...lineOf(index), before: { r: true }, details }));
+  const part = {
+    ...{ firstIndex: 0, lineCount: 2 },
+    gzip: gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join('')),
+  };
+  const { listEntries } = makeHandlers({
+    batches: {
+      readStatus: async () => aStatus({ entries: 2, done: 2 }),
+      readProgress: async () => ({ clientId: 'app_1', partCount: 1, storedPartCount: 1 }),
+      readPart: async () => part,
+    },
+  });
+  const { entries } = await listEntries(call({ of: 'lost' as const, from: 0 }));
+  expect(entries).toMatchObject([{ index: 1, changes: [{ id: 'r', granted: false }], details }]);
+  expect((await listEntries(call({ of: 'gained' as const, from: 0 }))).entries).toEqual([]);
+  expect((await listEntries(call({ of: 'all' as const, from: 0 }))).entries).toHaveLength(2);
 });
 
 test('the options have the limits of the tier and the rest of the monthly quota', async () => {

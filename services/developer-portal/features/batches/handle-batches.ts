@@ -7,6 +7,7 @@ import { readBatchLines } from '#shared/stores/batches/batch-lines.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { type BatchLine, csvHeader, csvRow } from '../../domain/batch-csv.ts';
+import { isSelected, rolesChanged } from '../../domain/select-lines.ts';
 import { askGateway, requireOwnKey } from '../../http/ask-gateway.ts';
 import type { Call, Handlers } from '../../http/call.ts';
 import { presentDelivery } from '../present.ts';
@@ -16,8 +17,8 @@ import type { BATCH_OPERATIONS } from './batch-operations.ts';
 /** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and
  * for the broker. */
 const START_TIMEOUT_MS = 150_000;
-/** Entries with a rule that could not be read, on one page. */
-const UNREAD_COUNT_MAX = 20;
+/** Entries on one page. */
+const LISTED_COUNT_MAX = 20;
 /** Entries that one page looks at. */
 const SEARCHED_COUNT_MAX = 5_000;
 /** Lines that are parsed before other requests have their turn. */
@@ -77,20 +78,20 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
       const delivery = await deliveries.read(status.requestId);
       return { ...status, ...(delivery && { delivery: presentDelivery(delivery) }) };
     },
-    async listUnreadEntries(call) {
+    async listEntries(call) {
       const { requestId, entries: entryCount } = await finishedBatch(call);
-      const { from } = call.query;
+      const { of: selection, from } = call.query;
       const to = Math.min(entryCount, from + SEARCHED_COUNT_MAX);
-      const unread: BatchLine[] = [];
+      const found: BatchLine[] = [];
       let next = to;
       for await (const line of linesOf(batches, { requestId, from, to })) {
-        if (line.errors.length === 0 && line.status !== 'failed') continue;
-        unread.push(line);
-        if (unread.length < UNREAD_COUNT_MAX) continue;
+        if (!isSelected(line, selection)) continue;
+        found.push(line);
+        if (found.length < LISTED_COUNT_MAX) continue;
         next = line.index + 1;
         break;
       }
-      return { entries: unread.map(presentUnread), ...(next < entryCount && { next }) };
+      return { entries: found.map(presentLine), ...(next < entryCount && { next }) };
     },
     async downloadBatch(call) {
       const { requestId, entries, roles } = await finishedBatch(call);
@@ -111,19 +112,27 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
   };
 }
 
-const presentUnread = ({ index, account, accounts, ref, status, errors }: BatchLine) => ({
-  index,
-  account,
-  ...(accounts && { accounts: [...accounts] }),
-  ref,
-  status,
-  errors: errors.map(({ roleId, code, message, retryable }) => ({
-    roleId,
-    code,
-    message,
-    retryable,
-  })),
-});
+function presentLine(line: BatchLine) {
+  const { index, account, accounts, ref, status, roles, errors, blockNumbers, before, details } = line;
+  return {
+    index,
+    account,
+    ...(accounts && { accounts: [...accounts] }),
+    ref,
+    status,
+    roles: [...roles],
+    errors: errors.map(({ ruleIndex, roleId, code, message, retryable }) => ({
+      ruleIndex,
+      roleId,
+      code,
+      message,
+      retryable,
+    })),
+    blockNumbers,
+    ...(before && { changes: rolesChanged(line) }),
+    ...(details && { details: [...details] }),
+  };
+}
 
 /** The parsed lines of a range. Other requests have their turn every few of them. */
 async function* linesOf(

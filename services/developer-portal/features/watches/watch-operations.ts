@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { next, PageLimit, page } from '../../http/api.ts';
 import { APP, type Operation, READ_OF_APP } from '../../http/operation.ts';
+import { StartedBatch } from '../batches/batch-operations.ts';
 import { WatchEventAnswer } from './read-watch-events.ts';
 
 const WATCHES = `${APP}/watches` as const;
@@ -41,8 +43,12 @@ const WatchMemberAnswer = z
         revocationHeld: z.boolean().optional(),
       }),
     ),
+    vaults: z.array(z.string()).optional(),
     sequence: z.number(),
     checkedAt: z.string().optional(),
+    blockNumbers: z.record(z.string(), z.number()),
+    /** Of the last check. */
+    errors: z.array(z.object({ roleId: z.string(), message: z.string() })),
   })
   .loose()
   .meta({ id: 'WatchMember' });
@@ -80,6 +86,24 @@ export const WATCH_OPERATIONS = {
     query: z.strictObject({ member: z.string().min(1).max(128).optional(), ...page }),
     isHeavy: true,
     answer: z.object({ events: z.array(WatchEventAnswer), next }).meta({ id: 'WatchEventPage' }),
+  },
+  previewWatch: {
+    method: 'post',
+    path: `${WATCHES}/:watchId/preview`,
+    access: 'session',
+    summary:
+      "Ask with one of the app's keys who of a watch would gain or lose a role by other rules: starts a batch and returns the gateway's response",
+    body: z
+      .strictObject({
+        apiKey: z.string().min(1).max(100),
+        rules: z.array(z.unknown()),
+        onUndetermined: OnUndetermined,
+      })
+      .meta({ id: 'Preview' }),
+    isIdempotent: true,
+    status: 200,
+    answer: StartedBatch,
+    codes: ['not-found', 'gateway-unavailable'],
   },
   releaseWatch: {
     needs: 'active',

@@ -18,6 +18,11 @@ const UNITS = [
 
 /** @param {number} count */
 export const formatCount = (count) => COUNT.format(count);
+/** An exact amount, with its digits in groups; any other text as it is. @param {string} text */
+export function formatAmount(text) {
+  const [, whole = '', fraction = ''] = /^(-?[0-9]+)(\.[0-9]+)?$/.exec(text) ?? [];
+  return whole === '' ? text : `${COUNT.format(BigInt(whole))}${fraction}`;
+}
 /** @param {number} share from 0 to 1 */
 export const formatShare = (share) => (share > 0 && share < 0.001 ? '< 0.1%' : PERCENT.format(share));
 /** Bytes in the largest unit that leaves at least 1: `640 kB`, `33.6 MB`. @param {number} bytes */

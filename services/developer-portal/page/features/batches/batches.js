@@ -1,13 +1,14 @@
 import { addressOf } from '../../lib/api.js';
 import { formatCount, formatMs, formatPlural, formatShare } from '../../lib/format.js';
 import { html, when } from '../../lib/html.js';
-import { usePages, useResource } from '../../lib/resources.js';
+import { useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
-import { Card, Crumb, Empty, loaded, PageHead, pageButtons, paged, refreshButton } from '../../ui/page.js';
+import { Card, Crumb, Empty, loaded, PageHead, pageButtons, refreshButton } from '../../ui/page.js';
 import { Badge, Facts, rows, StateBadge, Table, Time } from '../../ui/values.js';
-import { adviceOf, DeliveryLink } from '../checks/check.js';
+import { DeliveryLink } from '../checks/check.js';
 import { Missing, NotAllowed } from '../frame/frame.js';
+import { Changes, Entries, isPreview } from './entries.js';
 import { StartBatch } from './start-batch.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
@@ -96,13 +97,15 @@ function Started({ id }) {
       <//>
       <${Roles} roles=${roles} done=${value.done} />
       ${isCompleted && html`<${Results} params=${params} />`}
-      ${isCompleted && roles.some(({ undetermined }) => undetermined > 0) && html`<${UnreadEntries} params=${params} />`}`;
+      ${isCompleted && isPreview(value) && ['lost', 'gained'].map((of) => html`<${Entries} key=${of} params=${params} of=${of} />`)}
+      ${isCompleted && roles.some(({ undetermined }) => undetermined > 0) && html`<${Entries} params=${params} of="unread" />`}
+      ${isCompleted && !isPreview(value) && html`<${Entries} params=${params} of="all" />`}`;
     })}
   `;
 }
 
 /** @param {Batch} props */
-function Progress({ status, done, entries }) {
+export function Progress({ status, done, entries }) {
   const text = `${formatCount(done)} of ${entriesOf(entries)} done`;
   return html`
     <div class="meter" role="progressbar" aria-label="Progress" aria-valuemin="0" aria-valuemax=${entries}
@@ -125,7 +128,8 @@ const Roles = ({ roles, done }) => html`<${Card} title="Roles">
     </tr>`,
   )}<//>
   ${roles.length === 0 && html`<p class="sub">The counts appear with the first entries.</p>`}
-<//>`;
+<//>
+${isPreview({ roles }) && html`<${Card} title="What would change"><${Changes} roles=${roles} /><//>`}`;
 
 function Results({ params }) {
   const link = (format) => {
@@ -136,26 +140,4 @@ function Results({ params }) {
     <p class="prose">One line per entry, in the order in which they were sent.</p>
     <div class="inline">${link('csv')} ${link('ndjson')}</div>
   <//>`;
-}
-
-/** The entries of a batch with rules that could not be read, and the reasons. */
-function UnreadEntries({ params }) {
-  const pages = usePages('GET /api/apps/:clientId/batches/:requestId/unread', params, 'entries', 'from');
-  return html`<${Card} title="Could not be read">${paged(pages, null, (entries) =>
-    rows(
-      entries,
-      null,
-      ({ index, account, accounts = [], ref: id, errors }) => html`<li key=${index}>
-        <div class="grow">
-          <p class="row-title break">${index + 1}. ${id && `${id} `}<code>${account ?? accounts.join(', ')}</code></p>
-          ${errors.map(
-            ({ roleId, message, retryable }, place) =>
-              html`<p class="sub" key=${place}>${roleId && html`Role <code>${roleId}</code>: `}${message} ${adviceOf(retryable)}</p>`,
-          )}
-        </div>
-        <div class="badges">${[...new Set(errors.map(({ code }) => code))].map((code) => html`<${Badge} key=${code} tone="warn">${code}<//>`)}</div>
-      </li>`,
-      'inner',
-    ),
-  )}<//>`;
 }

@@ -71,11 +71,11 @@ function BatchForm({ limits, month, ids, hasMore }) {
     () => found.entries.filter(({ isRepeated }) => !(isRepeated && leave.repeated)),
     [found, leave],
   );
-  const send = async ({ ruleSet, callbackUrl }, idempotencyKey) => {
+  const send = async ({ ruleSet, callbackUrl, explain }, idempotencyKey) => {
     const fault = unreadinessOf(found, entries, leave, limits);
     if (fault) throw faultAt('/entries', fault);
     const url = callbackUrl.trim();
-    const head = { ruleSet: ruleSet.trim(), ...(url && { callbackUrl: url }) };
+    const head = { ruleSet: ruleSet.trim(), ...(url && { callbackUrl: url }), ...(explain && { explain: true }) };
     const body = new Blob([writeBatch(head, entries)], { type: 'application/x-ndjson' });
     const sent = {
       params: { clientId },
@@ -105,6 +105,7 @@ function BatchForm({ limits, month, ids, hasMore }) {
     <${Cost} count=${entries.length} limits=${limits} month=${month} />
     <${Field} label="Callback URL" name="callbackUrl" type="url" maxlength="2048" placeholder="https://…"
       hint="Gets one signed message when the last entry is done." />
+    <${Checkbox} label="Say why in each line of the results" name="explain" defaultChecked=${true} />
   <//>`;
 }
 

@@ -9,6 +9,7 @@ import { nameOfKey } from '../apps/keys.js';
 import { Missing } from '../frame/frame.js';
 import { fragmentOf } from '../try/check-address.js';
 import { numberOf } from '../try/describe-detail.js';
+import { roleIdsOf, Why } from '../try/why.js';
 import { drawOutcomes } from './checks.js';
 
 /** @import { CheckResult } from '#shared/contracts/checks/result.ts' */
@@ -83,6 +84,12 @@ const Result = ({ result }) => html`
       </li>`,
       'inner',
     )}<//>`
+  }
+  ${
+    result.details
+      ? html`<${Card} title="Why"><${Why} details=${result.details} roleIds=${roleIdsOf(result)} blocks=${result.blocks} /><//>`
+      : html`<${Card} title="Why"><p class="prose">A check with <code>"explain": true</code> is shown with the amounts that were compared. Send it again
+          in <em>Try it</em> to see them.</p><//>`
   }
   <${Card} title="Result"><${JsonView} value=${result} label="Result" /><//>`;
 

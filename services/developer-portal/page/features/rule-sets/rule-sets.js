@@ -1,6 +1,6 @@
 import { ask, faultAt } from '../../lib/api.js';
 import { formatPlural } from '../../lib/format.js';
-import { html, when } from '../../lib/html.js';
+import { html, useState, when } from '../../lib/html.js';
 import { parseJson } from '../../lib/parse-json.js';
 import { useResource } from '../../lib/resources.js';
 import { navigate, useQuery } from '../../lib/router.js';
@@ -12,6 +12,7 @@ import { Card, Empty, loaded, PageHead, pageButtons } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 import { Badge, rows, Time } from '../../ui/values.js';
 import { Missing, NeedsScope, NotAllowed } from '../frame/frame.js';
+import { Preview } from './preview.js';
 
 /** @import { VNode } from '/assets/vendor/htm-preact.js' */
 /** @import { Answer } from '../../lib/types.ts' */
@@ -89,8 +90,10 @@ const StoredHead = ({ stored, aside }) => html`<${PageHead} title=${stored.ruleS
 
 /** @param {{ stored?: StoredRuleSet, reload?: () => void }} props */
 function Editor({ stored, reload }) {
-  const { clientId, base } = useApp();
+  const { clientId, base, may } = useApp();
   const [dialog, open] = useDialog(() => navigate(`${base}/rule-sets`));
+  const [text, setText] = useState(JSON.stringify(stored?.rules ?? EXAMPLE, null, 2));
+  const [policy, setPolicy] = useState(/** @type {string} */ (stored?.onUndetermined ?? 'omit'));
   const send = async ({ id, name, rules, onUndetermined }) => {
     const { value, fault } = parseJson(rules);
     if (fault) throw faultAt('/rules', `This is not JSON. ${fault.text}`);
@@ -131,12 +134,14 @@ function Editor({ stored, reload }) {
       }
       <${Field} label="Name" name="name" maxlength="256" defaultValue=${stored?.name ?? ''} />
       <${Field} label="Rules" as="textarea" name="rules" rows="18" required class="mono-input" spellcheck=${false}
-        defaultValue=${JSON.stringify(stored?.rules ?? EXAMPLE, null, 2)}
+        value=${text} onInput=${(event) => setText(event.target.value)}
         hint="The list that a check has in its member rules, as JSON." fault=${ofRules.map(([, detail]) => detail).join(' ')} />
-      <${Field} label="A rule that cannot be read" as="select" name="onUndetermined">
-        ${options(POLICIES, stored?.onUndetermined ?? 'omit')}
+      <${Field} label="A rule that cannot be read" as="select" name="onUndetermined" value=${policy}
+        onChange=${(event) => setPolicy(event.target.value)}>
+        ${options(POLICIES)}
       <//>
     <//><//>
+    ${stored && may('startBatch') && html`<${Preview} ruleSetId=${stored.ruleSetId} rules=${text} onUndetermined=${policy} />`}
     ${when(
       stored,
       (ruleSet) => html`<${Card} title="Delete this rule set" class="danger-zone">

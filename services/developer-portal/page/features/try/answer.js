@@ -7,11 +7,12 @@ import { foldRoles } from '../../snippets/fold-roles.mjs';
 import { CopyButton, JsonView } from '../../ui/copy.js';
 import { Card } from '../../ui/page.js';
 import { Badge, Facts, StateBadge } from '../../ui/values.js';
-import { describeDetail, numberOf } from './describe-detail.js';
+import { numberOf } from './describe-detail.js';
+import { Why } from './why.js';
 
 /** @import { ApiError } from '../../lib/api.js' */
 /** @import { Answer } from '../../lib/types.ts' */
-/** @import { RuleDetail, RuleFault, TermDetail } from '#shared/contracts/checks/result.ts' */
+/** @import { RuleFault } from '#shared/contracts/checks/result.ts' */
 
 /**
  * @typedef {Omit<Answer<'POST /api/apps/:clientId/try'>, 'body'> & { body: any }} Tried what the
@@ -42,7 +43,7 @@ export function TryAnswer({ answer: accepted }) {
     <${Card} title="Answer" aside=${html`<${Badge} tone=${isGood ? 'good' : 'bad'}>${status}${body?.status === 'failed' ? ', failed' : ''}<//> <span class="sub">${formatMs(durationMs)}</span>`}>
       ${requestId && html`<${Progress} requestId=${requestId} acceptedMs=${durationMs} followed=${followed} isWebhook=${check.callbackUrl !== undefined} />`}
       <div role="status" ref=${ref}><${Verdicts} body=${body} isDenying=${check.onUndetermined === 'deny'} /></div>
-      <${Details} details=${body?.details} rules=${rules} blocks=${body?.blocks} />
+      <${Why} details=${body?.details} rules=${rules} blocks=${body?.blocks} />
       <${JsonView} value=${body} label="Answer as JSON" />
       <details><summary>Headers</summary><${Facts} class="headers mono" pairs=${Object.entries(headers)} /></details>
     <//>
@@ -76,22 +77,6 @@ function Verdicts({ body, isDenying }) {
     Rule ${numberOf(path ?? `/rules/${ruleIndex}`)} could not be read: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
     )}</ul>`
   }`;
-}
-
-/**
- * Why each rule ended as it did, where the check asked for it.
- * @param {{ details?: readonly (RuleDetail | TermDetail)[], rules: any[], blocks?: Record<string, { number: number
- *   }>, path?: string }} props
- */
-function Details({ details, rules, blocks, path = '' }) {
-  if (!Array.isArray(details)) return null;
-  return html`<ul class="why">${details.map((detail, place) => {
-    /** @type {Partial<RuleDetail>} */
-    const { ruleIndex: at = place, outcome, rules: inner } = detail;
-    const rule = rules[at];
-    return html`<li key=${at}><span>${outcome === undefined ? 'Term' : 'Rule'} ${numberOf(`${path}/${at}`)}</span>${outcome !== undefined && html` <strong class=${outcome}>${outcome}</strong>`}${': '}<span class="break">${describeDetail(detail, rule, blocks)}</span>
-      <${Details} details=${inner} rules=${rule?.rules ?? []} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
-  })}</ul>`;
 }
 
 /**

@@ -1,11 +1,23 @@
+import { formatAmount, formatCount, formatMinute } from '../../lib/format.js';
 import { COMPOSED, isComposed } from './build-check.js';
 
 /** @import { RuleDetail, TermDetail } from '#shared/contracts/checks/result.ts' */
 
-/** @type {Record<string, string>} */
-const SIGNS = { eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' };
-/** @type {Record<string, string>} */
-const OBSERVED = { ERC20: 'balance', NATIVE: 'balance', ERC721: 'count', ERC1155: 'count', SUM: 'sum' };
+/** By chain id, the block that was read: its number, or as a result has it. @typedef
+ * {Readonly<Record<string, number | { readonly number: number }>>} Blocks */
+
+/** What an output must be. @type {Record<string, string>} */
+const OPERATORS = {
+  eq: 'exactly',
+  ne: 'anything but',
+  gt: 'more than',
+  gte: 'at least',
+  lt: 'less than',
+  lte: 'at most',
+};
+/** Of the integers that are a time of our days, in seconds. */
+const TIME_MIN = 1_000_000_000;
+const TIME_MAX = 100_000_000_000;
 
 /** A rule's number as people count, from the JSON pointer of the rule: `/rules/0/rules/2` is
  * 1.3. */
@@ -19,29 +31,49 @@ export const numberOf = (path) =>
 /**
  * Why a rule ended as it did, or what a term of a sum is, in words.
  * @param {RuleDetail | TermDetail} detail an entry of a result's `details`
- * @param {any} rule the rule as it was sent; undefined if it is not known, as that of a rule set
- * @param {Record<string, { number: number }>} [blocks] those of the result
+ * @param {any} [rule] the rule as it was sent; undefined if it is not known, as that of a rule set
+ * @param {Blocks} [blocks] those of the result
  *
  * @example
- * describeDetail({ outcome: 'granted', observed: '7', required: { min: '5' } }, { type: 'ERC20', chainId: 1 }, {});
- * // 'balance 7 ≥ 5'
+ * describeDetail({ outcome: 'denied', observed: '1200', required: { min: '1500' } }, { type: 'ERC20', chainId: 1 });
+ * // 'holds 1,200 of 1,500 needed'
  */
 export function describeDetail(detail, rule = {}, blocks) {
   if (isComposed(rule)) {
     const count = rule.type === 'AT_LEAST' ? ` ${rule.atLeast} of` : '';
     return `${COMPOSED[rule.type]}${count} ${rule.rules.length === 1 ? 'this' : 'these'}`;
   }
-  const quantity = OBSERVED[rule.type] ?? nameOfFunction(rule.function) ?? 'output';
-  const { observed } = detail;
-  const read = observed === undefined ? `${quantity} could not be read` : `${quantity} ${observed}`;
-  const compared = 'outcome' in detail ? read + describeNeed(detail) : read + describeWeights(rule);
-  const block = blocks?.[rule.chainId]?.number;
-  return block === undefined ? compared : `${compared}, block ${block}`;
+  const block = blockOf(blocks, rule.chainId);
+  const words = 'outcome' in detail ? describeRule(detail, rule) : describeTerm(detail, rule);
+  return block === undefined ? words : `${words}, at block ${formatCount(block)}`;
+}
+
+/** The only block, if it is not known which chain the rule is about. @param {Blocks | undefined} blocks */
+function blockOf(blocks = {}, chainId = '') {
+  const chains = Object.keys(blocks);
+  const found = blocks[chainId === '' && chains.length === 1 ? (chains[0] ?? '') : chainId];
+  return typeof found === 'object' ? found.number : found;
 }
 
 /** @param {RuleDetail} detail */
-const describeNeed = ({ outcome, observed, required = {} }) =>
-  `${outcome === 'granted' && observed !== undefined ? ' ' : ', needs '}${describeRequired(required)}`;
+function describeRule({ outcome, observed, required = {}, rules }, rule) {
+  const { min, max, operator } = required;
+  if (operator !== undefined) return describeOutput(observed, required, rule);
+  if (min === undefined) return 'by these';
+  const needed = describeBounds(min, max);
+  if (observed === undefined) return `could not be read; ${needed}`;
+  const holds = `${rules === undefined ? 'holds' : 'adds up to'} ${formatAmount(observed)}`;
+  const isShort = outcome === 'denied' && max === undefined;
+  return isShort ? `${holds} of ${formatAmount(min)} needed` : `${holds}; ${needed}`;
+}
+
+/** @param {TermDetail} detail */
+function describeTerm({ observed }, rule) {
+  if (observed === undefined) return 'could not be read';
+  const name = nameOfFunction(rule.function);
+  const amount = `${name === undefined ? 'holds' : `${name} says`} ${formatAmount(observed)}`;
+  return amount + describeWeights(rule);
+}
 
 /** A weight is a number, or the function that is called. */
 const describeWeights = ({ times, per }) =>
@@ -55,12 +87,27 @@ const describeWeights = ({ times, per }) =>
 
 const nameOfFunction = (text) => /function\s+([^\s(]+)/.exec(text ?? '')?.[1];
 
-/** @param {NonNullable<RuleDetail['required']>} required */
-const describeRequired = ({ min, max, operator, value }) =>
-  [
-    min !== undefined && `≥ ${min}`,
-    max !== undefined && `≤ ${max}`,
-    operator !== undefined && `${SIGNS[operator] ?? operator} ${value}`,
-  ]
-    .filter(Boolean)
-    .join(' and ');
+function describeBounds(min, max) {
+  if (max === undefined) return `${formatAmount(min)} or more needed`;
+  return min === '0'
+    ? `at most ${formatAmount(max)} allowed`
+    : `${formatAmount(min)} to ${formatAmount(max)} needed`;
+}
+
+/** @param {string | undefined} observed @param {NonNullable<RuleDetail['required']>} required */
+function describeOutput(observed, { operator = '', value = '' }, { function: signature, value: sent }) {
+  const name = nameOfFunction(signature) ?? 'the contract';
+  const isTime = String(sent ?? '').startsWith('$timestamp');
+  const show = (text) => (isTime ? formatTime(text) : formatAmount(text));
+  const needed = `${OPERATORS[operator] ?? operator} ${show(value)} needed`;
+  return observed === undefined
+    ? `${name} could not be read; ${needed}`
+    : `${name} says ${show(observed)}; ${needed}`;
+}
+
+/** Seconds since 1970 as an instant, if they can be one of our days. */
+function formatTime(text) {
+  const seconds = Number(text);
+  const isTime = seconds >= TIME_MIN && seconds <= TIME_MAX;
+  return isTime ? formatMinute(new Date(seconds * 1_000).toISOString()) : formatAmount(text);
+}

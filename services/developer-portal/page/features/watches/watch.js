@@ -1,4 +1,5 @@
 import { ask } from '../../lib/api.js';
+import { formatCount } from '../../lib/format.js';
 import { html } from '../../lib/html.js';
 import { usePages, useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
@@ -7,14 +8,18 @@ import { Confirm, FilterField, useDialog } from '../../ui/form.js';
 import { Card, Empty, loaded, PageHead, paged, refreshButton } from '../../ui/page.js';
 import { Badge, StateBadge, Table, Time } from '../../ui/values.js';
 import { Missing } from '../frame/frame.js';
+import { fragmentOf } from '../try/check-address.js';
+import { Why } from '../try/why.js';
 import { summariseRoles } from './summarise-roles.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
+/** @import { RuleDetail } from '#shared/contracts/checks/result.ts' */
 /** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/events'>['events'][number]}
  * WatchEvent */
 /**
  * @typedef {{ type: string, ref?: string, account?: string, accounts?: string[], sequence?: number,
- *   cause?: string }} Event
+ *   cause?: string, details?: readonly RuleDetail[], blockNumbers?: Record<string, number>,
+ *   transfer?: { transactionHash: string } }} Event
  */
 /** @typedef {Answer<'GET /api/apps/:clientId/watches/:watchId/members'>['members'][number]}
  * Member */
@@ -112,7 +117,9 @@ export function Watch({ item }) {
       members,
       html`<${Empty} title="No members yet" />`,
       (list) =>
-        html`<${Table} label="Members" heads=${['Member', 'Roles', 'Events', 'Checked']}>${list.map(drawMember)}<//>`,
+        html`<${Table} label="Members" heads=${['Member', 'Roles', 'Events', 'Checked']}>${list.map((one) =>
+          drawMember(one, may('tryCheck') && tryOf(one, watch.ruleSet, base)),
+        )}<//>`,
     )}<//>
     ${dialog}
   `,
@@ -122,7 +129,8 @@ export function Watch({ item }) {
 
 /** @param {WatchEvent} one */
 function drawEvent({ eventId, at, delivery, event }, base) {
-  const { type, ref, account, accounts = [], sequence, cause } = /** @type {Event} */ (event);
+  const { type, ref, account, accounts = [], sequence, cause, ...rest } = /** @type {Event} */ (event);
+  const { details, blockNumbers, transfer } = rest;
   const name = ref ?? account ?? '';
   const roles = summariseRoles(event);
   return html`<li key=${eventId}>
@@ -133,6 +141,7 @@ function drawEvent({ eventId, at, delivery, event }, base) {
           : html`<code>${type}</code>`
       }</p>
       ${ref && html`<p class="sub mono break">${account ?? accounts.join(', ')}</p>`}
+      <${Why} details=${details} blocks=${blockNumbers} />
     </div>
     <div class="badges">
       ${roles.slice(0, ROLES_SHOWN_MAX).map(({ id, tone, text }) => html`<span key=${id}><${Badge} tone=${tone}>${text}<//> <code class="break">${id}</code></span>`)}
@@ -141,6 +150,7 @@ function drawEvent({ eventId, at, delivery, event }, base) {
     <p class="sub facts">
       ${sequence !== undefined && html`<span>Sequence ${sequence}</span>`}
       ${cause && html`<span>${CAUSES[cause] ?? cause}</span>`}
+      ${transfer && html`<span class="break">in <code>${transfer.transactionHash}</code></span>`}
       ${at && html`<span><${Time} at=${at} /></span>`}
       ${
         delivery
@@ -151,8 +161,15 @@ function drawEvent({ eventId, at, delivery, event }, base) {
   </li>`;
 }
 
-/** @param {Member} member */
-function drawMember({ account, accounts = [], ref, roles, sequence, checkedAt }) {
+/** The page that checks a member by the rule set of the watch, with the amounts that are compared. */
+function tryOf({ account, accounts, vaults }, ruleSet, base) {
+  const wallets = accounts ? { accounts } : { account };
+  const fragment = fragmentOf({ ...wallets, ...(vaults && { vaults }), explain: true, ruleSet });
+  return fragment && `${base}/try${fragment}`;
+}
+
+/** @param {Member} member @param {string | false | undefined} tryPath */
+function drawMember({ account, accounts = [], ref, roles, errors, sequence, checkedAt, blockNumbers }, tryPath) {
   const name = ref ?? account ?? '';
   return html`<tr key=${name}>
     <td>${ref && html`${ref} `}<code>${account ?? accounts.join(', ')}</code></td>
@@ -160,8 +177,16 @@ function drawMember({ account, accounts = [], ref, roles, sequence, checkedAt })
       ({ id, granted, since, revocationHeld }) => html`<div key=${id}>
         <${Badge} tone=${granted ? 'good' : 'quiet'}>${id}: ${granted ? 'granted' : 'denied'}<//> since
         ${' '}<${Time} at=${since} />${revocationHeld && ' (revocation held)'}</div>`,
-    )}</td>
+    )}
+    ${errors.map(({ roleId, message }, place) => html`<p class="sub" key=${place}>Role <code>${roleId}</code> could not be read: ${message}</p>`)}
+    ${tryPath && html`<a href=${tryPath} aria-label=${`Why has ${name} these roles?`}>Why?</a>`}</td>
     <td>${sequence === 0 ? '0' : html`<a href=${queryOfMember(name)} aria-label=${`${sequence} of ${name}`}>${sequence}</a>`}</td>
-    <td>${checkedAt ? html`<${Time} at=${checkedAt} />` : 'not yet'}</td>
+    <td>${checkedAt ? html`<${Time} at=${checkedAt} />${describeBlocks(blockNumbers)}` : 'not yet'}</td>
   </tr>`;
 }
+
+/** @param {Record<string, number>} blockNumbers by chain id */
+const describeBlocks = (blockNumbers) =>
+  Object.entries(blockNumbers).map(
+    ([chainId, number]) => html`<div class="sub" key=${chainId}>block ${formatCount(number)} of chain ${chainId}</div>`,
+  );
