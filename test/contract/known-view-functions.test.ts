@@ -133,7 +133,11 @@ test.each<[string, string | undefined, string]>([
 
 test.each<[string, string | undefined, string]>([
   // The compared value is dynamic, or inside of what is
-  ['function tokenURI(uint256 tokenId) external view returns (string)', undefined, 'function-unsupported at /returns'],
+  [
+    'function tokenURI(uint256 tokenId) external view returns (string)',
+    undefined,
+    'function-unsupported at /returns',
+  ],
   [
     'function tokensOfOwner(address account) external view returns (uint256[])',
     '0.0',
@@ -149,7 +153,11 @@ test.each<[string, string | undefined, string]>([
     '0.0.0',
     'function-unsupported at /returns',
   ],
-  ['function depositsOf(address account) external view returns (uint256[][2])', '0.0', 'function-unsupported at /returns'],
+  [
+    'function depositsOf(address account) external view returns (uint256[][2])',
+    '0.0',
+    'function-unsupported at /returns',
+  ],
   // The inputs are
   [
     'function getVotingPower(address account, bytes32[] operatedPoolIds) view returns (uint256 votingPower)',

@@ -138,10 +138,7 @@ const aSample: fc.Memo<Sample> = fc.memo((depth) => {
         text: `${entry.text}[${isOpen ? '' : length}]`,
         value: Array(length).fill(entry.value),
         isDynamic,
-        places: [
-          ['', undefined],
-          ...Array.from({ length }, (_, at) => under(at, entry, isDynamic)).flat(),
-        ],
+        places: [['', undefined], ...Array.from({ length }, (_, at) => under(at, entry, isDynamic)).flat()],
       };
     });
   return fc.oneof({ weight: 2, arbitrary: aScalar }, aTuple, anArray, aText);
@@ -161,7 +158,8 @@ test('the word of each output inside of tuples and arrays is where ethers encode
         outputs.map(({ value }) => value),
       );
       const { wordCount } = result.fn;
-      if (outputs.some(({ isDynamic }) => isDynamic)) expect(encoded.length).toBeGreaterThan(2 + 64 * wordCount);
+      if (outputs.some(({ isDynamic }) => isDynamic))
+        expect(encoded.length).toBeGreaterThan(2 + 64 * wordCount);
       else expect(encoded).toHaveLength(2 + 64 * wordCount);
       for (const [index, output] of outputs.entries())
         for (const [path, word] of output.places) {

@@ -32,7 +32,10 @@ it.each<[string, Partial<BatchLine>, string[]]>([
 });
 
 it('names the roles that change, and how', () => {
-  const line = aLine({ before: { r: true, s: false, t: true }, roles: [...denied, { id: 's', granted: true }] });
+  const line = aLine({
+    before: { r: true, s: false, t: true },
+    roles: [...denied, { id: 's', granted: true }],
+  });
   expect(rolesChanged(line)).toEqual([
     { id: 'r', granted: false },
     { id: 's', granted: true },

@@ -4,7 +4,14 @@ import { partsOf } from './features/frame/path-parts.js';
 import { buildCheck, newForm, newRule } from './features/try/build-check.js';
 import { describeDetail, numberOf } from './features/try/describe-detail.js';
 import { roleIdsOf } from './features/try/why.js';
-import { formatAmount, formatCount, formatDistance, formatMs, formatPlural, formatShare } from './lib/format.js';
+import {
+  formatAmount,
+  formatCount,
+  formatDistance,
+  formatMs,
+  formatPlural,
+  formatShare,
+} from './lib/format.js';
 
 const index = readFileSync(join(__dirname, 'index.html'), 'utf8');
 const modules = ['features', 'ui', 'lib'].flatMap((folder) =>
@@ -141,15 +148,25 @@ test('the amounts that were compared read as a sentence', () => {
   expect(
     describeDetail({ outcome: 'undetermined', required: { operator: 'eq', value: 'true' } }, call, {}),
   ).toBe('isOwner could not be read; exactly true needed');
-  const lock = { type: 'CONTRACT', chainId: 1, function: 'function lockedUntil(address) view returns (uint64)' };
-  const times = { outcome: 'denied', observed: '0', required: { operator: 'gt', value: '1700000000' } } as const;
+  const lock = {
+    type: 'CONTRACT',
+    chainId: 1,
+    function: 'function lockedUntil(address) view returns (uint64)',
+  };
+  const times = {
+    outcome: 'denied',
+    observed: '0',
+    required: { operator: 'gt', value: '1700000000' },
+  } as const;
   expect(describeDetail(times, { ...lock, value: '$timestamp' }, {})).toMatch(
     /^lockedUntil says 0; more than 1[45] Nov 2023, \d\d:\d\d needed$/,
   );
   expect(describeDetail(times, { ...lock, value: '1700000000' }, blocks)).toBe(
     'lockedUntil says 0; more than 1,700,000,000 needed, at block 123',
   );
-  expect(describeDetail({ outcome: 'denied', required: {}, rules: [times] }, undefined, blocks)).toBe('by these');
+  expect(describeDetail({ outcome: 'denied', required: {}, rules: [times] }, undefined, blocks)).toBe(
+    'by these',
+  );
   expect(
     describeDetail({ outcome: 'denied' }, { type: 'AT_LEAST', atLeast: 2, rules: [erc20, call] }, blocks),
   ).toBe('at least 2 of these');

@@ -116,7 +116,13 @@ describe('a value that stands for a time', () => {
 
   it.each<[string, Partial<ContractCondition>, bigint, string, string]>([
     ['the block', { operator: 'gt', value: '$timestamp' }, 1_700_000_001n, 'granted', '1700000000'],
-    ['the block, to the second', { operator: 'gt', value: '$timestamp' }, 1_700_000_000n, 'denied', '1700000000'],
+    [
+      'the block, to the second',
+      { operator: 'gt', value: '$timestamp' },
+      1_700_000_000n,
+      'denied',
+      '1700000000',
+    ],
     ['a day before', { operator: 'lte', value: '$timestamp-86400' }, 1_699_913_600n, 'granted', '1699913600'],
     ['a minute later', { operator: 'eq', value: '$timestamp+60' }, 1_700_000_060n, 'granted', '1700000060'],
     [

@@ -253,10 +253,10 @@ test('the longest line of a batch with explanations is within the bound by which
   const token = { chainId: 1, contractAddress: RICH, minToken: amount, maxToken: amount } as const;
   const wallets = Array.from({ length: 16 }, (_, place) => `0x${place.toString(16).padStart(40, 'f')}`);
   const called = {
-    ...{ type: 'CONTRACT', chainId: 1, contractAddress: RICH, operator: 'gte' },
+    ...({ type: 'CONTRACT', chainId: 1, contractAddress: RICH, operator: 'gte' } as const),
     function: 'function f(address) view returns (int256)',
     args: ['$account'],
-  } as const;
+  };
   const rules: BatchPartRequested['rules'] = [
     { type: 'ERC20', roleId: '"'.repeat(128), ...token },
     { type: 'ERC721', roleId: 'count', ...token },
@@ -265,7 +265,15 @@ test('the longest line of a batch with explanations is within the bound by which
     {
       type: 'NONE',
       roleId: 'composed',
-      rules: [{ type: 'ALL', rules: [{ type: 'ERC20', ...token }, { ...called, value: '-1' }] }],
+      rules: [
+        {
+          type: 'ALL',
+          rules: [
+            { type: 'ERC20', ...token },
+            { ...called, value: '-1' },
+          ],
+        },
+      ],
     },
   ];
   const answers: ((read: Read) => Reading)[] = [

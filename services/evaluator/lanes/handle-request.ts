@@ -102,11 +102,7 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     const details = check.explain
       ? explainRules(check.rules, plan, readings, deps.nativeDecimals, behind, blocks)
       : undefined;
-    const completed = composeResult(
-      check,
-      { verdicts, blocks, evaluatedAt, details },
-      deps.prove,
-    );
+    const completed = composeResult(check, { verdicts, blocks, evaluatedAt, details }, deps.prove);
     const origin = { startedAt: new Date(startedAt).toISOString(), request: positionOf(record) };
     await deps.publish({ ...completed, ...origin }, traceparent);
     deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);

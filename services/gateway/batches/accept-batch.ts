@@ -69,10 +69,7 @@ export function makeAcceptBatch(deps: Dependencies) {
 const collectorFor = (
   app: AppAccess,
   deps: Dependencies,
-  {
-    idempotencyKey,
-    hold,
-  }: Pick<BatchBody, 'hold'> & { readonly idempotencyKey: string | undefined },
+  { idempotencyKey, hold }: Pick<BatchBody, 'hold'> & { readonly idempotencyKey: string | undefined },
 ) =>
   collectBatch({
     entriesMax: BATCH_LIMITS[app.limits.tier].entries,

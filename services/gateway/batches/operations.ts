@@ -43,11 +43,14 @@ const BatchBody = z
     entries: z.array(BatchEntry).min(1).optional().meta({
       description: 'Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed.',
     }),
-    watch: z.string().optional().meta({
-      description:
-        'Instead of `entries`: the id of a watch, whose members are the entries. Each line tells what it would change; ' +
-        'nothing is sent but the message of the batch, and no member changes. Only as `application/json`.',
-    }),
+    watch: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'Instead of `entries`: the id of a watch, whose members are the entries. Each line tells what it would change; ' +
+          'nothing is sent but the message of the batch, and no member changes. Only as `application/json`.',
+      }),
     rules,
     ruleSet,
     callbackUrl,
@@ -69,13 +72,11 @@ const BatchAcknowledgement = z
 
 const Status = BatchStatus.extend({
   requestId: RequestId,
-  roles: z
-    .array(RoleCounts)
-    .meta({
-      description:
-        'Counts over the finished entries: one verdict per entry and role. In a preview of a watch also how many members ' +
-        'would gain and lose the role.',
-    }),
+  roles: z.array(RoleCounts).meta({
+    description:
+      'Counts over the finished entries: one verdict per entry and role. In a preview of a watch also how many members ' +
+      'would gain and lose the role.',
+  }),
 }).meta({ id: 'BatchStatus' });
 
 const { roles, errors, status, details, proof: jws } = CheckResult.shape;

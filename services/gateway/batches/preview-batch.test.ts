@@ -117,7 +117,13 @@ describe('the faults of a preview', () => {
     ['an empty watch', PREVIEW, 'validation-failed', '/watch too-short', () => []],
     ['entries beside it', { ...PREVIEW, entries: [ACCOUNT] }, 'validation-failed', '/entries not-allowed'],
     ['no rules', { watch: 'members' }, 'validation-failed', '/rules required'],
-    ['entries that are too large', { ...PREVIEW, rules: largeRoles }, 'batch-too-large', '/watch batch-too-large', large],
+    [
+      'entries that are too large',
+      { ...PREVIEW, rules: largeRoles },
+      'batch-too-large',
+      '/watch batch-too-large',
+      large,
+    ],
     [
       'too many members for its rules',
       { ...PREVIEW, rules: many },
@@ -137,7 +143,11 @@ describe('the faults of a preview', () => {
     const response = await gateway.postBatch(body);
     const problem = await problemOf(response);
     const [fault] = problem['errors'] as { pointer: string; code: string }[];
-    expect([response.status, problem['code'], `${fault?.pointer} ${fault?.code}`]).toEqual([422, code, expected]);
+    expect([response.status, problem['code'], `${fault?.pointer} ${fault?.code}`]).toEqual([
+      422,
+      code,
+      expected,
+    ]);
     expect(gateway.parts).toEqual([]);
     expect(gateway.admitted.every(({ check }) => check === undefined)).toBe(true);
   });

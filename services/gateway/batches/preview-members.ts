@@ -2,8 +2,10 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { overloaded } from '#shared/http/problem.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
 
 const PAGE_MEMBERS = 500;
 /** For all members of a watch: members with many roles are large, whichever roles are previewed. */
@@ -21,7 +23,12 @@ export type ReadMembers = (
   roleIds: ReadonlySet<string>,
 ) => Promise<AsyncIterable<readonly BatchEntry[]> | undefined>;
 
-type Needs = Pick<Dependencies, 'watches' | 'watchMembers' | 'documentLists'>;
+type Needs = {
+  readonly watches: Pick<Watches, 'read'>;
+  readonly watchMembers: Pick<WatchMembers, 'page'>;
+  /** A page may be large, so only a few are read at a time; client apps take turns. */
+  readonly documentLists: FairTaskQueue;
+};
 
 /**
  * @example
@@ -47,7 +54,6 @@ async function* readPages(
   do {
     if (performance.now() > endsAt) throw overloaded('The members of the watch could not be read in time.');
     const page = { after, countMax: PAGE_MEMBERS };
-    // In turns with the lists of other accounts.
     const { members, next } = await documentLists.run(app, () => watchMembers.page(uid, page));
     yield members.map((member) => entryOf(member, roleIds));
     after = next;

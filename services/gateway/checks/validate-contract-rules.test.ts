@@ -87,11 +87,7 @@ it.each<[string, object, string[]]>([
     returning('(bool a, string b) t', { returns: 't.a' }),
     ['/rules/0/returns function-unsupported'],
   ],
-  [
-    'an array of 17',
-    returning('bool[17]', { returns: '0.0' }),
-    ['/rules/0/function function-unsupported'],
-  ],
+  ['an array of 17', returning('bool[17]', { returns: '0.0' }), ['/rules/0/function function-unsupported']],
   ['a tuple as an input', taking('(uint256 a) t', '1'), ['/rules/0/function function-unsupported']],
   ['a time as an argument', taking('uint256', '$timestamp'), ['/rules/0/args/0 malformed']],
   ['a time for a boolean', { ...IS_OWNER, value: '$timestamp' }, ['/rules/0/value malformed']],

@@ -320,12 +320,17 @@ function describeOutputs({ outputs }: ViewFunction): string {
   return paths.length === 0 ? 'none can be compared' : paths.join(', ');
 }
 
-function pathsIn(parameters: readonly Parameter<OutputType>[], before: string, names: string | undefined): string[] {
+function pathsIn(
+  parameters: readonly Parameter<OutputType>[],
+  before: string,
+  names: string | undefined,
+): string[] {
   return parameters.flatMap(({ type, name }, index) => {
     const path = `${before}${index}`;
     const named = names === undefined || name === undefined ? undefined : `${names}${name}`;
     if (isAtOffset(type)) return [];
-    if (type.kind !== 'tuple' && type.kind !== 'array') return named === undefined ? path : `${path} (${named})`;
+    if (type.kind !== 'tuple' && type.kind !== 'array')
+      return named === undefined ? path : `${path} (${named})`;
     const inside =
       type.kind === 'tuple'
         ? type.members

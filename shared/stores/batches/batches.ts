@@ -71,7 +71,7 @@ export type StoredLines = {
 type BatchProgress = {
   readonly clientId: string;
   /** As the first request had it. */
-  readonly previewDigest: string | undefined;
+  readonly previewDigest?: string | undefined;
   readonly partCount: number;
   readonly storedPartCount: number;
 };

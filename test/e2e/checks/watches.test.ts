@@ -139,7 +139,10 @@ test('a sweep sends an event only for the member whose role changed', async () =
 test('a preview tells who would gain or lose a role and why, and neither sends nor changes anything of the watch', async () => {
   await watchMembers('previewed', { follow: false });
   await transfer(system.chain.holder, MEMBERS[0] ?? '');
-  await waitUntil('the heads from before the transfer to be too old', () => performance.now() - movedAtMs > HEAD_AGE_MS_MAX);
+  await waitUntil(
+    'the heads from before the transfer to be too old',
+    () => performance.now() - movedAtMs > HEAD_AGE_MS_MAX,
+  );
   const membersPath = `${WATCHES_PATH}/previewed/members`;
   const before = await call('GET', membersPath);
   const asked = { watch: 'previewed', rules: [holderRule('15')], callbackUrl: receiver.url, explain: true };
@@ -149,7 +152,10 @@ test('a preview tells who would gain or lose a role and why, and neither sends n
   const told = await receiver.waitFor((webhook) => webhook.requestId === requestId);
   const roles = [{ id: 'holder', granted: 1, denied: 5, undetermined: 0, gained: 0, lost: 5 }];
   expect(JSON.parse(told.body)).toMatchObject({ type: 'batch.completed', status: 'completed', roles });
-  const lines = await makeBatchClient({ url: system.ready.gateways[0] ?? '', apiKey: system.ready.app.apiKey }).lines(requestId);
+  const lines = await makeBatchClient({
+    url: system.ready.gateways[0] ?? '',
+    apiKey: system.ready.app.apiKey,
+  }).lines(requestId);
   expect(lines).toMatchObject(
     MEMBERS.map((account, i) => ({
       account,

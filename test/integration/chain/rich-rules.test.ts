@@ -118,12 +118,16 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     }),
     call('Coin', 'function eip712Domain() view returns (bytes1 fields)', { operator: 'ne', value: '0x00' }),
     // A tuple, an output beside dynamic ones, and the time of the block.
-    call('Coin', 'function checkpoints(address, uint32) view returns ((uint48 key, uint208 value) checkpoint)', {
-      args: [cold, '0'],
-      returns: 'checkpoint.value',
-      operator: 'eq',
-      value: String(1_000n * UNITS),
-    }),
+    call(
+      'Coin',
+      'function checkpoints(address, uint32) view returns ((uint48 key, uint208 value) checkpoint)',
+      {
+        args: [cold, '0'],
+        returns: 'checkpoint.value',
+        operator: 'eq',
+        value: String(1_000n * UNITS),
+      },
+    ),
     call('Coin', DOMAIN, { returns: 'chainId', operator: 'eq', value: String(CHAIN) }),
     call('Coin', 'function clock() view returns (uint48)', { operator: 'lt', value: '$timestamp-60' }),
   ];

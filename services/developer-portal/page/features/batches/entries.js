@@ -33,7 +33,17 @@ export function Entries({ params, of, rules }) {
 
 /** @param {Entry} entry @param {readonly any[] | undefined} rules */
 function drawEntry(entry, rules) {
-  const { index, account, accounts = [], ref: id, roles, errors, details, blockNumbers, changes = [] } = entry;
+  const {
+    index,
+    account,
+    accounts = [],
+    ref: id,
+    roles,
+    errors,
+    details,
+    blockNumbers,
+    changes = [],
+  } = entry;
   const wallets = account ?? accounts.join(', ');
   const shown = changes.length > 0 ? changes : roles;
   return html`<li key=${index}>
@@ -62,14 +72,15 @@ const wordOf = (granted, isChange) => {
  * How many members of a previewed watch would gain and lose each role.
  * @param {{ roles: Batch['roles'] }} props
  */
-export const Changes = ({ roles }) => html`<${Table} label="Changes" heads=${['Role', '#Would gain it', '#Would lose it', '#Could not be read']}>${roles.map(
-  ({ id, gained = 0, lost = 0, undetermined }) => html`<tr key=${id}>
+export const Changes = ({ roles }) =>
+  html`<${Table} label="Changes" heads=${['Role', '#Would gain it', '#Would lose it', '#Could not be read']}>${roles.map(
+    ({ id, gained = 0, lost = 0, undetermined }) => html`<tr key=${id}>
     <th scope="row" class="break">${id}</th>
     <td class=${`number ${gained > 0 ? 'granted' : ''}`}>${formatCount(gained)}</td>
     <td class=${`number ${lost > 0 ? 'denied' : ''}`}>${formatCount(lost)}</td>
     <td class=${`number ${undetermined > 0 ? 'undetermined' : ''}`}>${formatCount(undetermined)}</td>
   </tr>`,
-)}<//>`;
+  )}<//>`;
 
 /** Whether a batch previews what would change for the members of a watch. @param {{ roles:
  * Batch['roles'] }} batch */

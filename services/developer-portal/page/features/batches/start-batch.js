@@ -75,7 +75,11 @@ function BatchForm({ limits, month, ids, hasMore }) {
     const fault = unreadinessOf(found, entries, leave, limits);
     if (fault) throw faultAt('/entries', fault);
     const url = callbackUrl.trim();
-    const head = { ruleSet: ruleSet.trim(), ...(url && { callbackUrl: url }), ...(explain && { explain: true }) };
+    const head = {
+      ruleSet: ruleSet.trim(),
+      ...(url && { callbackUrl: url }),
+      ...(explain && { explain: true }),
+    };
     const body = new Blob([writeBatch(head, entries)], { type: 'application/x-ndjson' });
     const sent = {
       params: { clientId },

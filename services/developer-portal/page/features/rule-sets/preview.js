@@ -25,7 +25,9 @@ const START_MS_MAX = 130_000;
 export function Preview({ ruleSetId, rules, onUndetermined }) {
   const { clientId } = useApp();
   const { value } = useResource('GET /api/apps/:clientId/watches', { clientId });
-  const watches = (value?.watches ?? []).filter(({ ruleSet, members }) => ruleSet === ruleSetId && members > 0);
+  const watches = (value?.watches ?? []).filter(
+    ({ ruleSet, members }) => ruleSet === ruleSetId && members > 0,
+  );
   if (watches.length === 0) return null;
   return html`<${PreviewForm} watches=${watches} rules=${rules} onUndetermined=${onUndetermined} />`;
 }
@@ -81,11 +83,7 @@ function PreviewOutcome({ requestId, rules }) {
     if (value.status !== 'completed') return html`<${Progress} ...${value} />`;
     const has = (name) => roles.some((role) => (role[name] ?? 0) > 0);
     return html`<div class="stack" role="status">
-      ${
-        has('gained') || has('lost')
-          ? ''
-          : html`<p class="notice">Nobody would gain or lose a role.</p>`
-      }
+      ${has('gained') || has('lost') ? '' : html`<p class="notice">Nobody would gain or lose a role.</p>`}
       <${Changes} roles=${roles} />
       ${has('lost') && html`<${Entries} params=${params} of="lost" rules=${rules} />`}
       ${has('gained') && html`<${Entries} params=${params} of="gained" rules=${rules} />`}

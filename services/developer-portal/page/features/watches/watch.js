@@ -169,7 +169,10 @@ function tryOf({ account, accounts, vaults }, ruleSet, base) {
 }
 
 /** @param {Member} member @param {string | false | undefined} tryPath */
-function drawMember({ account, accounts = [], ref, roles, errors, sequence, checkedAt, blockNumbers }, tryPath) {
+function drawMember(
+  { account, accounts = [], ref, roles, errors, sequence, checkedAt, blockNumbers },
+  tryPath,
+) {
   const name = ref ?? account ?? '';
   return html`<tr key=${name}>
     <td>${ref && html`${ref} `}<code>${account ?? accounts.join(', ')}</code></td>
@@ -188,5 +191,6 @@ function drawMember({ account, accounts = [], ref, roles, errors, sequence, chec
 /** @param {Record<string, number>} blockNumbers by chain id */
 const describeBlocks = (blockNumbers) =>
   Object.entries(blockNumbers).map(
-    ([chainId, number]) => html`<div class="sub" key=${chainId}>block ${formatCount(number)} of chain ${chainId}</div>`,
+    ([chainId, number]) =>
+      html`<div class="sub" key=${chainId}>block ${formatCount(number)} of chain ${chainId}</div>`,
   );
