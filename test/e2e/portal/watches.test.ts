@@ -140,6 +140,45 @@ test('the events of one member are listed when it is chosen, and the choice is i
   expect(dev.faults).toEqual([]);
 });
 
+test('who would gain and who would lose a role is shown by name, and why, before changed rules are stored', async () => {
+  const { page, visit } = dev;
+  const { chainId } = system.chain;
+  await visit(`${app.path}/rule-sets/funded`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  const write = (rule: object) =>
+    page
+      .getByRole('textbox', { name: 'Rules' })
+      .fill(JSON.stringify([{ type: 'NATIVE', roleId: 'funded', ...rule }]));
+  await write({ chainId: 999, minToken: '2' });
+  await page.getByText(`It costs ${COUNT} checks`).waitFor();
+  await page.getByRole('button', { name: 'Show the changes' }).click();
+  await page.getByText('names chain 999').waitFor();
+  await write({ chainId, minToken: '0', maxToken: '0.5' });
+  await page.getByRole('button', { name: 'Show the changes' }).click();
+  const changes = page.getByRole('region', { name: 'Changes' });
+  await changes.waitFor();
+  expect(await changes.locator('tbody tr').allTextContents()).toEqual(['funded2820']);
+  const entriesOf = (title: string) =>
+    page.locator('section.card', { has: page.getByRole('heading', { name: title, exact: true }) }).last();
+  const losing = entriesOf('Would lose a role').getByRole('listitem');
+  const first = losing.filter({ hasText: 'm2' }).first();
+  await first.getByText('holds 1; at most 0.5 allowed, at block').waitFor();
+  await first.getByText('loses funded').waitFor();
+  await losing.filter({ hasText: HARM }).first().waitFor();
+  const gaining = entriesOf('Would gain a role');
+  await gaining.getByRole('button', { name: 'Show more' }).click();
+  await waitUntilPasses(async () => expect(await gaining.getByText('gains funded').count()).toBe(28));
+  await expectNoBarrier(dev, 'the preview of changed rules');
+  await page.getByRole('link', { name: 'Open this preview' }).click();
+  await page.getByRole('heading', { name: 'What would change' }).waitFor();
+  await expectNoBarrier(dev, 'the batch of a preview');
+  // Nothing was stored, and nobody was told anything.
+  await visit(`${app.path}/watches/guild`);
+  await page.getByRole('region', { name: 'Members' }).getByText('funded: granted').first().waitFor();
+  expect(new Set(receiver.deliveries.map(({ id }) => id)).size).toBe(COUNT + 1);
+  expect(dev.faults).toEqual([]);
+});
+
 test('held revocations are among the events, and their release sends them', async () => {
   const { page, visit } = dev;
   for (const { account } of MEMBERS.slice(0, 3)) await setCoins(account, 0);
