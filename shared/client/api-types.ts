@@ -176,13 +176,13 @@ export type ContractRule = {
   /** One text per input. `$account` stands for the account being checked. */
   readonly args?: readonly string[] | undefined;
 
-  /** Name or zero-based index of the output to compare; the first if absent. */
+  /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
   readonly returns?: string | undefined;
 
   /** Default `eq` for a boolean output; otherwise required. */
   readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
 
-  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required. */
+  /** Text of the output's type, or `$account`. For integers also `$timestamp`, `$timestamp+60` or `$timestamp-86400`: the time of the block that was read, in seconds. Default `true` for a boolean output; otherwise required. */
   readonly value?: string | undefined;
 
   /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
@@ -482,13 +482,13 @@ export type ContractCondition = {
   /** One text per input. `$account` stands for the account being checked. */
   readonly args?: readonly string[] | undefined;
 
-  /** Name or zero-based index of the output to compare; the first if absent. */
+  /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
   readonly returns?: string | undefined;
 
   /** Default `eq` for a boolean output; otherwise required. */
   readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
 
-  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required. */
+  /** Text of the output's type, or `$account`. For integers also `$timestamp`, `$timestamp+60` or `$timestamp-86400`: the time of the block that was read, in seconds. Default `true` for a boolean output; otherwise required. */
   readonly value?: string | undefined;
 
   /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
@@ -566,8 +566,6 @@ export type AtLeastRule = {
 };
 
 export type BatchRequest = {
-  /** Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed. */
-  readonly entries: readonly BatchEntry[];
   readonly callbackUrl?: string | undefined;
   readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
   readonly consistency?:
@@ -582,6 +580,9 @@ export type BatchRequest = {
       }
     | undefined;
 
+  /** `true` adds `details` to the result: the amounts that were compared. */
+  readonly explain?: boolean | undefined;
+
   /** `true` adds a signed verdict to the result. */
   readonly proof?: boolean | undefined;
 
@@ -592,17 +593,30 @@ export type BatchRequest = {
   readonly proofAlg?: 'EdDSA' | 'ES256' | undefined;
 } & (
   | {
-      /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
-      readonly rules: readonly Rule[];
-      readonly ruleSet?: never;
+      /** Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed. */
+      readonly entries: readonly BatchEntry[];
+      readonly watch?: never;
     }
   | {
-      readonly rules?: never;
+      readonly entries?: never;
 
-      /** Instead of `rules`: the id of a stored rule set. */
-      readonly ruleSet: string;
+      /** Instead of `entries`: the id of a watch, whose members are the entries. Each line tells what it would change; nothing is sent but the message of the batch, and no member changes. Only as `application/json`. */
+      readonly watch: string;
     }
-);
+) &
+  (
+    | {
+        /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
+        readonly rules: readonly Rule[];
+        readonly ruleSet?: never;
+      }
+    | {
+        readonly rules?: never;
+
+        /** Instead of `rules`: the id of a stored rule set. */
+        readonly ruleSet: string;
+      }
+  );
 
 /** An address, or the wallets of one person with your id for the person. */
 export type BatchEntry =
@@ -837,12 +851,14 @@ export type BatchCompleted = {
   readonly entries: number;
   readonly done: number;
 
-  /** Counts over the finished entries: one verdict per entry and role. */
+  /** Counts over the finished entries: one verdict per entry and role. In a preview of a watch also how many members would gain and lose the role. */
   readonly roles: readonly {
     readonly id: string;
     readonly granted: number;
     readonly denied: number;
     readonly undetermined: number;
+    readonly gained?: number | undefined;
+    readonly lost?: number | undefined;
   }[];
   readonly acceptedAt: string;
   readonly completedAt?: string | undefined;
@@ -949,12 +965,14 @@ export type BatchStatus = {
   readonly entries: number;
   readonly done: number;
 
-  /** Counts over the finished entries: one verdict per entry and role. */
+  /** Counts over the finished entries: one verdict per entry and role. In a preview of a watch also how many members would gain and lose the role. */
   readonly roles: readonly {
     readonly id: string;
     readonly granted: number;
     readonly denied: number;
     readonly undetermined: number;
+    readonly gained?: number | undefined;
+    readonly lost?: number | undefined;
   }[];
   readonly acceptedAt: string;
   readonly completedAt?: string | undefined;
@@ -967,6 +985,9 @@ export type BatchLine = {
   readonly account?: string | undefined;
   readonly accounts?: readonly string[] | undefined;
   readonly ref?: string | undefined;
+
+  /** In a preview of a watch: the last verdicts of the member, by role id. */
+  readonly before?: Readonly<Record<string, boolean>> | undefined;
   readonly status: 'completed' | 'failed';
   readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
   readonly errors: readonly {
@@ -996,6 +1017,7 @@ export type BatchLine = {
 
   /** By chain id: the block at which the entry was read. */
   readonly blockNumbers: Readonly<Record<string, number>>;
+  readonly details?: readonly RuleDetail[] | undefined;
   readonly proof?: string | undefined;
 };
 
@@ -1312,4 +1334,5 @@ export type ProblemCode =
   | 'too-many-reads'
   | 'validation-failed'
   | 'version-conflict'
-  | 'watch-not-found';
+  | 'watch-not-found'
+  | 'watch-unknown';

@@ -161,7 +161,8 @@ function drawEvent({ eventId, at, delivery, event }, base) {
   </li>`;
 }
 
-/** The page that checks a member by the rule set of the watch, with the amounts that are compared. */
+/** The page that checks a member by the rule set of the watch, with the amounts that are compared.
+ * @param {Member} member */
 function tryOf({ account, accounts, vaults }, ruleSet, base) {
   const wallets = accounts ? { accounts } : { account };
   const fragment = fragmentOf({ ...wallets, ...(vaults && { vaults }), explain: true, ruleSet });
