@@ -73,8 +73,11 @@ test('the preview of a watch is sent as JSON, and has as many lines as the watch
   expect(second?.headers['content-type']).toBe('application/json');
   expect(JSON.parse(second?.body ?? '')).toEqual({ watch: 'members', rules: RULES });
   expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
-  await start(accepted, lines(0), lines());
-  await expect(collect(client().batch({ watch: 'members', rules: RULES }))).rejects.toMatchObject({
+});
+
+test('the preview of a watch that ends before its last member is an error', async () => {
+  const rolecall = await start(json(202, { requestId: 'x', entries: 2 }), lines(0), lines());
+  await expect(collect(rolecall.batch({ watch: 'members', rules: RULES }))).rejects.toMatchObject({
     code: 'unexpected-answer',
   });
 });

@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { partsOf } from './features/frame/path-parts.js';
 import { buildCheck, newForm, newRule } from './features/try/build-check.js';
-import { describeDetail, numberOf } from './features/try/describe-detail.js';
-import { roleIdsOf } from './features/try/why.js';
+import { describeDetail, numberOf, roleIdsOf } from './features/try/describe-detail.js';
 import {
   formatAmount,
   formatCount,

@@ -7,6 +7,7 @@ import { invalidBody } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
 import { admitFirst } from '../auth/admit-request.ts';
+import type { Caller } from '../auth/authenticate.ts';
 import { type RequestRules, readIdempotencyKey, validateFor } from '../checks/parse-request.ts';
 import { asSent, type Validation } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -26,14 +27,15 @@ import { formatOf } from './receive-values.ts';
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
-    const { app, admission } = await admitFirst(deps, request, response, 'per-second');
+    const caller = await admitFirst(deps, request, response, 'per-second');
+    const { app, admission } = caller;
     const format = formatOf(request);
     const { idempotencyKey, faults } = readIdempotencyKey(request);
     if (faults.length > 0) throw invalidBody(faults);
     const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload && idempotencyKey === undefined) throw overload;
     using body = deps.openBatchBody(request, response, app);
-    const collector = collectorFor(app, deps, { idempotencyKey, hold: body.hold });
+    const collector = collectorFor(caller, deps, { idempotencyKey, hold: body.hold });
     const batch = await receiveBatch(format, body.chunks, collector);
     const refusal = overload ?? ('refusal' in batch ? batch.refusal : undefined);
     deps.resumeRequest(response, app);
@@ -67,15 +69,15 @@ export function makeAcceptBatch(deps: Dependencies) {
 }
 
 const collectorFor = (
-  app: AppAccess,
+  caller: Caller,
   deps: Dependencies,
   { idempotencyKey, hold }: Pick<BatchBody, 'hold'> & { readonly idempotencyKey: string | undefined },
 ) =>
   collectBatch({
-    entriesMax: BATCH_LIMITS[app.limits.tier].entries,
-    validateHead: (head) => validateHead(app, head, deps.rules),
+    entriesMax: BATCH_LIMITS[caller.app.limits.tier].entries,
+    validateHead: (head) => validateHead(caller.app, head, deps.rules),
     asSent: idempotencyKey === undefined ? undefined : (head) => headAsSent(head, deps.rules),
-    readMembers: makeReadMembers(deps, app),
+    readMembers: makeReadMembers(deps, caller),
     hold,
   });
 

@@ -3,6 +3,7 @@ import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
 import { ACCOUNT, accountOf, linesOf, NDJSON, RULES } from '../../../test/support/fakes/batch-bodies.ts';
 import {
   anAdmission,
+  anAppWhoseKeyMay,
   type FakeGateway,
   type FakeOptions,
   NOW_MS,
@@ -150,6 +151,20 @@ describe('the faults of a preview', () => {
     ]);
     expect(gateway.parts).toEqual([]);
     expect(gateway.admitted.every(({ check }) => check === undefined)).toBe(true);
+  });
+
+  it.each([
+    ['check', 'read'],
+    ['read', 'check'],
+  ] as const)('are the permission of a key that may only %s', async (permission, missing) => {
+    const gateway = await startWith(() => membersOf(1), { app: anAppWhoseKeyMay([permission]) });
+    for (const body of [PREVIEW, { ...PREVIEW, watch: 'others' }, { ...PREVIEW, rules: [] }]) {
+      const response = await gateway.postBatch(body);
+      const problem = await problemOf(response);
+      expect([response.status, problem['code']]).toEqual([403, 'permission-missing']);
+      expect(problem['detail']).toContain(`"${missing}"`);
+    }
+    expect(gateway.parts).toEqual([]);
   });
 
   it('are its media type, if it is NDJSON', async () => {

@@ -6,6 +6,7 @@ import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { overloaded } from '#shared/http/problem.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
+import { type Caller, permissionProblemOf } from '../auth/authenticate.ts';
 
 const PAGE_MEMBERS = 500;
 /** For all members of a watch: members with many roles are large, whichever roles are previewed. */
@@ -16,7 +17,7 @@ const READ_MS_MAX = 60_000;
  * Their last verdicts are those on the named roles.
  *
  * @returns `undefined` if the client app has no such watch
- * @throws Problem, ServiceError `overloaded`
+ * @throws Problem `permission-missing`, `overloaded`; ServiceError `overloaded`
  */
 export type ReadMembers = (
   watchId: string,
@@ -32,12 +33,15 @@ type Needs = {
 
 /**
  * @example
- * const pages = await makeReadMembers(deps, app)('members', new Set(['holder']));
+ * const pages = await makeReadMembers(deps, caller)('members', new Set(['holder']));
  * for await (const entries of pages ?? []) take(entries);
  */
 export const makeReadMembers =
-  (deps: Needs, app: AppAccess): ReadMembers =>
+  (deps: Needs, caller: Caller): ReadMembers =>
   async (watchId, roleIds) => {
+    const denied = permissionProblemOf(caller, 'read');
+    if (denied) throw denied;
+    const { app } = caller;
     if (!RULE_SET_ID.test(watchId)) return undefined;
     const watch = await deps.watches.read(app.clientId, watchId);
     return watch && readPages(deps, app, watchUid(watch), roleIds);

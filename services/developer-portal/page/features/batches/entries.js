@@ -4,7 +4,8 @@ import { usePages } from '../../lib/resources.js';
 import { Card, Empty, paged } from '../../ui/page.js';
 import { Badge, rows, Table } from '../../ui/values.js';
 import { adviceOf } from '../checks/check.js';
-import { roleIdsOf, Why } from '../try/why.js';
+import { roleIdsOf } from '../try/describe-detail.js';
+import { Why } from '../try/why.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
 /** @typedef {Answer<'GET /api/apps/:clientId/batches/:requestId/entries'>['entries'][number]} Entry */

@@ -8,8 +8,8 @@ import { Badge, Facts, rows, StateBadge, Table, Time } from '../../ui/values.js'
 import { nameOfKey } from '../apps/keys.js';
 import { Missing } from '../frame/frame.js';
 import { fragmentOf } from '../try/check-address.js';
-import { numberOf } from '../try/describe-detail.js';
-import { roleIdsOf, Why } from '../try/why.js';
+import { numberOf, roleIdsOf } from '../try/describe-detail.js';
+import { Why } from '../try/why.js';
 import { drawOutcomes } from './checks.js';
 
 /** @import { CheckResult } from '#shared/contracts/checks/result.ts' */

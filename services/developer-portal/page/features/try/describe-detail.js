@@ -29,6 +29,27 @@ export const numberOf = (path) =>
     .join('.');
 
 /**
+ * The role of each rule of a result, as far as the result itself tells it: `roles` has those that
+ * were decided, in the order of the rules, and `errors` the others.
+ * @param {{ roles: readonly { id: string }[], errors: readonly { ruleIndex?: number | undefined,
+ *   roleId?: string | undefined }[], details?: readonly unknown[] | undefined }} result
+ * @returns {(string | undefined)[]}
+ *
+ * @example
+ * roleIdsOf({ roles: [{ id: 'b' }], errors: [{ ruleIndex: 0, roleId: 'a' }], details: [{}, {}] }); // ['a', 'b']
+ */
+export function roleIdsOf({ roles, errors, details = [] }) {
+  // Under `onUndetermined: "deny"` every rule has an entry among the roles.
+  const areAllThere = roles.length === details.length;
+  const decided = roles.values();
+  return details.map((_, place) => {
+    const open = errors.find(({ ruleIndex }) => ruleIndex === place);
+    if (open === undefined || areAllThere) return decided.next().value?.id;
+    return open.roleId;
+  });
+}
+
+/**
  * Why a rule ended as it did, or what a term of a sum is, in words.
  * @param {RuleDetail | TermDetail} detail an entry of a result's `details`
  * @param {any} [rule] the rule as it was sent; undefined if it is not known, as that of a rule set

@@ -22,24 +22,3 @@ export function Why({ details, rules = [], roleIds = [], blocks, path = '' }) {
       <${Why} details=${inner} rules=${rule?.rules ?? []} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
   })}</ul>`;
 }
-
-/**
- * The role of each rule of a result, as far as the result itself tells it: `roles` has those that
- * were decided, in the order of the rules, and `errors` the others.
- * @param {{ roles: readonly { id: string }[], errors: readonly { ruleIndex?: number | undefined,
- *   roleId?: string | undefined }[], details?: readonly unknown[] | undefined }} result
- * @returns {(string | undefined)[]}
- *
- * @example
- * roleIdsOf({ roles: [{ id: 'b' }], errors: [{ ruleIndex: 0, roleId: 'a' }], details: [{}, {}] }); // ['a', 'b']
- */
-export function roleIdsOf({ roles, errors, details = [] }) {
-  // Under `onUndetermined: "deny"` every rule has an entry among the roles.
-  const areAllThere = roles.length === details.length;
-  const decided = roles.values();
-  return details.map((_, place) => {
-    const open = errors.find(({ ruleIndex }) => ruleIndex === place);
-    if (open === undefined || areAllThere) return decided.next().value?.id;
-    return open.roleId;
-  });
-}
