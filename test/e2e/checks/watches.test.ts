@@ -168,6 +168,7 @@ test('a preview tells who would gain or lose a role and why, and neither sends n
   expect(await call('GET', membersPath)).toEqual(before);
   expect(changesOf('previewed')).toEqual([]);
   await transfer(MEMBERS[0] ?? '', system.chain.holder);
+  expect((await call('DELETE', `${WATCHES_PATH}/previewed`)).status).toBe(204);
 });
 
 test('members are listed with their roles, one by one and in pages, as the OpenAPI document says', async () => {
