@@ -257,7 +257,7 @@ export type Weight = {
   /** One text per input. `$account` stands for the account being checked. */
   readonly args?: readonly string[] | undefined;
 
-  /** Name or zero-based index of the output to compare; the first if absent. */
+  /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
   readonly returns?: string | undefined;
 
   /** Decimals of the output; 0 if absent. */
@@ -340,7 +340,7 @@ export type ContractTerm = {
   /** One text per input. `$account` stands for the account being checked. */
   readonly args?: readonly string[] | undefined;
 
-  /** Name or zero-based index of the output to compare; the first if absent. */
+  /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
   readonly returns?: string | undefined;
 
   /** Decimals of the output. */

@@ -75,12 +75,15 @@ const call = {
       description: 'One text per input. `$account` stands for the account being checked.',
       example: ['$account', '7'],
     }),
-  returns: z.string().optional().meta({
-    description:
-      'Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path ' +
-      'of names and indices, such as `position.liquidity` or `0.2`.',
-    example: 'tier',
-  }),
+  returns: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path ' +
+        'of names and indices, such as `position.liquidity` or `0.2`.',
+      example: 'tier',
+    }),
 };
 const callOfRule = { type: z.literal('CONTRACT'), chainId, ...call };
 const Contract = z.strictObject({
@@ -88,12 +91,15 @@ const Contract = z.strictObject({
   operator: Operator.optional().meta({
     description: 'Default `eq` for a boolean output; otherwise required.',
   }),
-  value: z.string().optional().meta({
-    description:
-      "Text of the output's type, or `$account`. For integers also `$timestamp`, `$timestamp+60` or `$timestamp-86400`: " +
-      'the time of the block that was read, in seconds. Default `true` for a boolean output; otherwise required.',
-    example: '2',
-  }),
+  value: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "Text of the output's type, or `$account`. For integers also `$timestamp`, `$timestamp+60` or `$timestamp-86400`: " +
+        'the time of the block that was read, in seconds. Default `true` for a boolean output; otherwise required.',
+      example: '2',
+    }),
   onRevert: z.enum(['undetermined', 'deny']).optional().meta({
     description: 'The outcome of a revert with data: `deny` for functions that revert for non-members.',
   }),

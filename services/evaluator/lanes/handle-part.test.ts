@@ -263,6 +263,21 @@ test('the longest line of a batch with explanations is within the bound by which
     { ...called, roleId: 'called', value: String(-(2n ** 255n)) },
     { ...called, roleId: 'timed', value: '$timestamp-9999999999' },
     {
+      type: 'SUM',
+      roleId: 'added',
+      minToken: amount,
+      maxToken: amount,
+      rules: Array.from({ length: 16 }, () => ({
+        ...{ type: 'ERC20' as const, chainId: 1, contractAddress: RICH },
+        times: amount,
+        per: {
+          contractAddress: POOR,
+          function: 'function unit() view returns (uint256)',
+          decimals: 77,
+        },
+      })),
+    },
+    {
       type: 'NONE',
       roleId: 'composed',
       rules: [
@@ -277,7 +292,13 @@ test('the longest line of a batch with explanations is within the bound by which
     },
   ];
   const answers: ((read: Read) => Reading)[] = [
-    ({ kind }) => ({ ok: true, value: kind === 'decimals' ? 255n : kind === 'call' ? 2n ** 255n : MOST }),
+    ({ kind, contract }) => {
+      if (kind === 'decimals') return { ok: true, value: 255n };
+      if (kind !== 'call') return { ok: true, value: MOST };
+      return { ok: true, value: contract === POOR ? 1n : 2n ** 255n };
+    },
+    // The largest whole part of a sum.
+    ({ kind }) => ({ ok: true, value: kind === 'decimals' ? 0n : kind === 'call' ? 1n : MOST }),
     ({ kind }) => (kind === 'decimals' ? { ok: true, value: 255n } : failed('not-read-alone')),
   ];
   for (const answer of answers) {

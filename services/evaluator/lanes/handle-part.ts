@@ -125,7 +125,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
       const outcome = outcomeFor(verdicts);
       const proof = part.proof && proofOf(entry, outcome, lines.nextIndex);
       const details = part.explain
-        ? explainRules(part.rules, plan, readings, deps.nativeDecimals, blocks)
+        ? explainRules(part.rules, plan, readings, deps.nativeDecimals, behind, blocks)
         : undefined;
       lines.add(entry, outcome, { details, proof });
     });

@@ -96,20 +96,16 @@ const BASE64_FACTOR = 4 / 3;
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The bytes that explain a rule, and all rules inside of it. */
+/** The bytes that explain a rule, and all rules or terms inside of it. */
 function boundDetails(rule: Condition): number {
-  const texts = isComposedRule(rule)
-    ? []
-    : rule.type === 'CONTRACT'
-      ? [rule.value]
-      : [rule.minToken, rule.maxToken];
-  const inside = isComposedRule(rule) ? rule.rules : [];
-  return (
-    DETAIL_BYTES +
-    texts.reduce((sum, text) => sum + bytesOf(text ?? ''), 0) +
-    inside.reduce((sum, each) => sum + boundDetails(each), 0)
-  );
+  if (isComposedRule(rule)) return DETAIL_BYTES + sumOf(rule.rules, boundDetails);
+  if (rule.type === 'CONTRACT') return DETAIL_BYTES + bytesOf(rule.value ?? '');
+  const terms = rule.type === 'SUM' ? rule.rules.length : 0;
+  return (1 + terms) * DETAIL_BYTES + bytesOf([rule.minToken, rule.maxToken ?? '']);
 }
+
+const sumOf = <T>(list: readonly T[], measure: (one: T) => number): number =>
+  list.reduce((sum, one) => sum + measure(one), 0);
 
 /**
  * Bounds the bytes of an entry's line in the results: every rule with an error, under
@@ -130,8 +126,8 @@ export function boundResults({
   readonly hasProof: boolean;
 }): (entryBytes: number) => number {
   // A role id is in `roles` and in `errors`; in a signed verdict up to twice as well.
-  const roleBytes = rules.reduce((sum, { roleId }) => sum + 2 * bytesOf(roleId), 0);
-  const detailBytes = explain ? rules.reduce((sum, rule) => sum + boundDetails(rule), 0) : 0;
+  const roleBytes = sumOf(rules, ({ roleId }) => 2 * bytesOf(roleId));
+  const detailBytes = explain ? sumOf(rules, boundDetails) : 0;
   const rulesBytes = rules.length * RULE_BYTES + roleBytes + detailBytes;
   return (entryBytes) => {
     const proofBytes = hasProof ? PROOF_BYTES + BASE64_FACTOR * (2 * entryBytes + roleBytes) : 0;

@@ -64,6 +64,7 @@ export function describeDetail(detail, rule = {}, blocks) {
     const count = rule.type === 'AT_LEAST' ? ` ${rule.atLeast} of` : '';
     return `${COMPOSED[rule.type]}${count} ${rule.rules.length === 1 ? 'this' : 'these'}`;
   }
+  if ('rules' in detail && detail.required?.min === undefined) return 'by these';
   const block = blockOf(blocks, rule.chainId);
   const words = 'outcome' in detail ? describeRule(detail, rule) : describeTerm(detail, rule);
   return block === undefined ? words : `${words}, at block ${formatCount(block)}`;
@@ -78,9 +79,8 @@ function blockOf(blocks = {}, chainId = '') {
 
 /** @param {RuleDetail} detail */
 function describeRule({ outcome, observed, required = {}, rules }, rule) {
-  const { min, max, operator } = required;
+  const { min = '0', max, operator } = required;
   if (operator !== undefined) return describeOutput(observed, required, rule);
-  if (min === undefined) return 'by these';
   const needed = describeBounds(min, max);
   if (observed === undefined) return `could not be read; ${needed}`;
   const holds = `${rules === undefined ? 'holds' : 'adds up to'} ${formatAmount(observed)}`;
