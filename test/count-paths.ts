@@ -18,6 +18,7 @@ export const PATHS: Record<string, readonly string[]> = {
     'shared/stores/apps/client-apps.ts',
     'shared/kafka/connect.ts',
     'services/evaluator/lanes/handle-request.ts',
+    'services/evaluator/lanes/publish-result.ts',
     'services/evaluator/lanes/sign-proof.ts',
     'services/evaluator/chain/connect-chains.ts',
     'services/result-store/project/handle-result.ts',
@@ -39,7 +40,6 @@ export const PATHS: Record<string, readonly string[]> = {
     'shared/stores/watches/members/watch-members.ts',
   ],
   webhook: [
-    'services/webhook-dispatcher/handle-records.ts',
     'services/webhook-dispatcher/deliver-webhook.ts',
     'shared/stores/webhooks/deliveries.ts',
     'shared/stores/webhooks/webhook-bodies.ts',

@@ -4,7 +4,6 @@ import {
   checkRequestedBatch,
 } from '#shared/contracts/batches/batch.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { watchEvaluated } from '#shared/contracts/watches/watch.ts';
@@ -17,6 +16,8 @@ import { connectRedis } from '#shared/redis/connect.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
+import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
+import { makeResults } from '#shared/stores/checks/results.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
@@ -29,6 +30,7 @@ import { makePartHandler } from './lanes/handle-part.ts';
 import { makeRequestHandler } from './lanes/handle-request.ts';
 import { makeHealthLog } from './lanes/log-endpoint-health.ts';
 import { startPoolSize } from './lanes/pool-size.ts';
+import { makePublishResult } from './lanes/publish-result.ts';
 import { READS_IN_PROGRESS, ReadBudget } from './lanes/read-budget.ts';
 import { startReportingChains } from './lanes/report-chain-states.ts';
 import { makeRunningChecks } from './lanes/running-checks.ts';
@@ -83,8 +85,10 @@ await runService(
     const dependencies = {
       ...chains,
       prove,
-      publish: (completed: CheckCompleted, traceparent: string) =>
-        kafka.publish(checkCompleted, completed, { traceparent }),
+      publishResult: makePublishResult({
+        results: makeResults(redis, makeObserveSaved(context.metrics, clock.now)),
+        publish: kafka.publish,
+      }),
       recordMetrics: metrics.recordCheck,
       redisNowMs: clock.now,
       evaluationMsMax: config.evaluationMsMax,

@@ -4,9 +4,10 @@ import { batchCompleted } from '#shared/contracts/batches/batch.ts';
 import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
+import type { Topic } from '#shared/contracts/topic.ts';
 import { usage } from '#shared/contracts/usage/usage.ts';
 import { watch, watchMember } from '#shared/contracts/watches/watch.ts';
-import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { bringsBody, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -15,6 +16,8 @@ import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
+import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
+import { makeResults } from '#shared/stores/checks/results.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
@@ -25,15 +28,21 @@ import { makeMetrics } from './metrics.ts';
 import { makeEndRuleSets } from './project/end-rule-sets.ts';
 import { makePartHandler } from './project/handle-part.ts';
 import { makeResultHandler } from './project/handle-result.ts';
-import { makeProjector, makeRepublishNewer } from './project/project-document.ts';
+import { follow, makeProjector, makeRepublishNewer, together } from './project/project-document.ts';
 import { makeAlertQuota, makeQuotaAlerts } from './usage/alert-quota.ts';
 import { startPublishingUsage } from './usage/publish-usage.ts';
 
-/** Documents change rarely: a small window. */
+/** Documents change rarely: a small window for all of them. */
 const DOCUMENTS_WINDOW = 64;
 
 /** Parts of batches that are stored at once, of up to 4 MiB each. */
 const PARTS_MAX = 8;
+
+/** The view of a compacted topic, by the keys of its documents. */
+type View<D> = {
+  readonly project: (document: D) => Promise<boolean>;
+  readonly read: (key: string) => Promise<D | undefined>;
+};
 
 /** Deleted apps and rule sets are removed from the view this often, and this many at a time. */
 const DROP_INTERVAL_MS = 60_000;
@@ -51,7 +60,8 @@ await runService(
     scope.use(await joinSystem({ kafka, redis, config, context }));
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
-    const { results, batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
+    const results = makeResults(redis, makeObserveSaved(context.metrics, clock.now));
+    const { batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
     const { watches, watchMembers } = opened;
 
     const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
@@ -61,6 +71,16 @@ await runService(
     metrics.watchViews(keeper);
     metrics.watchBatches(() => batches.countUnfinished(clock.now()));
 
+    const projected = <D extends { readonly version: number }>(topic: Topic<D>, view: View<D>) =>
+      follow(
+        topic,
+        makeProjector({
+          project: (document) => view.project(document),
+          read: (document) => view.read(topic.keyOf(document)),
+          publish: (document) => kafka.publish(topic, document),
+        }),
+      );
+    const handleResult = makeResultHandler({ results, now: clock.now });
     // How far each topic is in the views: where a Redis that lost writes is read up from.
     const beforeCommit = makeSavePositions(redis);
     scope.use(
@@ -68,12 +88,14 @@ await runService(
         kafka.consume({
           beforeCommit,
           groupId: CONSUMER_GROUPS.results,
-          topics: [checkCompleted],
           window: config.window,
-          handle: makeResultHandler({
-            results,
-            observe: (message, kind) => metrics.observeResult(message, kind, clock.now()),
-          }),
+          ...together([
+            follow(checkCompleted, handleResult),
+            // A resend brings no body.
+            follow(webhookRequested, async (message) => {
+              if (bringsBody(message)) await handleResult(message);
+            }),
+          ]),
         }),
         kafka.consume({
           beforeCommit,
@@ -88,65 +110,23 @@ await runService(
           }),
         }),
         kafka.consume({
-          window: DOCUMENTS_WINDOW,
           beforeCommit,
-          groupId: CONSUMER_GROUPS.accounts,
-          topics: [account],
-          handle: makeProjector({
-            project: (document) => accounts.project(document),
-            read: ({ accountId }) => accounts.read(accountId),
-            publish: (document) => kafka.publish(account, document),
-          }),
-        }),
-        kafka.consume({
+          groupId: CONSUMER_GROUPS.documents,
           window: DOCUMENTS_WINDOW,
-          beforeCommit,
-          groupId: CONSUMER_GROUPS.clientApps,
-          topics: [clientApp],
-          handle: makeProjector({
-            project: (document) => clientApps.project(document),
-            read: ({ clientId }) => clientApps.read(clientId),
-            publish: (document) => kafka.publish(clientApp, document),
-          }),
-        }),
-        kafka.consume({
-          window: DOCUMENTS_WINDOW,
-          beforeCommit,
-          groupId: CONSUMER_GROUPS.ruleSets,
-          topics: [ruleSet],
-          handle: makeProjector({
-            project: (document) => ruleSets.project(document),
-            read: (document) => ruleSets.documents.read(ruleSet.keyOf(document)),
-            publish: (document) => kafka.publish(ruleSet, document),
-          }),
-        }),
-        kafka.consume({
-          window: DOCUMENTS_WINDOW,
-          beforeCommit,
-          groupId: CONSUMER_GROUPS.watches,
-          topics: [watch],
-          handle: makeProjector({
-            project: (document) => watches.project(document),
-            read: (document) => watches.documents.read(watch.keyOf(document)),
-            publish: (document) => kafka.publish(watch, document),
-          }),
-        }),
-        kafka.consume({
-          window: DOCUMENTS_WINDOW,
-          beforeCommit,
-          groupId: CONSUMER_GROUPS.watchMembers,
-          topics: [watchMember],
-          handle: makeRepublishNewer({
-            readNewer: watchMembers.readNewer,
-            publish: (member) => kafka.publish(watchMember, member),
-          }),
-        }),
-        kafka.consume({
-          window: DOCUMENTS_WINDOW,
-          beforeCommit,
-          groupId: CONSUMER_GROUPS.audit,
-          topics: [audit],
-          handle: (entry) => auditTrail.record(entry),
+          ...together([
+            projected(account, accounts),
+            projected(clientApp, clientApps),
+            projected(ruleSet, ruleSets.documents),
+            projected(watch, watches.documents),
+            follow(
+              watchMember,
+              makeRepublishNewer({
+                readNewer: watchMembers.readNewer,
+                publish: (member) => kafka.publish(watchMember, member),
+              }),
+            ),
+            follow(audit, (entry) => auditTrail.record(entry)),
+          ]),
         }),
       ]),
     );

@@ -1,24 +1,12 @@
 import { Gauge } from 'prom-client';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { ViewKeeper } from '#shared/stores/replay/keep-views.ts';
-import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 import { TOTAL_OUTCOMES } from './usage/publish-usage.ts';
 
 /** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {
-  const { counter, gauge, histogram } = makeInstruments(registry);
-  const checkSeconds = histogram(
-    'rolecall_check_seconds',
-    'From acceptance to the stored result.',
-    SECONDS_BUCKETS,
-    ['mode'],
-  );
-  const resultsSaved = counter(
-    'rolecall_results_saved_total',
-    'Results received, by kind: the first of its check, or a copy.',
-    ['kind'],
-  );
+  const { counter, gauge } = makeInstruments(registry);
   const entries = counter('rolecall_batch_entries_total', 'Entries of batches whose results were stored.', [
     'outcome',
   ]);
@@ -35,18 +23,8 @@ export function makeMetrics(registry: Registry) {
   for (const outcome of TOTAL_OUTCOMES) usageTotals.inc({ outcome }, 0);
   // From the first scrape on: a rate over a series that appears with its first event does not see
   // that event.
-  for (const mode of ['sync', 'poll', 'webhook']) checkSeconds.zero({ mode });
   for (const outcome of ['completed', 'failed']) entries.inc({ outcome }, 0);
-  for (const kind of ['first', 'copy']) resultsSaved.inc({ kind }, 0);
   return {
-    observeResult(message: CheckCompleted, kind: 'first' | 'copy', nowMs: number): void {
-      resultsSaved.inc({ kind });
-      if (kind === 'first')
-        checkSeconds.observe(
-          { mode: message.delivery.mode },
-          (nowMs - Date.parse(message.acceptedAt)) / 1000,
-        );
-    },
     countEntries({ lineCount, failedCount }: BatchPartCompleted): void {
       entries.inc({ outcome: 'completed' }, lineCount - failedCount);
       entries.inc({ outcome: 'failed' }, failedCount);

@@ -14,7 +14,6 @@ import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { makeAccounts } from '#shared/stores/apps/accounts.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
-import { makeResults } from '#shared/stores/checks/results.ts';
 import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
@@ -93,7 +92,6 @@ await runService(
     const unpublishable = makeLogThrottle(FAILURE_LOG_INTERVAL_MS);
     const publishChanges = makePublishChanges({
       ...common,
-      results: makeResults(redis),
       onUnpublishable: ({ clientId, watchId, memberId }) => {
         const others = unpublishable();
         if (others !== undefined)

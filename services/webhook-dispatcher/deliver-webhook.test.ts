@@ -26,7 +26,7 @@ const aDelivery = (over: Partial<WebhookRetry> = {}): WebhookRetry => ({
 });
 
 const aRecord = (over: Partial<RecordContext> = {}): RecordContext => ({
-  topic: 'check.completed.v1',
+  topic: 'webhook.requested.v1',
   partition: 3,
   offset: '42',
   key: 'r1',
@@ -42,6 +42,8 @@ const aRecord = (over: Partial<RecordContext> = {}): RecordContext => ({
 
 /** The body of every delivery, unless a record brings another. */
 const STORED = '{"requestId":"r1"}';
+/** What the first record of a delivery brought, whatever a later one brings. */
+const SAVED = '{"saved":true}';
 
 type Script = {
   readonly stored?: 'none';
@@ -71,20 +73,22 @@ function setUp(script: Script = {}) {
     : { end: (verdict) => steps.push(`slot ${verdict}`) };
   const deps: DeliveryDependencies = {
     deliveries: {
-      claim: async (_, position, __, body) => {
-        steps.push(`claim ${position}${body === undefined ? '' : ` and store ${body}`}`);
+      claim: async (_, position) => {
+        steps.push(`claim ${position}`);
         return script.claim ?? 'claimed';
-      },
-      saveAndClaim: async (_, { resultJson }, position) => {
-        steps.push(`save and claim ${position}`);
-        return { outcome: script.claim ?? 'claimed', resultJson };
       },
       releaseClaim: async () => step('releaseClaim'),
       record: async () => step('record'),
     },
-    readBody: async () => {
-      steps.push('read body');
-      return script.stored === 'none' ? undefined : STORED;
+    results: {
+      saveIfAbsent: async ({ requestId }) => {
+        steps.push(`save ${requestId}`);
+        return SAVED;
+      },
+      read: async () => {
+        steps.push('read body');
+        return script.stored === 'none' ? undefined : STORED;
+      },
     },
     isFull: () => script.isFull ?? false,
     readSigners: async () => {
@@ -126,7 +130,7 @@ test('claims with the position of the record, reads the body, attempts, logs and
   const { deliver, steps, attempted, requests, retries } = setUp();
   await deliver(aDelivery(), aRecord());
   expect(steps).toEqual([
-    'claim check.completed.v1/3/42',
+    'claim webhook.requested.v1/3/42',
     'read body',
     'attempt',
     'slot healthy',
@@ -147,31 +151,26 @@ test('claims with the position of the record, reads the body, attempts, logs and
   expect(retries).toEqual([]);
 });
 
-test('saves and claims a first delivery in one step, and sends the stored bytes', async () => {
+test('saves the body that a record brings before the attempt, and sends the saved bytes without reading them', async () => {
   const { deliver, steps, requests } = setUp();
-  const saving = { requestId: 'r1', resultJson: '{"stored":true}', retainUntil: NOW_MS };
-  await deliver(aDelivery(), aRecord(), saving);
-  expect(steps.slice(0, 2)).toEqual(['save and claim check.completed.v1/3/42', 'attempt']);
-  expect(requests[0]?.body).toBe('{"stored":true}');
-  const taken = setUp({ claim: 'taken' });
-  await taken.deliver(aDelivery(), aRecord(), saving);
-  expect(taken.steps).toEqual(['save and claim check.completed.v1/3/42', 'dropped taken']);
+  await deliver({ ...aDelivery(), resultJson: '{"mine":true}' }, aRecord());
+  expect(steps.slice(0, 3)).toEqual(['claim webhook.requested.v1/3/42', 'save r1', 'attempt']);
+  expect(requests[0]?.body).toBe(SAVED);
 });
 
-test('stores the body that a record brings together with the claim, and sends it without reading it again', async () => {
-  const { deliver, steps, requests } = setUp();
-  await deliver(aDelivery(), aRecord(), '{"type":"test"}');
-  expect(steps.slice(0, 2)).toEqual(['claim check.completed.v1/3/42 and store {"type":"test"}', 'attempt']);
-  expect(requests[0]?.body).toBe('{"type":"test"}');
+test('saves the body of a record that another record of the same check has overtaken, and attempts nothing', async () => {
+  const { deliver, steps } = setUp({ claim: 'taken' });
+  await deliver({ ...aDelivery(), resultJson: '{"mine":true}' }, aRecord());
+  expect(steps).toEqual(['claim webhook.requested.v1/3/42', 'save r1', 'dropped taken']);
 });
 
 test.each(['a retry', 'a deferral'] as const)('does not write the body again for %s', async (kind) => {
   const { deliver, retries } = setUp(kind === 'a retry' ? { outcome: FAILED } : { deferral: 'breaker' });
-  const body = `{"text":"${'x'.repeat(100_000)}"}`;
-  await deliver(aDelivery(), aRecord(), body);
-  await deliver(aDelivery(), aRecord(), { requestId: 'r1', resultJson: body, retainUntil: NOW_MS });
-  expect(retries).toHaveLength(2);
-  for (const { message } of retries) expect(JSON.stringify(message).length).toBeLessThan(1_000);
+  const check = { keyId: 'key_1', decided: true, request: { partition: 0, offset: 0 } };
+  await deliver({ ...aDelivery(), resultJson: '{"text":"x"}', check }, aRecord());
+  const [retry] = retries;
+  expect(retry?.message).toEqual(expect.not.objectContaining({ resultJson: expect.anything() }));
+  expect(retry?.message).toEqual(expect.not.objectContaining({ check: expect.anything() }));
 });
 
 test('exhausts a delivery whose body is not stored, and frees its slot', async () => {
@@ -209,7 +208,7 @@ test.each(['taken', 'superseded', 'finished'] as const)(
   async (claim) => {
     const { deliver, steps } = setUp({ claim });
     await deliver(aDelivery(), aRecord());
-    expect(steps).toEqual(['claim check.completed.v1/3/42', `dropped ${claim}`]);
+    expect(steps).toEqual(['claim webhook.requested.v1/3/42', `dropped ${claim}`]);
   },
 );
 
@@ -218,7 +217,7 @@ test.each(['slots', 'hanging', 'breaker'] as const)(
   async (reason) => {
     const { deliver, steps, retries } = setUp({ deferral: reason });
     await deliver(aDelivery({ attemptCount: 2, firstAttemptAt: iso(NOW_MS) }), aRecord());
-    expect(steps).toEqual(['claim check.completed.v1/3/42', 'releaseClaim', 'publishRetry']);
+    expect(steps).toEqual(['claim webhook.requested.v1/3/42', 'releaseClaim', 'publishRetry']);
     expect(retries[0]?.tier).toBe('5s');
     expect(retries[0]?.message).toMatchObject({ attemptCount: 2, deferralCount: 1 });
   },
@@ -240,14 +239,14 @@ test('claims a deferred record once it has a slot, and frees the slot if the cla
   const { deliver, steps } = setUp();
   await deliver(aDelivery({ deferralCount: 1 }), aRecord());
   expect(steps.slice(0, 4)).toEqual([
-    'claim check.completed.v1/3/42',
+    'claim webhook.requested.v1/3/42',
     'read body',
     'attempt',
     'slot healthy',
   ]);
   const superseded = setUp({ claim: 'superseded' });
   await superseded.deliver(aDelivery({ deferralCount: 1 }), aRecord());
-  expect(superseded.steps).toEqual(['claim check.completed.v1/3/42', 'dropped superseded', 'slot unknown']);
+  expect(superseded.steps).toEqual(['claim webhook.requested.v1/3/42', 'dropped superseded', 'slot unknown']);
 });
 
 test('defers while a secret cannot be opened, later to the 5 min tier; throws while Redis is unavailable', async () => {
@@ -302,9 +301,12 @@ test('leaves a record to the next owner if the process stops before its log reco
   await expect(deliver(aDelivery(), record)).rejects.toMatchObject({ code: 'store-unavailable' });
 });
 
-test('shows the delivery of a record that cannot be handled as exhausted', async () => {
+test('shows the delivery of a record that cannot be handled as exhausted, but none for an unreadable one', async () => {
   const { deps, attempted, steps } = setUp();
-  await makeGiveUpDelivery(deps)(aDelivery(), aRecord());
+  const error = new Error('a bug');
+  await makeGiveUpDelivery(deps)({ message: undefined, record: aRecord(), error });
+  expect(attempted).toEqual([]);
+  await makeGiveUpDelivery(deps)({ message: aDelivery(), record: aRecord(), error });
   expect(attempted).toEqual([expect.objectContaining({ requestId: 'r1', state: 'exhausted' })]);
   expect(steps).toEqual(['publishAttempted', 'record', 'exhausted']);
 });

@@ -1,14 +1,17 @@
 import {
+  bringsBody,
   RETRY_TIERS,
   type RetryTier,
   type WebhookAttempted,
+  type WebhookRequested,
   type WebhookRetry,
   type WebhookState,
   webhookRetry,
 } from '#shared/contracts/webhooks/webhook.ts';
 import { describeError, isRetriable } from '#shared/errors.ts';
-import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import type { SaveResult } from '#shared/stores/checks/results.ts';
+import { persist } from '#shared/kafka/consumer/persist.ts';
+import type { GiveUp, Handler, RecordContext } from '#shared/kafka/consumer/record.ts';
+import { type Results, savingOf } from '#shared/stores/checks/results.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
@@ -25,7 +28,6 @@ import {
 } from './domain/schedule-retry.ts';
 import type { Signer } from './domain/sign-message.ts';
 import type { DispatcherMetrics } from './metrics.ts';
-import { persist } from './persist.ts';
 
 /*
  * pending ──2xx──► delivered          pending ──410──► stopped
@@ -35,9 +37,9 @@ import { persist } from './persist.ts';
  */
 
 export type DeliveryDependencies = {
-  readonly deliveries: Pick<Deliveries, 'claim' | 'saveAndClaim' | 'releaseClaim' | 'record'>;
-  /** The stored body of a delivery. */
-  readonly readBody: (requestId: string) => Promise<string | undefined>;
+  readonly deliveries: Pick<Deliveries, 'claim' | 'releaseClaim' | 'record'>;
+  /** The bodies of the deliveries. */
+  readonly results: Pick<Results, 'saveIfAbsent' | 'read'>;
   readonly readSigners: (clientId: string) => Promise<readonly Signer[]>;
   readonly gate: Pick<AttemptGate, 'admit'>;
   readonly attempt: AttemptDelivery;
@@ -57,13 +59,6 @@ export type DeliveryDependencies = {
   readonly userAgent: string;
 };
 
-/** The body that the first record of a delivery brings: an event's text, or a check's result, of
- * which the first wins. */
-export type NewBody = string | SaveResult;
-
-/** Stores `body` first unless one is stored. Without it, the body is stored already. */
-export type DeliverWebhook = (delivery: WebhookRetry, record: RecordContext, body?: NewBody) => Promise<void>;
-
 /** One step of a delivery, in progress. */
 type Step = {
   /** Its `firstAttemptAt` is set. */
@@ -72,31 +67,31 @@ type Step = {
   readonly position: string;
   /** The tier that the record comes from. */
   readonly waitedIn: RetryTier | undefined;
-  readonly body: NewBody | undefined;
+  /** The bytes to send, once they are saved. */
+  readonly body?: string;
 } & Pick<RecordContext, 'signal' | 'alive' | 'traceparent'>;
 
 /**
  * Handles one step of a delivery, the same way for first attempts, retries and resends: claim →
  * gate → sign → attempt → schedule the next step (a deferred record: gate → claim). The next record
  * is on its topic before this returns, so a crash at any instant repeats at most the attempt, with
- * the same id and the same bytes. The body is in the first record alone; it is stored with the
- * claim and kept until the delivery has ended.
+ * the same id and the same bytes. The body is in the first record alone; it is saved with the claim,
+ * the first one wins, and it is kept until the delivery has ended.
  *
  * @throws ServiceError with a retriable code while Kafka or Redis is unavailable; the offset stays
  *   uncommitted
  */
-export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
-  /** Returns the claimed step with the stored bytes, or `undefined` if another record holds the
+export function makeDeliverWebhook(deps: DeliveryDependencies): Handler<WebhookRequested> {
+  /** Returns the claimed step with the saved bytes, or `undefined` if another record holds the
    * claim. */
-  const claim = async (step: Step): Promise<Step | undefined> => {
-    const { delivery, position, body } = step;
-    const { deliveries, redisNowMs, metrics } = deps;
-    const claimed =
-      typeof body === 'object'
-        ? await deliveries.saveAndClaim(delivery, body, position, redisNowMs())
-        : { outcome: await deliveries.claim(delivery, position, redisNowMs(), body), resultJson: body };
-    if (claimed.outcome !== 'claimed') return void metrics.countDropped(claimed.outcome);
-    return { ...step, body: claimed.resultJson };
+  const claim = async (step: Step, message: WebhookRequested): Promise<Step | undefined> => {
+    const { deliveries, results, redisNowMs, metrics } = deps;
+    const [outcome, body] = await Promise.all([
+      deliveries.claim(step.delivery, step.position, redisNowMs()),
+      bringsBody(message) ? results.saveIfAbsent(savingOf(message)) : undefined,
+    ]);
+    if (outcome !== 'claimed') return void metrics.countDropped(outcome);
+    return body === undefined ? step : { ...step, body };
   };
 
   /** Attempts after the gate has admitted it. A deferred record is claimed only now. */
@@ -104,8 +99,8 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
     let outcome: AttemptOutcome | undefined;
     let atMs = 0;
     try {
-      if (wasDeferred(step) && !(await claim(step))) return;
-      const body = textOf(step) ?? (await deps.readBody(step.delivery.requestId));
+      if (wasDeferred(step) && !(await claim(step, step.delivery))) return;
+      const body = step.body ?? (await deps.results.read(step.delivery.requestId));
       atMs = deps.redisNowMs();
       if (body !== undefined) outcome = await attemptWebhook(deps, { ...step, body, signers, atMs });
     } finally {
@@ -118,18 +113,18 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
     await giveUp(deps, step);
   }
 
-  return async function deliverWebhook(delivery, record, body) {
-    const received = stepOf(deps, delivery, record, body);
+  return async function deliverWebhook(message, record) {
+    const received = stepOf(deps, message, record);
     const isOver = isGivenUp(clockOf(deps, received.delivery));
     // A record may be deferred many times before it gets a slot: until then it claims nothing.
-    const step = isOver || !wasDeferred(received) ? await claim(received) : received;
+    const step = isOver || !wasDeferred(received) ? await claim(received, message) : received;
     if (step === undefined) return;
     if (isOver) return giveUp(deps, step);
 
     const { callbackUrl } = step.delivery;
     const signers = await readSigners(deps, step);
     if (signers === undefined) return defer(deps, step, 'secret');
-    const admission = await deps.gate.admit(step.delivery, callbackUrl, textOf(step)?.length ?? 0);
+    const admission = await deps.gate.admit(step.delivery, callbackUrl, step.body?.length ?? 0);
     if (admission.reason !== undefined) return defer(deps, step, admission.reason);
     await attempt(step, admission, signers);
   };
@@ -137,17 +132,14 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
 
 function stepOf(
   deps: DeliveryDependencies,
-  delivery: WebhookRetry,
+  { resultJson: _, check: __, ...delivery }: WebhookRequested,
   { topic, partition, offset, signal, alive, traceparent }: RecordContext,
-  body?: NewBody,
 ): Step {
   const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.redisNowMs());
   const position = `${topic}/${partition}/${offset}`;
   const waitedIn = RETRY_TIERS.find((tier) => webhookRetry[tier].name === topic);
-  return { delivery: { ...delivery, firstAttemptAt }, position, waitedIn, body, signal, alive, traceparent };
+  return { delivery: { ...delivery, firstAttemptAt }, position, waitedIn, signal, alive, traceparent };
 }
-
-const textOf = ({ body }: Step): string | undefined => (typeof body === 'object' ? body.resultJson : body);
 
 /** Only what the operator needs to find the delivery: never the body, the secret or the address. */
 function logError(
@@ -163,10 +155,13 @@ function logError(
 
 /**
  * Makes the function that ends the delivery of a record that cannot be handled: the delivery is
- * shown as exhausted, and the consumer writes the record to the dead-letter topic.
+ * shown as exhausted, and the consumer writes the record to the dead-letter topic. An unreadable
+ * record is in that topic alone.
  */
-export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
-  return (delivery, record) => giveUp(deps, stepOf(deps, delivery, record));
+export function makeGiveUpDelivery(deps: DeliveryDependencies): GiveUp<WebhookRequested> {
+  return async ({ message, record }) => {
+    if (message !== undefined) await giveUp(deps, stepOf(deps, message, record));
+  };
 }
 
 /**

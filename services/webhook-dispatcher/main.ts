@@ -1,6 +1,4 @@
-import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { isForUrgent } from '#shared/contracts/topic.ts';
 import {
   RETRY_TIERS,
   webhookAttempted,
@@ -16,9 +14,9 @@ import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
-import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -29,7 +27,6 @@ import { connectDelivery } from './delivery/attempt-delivery.ts';
 import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
 import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
 import { makeSigners } from './delivery/read-signers.ts';
-import { makeHandlers } from './handle-records.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeReadTierDepths } from './read-tier-depths.ts';
 
@@ -78,7 +75,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     metrics,
     isFull: bytes.isFull,
     log: context.log,
-    readBody: makeResults(store.redis).read,
+    results: makeResults(store.redis, makeObserveSaved(context.metrics, clock.now)),
     readSigners: signers.read,
     publishRetry: (tier, message, traceparent) => kafka.publish(webhookRetry[tier], message, { traceparent }),
     publishAttempted: (message, traceparent) => kafka.publish(webhookAttempted, message, { traceparent }),
@@ -87,7 +84,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     scale: webhook.scheduleScale,
     userAgent: `Rolecall/${packageJson.version}`,
   } satisfies Parameters<typeof makeDeliverWebhook>[0];
-  const handlers = makeHandlers(makeDeliverWebhook(dependencies), makeGiveUpDelivery(dependencies));
+  const handlers = { handle: makeDeliverWebhook(dependencies), giveUp: makeGiveUpDelivery(dependencies) };
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
   const tierDepths = makeReadTierDepths(kafka.admin, monotonicMs);
   metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt, tierDepths });
@@ -97,26 +94,10 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   // Stopped together: while one drains, the others must not start records.
   scope.use(
     await startTogether([
-      kafka.consume({
-        groupId: CONSUMER_GROUPS.webhooks,
-        topics: [checkCompleted],
-        // Those of sync checks, which have no webhook.
-        readsSeldom: (_, partition) => isForUrgent(checkCompleted, partition),
-        window,
-        ...handlers.results,
-      }),
-      kafka.consume({
-        groupId: CONSUMER_GROUPS.webhookRequests,
-        topics: [webhookRequested],
-        window,
-        // How far the bodies of this topic are stored: where a Redis that lost writes is read up
-        // from.
-        beforeCommit: makeSavePositions(store.redis),
-        ...handlers.deliveries,
-      }),
+      kafka.consume({ groupId: CONSUMER_GROUPS.webhooks, topics: [webhookRequested], window, ...handlers }),
       kafka.consume({
         window,
-        ...handlers.deliveries,
+        ...handlers,
         due,
         groupId: CONSUMER_GROUPS.webhookRetries,
         topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),

@@ -4,17 +4,12 @@ export const CONSUMER_GROUPS = {
   batchLane: 'evaluator.batch',
   results: 'result-store',
   batchResults: 'result-store.batches',
-  accounts: 'result-store.accounts',
-  clientApps: 'result-store.client-apps',
-  ruleSets: 'result-store.rule-sets',
-  watches: 'result-store.watches',
-  watchMembers: 'result-store.watch-members',
-  audit: 'result-store.audit',
+  /** All compacted topics, and the audit trail. */
+  documents: 'result-store.documents',
   /** The owner of a partition of it owns that partition of the members. */
   members: 'watcher',
   transfers: 'watcher.transfers',
   webhooks: 'webhook-dispatcher',
-  webhookRequests: 'webhook-dispatcher.requested',
   /** One group for all tiers: a record that is not due yet costs nothing in it. */
   webhookRetries: 'webhook-dispatcher.retry',
 } as const;

@@ -24,10 +24,10 @@ export const RECORD_OVERHEAD_BYTES = 512;
 /** A topic and the one message schema that travels on it. */
 export type Topic<M> = TopicSpec & {
   readonly schema: z.ZodType<M>;
-  /** Most bytes of a message as it is published, at most `messageBytesMax`. */
-  readonly publishedBytesMax: number;
   readonly keyOf: (message: M) => string;
-  readonly urgent?: Urgent<M>;
+  /** Whether a client waits for the record: it goes to the broker before all others that wait in the
+   * same process. */
+  readonly isUrgent?: boolean;
   /** Where the partition is not that of the key's hash. */
   readonly partitionOf?: (message: M) => number;
   /** Whether its records are the system's own: their bytes count towards no account's day, though
@@ -35,30 +35,17 @@ export type Topic<M> = TopicSpec & {
   readonly isOfSystem?: boolean;
 };
 
-/** A record that a client waits for: it goes to the broker before all others that wait in the same
- * process. */
-export type Urgent<M> = {
-  /** The same for every message of a key: a key has one partition. */
-  readonly is: (message: M) => boolean;
-  /** This many partitions, the last ones, are for these messages alone, so that no backlog delays
-   * them. Default none. */
-  readonly partitionCount?: number;
-};
-
 type TopicOptions<M> = {
   readonly name: string;
   readonly schema: z.ZodType<M>;
   readonly keyOf: (message: M) => string;
-  readonly urgent?: Urgent<M>;
+  readonly isUrgent?: boolean;
   readonly partitionOf?: (message: M) => number;
   readonly isOfSystem?: boolean;
   readonly partitionCount: number;
   readonly cleanup?: Cleanup;
   readonly retentionDays?: number;
   readonly messageMibMax?: number;
-  /** So much less may be published: the content of a message may travel on in one with more
-   * members. Default none. */
-  readonly reservedKib?: number;
 };
 
 /**
@@ -69,30 +56,19 @@ type TopicOptions<M> = {
  *   keyOf: (m) => m.requestId, partitionCount: 24, retentionDays: 7 });
  */
 export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
-  const messageBytesMax = (options.messageMibMax ?? 1) * MIB;
   return {
     name: options.name,
     schema: options.schema,
     keyOf: options.keyOf,
-    ...(options.urgent ? { urgent: options.urgent } : {}),
+    ...(options.isUrgent ? { isUrgent: true } : {}),
     ...(options.partitionOf ? { partitionOf: options.partitionOf } : {}),
     ...(options.isOfSystem ? { isOfSystem: true } : {}),
     partitionCount: options.partitionCount,
     cleanup: options.cleanup ?? 'delete',
     ...(options.retentionDays === undefined ? {} : { retentionMs: options.retentionDays * DAY_MS }),
-    messageBytesMax,
-    publishedBytesMax: messageBytesMax - (options.reservedKib ?? 0) * 1024,
+    messageBytesMax: (options.messageMibMax ?? 1) * MIB,
   };
 }
-
-/**
- * Whether a partition is reserved for urgent messages.
- *
- * @example
- * isForUrgent(checkCompleted, 23); // true: a result of a sync check, if anything
- */
-export const isForUrgent = <M>({ partitionCount, urgent }: Topic<M>, partition: number): boolean =>
-  partition >= partitionCount - (urgent?.partitionCount ?? 0);
 
 /** The dead-letter topic of a topic: 30 days, and room for twice its largest message. */
 export function deadLetterSpecOf(topic: TopicSpec): TopicSpec {

@@ -9,7 +9,7 @@ import type { CommonConfig } from '../config.ts';
 import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
 import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
-import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
+import { type FairMessage, type Fairness, FairPartitioner } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
 import { findRecord, readRecord, readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
@@ -154,22 +154,19 @@ function makePublish(batching: BatchingProducer, countBytes: CountBytes): KafkaC
       throw new ServiceError('message-unreadable', `a message does not match ${topic.name}`);
     const value = JSON.stringify(parsed.data);
     const valueBytes = Buffer.byteLength(value);
-    if (valueBytes > topic.publishedBytesMax)
+    if (valueBytes > topic.messageBytesMax)
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
     const key = topic.keyOf(message);
-    const isUrgent = topic.urgent?.is(parsed.data) ?? false;
-    const range = topic.partitionOf
-      ? { first: topic.partitionOf(parsed.data), count: 1 }
-      : rangeOf(topic, isUrgent);
+    const partition = topic.partitionOf?.(parsed.data);
     const record = (traceparent?: string): FairMessage => ({
       key,
       value,
       ...(traceparent === undefined ? {} : { headers: { traceparent } }),
       ...(fairness ? { fairness } : {}),
-      ...(range ? { range } : {}),
+      ...(partition === undefined ? {} : { partition }),
     });
     const send = (traceparent?: string) =>
-      batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS, isUrgent);
+      batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS, topic.isUrgent);
     // A message without a trace, such as an hourly total, starts none.
     await (parent === undefined ? send() : inProducerSpan(topic.name, key, parent, send));
     const clientId = topic.isOfSystem || isCounted ? undefined : clientIdOf(message);
@@ -180,14 +177,6 @@ function makePublish(batching: BatchingProducer, countBytes: CountBytes): KafkaC
 /** The client app that a message belongs to. */
 const clientIdOf = (message: unknown): string | undefined =>
   (message as { readonly clientId?: string }).clientId;
-
-/** The last partitions of some topics are reserved for urgent messages. */
-function rangeOf<M>({ partitionCount, urgent }: Topic<M>, isUrgent: boolean): PartitionRange | undefined {
-  const urgentCount = urgent?.partitionCount;
-  if (urgentCount === undefined) return undefined;
-  const othersCount = partitionCount - urgentCount;
-  return isUrgent ? { first: othersCount, count: urgentCount } : { first: 0, count: othersCount };
-}
 
 /** The share of a stop that running records may take. A record that is not finished by then is left
  * to the next owner. */

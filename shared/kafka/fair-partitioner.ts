@@ -7,10 +7,7 @@ export type Fairness = { readonly accountId: string; readonly partitionShare: nu
 
 /** A message of a lane. kafkajs passes this object to the partitioner, so its extra members are not
  * sent as headers. */
-export type FairMessage = Message & { readonly fairness?: Fairness; readonly range?: PartitionRange };
-
-/** The range of partitions that the key of a record is hashed to. */
-export type PartitionRange = { readonly first: number; readonly count: number };
+export type FairMessage = Message & { readonly fairness?: Fairness };
 
 /**
  * The partitions of an account's records: always the same `share` of `partitionCount`.
@@ -51,8 +48,8 @@ type Share = {
 };
 
 /**
- * Sends an account's records to the partition of its shard with the least lag, and other records by
- * their key to a partition of the topic, or of the given range.
+ * Sends an account's records to the partition of its shard with the least lag, and other records to
+ * the partition that they name, or that of their key.
  */
 export class FairPartitioner {
   readonly #lag = new Map<string, number[]>();
@@ -66,11 +63,7 @@ export class FairPartitioner {
   }
 
   readonly create: ICustomPartitioner = () => (args) => {
-    const { fairness, range } = args.message as FairMessage;
-    if (range !== undefined) {
-      const { first, count } = range;
-      return first + this.#byKey({ ...args, partitionMetadata: args.partitionMetadata.slice(0, count) });
-    }
+    const { fairness } = args.message as FairMessage;
     if (fairness === undefined) return this.#byKey(args);
     const share = this.#shareOf(args.topic, fairness, args.partitionMetadata);
     const lag = this.#lagOf(args.topic);

@@ -41,6 +41,7 @@ import { f19ConsumerCrash } from './faults/services/f19-consumer-crash.ts';
 import { f22WrongClock } from './faults/services/f22-wrong-clock.ts';
 import { f29Batches } from './faults/services/f29-batches.ts';
 import { f31Watches } from './faults/services/f31-watches.ts';
+import { f41SyncSave } from './faults/services/f41-sync-save.ts';
 
 /** The matrix without the soak. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -84,6 +85,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f38FillTheDay,
   f39HoldShares,
   f40LargestRequests,
+  f41SyncSave,
   f43AnotherRedis,
   f45FullRedis,
 ];

@@ -22,9 +22,9 @@ export const BUGS = {
   },
   /** Waiters and webhooks are notified before the result is stored. */
   'notify-before-store': {
-    file: 'services/webhook-dispatcher/handle-records.ts',
-    part: ', record, savingOf(message))',
-    by: ', record)',
+    file: 'services/webhook-dispatcher/deliver-webhook.ts',
+    part: 'results.saveIfAbsent(savingOf(message))',
+    by: 'message.resultJson',
   },
   /** An unreadable balance counts as zero, so the role is taken away. */
   'deny-on-failed-read': {

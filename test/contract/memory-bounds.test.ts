@@ -28,9 +28,12 @@ const WAITING_REQUEST_BYTES = 10 * 1024;
 const IN_FLIGHT_MAX = 10_000;
 /** A planned read of a delegation; others are smaller. */
 const READ_BYTES = 1_500;
-/** Of the topics of one group. */
+/** Of the topics of one group, where it is not named here. */
 const PARTITIONS = 24;
 const RETRY_PARTITIONS = 72;
+/** The results beside the webhooks; the compacted topics and the audit trail. */
+const RESULT_PARTITIONS = 48;
+const DOCUMENT_PARTITIONS = 84;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 /** What the consumers of a process hold. */
@@ -53,7 +56,10 @@ const BOUNDS: Readonly<Record<string, readonly number[]>> = {
     consumersOf('evaluator'),
     (READS_IN_PROGRESS.sync.max + READS_IN_PROGRESS.others.max) * READ_BYTES,
   ],
-  'result-store': [consumersOf('result-store')],
+  'result-store': [
+    consumersOf('result-store'),
+    (RESULT_PARTITIONS + DOCUMENT_PARTITIONS - 2 * PARTITIONS) * BACKLOG_BYTES_MAX,
+  ],
   'webhook-dispatcher': [
     consumersOf('webhook-dispatcher'),
     (RETRY_PARTITIONS - PARTITIONS) * BACKLOG_BYTES_MAX,

@@ -1,4 +1,4 @@
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { EvaluatedCheck } from '#shared/contracts/checks/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import {
   type BlockReport,
@@ -30,8 +30,9 @@ export type FailedCheck = Pick<
   | 'ruleSet'
 > & { readonly rules: readonly NamedRule[] };
 
-/** The completed check, but for what the record of its request tells. */
-export type ComposedCheck = Omit<CheckCompleted, 'startedAt' | 'request'>;
+/** The evaluated check, but for what the record of its request tells. */
+export type ComposedCheck = Omit<EvaluatedCheck, 'mode' | 'startedAt' | 'request'> &
+  Pick<CheckRequested, 'delivery'>;
 
 /** A rule by its role, and by the chain and the contract of the simple rule that its error
  * names. */

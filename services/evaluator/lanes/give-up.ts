@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { BatchEntry, type BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { type GiveUp, positionOf } from '#shared/kafka/consumer/record.ts';
@@ -14,9 +13,9 @@ import {
 } from '../domain/compose-result.ts';
 import { explainUnread } from '../domain/explain-rules.ts';
 import { completePart } from './handle-part.ts';
+import type { PublishResult } from './publish-result.ts';
 
-type Dependencies<Completed> = {
-  readonly publish: (completed: Completed, traceparent: string) => Promise<void>;
+type Dependencies = {
   readonly recordFailure: (rules: readonly { readonly chainId: number }[]) => void;
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
@@ -63,10 +62,10 @@ const PartialCheck = CheckRequested.pick({
  * other record is skipped.
  */
 export function makeGiveUp({
-  publish,
+  publishResult,
   recordFailure,
   redisNowMs,
-}: Dependencies<CheckCompleted>): GiveUp<CheckRequested> {
+}: Dependencies & { readonly publishResult: PublishResult }): GiveUp<CheckRequested> {
   return async function giveUp({ message, record }) {
     const check =
       message === undefined
@@ -75,7 +74,7 @@ export function makeGiveUp({
     if (check === undefined) return;
     const details = message?.explain ? tryToExplain(message.rules) : undefined;
     const failure = composeFailure(check, new Date(redisNowMs()).toISOString(), details);
-    await publish({ ...failure, request: positionOf(record) }, record.traceparent);
+    await publishResult({ ...failure, request: positionOf(record) }, check.rules.length, record);
     recordFailure(check.rules);
   };
 }
@@ -130,7 +129,9 @@ export function makeGiveUpPart({
   publish,
   recordFailure,
   redisNowMs,
-}: Dependencies<BatchPartCompleted>): GiveUp<BatchPartRequested> {
+}: Dependencies & {
+  readonly publish: (completed: BatchPartCompleted, traceparent: string) => Promise<void>;
+}): GiveUp<BatchPartRequested> {
   return async function giveUpPart({ message, record }) {
     const part =
       message === undefined

@@ -1,4 +1,3 @@
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
@@ -52,7 +51,7 @@ const readsGiving =
 
 function makeHandler(performReads: PerformReads, waitedMs = 0) {
   let nowMs = NOW;
-  const published: CheckCompleted[] = [];
+  const published: { resultJson: string }[] = [];
   const reserved: number[] = [];
   const handle = makeRequestHandler(
     {
@@ -68,7 +67,7 @@ function makeHandler(performReads: PerformReads, waitedMs = 0) {
       nativeDecimals: () => 18,
       delegateRegistry: () => `0x${'d'.repeat(40)}`,
       prove: () => undefined,
-      publish: async (completed) => void published.push(completed),
+      publishResult: async (completed) => void published.push(completed),
       recordMetrics: () => undefined,
       waitForTick: () => undefined,
       redisNowMs: () => nowMs,
@@ -201,9 +200,9 @@ describe('a check that waits for a chain', () => {
 
 describe('a check that could not be evaluated', () => {
   const giveUp = async (message: CheckRequested | undefined, value: unknown) => {
-    const published: CheckCompleted[] = [];
+    const published: { resultJson: string }[] = [];
     await makeGiveUp({
-      publish: async (completed) => void published.push(completed),
+      publishResult: async (completed) => void published.push(completed),
       recordFailure: () => undefined,
       redisNowMs: () => NOW,
     })({

@@ -1,4 +1,3 @@
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/checks/check-requested.ts';
 import { countReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { chainsAtOneInstant } from '#shared/contracts/rules/rule.ts';
@@ -11,6 +10,7 @@ import { explainRules } from '../domain/explain-rules.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from '../domain/judge-rules.ts';
 import { planReads, type ReadPlan } from '../domain/plan-reads.ts';
 import { planEnd, startDeadline } from './deadline.ts';
+import type { PublishResult } from './publish-result.ts';
 import type { ReadBudget } from './read-budget.ts';
 import type { Prove } from './sign-proof.ts';
 
@@ -22,7 +22,7 @@ type Dependencies = {
   /** The delegation registry of a chain. */
   readonly delegateRegistry: (chainId: number) => string;
   readonly prove: Prove;
-  readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
+  readonly publishResult: PublishResult;
   readonly recordMetrics: (check: CheckRequested, verdicts: readonly Verdict[], seconds: number) => void;
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
@@ -104,7 +104,7 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
       : undefined;
     const completed = composeResult(check, { verdicts, blocks, evaluatedAt, details }, deps.prove);
     const origin = { startedAt: new Date(startedAt).toISOString(), request: positionOf(record) };
-    await deps.publish({ ...completed, ...origin }, traceparent);
+    await deps.publishResult({ ...completed, ...origin }, check.rules.length, record);
     deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }

@@ -30,19 +30,13 @@ const LANE_GROUPS: Readonly<Record<IssuedLane, string>> = {
 };
 
 /** The groups behind the lanes, and their topics. */
-const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
-  [CONSUMER_GROUPS.results]: checkCompleted,
-  [CONSUMER_GROUPS.batchResults]: batchCompleted,
-  [CONSUMER_GROUPS.accounts]: account,
-  [CONSUMER_GROUPS.clientApps]: clientApp,
-  [CONSUMER_GROUPS.ruleSets]: ruleSet,
-  [CONSUMER_GROUPS.watches]: watch,
-  [CONSUMER_GROUPS.watchMembers]: watchMember,
-  [CONSUMER_GROUPS.audit]: audit,
-  [CONSUMER_GROUPS.members]: watchEvaluated,
-  [CONSUMER_GROUPS.transfers]: chainTransferred,
-  [CONSUMER_GROUPS.webhooks]: checkCompleted,
-  [CONSUMER_GROUPS.webhookRequests]: webhookRequested,
+const OTHER_GROUPS: Readonly<Record<string, readonly TopicSpec[]>> = {
+  [CONSUMER_GROUPS.results]: [checkCompleted, webhookRequested],
+  [CONSUMER_GROUPS.batchResults]: [batchCompleted],
+  [CONSUMER_GROUPS.documents]: [account, clientApp, ruleSet, watch, watchMember, audit],
+  [CONSUMER_GROUPS.members]: [watchEvaluated],
+  [CONSUMER_GROUPS.transfers]: [chainTransferred],
+  [CONSUMER_GROUPS.webhooks]: [webhookRequested],
 };
 
 type Dependencies = {
@@ -74,7 +68,7 @@ export function startLagSampler(deps: Dependencies): LagSampler {
   const others = new Map<string, LagHistory>();
   const sampleLane = async (lane: IssuedLane): Promise<void> => {
     const topic = LANE_TOPICS[lane].name;
-    const positions = await sampleTopic(deps, LANE_GROUPS[lane], topic);
+    const [positions = []] = await sampleGroup(deps, LANE_GROUPS[lane], [topic]);
     const lags = lagsOf(positions);
     lanes.set(
       lane,
@@ -97,13 +91,21 @@ export function startLagSampler(deps: Dependencies): LagSampler {
     await sampleLane('batch');
   };
   const sampleOthers = async () => {
-    for (const [group, topic] of Object.entries(OTHER_GROUPS)) {
-      const positions = await sampleTopic(deps, group, topic.name);
-      const history = others.get(group) ?? makeLagHistory();
-      others.set(group, history);
+    for (const [group, topics] of Object.entries(OTHER_GROUPS)) {
+      const sampled = await sampleGroup(
+        deps,
+        group,
+        topics.map(({ name }) => name),
+      );
       const nowMs = deps.now();
-      history.observe(nowMs, positions);
-      deps.metrics.oldestUncommitted.set({ group }, history.oldestAgeMs(nowMs) / 1_000);
+      const ages = sampled.map((positions, index) => {
+        const name = `${group}/${topics[index]?.name}`;
+        const history = others.get(name) ?? makeLagHistory();
+        others.set(name, history);
+        history.observe(nowMs, positions);
+        return history.oldestAgeMs(nowMs);
+      });
+      deps.metrics.oldestUncommitted.set({ group }, Math.max(...ages) / 1_000);
     }
     // Without an age: records of this group wait until they are due.
     await sampleGroup(
@@ -129,13 +131,7 @@ export function startLagSampler(deps: Dependencies): LagSampler {
   };
 }
 
-/** Reads a group's positions in its only topic, as `sampleGroup` does. */
-async function sampleTopic(deps: Dependencies, group: string, topic: string): Promise<PartitionPosition[]> {
-  const [positions = []] = await sampleGroup(deps, group, [topic]);
-  return positions;
-}
-
-/** Reads a group's positions in each of its topics, and writes its lag to the metric. */
+/** Reads a group's positions in each of its topics, in their order, and writes its lag to the metric. */
 async function sampleGroup(
   deps: Dependencies,
   group: string,

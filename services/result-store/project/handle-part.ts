@@ -30,7 +30,7 @@ export function makePartHandler({
       // Nothing is left of a batch that completed more than a day after the end of its retention.
       if (status !== undefined)
         await publishWebhook(
-          { ...firstDelivery({ ...part, ...part.delivery }), resultJson: batchWebhookOf(status) },
+          firstDelivery({ ...part, ...part.delivery }, { resultJson: batchWebhookOf(status) }),
           traceparent,
         );
     }

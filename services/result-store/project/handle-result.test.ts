@@ -1,51 +1,39 @@
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
-import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { aCheckCompleted } from '../../../test/support/builders/a-check-completed.ts';
+import type { BodyRecord } from '#shared/stores/checks/results.ts';
+import { aCheckCompleted, aWebhookOfCheck } from '../../../test/support/builders/a-check-completed.ts';
 import { makeResultHandler } from './handle-result.ts';
 
-const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted =>
-  aCheckCompleted('app_1', {
-    requestId: 'r1',
-    accountId: 'acc_1',
-    delivery: { mode: 'sync', replyChannel: 'results:g1' },
-    acceptedAt: '2026-11-21T10:00:00.000Z',
-    retainUntil: '2026-11-21T11:00:00.000Z',
-    resultJson: '{"first":true}',
-    ...over,
-  });
+const NOW = Date.parse('2026-11-21T10:00:00.000Z');
+const kept = { requestId: 'r1', retainUntil: new Date(NOW + 1).toISOString(), resultJson: '{"n":1}' };
+const ended = { ...kept, retainUntil: new Date(NOW).toISOString() };
 
-function makeStore() {
-  const stored = new Map<string, string>();
-  const events: string[] = [];
+async function savedOf(...bodies: readonly BodyRecord[]): Promise<string[]> {
+  const saved: string[] = [];
   const handle = makeResultHandler({
     results: {
       saveIfAbsent: async ({ requestId, resultJson, replyChannel }) => {
-        events.push(`save for ${replyChannel ?? 'nobody'}`);
-        if (!stored.has(requestId)) stored.set(requestId, resultJson);
-        return stored.get(requestId) ?? '';
+        saved.push(`${requestId} ${resultJson}${replyChannel ?? ''}`);
+        return resultJson;
       },
     },
-    observe: (_message, kind) => void events.push(kind),
+    now: () => NOW,
   });
-  return { handle: (message: CheckCompleted) => handle(message, {} as RecordContext), stored, events };
+  for (const body of bodies) await handle(body);
+  return saved;
 }
 
-test('the save of a result notifies the waiting gateway', async () => {
-  const { handle, events } = makeStore();
-  await handle(aResult());
-  expect(events).toEqual(['save for results:g1', 'first']);
+test('saves every result and every body of a webhook, and notifies no client of a sync check again', async () => {
+  const event = { ...aWebhookOfCheck('app_1', kept), check: undefined };
+  const bodies = [
+    aCheckCompleted('app_1', { ...kept, mode: 'poll' }),
+    aCheckCompleted('app_1', { ...kept, mode: 'sync' }),
+    aWebhookOfCheck('app_1', kept),
+    event,
+  ];
+  expect(await savedOf(...bodies)).toEqual(bodies.map(() => 'r1 {"n":1}'));
 });
 
-test('the first result wins, and a later copy notifies as well', async () => {
-  const { handle, stored, events } = makeStore();
-  await handle(aResult());
-  await handle(aResult({ resultJson: '{"first":false}' }));
-  expect(stored.get('r1')).toBe('{"first":true}');
-  expect(events.slice(2)).toEqual(['save for results:g1', 'copy']);
-});
-
-test('no gateway is notified of a check that none waits for', async () => {
-  const { handle, events } = makeStore();
-  await handle(aResult({ delivery: { mode: 'poll' } }));
-  expect(events).toEqual(['save for nobody', 'first']);
+test('past its retention saves only the result of a polled check, which nobody else has counted', async () => {
+  expect(await savedOf(aCheckCompleted('app_1', { ...ended, mode: 'poll' }))).toHaveLength(1);
+  expect(await savedOf(aCheckCompleted('app_1', { ...ended, mode: 'sync' }))).toEqual([]);
+  expect(await savedOf(aWebhookOfCheck('app_1', ended))).toEqual([]);
 });

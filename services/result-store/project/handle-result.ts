@@ -1,16 +1,19 @@
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
-import type { Handler } from '#shared/kafka/consumer/record.ts';
-import { type Results, savingOf } from '#shared/stores/checks/results.ts';
+import { type BodyRecord, evaluatedOf, type Results, savingOf } from '#shared/stores/checks/results.ts';
 
 type Dependencies = {
   readonly results: Pick<Results, 'saveIfAbsent'>;
-  readonly observe: (message: CheckCompleted, kind: 'first' | 'copy') => void;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
 };
 
-/** Saves the result, which wakes its waiters. The first stored result wins. */
-export function makeResultHandler({ results, observe }: Dependencies): Handler<CheckCompleted> {
-  return async function handleResult(message) {
-    const stored = await results.saveIfAbsent(savingOf(message));
-    observe(message, stored === message.resultJson ? 'first' : 'copy');
+/**
+ * Saves the body that a record brings; the first one wins. It is the only save of a polled check,
+ * and wakes its waiters. The result of a sync check was saved by the evaluator, and a webhook's body
+ * is saved by the dispatcher too: past its retention nothing is left to do for either here.
+ */
+export function makeResultHandler({ results, now }: Dependencies) {
+  return async function handleResult(body: BodyRecord): Promise<void> {
+    const isPolled = evaluatedOf(body)?.mode === 'poll';
+    if (isPolled || Date.parse(body.retainUntil) > now()) await results.saveIfAbsent(savingOf(body));
   };
 }

@@ -1,3 +1,4 @@
+import type { Topic } from '#shared/contracts/topic.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 
 type Versioned = { readonly version: number };
@@ -41,5 +42,28 @@ export function makeRepublishNewer<D>({
   return async function republishNewer(document) {
     const newest = await readNewer(document);
     if (newest !== undefined) await publish(newest);
+  };
+}
+
+/** A topic and its handler, whatever its message is. */
+type Followed = { readonly topic: Topic<unknown>; readonly handle: Handler<unknown> };
+
+/** @example
+ * kafka.consume({ groupId, window, ...together([follow(audit, (entry) => auditTrail.record(entry))]) }); */
+export const follow = <M>(topic: Topic<M>, handle: Handler<M>): Followed => ({
+  topic: topic as Topic<unknown>,
+  handle: handle as Handler<unknown>,
+});
+
+/** Topics for one consumer, which costs one membership and one fetch for all of them. The order of a
+ * key's records is that of its topic. */
+export function together(followed: readonly Followed[]): {
+  readonly topics: readonly Topic<unknown>[];
+  readonly handle: Handler<unknown>;
+} {
+  const handlers = new Map(followed.map(({ topic, handle }) => [topic.name, handle]));
+  return {
+    topics: followed.map(({ topic }) => topic),
+    handle: async (message, record) => handlers.get(record.topic)?.(message, record),
   };
 }

@@ -10,12 +10,10 @@ import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { Results } from '#shared/stores/checks/results.ts';
 
 type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'read'>;
   readonly accounts: Pick<Accounts, 'read'>;
-  readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly quotaAlerts: QuotaAlerts;
   /** Publishes to `webhook.requested.v1`. */
   readonly publishDelivery: (delivery: NewWebhook) => Promise<void>;
@@ -24,8 +22,8 @@ type Dependencies = {
 /**
  * Sends an alert to an app with an alert URL when it has used 80 % and 100 % of its monthly quota.
  *
- * The alert is stored, published and marked, in this order. An alert that is repeated after a crash
- * has the same id and the same bytes, and the dispatcher delivers an id once.
+ * The alert is published, then marked. An alert that is repeated after a crash has the same id: the
+ * first one is saved, and the dispatcher delivers an id once.
  *
  * @throws ServiceError if Redis or the broker is away: the next total tries it again
  */
@@ -48,11 +46,7 @@ export function makeAlertQuota(deps: Dependencies): (usage: Usage) => Promise<vo
         quota,
         at: asOf,
       };
-      const delivery = deliveryOfAlert(alert, app.accountId, app.alertUrl);
-      const { requestId, resultJson } = delivery;
-      const retainUntil = Date.parse(delivery.retainUntil);
-      const stored = await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil });
-      await deps.publishDelivery({ ...delivery, resultJson: stored });
+      await deps.publishDelivery(deliveryOfAlert(alert, app.accountId, app.alertUrl));
       await deps.quotaAlerts.markSent(clientId, month, threshold);
     }
   };

@@ -108,7 +108,6 @@ function makeWorld(
     refund: async (refund: unknown) => void refunds.push(refund),
     metrics: { countChecks: () => undefined, countEvent: () => undefined },
     now: () => NOW,
-    results: { saveIfAbsent: () => step(() => undefined) },
     publish: (to: { name: string }, message: WatchMember & { requestId: string; resultJson: string }) =>
       step(() => {
         if (to.name === watchMember.name) topic.push(message);

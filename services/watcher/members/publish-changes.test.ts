@@ -32,7 +32,6 @@ async function publish(members: readonly WatchMember[], uid: string, tooLarge?: 
       if (memberId === tooLarge && memberId) throw new ServiceError('message-too-large', 'too large');
       published.push(`${topic.name} ${memberId ?? requestId}`);
     },
-    results: { saveIfAbsent: async (result) => result.resultJson },
     members: {
       outbox: async () => members.map(({ memberId }) => ({ uid: UID, memberId })),
       async *readInPages() {

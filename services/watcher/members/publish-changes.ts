@@ -8,7 +8,6 @@ import { WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
 import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Results } from '#shared/stores/checks/results.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { publishNewer } from '#shared/stores/watches/members/write-watch-members.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
@@ -19,7 +18,6 @@ const WRITTEN_BY_GATEWAY_MS = 10_000;
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
-  readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly members: Pick<
     WatchMembers,
     'markSent' | 'outbox' | 'project' | 'readInPages' | 'readMany' | 'readNewer'
@@ -38,17 +36,14 @@ export type PublishChanges = ReturnType<typeof makePublishChanges>;
  * marks the event as sent in the view. A repetition sends the same bytes under the same id.
  */
 export function makePublishChanges(deps: Dependencies) {
-  const { publish, results, members, watches, now } = deps;
+  const { publish, members, watches, now } = deps;
   const publishEvent = async (
     { clientId, accountId, callbackUrl }: Pick<Watch, 'clientId' | 'accountId' | 'callbackUrl'>,
     { id, json, at }: WatchEvent,
   ): Promise<void> => {
-    const retainUntilMs = Date.parse(at) + WATCH_EVENT_KEPT_MS;
-    // Where a resend finds the bytes.
-    await results.saveIfAbsent({ requestId: id, resultJson: json, retainUntil: retainUntilMs });
-    const about = { requestId: id, clientId, accountId, callbackUrl, acceptedAt: at };
-    const retainUntil = new Date(retainUntilMs).toISOString();
-    await publish(webhookRequested, { ...firstDelivery({ ...about, retainUntil }), resultJson: json });
+    const retainUntil = new Date(Date.parse(at) + WATCH_EVENT_KEPT_MS).toISOString();
+    const about = { requestId: id, clientId, accountId, callbackUrl, acceptedAt: at, retainUntil };
+    await publish(webhookRequested, firstDelivery(about, { resultJson: json }));
   };
 
   const publishMember = async (watch: Watch | undefined, member: WatchMember): Promise<void> => {

@@ -1,22 +1,10 @@
 import { z } from 'zod';
 import { defineTopic } from '../topic.ts';
-import { Delivery } from '../webhooks/delivery.ts';
 
-/**
- * Evaluator → result-store and webhook-dispatcher. Contains the final JSON bytes of the result, so
- * that consumers do not serialise it again, and all they need to act, so that they do not look up
- * the request.
- */
-export const CheckCompleted = z.object({
-  requestId: z.string().min(1).max(64),
-  clientId: z.string(),
-  /** The account that owns the client app: what is shared, is shared by account first. */
-  accountId: z.string(),
+/** What the views keep of an evaluated check beside the bytes of its result. */
+export const CheckRecord = z.object({
   /** The API key of the request. */
   keyId: z.string(),
-  delivery: Delivery,
-  acceptedAt: z.iso.datetime(),
-  retainUntil: z.iso.datetime(),
   /** Whether the check is charged: `false` refunds it to `chargedMonth`, as `isRefunded` of its
    * result says. */
   decided: z.boolean(),
@@ -25,18 +13,38 @@ export const CheckCompleted = z.object({
   startedAt: z.iso.datetime().optional(),
   /** The position of the request in the topic of its lane. */
   request: z.object({ partition: z.number().int().nonnegative(), offset: z.number().int().nonnegative() }),
-  /** A `CheckResult` as JSON text: these very characters are stored, polled and delivered. */
+});
+export type CheckRecord = z.infer<typeof CheckRecord>;
+
+/**
+ * Evaluator → result-store: the result of a sync or polled check. That of a check with a webhook is
+ * in `webhook.requested.v1`. Contains the final JSON bytes, so that consumers do not serialise them
+ * again, and all they need to act, so that they do not look up the request.
+ */
+export const CheckCompleted = z.object({
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
+  mode: z.enum(['sync', 'poll']),
+  acceptedAt: z.iso.datetime(),
+  retainUntil: z.iso.datetime(),
+  ...CheckRecord.shape,
+  /** A `CheckResult` as JSON text: these very characters are stored and polled. */
   resultJson: z.string(),
 });
 export type CheckCompleted = z.infer<typeof CheckCompleted>;
+
+/** An evaluated check, whichever topic it is in. */
+export type EvaluatedCheck = Omit<CheckCompleted, 'mode'> & {
+  readonly mode: CheckCompleted['mode'] | 'webhook';
+};
 
 export const checkCompleted = defineTopic({
   name: 'check.completed.v1',
   schema: CheckCompleted,
   keyOf: (message) => message.requestId,
-  urgent: { is: ({ delivery }) => delivery.mode === 'sync', partitionCount: 6 },
   partitionCount: 24,
   retentionDays: 7,
   messageMibMax: 4,
-  reservedKib: 64,
 });

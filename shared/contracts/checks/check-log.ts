@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { CheckCompleted } from './check-completed.ts';
+import type { EvaluatedCheck } from './check-completed.ts';
 import { UndeterminedCode } from './result.ts';
 
 /** The newest checks that are kept of each client app. */
@@ -12,7 +12,7 @@ const ROLE_TAG_LENGTH = 8;
 /** One check in the log of its client app. */
 export type LoggedCheck = {
   readonly requestId: string;
-  readonly mode: CheckCompleted['delivery']['mode'];
+  readonly mode: EvaluatedCheck['mode'];
   readonly status: 'completed' | 'failed';
   readonly acceptedAtMs: number;
   /** From acceptance to the end of the evaluation. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
-import { defineTopic, type Urgent } from '../topic.ts';
+import { defineTopic } from '../topic.ts';
 import { Delivery } from '../webhooks/delivery.ts';
 import { PROOF_ALGS } from './proof-claims.ts';
 
@@ -58,10 +58,10 @@ export const CheckRequested = z.object({
 });
 export type CheckRequested = z.infer<typeof CheckRequested>;
 
-const lane = (name: string, urgent?: Urgent<CheckRequested>) =>
+const lane = (name: string, isUrgent = false) =>
   defineTopic({
     name,
-    ...(urgent ? { urgent } : {}),
+    isUrgent,
     schema: CheckRequested,
     keyOf: (message) => message.requestId,
     partitionCount: 24,
@@ -70,7 +70,7 @@ const lane = (name: string, urgent?: Urgent<CheckRequested>) =>
   });
 
 /** The lane of sync checks: a bulk backlog cannot delay them. */
-export const checkRequestedInteractive = lane('check.requested.interactive.v1', { is: () => true });
+export const checkRequestedInteractive = lane('check.requested.interactive.v1', true);
 /** The lane of asynchronous checks. */
 export const checkRequestedBulk = lane('check.requested.bulk.v1');
 

@@ -5,7 +5,7 @@ const aMessage = (result: unknown, acceptedAt = '2026-11-21T23:59:59.990Z') => (
   requestId: 'r1',
   acceptedAt,
   keyId: 'key_1',
-  delivery: { mode: 'poll' as const },
+  mode: 'poll' as const,
   startedAt: '2026-11-21T23:59:59.993Z',
   request: { partition: 3, offset: 17 },
   resultJson: JSON.stringify(result),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BatchPartCompleted } from '../batches/batch.ts';
-import type { CheckCompleted } from '../checks/check-completed.ts';
+import type { EvaluatedCheck } from '../checks/check-completed.ts';
 import { LOGGED_ROLES_MAX, type LoggedCheck, roleTagOf } from '../checks/check-log.ts';
 import { UndeterminedCode } from '../checks/result.ts';
 
@@ -63,8 +63,8 @@ export type CountedCheck = {
  */
 export function countCheck(
   message: Pick<
-    CheckCompleted,
-    'requestId' | 'keyId' | 'acceptedAt' | 'delivery' | 'resultJson' | 'startedAt' | 'request'
+    EvaluatedCheck,
+    'requestId' | 'keyId' | 'acceptedAt' | 'mode' | 'resultJson' | 'startedAt' | 'request'
   >,
 ): CountedCheck | undefined {
   const parsed = CountedResult.safeParse(JSON.parse(message.resultJson));
@@ -74,7 +74,7 @@ export function countCheck(
   const denied = roles.length - granted;
   const acceptedAtMs = Date.parse(message.acceptedAt);
   const durationMs = Date.parse(evaluatedAt) - acceptedAtMs;
-  const { mode } = message.delivery;
+  const { mode } = message;
   return {
     date: message.acceptedAt.slice(0, 10),
     figures: {

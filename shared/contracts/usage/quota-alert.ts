@@ -50,8 +50,8 @@ export function alertEndsAt(month: string): number {
 export function deliveryOfAlert(alert: QuotaAlert, accountId: string, callbackUrl: string): NewWebhook {
   const about = { requestId: quotaAlertId(alert), clientId: alert.clientId, accountId, callbackUrl };
   const retainUntil = new Date(alertEndsAt(alert.month)).toISOString();
-  return {
-    ...firstDelivery({ ...about, acceptedAt: alert.at, retainUntil }),
-    resultJson: JSON.stringify(alert),
-  };
+  return firstDelivery(
+    { ...about, acceptedAt: alert.at, retainUntil },
+    { resultJson: JSON.stringify(alert) },
+  );
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CheckRecord, type EvaluatedCheck } from '../checks/check-completed.ts';
 import { HOUR_MS } from '../durations.ts';
 import { defineTopic } from '../topic.ts';
 
@@ -38,15 +39,27 @@ export const WebhookRetry = z.object({
 });
 export type WebhookRetry = z.infer<typeof WebhookRetry>;
 
-/** The first record of a delivery that is not a check's, which brings the body, or that of a
- * resend, which does not. */
+/**
+ * The record that begins a delivery. It brings the body: the result of a check, which is in no
+ * other topic, the status of a batch, or an event. The record of a resend has the id alone.
+ */
 export const WebhookRequested = WebhookRetry.extend({
   /** Stored under the request id before the first attempt; every attempt sends these bytes. */
   resultJson: z.string().optional(),
+  /** Where the body is the result of a check. */
+  check: CheckRecord.optional(),
 });
 export type WebhookRequested = z.infer<typeof WebhookRequested>;
-/** The record that begins a delivery. */
+/** The record of a delivery that is no resend. */
 export type NewWebhook = WebhookRequested & { readonly resultJson: string };
+
+/** Whether a record brings the body of its delivery. */
+export const bringsBody = (message: WebhookRequested): message is NewWebhook =>
+  message.resultJson !== undefined;
+
+/** The check of whose result a delivery is; undefined for any other delivery. */
+export const checkOf = ({ check, ...delivery }: NewWebhook): EvaluatedCheck | undefined =>
+  check && { ...delivery, ...check, mode: 'webhook' };
 
 const ID_PREFIX = 'msg_';
 
@@ -63,14 +76,12 @@ type About = Pick<
   'requestId' | 'clientId' | 'accountId' | 'callbackUrl' | 'acceptedAt' | 'retainUntil'
 >;
 
-/**
- * The delivery that begins with a result, a batch, an event, an alert, or with a resend, which
- * alone counts from 1 and is due later than what it repeats was accepted.
- */
-export const firstDelivery = (
-  about: About,
-  resend?: Pick<WebhookRetry, 'resendCount' | 'dueAt'>,
-): WebhookRetry => ({
+/** The body of a new delivery, or the number and the time of a resend, which alone counts from 1
+ * and is due later than what it repeats was accepted. */
+type Begins = Pick<NewWebhook, 'resultJson' | 'check'> | Pick<WebhookRetry, 'resendCount' | 'dueAt'>;
+
+/** Makes the record that begins a delivery: of a check, a batch, an event, an alert, or a resend. */
+export const firstDelivery = <B extends Begins>(about: About, begins: B): WebhookRetry & B => ({
   requestId: about.requestId,
   clientId: about.clientId,
   accountId: about.accountId,
@@ -79,8 +90,9 @@ export const firstDelivery = (
   retainUntil: about.retainUntil,
   attemptCount: 0,
   deferralCount: 0,
-  dueAt: resend?.dueAt ?? about.acceptedAt,
-  resendCount: resend?.resendCount ?? 0,
+  dueAt: about.acceptedAt,
+  resendCount: 0,
+  ...begins,
 });
 
 const retryTopic = (tier: RetryTier) =>
@@ -101,13 +113,13 @@ export const webhookRetry = {
   '10h': retryTopic('10h'),
 } as const satisfies Record<RetryTier, ReturnType<typeof retryTopic>>;
 
-/** The webhooks of batches, watches, quota alerts and test events, and requests to send any webhook
- * again. */
+/** The results of checks with a webhook, the webhooks of batches, watches, quota alerts and test
+ * events, and requests to send any webhook again. */
 export const webhookRequested = defineTopic({
   name: 'webhook.requested.v1',
   schema: WebhookRequested,
   keyOf: (message) => message.requestId,
-  partitionCount: 12,
+  partitionCount: 24,
   retentionDays: 7,
   messageMibMax: 4,
 });

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { patchKafkajs, waitBesideResting } from './patch-kafkajs.ts';
+import { patchKafkajs } from './patch-kafkajs.ts';
 
 const ConsumerGroup = createRequire(__filename)('kafkajs/src/consumer/consumerGroup') as {
   prototype: { fetch: (this: object, nodeId: string) => Promise<unknown> };
@@ -9,7 +9,6 @@ patchKafkajs();
 /** A consumer without a broker: its fetch fails, and the group is notified, once the wait is
  * decided. */
 const aGroup = (maxWaitTime: number, paused: readonly unknown[]) => ({
-  groupId: 'g',
   maxWaitTime,
   paused: () => paused,
   cluster: { refreshMetadataIfNecessary: () => Promise.reject(new Error('away')) },
@@ -36,12 +35,4 @@ test('a fetch waits briefly while a partition is paused, and afterwards as long 
 
 test('a paused partition makes no wait longer than the configured one', async () => {
   expect(await waitsOf(aGroup(50, []), [A_PARTITION, []])).toEqual([50, 50]);
-});
-
-test('a readsSeldom partition paused at its end does not shorten the wait, and another paused one does', async () => {
-  const [rested, both] = [A_PARTITION, [{ topic: 'a', partitions: [0, 1] }]];
-  const end = waitBesideResting('g', () => 1);
-  expect(await waitsOf(aGroup(1_000, []), [rested, both, []])).toEqual([1_000, 100, 1_000]);
-  end();
-  expect(await waitsOf(aGroup(1_000, []), [rested])).toEqual([100]);
 });

@@ -100,9 +100,6 @@ function patchCoordinatorSearch(cluster: Pick<Cluster, 'findGroupCoordinatorMeta
   };
 }
 
-/** By group: how many partitions of its consumers in this process rest. */
-const resting = new Map<string, Set<() => number>>();
-
 /**
  * kafkajs's request queue repeatedly sets a timer with a negative delay although nothing is
  * pending: 880 times a second on every connection (tulios/kafkajs #1704, #1751). A request that
@@ -119,18 +116,15 @@ function patchRequestQueue(prototype: RequestQueue): void {
  * A fetch names the partitions that are not paused, and the broker holds it until one of them has a
  * record or the wait is over. A partition that is resumed meanwhile must wait for the next fetch.
  * So the wait is short while a partition is paused, and otherwise as configured, so that an idle
- * consumer fetches rarely. Resting partitions do not shorten it.
+ * consumer fetches rarely.
  */
-function patchFetchWait(
-  prototype: Pick<ConsumerGroup, 'groupId' | 'maxWaitTime' | 'paused' | 'fetch'>,
-): void {
+function patchFetchWait(prototype: Pick<ConsumerGroup, 'maxWaitTime' | 'paused' | 'fetch'>): void {
   const { fetch } = prototype;
   const waits = new WeakMap<object, number>();
   prototype.fetch = function fetchSoonIfPaused(nodeId) {
     const wait = waits.get(this) ?? this.maxWaitTime;
     waits.set(this, wait);
-    const pausedCount = this.paused().reduce((sum, { partitions }) => sum + partitions.length, 0);
-    const isHurried = pausedCount > sumOf(resting.get(this.groupId));
+    const isHurried = this.paused().some(({ partitions }) => partitions.length > 0);
     this.maxWaitTime = isHurried ? Math.min(wait, PAUSED_WAIT_MS) : wait;
     return fetch.call(this, nodeId);
   };
@@ -176,23 +170,6 @@ export function settleBeforeJoin(groupId: string, work: () => Promise<void>): ()
     if (works.size === 0) settling.delete(groupId);
   };
 }
-
-/**
- * Lets fetches of the group wait as if the partitions that rest were not paused.
- *
- * @returns a function that removes `countResting` again
- */
-export function waitBesideResting(groupId: string, countResting: () => number): () => void {
-  const counts = resting.get(groupId) ?? new Set();
-  resting.set(groupId, counts.add(countResting));
-  return () => {
-    counts.delete(countResting);
-    if (counts.size === 0) resting.delete(groupId);
-  };
-}
-
-const sumOf = (counts: ReadonlySet<() => number> = new Set()): number =>
-  [...counts].reduce((sum, count) => sum + count(), 0);
 
 async function settle(groupId: string): Promise<void> {
   await Promise.all([...(settling.get(groupId) ?? [])].map((work) => work()));

@@ -10,7 +10,7 @@ import type { KafkaInstruments } from '../instruments.ts';
 import type { SystemKafka } from '../of-system.ts';
 import { startProgressCheck } from './check-progress.ts';
 import type { BeforeCommit } from './commit-offsets.ts';
-import { settleBeforeJoin, waitBesideResting } from './patch-kafkajs.ts';
+import { settleBeforeJoin } from './patch-kafkajs.ts';
 import { makeParseRecord, makeProcessRecord } from './process-record.ts';
 import type { GiveUp, Handler } from './record.ts';
 import { WindowConsumer } from './window-consumer.ts';
@@ -36,12 +36,6 @@ export type ConsumeOptions<M> = {
   readonly ownerOf?: (message: M) => Owner;
   /** For a topic of delayed messages: when a message is due, epoch ms by `now`. */
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
-  /**
-   * Partitions that normally hold no record for this group. Once such a partition is read to its
-   * end, it is paused for 2 s, so that records which the group skips do not each cost a fetch. A
-   * record in it is handled some seconds late, and none is lost.
-   */
-  readonly readsSeldom?: (topic: string, partition: number) => boolean;
   /** Called after every assignment of partitions; `partitions` are those of the first topic. */
   readonly onAssignment?: (partitions: readonly number[]) => void;
   readonly beforeCommit?: BeforeCommit;
@@ -101,7 +95,6 @@ export async function startConsumer<M>(
     },
     onCrash: metrics.onCrash,
     beforeCommit: options.beforeCommit,
-    readsSeldom: options.readsSeldom,
     readCommitted: () => readCommitted(admin, groupId, topicNames),
     ownerOf: options.ownerOf,
     now: options.due?.now ?? Date.now,
@@ -126,7 +119,6 @@ export async function startConsumer<M>(
   metrics.watch(consumer);
   const ownGroup = config.kafka.prefix + groupId;
   const endSettling = settleBeforeJoin(ownGroup, () => consumer.settle());
-  const endResting = waitBesideResting(ownGroup, () => consumer.restingCount);
   context.readiness.add(groupId, () => consumer.isJoined || 'not a member of its consumer group');
   await waitForCoordinator(config.kafka, groupId, context.stopping);
   await unlessAborted(consumer.start(), context.stopping);
@@ -147,7 +139,6 @@ export async function startConsumer<M>(
       // Until here members may come and go: a record that ends meanwhile is still committed by this
       // member.
       endSettling();
-      endResting();
     },
   };
 }

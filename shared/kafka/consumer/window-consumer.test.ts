@@ -10,7 +10,6 @@ const BACKLOG = 15_000;
 const RESPONSE = Buffer.alloc(1_024, '{}');
 
 type Overrides = Partial<Pick<WindowWork<unknown>, 'process' | 'parse' | 'now' | 'ownerOf'>> & {
-  readonly readsSeldom?: () => boolean;
   readonly mayWaitLong?: boolean;
   readonly window?: number;
   readonly readCommitted?: () => Promise<ReadonlyMap<string, number>>;
@@ -251,27 +250,6 @@ test('stays stopping whatever the group does meanwhile, and commits finished rec
   held.releaseAll();
   await stopped;
   expect({ started: of.started, commits: of.commits }).toEqual({ started: [0], commits: ['1'] });
-});
-
-test('pauses a readsSeldom partition at its end, handles its records, and reads it again', async () => {
-  useFakeTimers();
-  await using of = await startConsumer({ readsSeldom: () => true });
-  of.flow.length = 0;
-  await of.fetch(2, 3);
-  expect(of.flow).toEqual([]);
-  await of.fetch(3);
-  expect({ flow: of.flow, started: of.started }).toEqual({ flow: ['pause'], started: [0, 1, 2] });
-  jest.advanceTimersByTime(1_999);
-  expect(of.flow).toEqual(['pause']);
-  jest.advanceTimersByTime(1);
-  expect(of.flow).toEqual(['pause', 'resume']);
-});
-
-test('never pauses any other partition at its end', async () => {
-  await using of = await startConsumer({ readsSeldom: () => false });
-  of.flow.length = 0;
-  await of.fetch(3);
-  expect(of.flow).toEqual([]);
 });
 
 test('a record that may wait for hours is a copy, and keeps no response in memory', async () => {

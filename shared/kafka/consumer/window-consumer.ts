@@ -1,5 +1,4 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
-import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
 import { ArrivalRate } from './arrival-rate.ts';
@@ -31,8 +30,6 @@ export const BACKLOG_BYTES_MAX = 1024 * 1024;
 const BUSY_COUNT = 64;
 const BUSY_FETCH_PAUSE_MS = 5;
 const BUSY_FETCH_COUNT = 2;
-/** How long a partition of `readsSeldom` rests once it was read to its end. */
-const REST_MS = 2_000;
 
 /** The part of kafkajs's consumer that the window uses. */
 export type WindowSource = Pick<
@@ -53,8 +50,6 @@ type Options<M> = WindowWork<M> & {
   readonly onAssignment: () => void;
   readonly onCrash: () => void;
   readonly beforeCommit?: BeforeCommit | undefined;
-  /** See `ConsumeOptions`. */
-  readonly readsSeldom?: ((topic: string, partition: number) => boolean) | undefined;
   /** The group's committed offsets, by `topic/partition`. */
   readonly readCommitted: () => Promise<ReadonlyMap<string, number>>;
 };
@@ -84,8 +79,6 @@ export class WindowConsumer<M> {
   #order: PartitionWindow<M>[] = [];
   #mayPauseFetch = true;
   readonly #arrivals = new ArrivalRate();
-  readonly #resting = new Set<PartitionWindow<M>>();
-  readonly #waking: Repetition;
 
   constructor(source: WindowSource, options: Options<M>) {
     this.#source = source;
@@ -97,7 +90,6 @@ export class WindowConsumer<M> {
       mayStart: () => this.#state === 'consuming',
       onTaken: (window) => this.#resumeIfLow(window),
     });
-    this.#waking = startRepeating(() => this.#wake(), { intervalMs: REST_MS });
   }
 
   get state(): ConsumerState {
@@ -110,11 +102,6 @@ export class WindowConsumer<M> {
 
   get parkedCount(): number {
     return this.#scheduler.parkedCount;
-  }
-
-  /** Partitions that rest; see `ConsumeOptions.readsSeldom`. */
-  get restingCount(): number {
-    return this.#resting.size;
   }
 
   get partitionCount(): number {
@@ -176,7 +163,6 @@ export class WindowConsumer<M> {
    */
   async stop(drainMs: number): Promise<void> {
     this.#enter('stopping');
-    this.#waking.stop();
     for (const window of this.#order) this.#setPaused(window, true);
     this.#scheduler.stop();
     await within(drainMs, this.#scheduler.whenIdle());
@@ -208,7 +194,6 @@ export class WindowConsumer<M> {
     this.#memberId = memberId;
     this.#windows = assignWindows(assignment, this.#windows, wasOutside);
     this.#order = [...this.#windows.values()];
-    for (const window of this.#resting) if (!this.#order.includes(window)) this.#resting.delete(window);
     this.#scheduler.assign(this.#order);
     // kafkajs keeps the flag over a rebalance and loses it over a restart.
     for (const window of this.#order) {
@@ -248,9 +233,7 @@ export class WindowConsumer<M> {
     const messages = this.#options.mayWaitLong ? batch.messages.map(copyRecord) : batch.messages;
     window.accept(messages, Number(batch.highWatermark));
     const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
-    const isAtEnd = window.fetchedOffset >= Number(batch.highWatermark);
-    if (isAtEnd && this.#options.readsSeldom?.(batch.topic, batch.partition)) this.#resting.add(window);
-    if (this.#state === 'stopping' || isFull || this.#resting.has(window)) this.#setPaused(window, true);
+    if (this.#state === 'stopping' || isFull) this.#setPaused(window, true);
     this.#scheduler.startRecords();
   }
 
@@ -266,13 +249,7 @@ export class WindowConsumer<M> {
 
   #resumeIfLow(window: PartitionWindow<M>): void {
     const isLow = window.waitingCount <= this.#backlogMax / 2 && window.waitingBytes <= BACKLOG_BYTES_MAX / 2;
-    if (window.isPaused && isLow && !this.#resting.has(window)) this.#setPaused(window, false);
-  }
-
-  #wake(): void {
-    const rested = [...this.#resting];
-    this.#resting.clear();
-    for (const window of rested) this.#resumeIfLow(window);
+    if (window.isPaused && isLow) this.#setPaused(window, false);
   }
 
   #setPaused(window: PartitionWindow<M>, isPaused: boolean): void {

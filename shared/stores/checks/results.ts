@@ -1,7 +1,8 @@
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
-import { lineOfCheck } from '#shared/contracts/checks/check-log.ts';
-import { DAY_MS } from '#shared/contracts/durations.ts';
+import type { CheckCompleted, EvaluatedCheck } from '#shared/contracts/checks/check-completed.ts';
+import { type LoggedCheck, lineOfCheck } from '#shared/contracts/checks/check-log.ts';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CountedCheck, countCheck } from '#shared/contracts/usage/day-figures.ts';
+import { checkOf, DELIVERY_MS_MAX, type NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
@@ -54,6 +55,10 @@ export const resultKey = (requestId: string): string => `result:${requestId}`;
 /** The reply channels of the gateways that wait for a result or a batch. */
 export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
+/** From its first save and from each claim, deferral and failed attempt on, the body of a webhook is
+ * kept that long: its delivery has ended by then. */
+export const BODY_KEPT_MS = DELIVERY_MS_MAX + HOUR_MS;
+
 /** A result whose retention ends this soon after it is saved may have ended when its record is
  * processed again. */
 const ENDS_SOON_MS = 600_000;
@@ -61,72 +66,41 @@ const ENDS_SOON_MS = 600_000;
 const SAVED_KEPT_MS = DAY_MS;
 
 /**
- * The first stored result wins, byte for byte: returns it if it differs from the new one, else
- * false. The month's counter is '' unless the check is refunded; `figures` are names and values to
- * add to the day; `logLine` is added to the client app's log unless it is ''; where it ends in a
- * question mark, the time from the acceptance until now stands instead. All of this happens once,
- * also for a result that is saved after its end and leaves no key.
+ * KEYS: marker, result, the reply channels that wait for it, the figures of the day, the month's
+ * counter, the app's log, the figures of the hour. ARGV: access, id, result, when its retention
+ * ends, how long it is kept at least, figures, log line, accepted at, channel to notify.
+ *
+ * The first stored result wins, byte for byte. Answers false for the first save, '' for a copy, the
+ * stored bytes where they differ. The month's counter is '' unless the check is refunded; the
+ * figures are names and values to add to the day; the line is added to the client app's log unless
+ * it is ''; where it ends in a question mark, the time from the acceptance until now stands instead.
+ * All of this happens once, also for a result that is saved after its end and leaves no key. The
+ * channel is notified by every save.
  */
-export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}
-local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey, hourKey,
-  resultJson, retainUntil, figures, logLine, acceptedAtMs)
-  local stored = redis.call('GET', resultKey)
-  if stored then return stored ~= resultJson and stored end
-  redis.call('SET', resultKey, resultJson, 'PXAT', retainUntil)
+const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}
+local requestId, resultJson, retainUntil, acceptedAtMs = ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[8]
+local function save()
+  local stored = redis.call('GET', KEYS[2])
+  if stored then return stored == resultJson and '' or stored end
   local time = redis.call('TIME')
-  if tonumber(retainUntil) - time[1] * 1000 < ${ENDS_SOON_MS}
-    and not redis.call('SET', ofSystem('saved:' .. requestId), '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return false end
-  refundMonth(monthKey, 1)
-  countDay(dayKey, hourKey, figures)
-  if logLine ~= '' then
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local keptUntil = ARGV[5] == '0' and retainUntil or math.max(retainUntil, now + ARGV[5])
+  redis.call('SET', KEYS[2], resultJson, 'PXAT', string.format('%.0f', keptUntil))
+  if retainUntil - now < ${ENDS_SOON_MS}
+    and not redis.call('SET', ofSystem('saved:' .. requestId), '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return '' end
+  refundMonth(KEYS[5], 1)
+  countDay(KEYS[4], KEYS[7], ARGV[6])
+  if ARGV[7] ~= '' then
     local storedMs = string.format('%d', math.max(0, now - tonumber(acceptedAtMs)))
-    logCheck(logKey, (string.gsub(logLine, '%?$', storedMs)), acceptedAtMs)
+    logCheck(KEYS[6], (string.gsub(ARGV[7], '%?$', storedMs)), acceptedAtMs)
   end
-  for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do notify(channel, requestId, resultJson) end
+  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[3])) do notify(channel, requestId, resultJson) end
   return false
 end
-`;
-
-/**
- * KEYS: marker, result, the reply channels that wait for it, the figures of the day, the month's
- * counter, the app's log, the figures of the hour.
- */
-const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
-local stored = saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7],
-  ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
-if ARGV[8] ~= '' then notify(ARGV[8], ARGV[2], stored or ARGV[3]) end
+local stored = save()
+if ARGV[9] ~= '' then notify(ARGV[9], requestId, stored and stored ~= '' and stored or resultJson) end
 return stored
 `;
-
-/** The keys of a saving, in the order of `LUA_SAVE_IF_ABSENT`. */
-export const savingKeysOf = ({
-  requestId,
-  refund,
-  counted,
-}: SaveResult): [string, string, string, string, string, string] => [
-  resultKey(requestId),
-  wantedKey(requestId),
-  counted ? usageDayKey(counted.clientId, dayOfDate(counted.date)) : '',
-  refund ? monthCounterKey(refund.clientId, refund.month) : '',
-  counted ? checkLogKey(counted.clientId) : '',
-  counted ? usageHourKey(counted.clientId, hourOf(counted.logged.acceptedAtMs)) : '',
-];
-
-/** The arguments of a saving after its id, in the order of `LUA_SAVE_IF_ABSENT`. */
-export const savingArgumentsOf = ({
-  resultJson,
-  retainUntil,
-  counted,
-  access = ORDINARY_ACCESS,
-}: SaveResult): [string, number, string, string, number] => [
-  resultJson,
-  retainUntil,
-  textOfFigures(counted?.figures ?? {}),
-  // A rebuild does not know when the result was stored.
-  counted ? lineOfCheck(counted.logged) + (access === ORDINARY_ACCESS ? '?' : '') : '',
-  counted?.logged.acceptedAtMs ?? 0,
-];
 
 const READ = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS, 2))
@@ -135,11 +109,14 @@ return redis.call('MGET', unpack(KEYS, 2))
 /** Most ids read at once: Lua's `unpack` fails near 8 000 values. */
 const READ_MANY_MAX = 1_000;
 
+/** The body of a record, as it is to be stored. */
 export type SaveResult = {
   readonly requestId: string;
   readonly resultJson: string;
   /** Epoch ms. */
   readonly retainUntil: number;
+  /** Kept at least so long from the first save on, because its delivery may be open. Default 0. */
+  readonly keepMs?: number;
   /** The month's counter to refund the check to, on the first save only: nothing was decided. */
   readonly refund?: { readonly clientId: string; readonly month: string };
   /** The counts that it adds to its client app's day, on the first save only. */
@@ -150,12 +127,15 @@ export type SaveResult = {
   readonly access?: ViewAccess;
 };
 
+/** Called for each saved result of a check, but not in a rebuild. */
+export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
+
 /**
  * @example
  * const results = makeResults(redis);
  * const stored = await results.saveIfAbsent({ requestId, resultJson, retainUntil: clock.now() + 3_600_000 });
  */
-export function makeResults(redis: Redis) {
+export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
   const readKeys = makeScript<(string | null)[]>(redis, READ);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
@@ -168,15 +148,37 @@ export function makeResults(redis: Redis) {
     return found;
   };
   return {
-    /** Saves a result unless there is one, and notifies the gateway that waits for it; returns the
-     * bytes that are stored. */
+    /**
+     * Saves a body unless there is one, and notifies the gateways that wait for it; returns the
+     * bytes that are stored. Evaluator, dispatcher, result-store and replay save by this.
+     */
     async saveIfAbsent(saving: SaveResult): Promise<string> {
-      const { requestId, resultJson, access = ORDINARY_ACCESS, replyChannel = '' } = saving;
-      const keys = [GENERATION_KEY, ...savingKeysOf(saving)];
-      const notifiedChannel = access === ORDINARY_ACCESS ? replyChannel : '';
-      return (
-        (await save(keys, [access, requestId, ...savingArgumentsOf(saving), notifiedChannel])) ?? resultJson
-      );
+      const { requestId, resultJson, retainUntil, keepMs = 0, refund, counted, replyChannel = '' } = saving;
+      const access = saving.access ?? ORDINARY_ACCESS;
+      const isRebuild = access !== ORDINARY_ACCESS;
+      const keys = [
+        GENERATION_KEY,
+        resultKey(requestId),
+        wantedKey(requestId),
+        counted ? usageDayKey(counted.clientId, dayOfDate(counted.date)) : '',
+        refund ? monthCounterKey(refund.clientId, refund.month) : '',
+        counted ? checkLogKey(counted.clientId) : '',
+        counted ? usageHourKey(counted.clientId, hourOf(counted.logged.acceptedAtMs)) : '',
+      ];
+      const stored = await save(keys, [
+        access,
+        requestId,
+        resultJson,
+        retainUntil,
+        keepMs,
+        textOfFigures(counted?.figures ?? {}),
+        // A rebuild does not know when the result was stored.
+        counted ? lineOfCheck(counted.logged) + (isRebuild ? '' : '?') : '',
+        counted?.logged.acceptedAtMs ?? 0,
+        isRebuild ? '' : replyChannel,
+      ]);
+      if (counted && !isRebuild) observe(counted.logged, stored === null);
+      return stored || resultJson;
     },
     async read(requestId: string): Promise<string | undefined> {
       const [found] = await readMany([requestId]);
@@ -196,20 +198,29 @@ export function makeResults(redis: Redis) {
   };
 }
 
-/** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live
- * are decided here. */
+/** Stored results and bodies of webhooks. Key, bytes and time to live are decided here. */
 export type Results = ReturnType<typeof makeResults>;
 
-/** The record to save for a completed check. */
-export function savingOf(message: CheckCompleted): SaveResult {
-  const { requestId, resultJson, retainUntil, decided, clientId, chargedMonth, delivery } = message;
-  const counted = countCheck(message);
+/** A record that brings a body: in `check.completed.v1` and, unless it is a resend, in
+ * `webhook.requested.v1`. */
+export type BodyRecord = CheckCompleted | NewWebhook;
+
+/** The check of whose result a body is; undefined for the body of any other webhook. */
+export const evaluatedOf = (body: BodyRecord): EvaluatedCheck | undefined =>
+  'mode' in body ? body : checkOf(body);
+
+/** What to save of a record. */
+export function savingOf(body: BodyRecord): SaveResult {
+  const { requestId, clientId, resultJson, retainUntil } = body;
+  const check = evaluatedOf(body);
+  const counted = check && countCheck(check);
+  const refundedMonth = check?.decided ? undefined : check?.chargedMonth;
   return {
     requestId,
     resultJson,
     retainUntil: Date.parse(retainUntil),
-    ...(decided || chargedMonth === undefined ? {} : { refund: { clientId, month: chargedMonth } }),
+    ...('mode' in body ? {} : { keepMs: BODY_KEPT_MS }),
+    ...(refundedMonth !== undefined && { refund: { clientId, month: refundedMonth } }),
     ...(counted && { counted: { ...counted, clientId } }),
-    ...(delivery.mode === 'sync' && { replyChannel: delivery.replyChannel }),
   };
 }

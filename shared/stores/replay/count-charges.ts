@@ -4,7 +4,7 @@ import {
   batchCompleted,
   checkRequestedBatch,
 } from '#shared/contracts/batches/batch.ts';
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { EvaluatedCheck } from '#shared/contracts/checks/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
@@ -67,7 +67,7 @@ export class ChargeCount {
 
   /** Takes a result: if nothing was decided, its check was refunded, once. All totals must have
    * been taken before. */
-  addResult(result: CheckCompleted): void {
+  addResult(result: EvaluatedCheck): void {
     if (!result.decided) this.#refund(result, result.requestId, 1);
   }
 

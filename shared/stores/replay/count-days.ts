@@ -1,5 +1,5 @@
 import { type BatchPartCompleted, batchCompleted } from '#shared/contracts/batches/batch.ts';
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
+import type { EvaluatedCheck } from '#shared/contracts/checks/check-completed.ts';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import {
   BYTES_FIGURE,
@@ -56,7 +56,7 @@ export class DayCount {
   }
 
   /** Takes a result, in the order of its partition: the first one of a check counts. */
-  addResult(message: CheckCompleted): void {
+  addResult(message: EvaluatedCheck): void {
     this.#count(message, message.requestId, countCheck);
   }
 

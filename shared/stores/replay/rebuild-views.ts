@@ -8,17 +8,13 @@ import {
   isLastPart,
   roleIdsOf,
 } from '#shared/contracts/batches/batch.ts';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage/usage.ts';
 import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
-import {
-  type WebhookRequested,
-  webhookAttempted,
-  webhookRequested,
-} from '#shared/contracts/webhooks/webhook.ts';
+import { bringsBody, webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
@@ -35,7 +31,7 @@ import type { ClientApps } from '../apps/client-apps.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { Batches } from '../batches/batches.ts';
 import type { CheckLog } from '../checks/check-log.ts';
-import { type Results, savingOf } from '../checks/results.ts';
+import { type BodyRecord, evaluatedOf, type Results, type SaveResult, savingOf } from '../checks/results.ts';
 import type { RuleSets } from '../rules/rule-sets.ts';
 import type { UsageFigures } from '../usage/usage.ts';
 import { DAY_KEPT_MS, dayOfDate, hourOf, type UsageDays } from '../usage/usage-days.ts';
@@ -60,7 +56,7 @@ export type Rebuild = {
   readonly batches: Pick<Batches, 'register' | 'savePart'>;
   readonly checkLog: Pick<CheckLog, 'restore'>;
   readonly deliveries: Pick<Deliveries, 'record'>;
-  readonly webhookBodies: Pick<WebhookBodies, 'restore' | 'restoreOpen'>;
+  readonly webhookBodies: Pick<WebhookBodies, 'keepMsOf'>;
   readonly admission: RestoreAdmission;
   readonly usageFigures: Pick<UsageFigures, 'restore'>;
   readonly usageDays: Pick<UsageDays, 'restore' | 'restoreHour'>;
@@ -269,26 +265,28 @@ async function applyOutcomes(
   { charges, days }: Tally,
 ): Promise<void> {
   const { results, batches, checkLog, deliveries, now } = rebuild;
+  const applyBody = async (body: BodyRecord) => {
+    const check = evaluatedOf(body);
+    if (check) charges.addResult(check);
+    if (check) days.addResult(check);
+    // Counters and days are worked out by the tally: a refund or a count here would be a second
+    // one.
+    const { refund: _, counted, ...saving } = savingOf(body);
+    const kept = await keptAfterAll(rebuild, saving, body.acceptedAt, token);
+    if (kept) {
+      const logged = counted && { counted: { ...counted, figures: {} } };
+      await results.saveIfAbsent({ ...kept, ...logged, access: token });
+      counts.results++;
+    } else if (counted) await checkLog.restore(counted, token);
+  };
   await follow(webhookAttempted, async (message) => {
     if (deliveryEndsAt(message) <= now()) return;
     await deliveries.record(message, token);
     counts.attempts++;
   });
-  await follow(checkCompleted, async (message) => {
-    charges.addResult(message);
-    days.addResult(message);
-    // Counters and days are worked out by the tally: a refund or a count here would be a second
-    // one.
-    const { refund: _, counted, ...saving } = savingOf(message);
-    const isKept = Date.parse(message.retainUntil) > now();
-    if (isKept) {
-      const logged = counted && { counted: { ...counted, figures: {} } };
-      await results.saveIfAbsent({ ...saving, ...logged, access: token });
-    } else if (counted) await checkLog.restore(counted, token);
-    if ((await restoreBodyOfCheck(rebuild, message, token)) || isKept) counts.results++;
-  });
+  await follow(checkCompleted, applyBody);
   await follow(webhookRequested, async (message) => {
-    if (await restoreBody(rebuild, message, token)) counts.results++;
+    if (bringsBody(message)) await applyBody(message);
   });
   await follow(batchCompleted, async (part) => {
     charges.addPartResult(part);
@@ -339,28 +337,26 @@ function endOfBatch(records: readonly TopicRecord[], first: number): number {
 }
 
 type BodyDependencies = {
-  readonly webhookBodies: Pick<WebhookBodies, 'restore' | 'restoreOpen'>;
+  readonly webhookBodies: Pick<WebhookBodies, 'keepMsOf'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
 
-/** Stores the body of an event again, where the portal and its delivery find it. A resend brings
- * none. */
-export async function restoreBody(
+/**
+ * What to save of a body in a replay: nothing if its retention has ended, unless its delivery may be
+ * open, for which it is kept. The deliveries must have been restored before.
+ */
+export async function keptAfterAll<S extends SaveResult>(
   { webhookBodies, now }: BodyDependencies,
-  { resultJson, ...about }: WebhookRequested,
+  saving: S,
+  acceptedAt: string,
   token: ViewAccess,
-): Promise<boolean> {
-  return resultJson !== undefined && webhookBodies.restore({ ...about, resultJson }, now(), token);
-}
-
-/** Keeps the result of a check for its webhook beyond its retention. */
-export async function restoreBodyOfCheck(
-  { webhookBodies, now }: BodyDependencies,
-  message: CheckCompleted,
-  token: ViewAccess,
-): Promise<boolean> {
-  return message.delivery.mode === 'webhook' && webhookBodies.restoreOpen(message, now(), token);
+): Promise<S | undefined> {
+  const nowMs = now();
+  const mayOutlast = saving.keepMs !== undefined && saving.retainUntil < nowMs + saving.keepMs;
+  if (!mayOutlast) return saving.retainUntil > nowMs ? saving : undefined;
+  const keepMs = await webhookBodies.keepMsOf({ ...saving, acceptedAt }, nowMs, token);
+  return keepMs > 0 || saving.retainUntil > nowMs ? { ...saving, keepMs } : undefined;
 }
 
 /**

@@ -11,19 +11,18 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { watch, watchMember } from '#shared/contracts/watches/watch.ts';
-import { webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { bringsBody, webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import type { LastSeen, Positions } from '#shared/redis/view.ts';
 import { positionName } from '#shared/stores/replay/positions.ts';
-import { savingOf } from '../checks/results.ts';
+import { type BodyRecord, evaluatedOf, savingOf } from '../checks/results.ts';
 import { countLost, TailCount } from './count-lost.ts';
 import {
   applyRecords,
   claimOf,
+  keptAfterAll,
   type Rebuild,
   rebuildViews,
   registerPart,
-  restoreBody,
-  restoreBodyOfCheck,
   underRebuildLock,
 } from './rebuild-views.ts';
 
@@ -44,13 +43,14 @@ type TailCounts = Readonly<
  * Completes the views on a Redis that was restarted or replaced, and may lack the last writes that
  * were acknowledged: reads the topics from where that Redis is, and declares the views complete.
  *
- * Views that the result-store writes, and bodies that a dispatcher stores, are read from the
- * position that is stored with them; other views that a gateway or a dispatcher writes, from a
- * margin before the views were last seen complete. Applying a record again changes nothing.
+ * Views that the result-store writes are read from the position that is stored with them: what an
+ * evaluator or a dispatcher saved before, the result-store has saved too by then. Other views that a
+ * gateway or a dispatcher writes are read from a margin before the views were last seen complete.
+ * Applying a record again changes nothing.
  *
  * | view | read from | data that is in no topic |
  * | --- | --- | --- |
- * | results, parts of batches, refunds, figures of the day | `check.completed`, `batch.completed` | refusals of the lost second are missing in the figures |
+ * | results, parts of batches, refunds, figures of the day | `check.completed`, `webhook.requested`, `batch.completed` | refusals of the lost second are missing in the figures |
  * | bodies of batches, events of watches, quota alerts, test events | `webhook.requested` | |
  * | accounts, client apps, rule sets, audit trail | their topics | |
  * | deliveries | `webhook.attempted` | claims: an attempt may be made twice, with one id and the same bytes |
@@ -135,13 +135,18 @@ async function applyTails(
     applyCharges(rebuild, token, tail, last.chargedUntilMs, counts),
     applyDeliveries(rebuild, token, tail, counts),
   ]);
-  await tail.fromPosition(checkCompleted, async (message) => {
-    await rebuild.results.saveIfAbsent({ ...savingOf(message), access: token });
-    await restoreBodyOfCheck(rebuild, message, token);
+  const applyBody = async (body: BodyRecord) => {
+    const saving = savingOf(body);
+    const isPolled = evaluatedOf(body)?.mode === 'poll';
+    // The only save of a polled check counts it, even after its retention.
+    const kept = isPolled ? saving : await keptAfterAll(rebuild, saving, body.acceptedAt, token);
+    if (!kept) return;
+    await rebuild.results.saveIfAbsent({ ...kept, access: token });
     counts.results++;
-  });
+  };
+  await tail.fromPosition(checkCompleted, applyBody);
   await tail.fromPosition(webhookRequested, async (message) => {
-    if (await restoreBody(rebuild, message, token)) counts.results++;
+    if (bringsBody(message)) await applyBody(message);
   });
   await tail.fromPosition(batchCompleted, async (part) => {
     await rebuild.batches.savePart(part, { access: token });

@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import {
   type AttemptClass,
-  DELIVERY_MS_MAX,
   type WebhookAttempted,
   type WebhookRetry,
   WebhookState,
@@ -10,13 +9,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
-import {
-  LUA_SAVE_IF_ABSENT,
-  resultKey,
-  type SaveResult,
-  savingArgumentsOf,
-  savingKeysOf,
-} from '../checks/results.ts';
+import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
 
 const listKey = (clientId: string) => `webhooks:${clientId}`;
 const failedKey = (clientId: string) => `webhooks-failed:${clientId}`;
@@ -51,11 +44,10 @@ type DeliveryPage = {
 
 /**
  * @example
- * if ((await makeDeliveries(redis).claim(delivery, 'check.completed.v1/3/42', clock.now())) !== 'claimed') return;
+ * if ((await makeDeliveries(redis).claim(delivery, 'webhook.requested.v1/3/42', clock.now())) !== 'claimed') return;
  */
 export function makeDeliveries(redis: Redis) {
   const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
-  const saveAndClaim = makeBatchedScript<[ClaimOutcome, string | null]>(redis, SAVE_AND_CLAIM);
   const releaseClaim = makeBatchedScript<number>(redis, RELEASE_CLAIM);
   const record = makeBatchedScript<number>(redis, RECORD);
 
@@ -88,33 +80,9 @@ export function makeDeliveries(redis: Redis) {
      * gets `taken`, unless it was deferred more often.
      *
      * A stored body is kept until its delivery has ended, however short its retention.
-     *
-     * @param body stored with the claim, unless one is stored
      */
-    claim: (
-      delivery: WebhookRetry,
-      position: string,
-      redisNowMs: number,
-      body: string = '',
-    ): Promise<ClaimOutcome> =>
-      claim(keysOf(delivery), [...claimArguments(delivery, position, redisNowMs, body), body]),
-    /**
-     * Saves a result unless one is stored, and claims its delivery, in one step. Returns the stored
-     * bytes, which are the ones to deliver. The result is saved whatever the outcome of the claim.
-     */
-    async saveAndClaim(
-      delivery: WebhookRetry,
-      saving: SaveResult,
-      position: string,
-      redisNowMs: number,
-    ): Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }> {
-      const [outcome, stored] = await saveAndClaim(
-        // The first key of a saving is the last one of a claim.
-        [...keysOf(delivery), ...savingKeysOf(saving).slice(1)],
-        [...claimArguments(delivery, position, redisNowMs), ...savingArgumentsOf(saving)],
-      );
-      return { outcome, resultJson: stored ?? saving.resultJson };
-    },
+    claim: (delivery: WebhookRetry, position: string, redisNowMs: number): Promise<ClaimOutcome> =>
+      claim(keysOf(delivery), claimArguments(delivery, position, redisNowMs)),
     /** Releases a claim, before the record that claims the step next is published. */
     async releaseClaim(
       delivery: WebhookRetry,
@@ -210,8 +178,7 @@ const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clien
 const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
   flat.filter((_, i) => i % 2 === 0 && Number(flat[i + 1]) >= sinceMs);
 
-/** @param body a new body is stored also if its retention is long enough */
-const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number, body = '') => [
+const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number) => [
   ORDINARY_ACCESS,
   delivery.requestId,
   delivery.resendCount,
@@ -225,7 +192,7 @@ const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: nu
   redisNowMs,
   Math.max(Date.parse(delivery.retainUntil), redisNowMs + DELIVERY_KEPT_MS),
   delivery.deferralCount,
-  keepBodyUntil(delivery, redisNowMs) ?? (body === '' ? '' : Date.parse(delivery.retainUntil)),
+  keepBodyUntil(delivery, redisNowMs) ?? '',
 ];
 
 function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
@@ -285,9 +252,6 @@ export const deliveryKey = (requestId: string): string => `webhook:${requestId}`
 
 /** A delivery is kept until its result expires, and at least this long after its last change. */
 export const DELIVERY_KEPT_MS = 72 * HOUR_MS;
-/** From each claim, deferral and failed attempt on, a body is kept that long: its delivery has
- * ended by then. */
-const BODY_KEPT_MS = DELIVERY_MS_MAX + HOUR_MS;
 
 /** Until when a body must be kept for a delivery that is open, epoch ms; undefined if its retention
  * is longer. */
@@ -317,21 +281,16 @@ const addToList = (key: number, score: string, expireAt: string, countMax: numbe
   else redis.call('PEXPIREAT', KEYS[${key}], ${expireAt}, 'GT') end
   if listed % 64 == 1 then redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1}) end`;
 
-/**
- * `keepBody(key, body, keepUntil)` keeps a stored body until then, unless it is kept longer; stores
- * `body` if it is not '' and none is stored. Nothing where `keepUntil` is '': the retention of the
- * body is long enough.
- */
+/** `keepBody(key, keepUntil)` keeps a stored body until then, unless it is kept longer. Nothing where
+ * `keepUntil` is '': the retention of the body is long enough. */
 export const LUA_KEEP_BODY = `
-local function keepBody(key, body, keepUntil)
-  if keepUntil == '' then return end
-  if body ~= '' then redis.call('SET', key, body, 'NX', 'PXAT', keepUntil) end
-  redis.call('PEXPIREAT', key, keepUntil, 'GT')
+local function keepBody(key, keepUntil)
+  if keepUntil ~= '' then redis.call('PEXPIREAT', key, keepUntil, 'GT') end
 end
 `;
 
-const LUA_CLAIM = `${LUA_KEEP_BODY}
-local function claim(KEYS, ARGV)
+/** KEYS: marker, delivery, list, failed, undelivered, the stored body. */
+const CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local requestId, resendCount, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state', 'deferrals')
 local deferrals = tonumber(ARGV[13])
@@ -353,29 +312,15 @@ if found[1] then
   if found[4] ~= 'pending' then redis.call('ZREM', KEYS[4], requestId) end
 else ${addToList(3, 'ARGV[11]', 'ARGV[12]', LISTED_MAX)} end
 redis.call('ZADD', KEYS[5], 'NX', ARGV[10], requestId)
-keepBody(KEYS[6], ARGV[15], ARGV[14])
+keepBody(KEYS[6], ARGV[14])
 return 'claimed'
-end
-`;
-
-/** KEYS: marker, delivery, list, failed, undelivered, the stored body. */
-const CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}
-return claim(KEYS, ARGV)
-`;
-
-/** KEYS: those of a claim, whose last is the result; then of saving: its waiters, the day, the
- * month, the app's log, the hour. */
-const SAVE_AND_CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
-local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11],
-  ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19])
-return { claim(KEYS, ARGV), stored }
 `;
 
 /** KEYS: marker, delivery, the stored body. ARGV: access, resend count, step, place, next attempt,
  * keep the body until. */
 const RELEASE_CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state')
-if found[4] == 'pending' then keepBody(KEYS[3], '', ARGV[6]) end
+if found[4] == 'pending' then keepBody(KEYS[3], ARGV[6]) end
 if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
 return 1
@@ -410,7 +355,7 @@ if advances then
   elseif foundStep ~= 0 then redis.call('HDEL', KEYS[2], 'nextAttemptAt') end
   if state == 'pending' then
     redis.call('ZADD', KEYS[5], 'NX', ARGV[11], requestId)
-    keepBody(KEYS[6], '', ARGV[13])
+    keepBody(KEYS[6], ARGV[13])
   else
     redis.call('ZREM', KEYS[5], requestId)
     if ARGV[13] ~= '' then redis.call('PEXPIREAT', KEYS[6], ARGV[13]) end

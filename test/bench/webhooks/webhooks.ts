@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { quantile } from '../../support/figures/quantile.ts';
@@ -75,19 +75,17 @@ async function publishCheck(
   const requestId = randomUUID();
   const publishedAt = performance.timeOrigin + performance.now();
   const now = Date.now();
-  const check = {
+  const about = {
     requestId,
     clientId,
     accountId: 'acc_bench',
-    keyId: 'key_bench',
-    request: { partition: 0, offset: 0 },
-    delivery: { mode: 'webhook' as const, callbackUrl },
+    callbackUrl,
     acceptedAt: new Date(now).toISOString(),
     retainUntil: new Date(now + 3_600_000).toISOString(),
-    decided: true,
-    resultJson: resultOf(requestId),
   };
-  await kafka.publish(checkCompleted, check, { traceparent: newTraceparent() });
+  const check = { keyId: 'key_bench', request: { partition: 0, offset: 0 }, decided: true };
+  const delivery = firstDelivery(about, { resultJson: resultOf(requestId), check });
+  await kafka.publish(webhookRequested, delivery, { traceparent: newTraceparent() });
   return { requestId, publishedAt };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import type { ReceivedWebhook } from '../../support/fakes/receive-webhooks.ts';
 import { countRecords } from '../../support/infrastructure/topic-work.ts';
@@ -148,7 +149,7 @@ export async function topicEnds({ open }: ChaosSystem): Promise<TopicEnds> {
   const { admin } = open.kafka;
   const [requested, completed] = await Promise.all([
     countRecords(admin, Object.values(LANES)),
-    countRecords(admin, [checkCompleted]),
+    countRecords(admin, [checkCompleted, webhookRequested]),
   ]);
   return { requested, completed };
 }

@@ -197,6 +197,7 @@ const preload = (name: string): string => fileURLToPath(new URL(`../preload/${na
 const USUAL_PRELOADS: readonly Preload[] = [
   { file: preload('handler-bug'), into: ['evaluator'] },
   { file: preload('fail-fetch'), into: ['evaluator'] },
+  { file: preload('die-after-save'), into: ['evaluator'] },
 ];
 
 function environmentOf({ service, name }: PlannedProcess, { preloads = [], heap }: Needs): Environment {

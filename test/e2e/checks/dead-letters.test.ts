@@ -2,11 +2,11 @@
 // Kafka delivers records twice, other writers publish unreadable ones, and an operator inspects
 // them. A repetition changes nothing, a poison record holds nothing up, and every dead-lettered
 // record can be handled.
-import { CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { checkRequestedBulk, LANES } from '#shared/contracts/checks/check-requested.ts';
 import { isTokenRule } from '#shared/contracts/rules/rule.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
-import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { WebhookRequested, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import type { OpenSystem } from '../../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
@@ -47,20 +47,20 @@ async function deliveredCheck(): Promise<string> {
 const deliveriesOf = (id: string) => receiver.deliveries.filter(({ requestId }) => requestId === id);
 const lettersOf = (topic: string) => listDeadLetters(open.kafka, topic);
 const everyoneWorked = async () => {
-  await waitUntilProcessed(open, 'result-store', checkCompleted.name);
-  await waitUntilProcessed(open, 'webhook-dispatcher', checkCompleted.name);
+  for (const group of ['result-store', 'webhook-dispatcher'])
+    await waitUntilProcessed(open, group, webhookRequested.name);
 };
 
 describe('a record that is delivered twice', () => {
-  test('a second check.completed, even with another body, changes nothing and sends no second body', async () => {
+  test('a second result of a check, even with another body, changes nothing and sends no second body', async () => {
     const requestId = await deliveredCheck();
     const before = await system.client.poll(requestId);
-    const record = await findRecord(open, checkCompleted.name, requestId);
-    const message = parseMessage(checkCompleted, record.value);
-    const other = message.resultJson.replace('"granted":true', '"granted":false');
+    const record = await findRecord(open, webhookRequested.name, requestId);
+    const message = parseMessage(webhookRequested, record.value);
+    const other = message.resultJson?.replace('"granted":true', '"granted":false');
     expect(other).not.toBe(message.resultJson);
-    await open.kafka.publish(checkCompleted, message);
-    await open.kafka.publish(checkCompleted, CheckCompleted.parse({ ...message, resultJson: other }));
+    await open.kafka.publish(webhookRequested, message);
+    await open.kafka.publish(webhookRequested, WebhookRequested.parse({ ...message, resultJson: other }));
     await everyoneWorked();
     expect((await system.client.poll(requestId)).text).toBe(before.text);
     expect(deliveriesOf(requestId).map(({ body }) => body)).toEqual([before.text]);
@@ -82,7 +82,7 @@ describe('an unreadable record', () => {
   const places = [
     ...Object.entries(LANES).map(([lane, topic]) => [topic.name, `evaluator.${lane}`] as const),
     [checkCompleted.name, 'result-store'] as const,
-    [webhookRequested.name, 'webhook-dispatcher.requested'] as const,
+    [webhookRequested.name, 'webhook-dispatcher'] as const,
   ];
   test.each(places)('is dead-lettered in %s, and the group %s continues', async (topic, group) => {
     const poison = ['not json', '{"requestId":"r"}', null, Buffer.from([0xff, 0x00])];

@@ -49,7 +49,7 @@ test('checks that wait for a chain delay no others, and are released at once whe
     {
       ...chains.chains,
       readBudget: new ReadBudget(READS_IN_PROGRESS.others),
-      publish: async ({ requestId, resultJson }) =>
+      publishResult: async ({ requestId, resultJson }) =>
         void results.set(requestId, CheckResult.parse(JSON.parse(resultJson))),
       recordMetrics: () => undefined,
       prove: () => undefined,

@@ -299,7 +299,7 @@ test('a record that cannot be processed is dead-lettered once with its reason, a
     },
   });
   await kafka.publishRecord(checkCompleted.name, { key: bad, value: '{"requestId":5}' });
-  await kafka.publish(checkCompleted, aResult('bug', { delivery: { mode: 'sync', replyChannel: 'none' } }));
+  await kafka.publish(checkCompleted, aResult('bug', { mode: 'sync' }));
   await kafka.publish(checkCompleted, good);
   await waitUntil(
     'the good record and both dead-lettered ones',

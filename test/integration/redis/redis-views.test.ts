@@ -5,7 +5,11 @@ import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CHECK_LOG_COUNT_MAX } from '#shared/contracts/checks/check-log.ts';
 import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { type Usage, usage } from '#shared/contracts/usage/usage.ts';
-import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhooks/webhook.ts';
+import {
+  type WebhookAttempted,
+  webhookAttempted,
+  webhookRequested,
+} from '#shared/contracts/webhooks/webhook.ts';
 import { makeLeasedSlots, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
@@ -19,7 +23,7 @@ import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
 import { dayOf } from '#shared/stores/usage/usage-days.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeProjector } from '../../../services/result-store/project/project-document.ts';
-import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
+import { aCheckCompleted, aWebhookOfCheck } from '../../support/builders/a-check-completed.ts';
 import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
 import { aClientApp } from '../../support/builders/a-client-app.ts';
@@ -57,6 +61,26 @@ test('the first stored result wins, byte for byte, and later saves return it', a
   expect(await results.saveIfAbsent(savingOf({ ...first, resultJson: '{"n":2}' }))).toBe('{"n":1}');
   expect(await results.read(first.requestId)).toBe('{"n":1}');
   expect(await results.readMany(['unknown', first.requestId])).toEqual([undefined, '{"n":1}']);
+});
+
+test('of all saves of a result one is observed as the first, also among copies with the same bytes', async () => {
+  const observed: string[] = [];
+  const results = makeResults(stores.redis, ({ mode }, isFirst) => void observed.push(`${mode} ${isFirst}`));
+  const check = aWebhookOfCheck('app_views', { resultJson: aCheckResult({}) });
+  const other = { ...check, resultJson: aCheckResult({ status: 'failed' }) };
+  for (const body of [check, check, other]) await results.saveIfAbsent(savingOf(body));
+  expect(observed).toEqual(['webhook true', 'webhook false', 'webhook false']);
+});
+
+test('the body of a webhook is kept beyond its retention, and a copy that is saved later keeps it no longer', async () => {
+  const results = makeResults(stores.redis);
+  const ended = new Date(Date.now() - 1_000).toISOString();
+  const event = { ...aWebhookOfCheck('app_views', { retainUntil: ended }), check: undefined };
+  await results.saveIfAbsent(savingOf(event));
+  expect(await stores.redis.pttl(`result:${event.requestId}`)).toBeGreaterThan(40 * HOUR_MS);
+  await stores.redis.pexpire(`result:${event.requestId}`, 60_000);
+  expect(await results.saveIfAbsent(savingOf({ ...event, resultJson: '{"n":2}' }))).toBe('{"n":1}');
+  expect(await stores.redis.pttl(`result:${event.requestId}`)).toBeLessThanOrEqual(60_000);
 });
 
 test('an undecided check is refunded to its month once, however often it is saved', async () => {
@@ -311,11 +335,10 @@ test('the log of checks comes back after a rebuild, of expired results too, each
 
 test('a rebuild keeps the body of an open webhook beyond its retention, and of no ended one', async () => {
   const ended = new Date(Date.now() - 1_000).toISOString();
-  const delivery = { mode: 'webhook', callbackUrl: 'https://example.com/' } as const;
-  const aWebhook = () => aResult({ requestId: randomUUID(), delivery, retainUntil: ended });
+  const aWebhook = () => aWebhookOfCheck('app_views', { retainUntil: ended });
   const [deferred, failing, delivered] = [aWebhook(), aWebhook(), aWebhook()];
   const attempt = { ...aFailure('app_views', Date.now()), attempt: 1, retainUntil: ended };
-  for (const check of [deferred, failing, delivered]) await stores.kafka.publish(checkCompleted, check);
+  for (const check of [deferred, failing, delivered]) await stores.kafka.publish(webhookRequested, check);
   for (const [{ requestId }, state] of [[failing, 'pending'] as const, [delivered, 'delivered'] as const])
     await stores.kafka.publish(webhookAttempted, { ...attempt, requestId, state });
   await stores.redis.flushdb();
@@ -533,9 +556,12 @@ test('every save of a result notifies the waiting gateway, with the stored bytes
     onMessage: (message) => void heard.push(message),
     onGap: () => undefined,
   });
-  const delivery = { mode: 'sync', replyChannel } as const;
-  const small = savingOf(aResult({ delivery, resultJson: '{"a":"b c"}' }));
-  const large = savingOf(aResult({ delivery, resultJson: JSON.stringify('x'.repeat(20_000)) }));
+  const savingFor = (resultJson: string) => ({
+    ...savingOf(aResult({ mode: 'sync', resultJson })),
+    replyChannel,
+  });
+  const small = savingFor('{"a":"b c"}');
+  const large = savingFor(JSON.stringify('x'.repeat(20_000)));
   await results.saveIfAbsent(small);
   await results.saveIfAbsent({ ...small, resultJson: '{"other":1}' });
   await results.saveIfAbsent(large);

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
-import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { type NewWebhook, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
@@ -31,7 +30,7 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 
 const publishMany = async (url: string, count: number) => {
   const checks = Array.from({ length: count }, () => fixture.aWebhookCheck(url));
-  await Promise.all(checks.map((check) => fixture.kafka.publish(checkCompleted, check)));
+  await Promise.all(checks.map((check) => fixture.kafka.publish(webhookRequested, check)));
   return checks;
 };
 /** Reads the states of the undelivered ones, a hundred at a time; a store that is slow to answer is
@@ -83,7 +82,7 @@ test('kill -9 between the 200 and the commit makes at most a second copy, with t
   await using processes = new AsyncDisposableStack();
   let dispatcher = processes.use(fixture.startDispatcher());
   await untilReady(dispatcher);
-  const checks: CheckCompleted[] = [];
+  const checks: NewWebhook[] = [];
   const aimedAt: string[] = [];
   const copiesOf = (wanted: string) => receiver.deliveries.filter(({ id }) => id === wanted).length;
   for (let kill = 0; kill < KILLS; kill += 1) {

@@ -1,6 +1,6 @@
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import {
+  type NewWebhook,
   type WebhookAttempted,
   type WebhookRetry,
   webhookAttempted,
@@ -35,7 +35,7 @@ let receiver: WebhookReceiver;
 let dispatcher: SpawnedProcess;
 let opsPort: number;
 
-const aRetryOf = (check: CheckCompleted, over: Partial<WebhookRetry> = {}): WebhookRetry => ({
+const aRetryOf = (check: NewWebhook, over: Partial<WebhookRetry> = {}): WebhookRetry => ({
   requestId: check.requestId,
   clientId: fixture.clientId,
   accountId: check.accountId,
@@ -59,10 +59,10 @@ const resendWebhooks = () =>
     now: Date.now,
   });
 
-const of = (check: CheckCompleted) => (webhook: ReceivedWebhook) => webhook.requestId === check.requestId;
-const received = (check: CheckCompleted) => receiver.deliveries.filter(of(check));
-const stateOf = async (check: CheckCompleted) => (await fixture.deliveries.read(check.requestId))?.state;
-const publish = (check: CheckCompleted) => fixture.kafka.publish(checkCompleted, check);
+const of = (check: NewWebhook) => (webhook: ReceivedWebhook) => webhook.requestId === check.requestId;
+const received = (check: NewWebhook) => receiver.deliveries.filter(of(check));
+const stateOf = async (check: NewWebhook) => (await fixture.deliveries.read(check.requestId))?.state;
+const publish = (check: NewWebhook) => fixture.kafka.publish(webhookRequested, check);
 
 beforeAll(async () => {
   fixture = await startWebhookFixture(7);

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
-import { webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
+import { webhookRequested, webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import {
@@ -51,7 +50,7 @@ test("another client app's first deliveries go out while all receivers of one ha
   const greedy = Array.from({ length: HANGING }, (_, i) =>
     fixture.aWebhookCheck(originOf(hanging.url, Math.floor(i / 100) + 1, (i % 100) + 1)),
   );
-  await Promise.all(greedy.map((check) => fixture.kafka.publish(checkCompleted, check)));
+  await Promise.all(greedy.map((check) => fixture.kafka.publish(webhookRequested, check)));
   await waitUntil(
     'its messages to hang or to be deferred',
     // A message that came back and was deferred again counts again.
@@ -62,7 +61,7 @@ test("another client app's first deliveries go out while all receivers of one ha
     ...fixture.aWebhookCheck(originOf(receiver.url, 9, i + 1)),
     clientId: other,
   }));
-  await Promise.all(checks.map((check) => fixture.kafka.publish(checkCompleted, check)));
+  await Promise.all(checks.map((check) => fixture.kafka.publish(webhookRequested, check)));
   await waitUntil('the first deliveries', () => receiver.deliveries.length === FIRST_DELIVERIES);
 
   const delivered = new Set(receiver.deliveries.map(({ requestId }) => requestId));

@@ -1,4 +1,4 @@
-import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import type { SpawnedProcess } from '../../support/systems/spawn-process.ts';
@@ -56,7 +56,7 @@ const countOf = (requestId: string) =>
 async function aStoppedWebhook(): Promise<string> {
   receiver.setAnswer(410);
   const check = fixture.aWebhookCheck(receiver.url);
-  await fixture.kafka.publish(checkCompleted, check);
+  await fixture.kafka.publish(webhookRequested, check);
   await waitUntil('the delivery to be stopped', async () => {
     const { body } = await read(`/msg_${check.requestId}`);
     return body['state'] === 'stopped';

@@ -1,5 +1,9 @@
-import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
-import { type RetryTier, type WebhookRetry, webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
+import {
+  type RetryTier,
+  type WebhookRetry,
+  webhookRequested,
+  webhookRetry,
+} from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeResults, savingOf } from '#shared/stores/checks/results.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
@@ -41,7 +45,7 @@ async function publishRetry(tier: RetryTier, url: string, over: Partial<WebhookR
 
 const publishCheck = async (url: string): Promise<string> => {
   const check = fixture.aWebhookCheck(url);
-  await fixture.kafka.publish(checkCompleted, check);
+  await fixture.kafka.publish(webhookRequested, check);
   return check.requestId;
 };
 

@@ -120,7 +120,7 @@ export function connectTestChains(
         {
           ...connected,
           readBudget: new ReadBudget(READS_IN_PROGRESS.others),
-          publish: async ({ resultJson }) => {
+          publishResult: async ({ resultJson }) => {
             result = CheckResult.parse(JSON.parse(resultJson));
           },
           recordMetrics: () => undefined,

@@ -1,6 +1,7 @@
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { makeKafkaInstruments } from '#shared/kafka/instruments.ts';
+import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import {
   makeRegistry,
@@ -34,13 +35,18 @@ const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
     const metrics = makeEvaluatorMetrics(registry);
     metrics.expectChains([CHAIN_ID]);
     metrics.chains.watch(CHAIN_ID, CHAIN_STATE);
+    makeObserveSaved(registry, () => 0);
   },
   'result-store': (registry) => {
     const metrics = makeResultStoreMetrics(registry);
     metrics.watchViews({ areComplete: () => true });
     metrics.watchBatches(async () => 0);
+    makeObserveSaved(registry, () => 0);
   },
-  'webhook-dispatcher': (registry) => makeDispatcherMetrics(registry).watch(DISPATCHER_STATE),
+  'webhook-dispatcher': (registry) => {
+    makeDispatcherMetrics(registry).watch(DISPATCHER_STATE);
+    makeObserveSaved(registry, () => 0);
+  },
   watcher: (registry) => void makeWatcherMetrics(registry),
   'developer-portal': (registry) => void makePortalMetrics(registry),
 };

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { CommonConfig } from '#shared/config.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
-import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
+import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import type { Redis } from '#shared/redis/connect.ts';
@@ -10,7 +10,7 @@ import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { type Deliveries, makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
-import { aCheckCompleted } from '../builders/a-check-completed.ts';
+import { aWebhookOfCheck } from '../builders/a-check-completed.ts';
 import { aClientApp } from '../builders/a-client-app.ts';
 import { connectTestRedis, testConfig, testContext } from '../infrastructure/connections.ts';
 import { startDedicatedKafka } from '../infrastructure/dedicated-infrastructure.ts';
@@ -34,7 +34,7 @@ export type WebhookFixture = AsyncDisposable & {
   /** Adds a client app with the same signing secret. */
   readonly addApp: (clientId: string) => Promise<void>;
   /** A completed check whose webhook goes to `callbackUrl`. */
-  readonly aWebhookCheck: (callbackUrl: string) => CheckCompleted;
+  readonly aWebhookCheck: (callbackUrl: string) => NewWebhook;
   /** A dispatcher process with a schedule scaled to a thousandth, on loopback; not yet ready. */
   readonly startDispatcher: (env?: Readonly<Record<string, string>>) => SpawnedProcess;
 };
@@ -99,12 +99,12 @@ export async function untilReady(spawned: SpawnedProcess): Promise<number> {
   return Number(port);
 }
 
-function aWebhookCheck(clientId: string, callbackUrl: string): CheckCompleted {
+function aWebhookCheck(clientId: string, callbackUrl: string): NewWebhook {
   const requestId = randomUUID();
-  return aCheckCompleted(clientId, {
+  return aWebhookOfCheck(clientId, {
     requestId,
     accountId: 'acc_1',
-    delivery: { mode: 'webhook', callbackUrl },
+    callbackUrl,
     resultJson: JSON.stringify({ requestId, status: 'completed', roles: [], errors: [] }),
   });
 }

@@ -36,7 +36,7 @@ function makeHandlers(sentCount = FAILED_COUNT) {
   const handlers = makeDeliveryHandlers(
     partially<Dependencies>({
       deliveries: { page: unused, read: unused },
-      results: { read: unused, saveIfAbsent: unused },
+      results: { read: unused },
       resends: {
         resend: unused,
         async resendFailed(_clientId, _sinceMs, { charge } = {}) {

@@ -104,9 +104,6 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
           await deps.requireRoom(clientId);
           await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
           const event = testEvent({ requestId, clientId, accountId, callbackUrl: judged.href }, at);
-          const { resultJson, retainUntil } = event;
-          // Stored like a result, so that it can be resent like any other delivery.
-          await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
           await deps.publish(webhookRequested, event);
           await record(call, clientId, 'test-event-sent', requestId, at);
         },
@@ -131,5 +128,5 @@ function testEvent(
     blocks: {},
   };
   const retainUntil = new Date(Date.parse(at) + TEST_EVENT_KEPT_MS).toISOString();
-  return { ...firstDelivery({ ...about, acceptedAt: at, retainUntil }), resultJson: JSON.stringify(event) };
+  return firstDelivery({ ...about, acceptedAt: at, retainUntil }, { resultJson: JSON.stringify(event) });
 }

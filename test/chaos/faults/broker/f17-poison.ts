@@ -3,6 +3,7 @@ import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { demoRules } from '../../../support/builders/demo-rules.ts';
 import { countRecords } from '../../../support/infrastructure/topic-work.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
@@ -21,6 +22,7 @@ const WORK = [
   { groupId: CONSUMER_GROUPS.lanes.interactive, topic: LANES.interactive },
   { groupId: CONSUMER_GROUPS.lanes.bulk, topic: LANES.bulk },
   { groupId: CONSUMER_GROUPS.results, topic: checkCompleted },
+  { groupId: CONSUMER_GROUPS.webhooks, topic: webhookRequested },
 ] as const;
 const POISON: readonly (string | null)[] = [
   'not JSON',
@@ -41,8 +43,8 @@ export const f17Poison: Fault = {
     for (const { topic } of WORK)
       for (const [i, value] of POISON.entries()) {
         await system.open.kafka.publishRecord(topic.name, { key: `poison-${i}`, value });
-        // A completed check has two consumer groups, and each of them dead-letters the record.
-        poisonCount += topic === checkCompleted ? 2 : 1;
+        // The topic of webhooks has two consumer groups, and each of them dead-letters the record.
+        poisonCount += topic === webhookRequested ? 2 : 1;
       }
     const bug = await meetBug(scene);
     const underFault = await rest(seconds * 1_000);

@@ -61,7 +61,7 @@ async function seedResults(system: ChaosSystem): Promise<void> {
             accountId: 'acc_seeded',
             keyId: 'key_seeded',
             request: { partition: 0, offset: 0 },
-            delivery: { mode: 'poll' },
+            mode: 'poll',
             acceptedAt: at,
             retainUntil,
           },

@@ -1,75 +1,20 @@
-import { readdirSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
-import { VIEW_KEYS } from '#shared/redis/fence.ts';
-import { waitUntil } from '../../../support/wait-until.ts';
 import type { Fault } from '../../fault.ts';
 import { atLeast, atMost } from '../../judges/measure.ts';
 import { judgeAway } from '../../judges/watch-away.ts';
-import type { ChaosSystem } from '../../system/chaos-system.ts';
+import { rewindRedis } from '../../system/rewind-redis.ts';
 
-const LOST_MS = 1_000;
-const AWAY_MS = 3_000;
-
-/**
- * Redis comes back with its marker and without the writes of its last second: its log is cut where
- * it ended then. A promoted replica that lags as far behind looks the same: another run of the
- * server with older data.
- */
 export const f28RewindRedis: Fault = {
   id: 'F28',
   title: 'Redis comes back without its last second of writes, its marker still there',
   async run({ system, ledger, seconds, rest }) {
-    await stopRewrites(system);
-    const log = commandLog(system);
-    const keptBytes = statSync(log).size;
-    await rest(LOST_MS);
-    const wholeSince = await readWholeSince(system);
-    system.gates.hold('redis');
-    system.signal('redis', 'SIGKILL');
-    const away = await rest(AWAY_MS);
-    const lostBytes = statSync(log).size - keptBytes;
-    truncateSync(log, keptBytes);
-    system.gates.release('redis');
-    await waitUntil('Redis', async () => (await system.open.redis.ping().catch(() => '')) === 'PONG');
-    const upAt = Date.now();
-    await waitUntil('the end of every topic to be read again', async () => {
-      const since = await readWholeSince(system).catch(() => wholeSince);
-      return since !== wholeSince && (await system.open.views.isComplete().catch(() => false));
-    });
-    const wholeAt = Date.now();
-    await rest(Math.max(5_000, seconds * 1_000 - AWAY_MS));
+    const { away, noticedMs, lostBytes } = await rewindRedis({ system, rest });
+    await rest(Math.max(5_000, seconds * 1_000 - (away.toMs - away.fromMs)));
     return () => ({
       figures: [
-        atMost('noticed, and the ends of the topics read again', (wholeAt - upAt) / 1_000, 10, 's'),
+        atMost('noticed, and the ends of the topics read again', noticedMs / 1_000, 10, 's'),
         atLeast('writes lost', lostBytes / 1_024, 1, 'KiB'),
       ],
       broken: [...(lostBytes > 0 ? [] : ['nothing was lost']), ...judgeAway(ledger.attempts, away)],
     });
   },
 };
-
-/** Changes with every rebuild and every repair, and is restored together with the data. */
-const readWholeSince = ({ open }: ChaosSystem): Promise<string | null> =>
-  open.redis.get(VIEW_KEYS.chargedUntil);
-
-/**
- * Redis continues in another file when it rewrites its log. The cut would then leave a hole before
- * later commands, which no restart and no replica can have.
- */
-async function stopRewrites({ open }: ChaosSystem): Promise<void> {
-  await open.redis.config('SET', 'auto-aof-rewrite-percentage', 0);
-  await waitUntil('the end of a rewrite of the log', async () => {
-    const info = await open.redis.info('persistence');
-    return info.includes('aof_rewrite_in_progress:0') && info.includes('aof_rewrite_scheduled:0');
-  });
-}
-
-/** The file that Redis appends its commands to. */
-function commandLog({ dataDir }: ChaosSystem): string {
-  const logs = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.incr.aof'),
-  );
-  const [last] = logs.sort().slice(-1);
-  if (last === undefined) throw new Error('Redis keeps no log of its commands');
-  return join(dataDir, last);
-}

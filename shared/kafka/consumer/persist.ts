@@ -1,15 +1,15 @@
 import { isRetriable } from '#shared/errors.ts';
-import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { pause } from '#shared/wait-for.ts';
+import type { RecordContext } from './record.ts';
 
 const RETRY_DELAY_MS = 250;
-/** About five minutes of unavailability. After that the record is read again and the attempt
- * repeated. */
+/** About five minutes of unavailability. After that the whole record is repeated. */
 const TRIES_MAX = 1_200;
 
 /**
- * Does the work that must follow an attempt, and repeats it while Kafka or Redis is unavailable.
- * Failing at once would repeat the attempt, and the receiver would get the message again.
+ * Does the work that must follow an effect, and repeats it while Kafka or Redis is unavailable.
+ * Failing at once would repeat the whole record: a receiver would get its message again, a check
+ * would be evaluated again.
  *
  * @throws the error of `work` if it is not retriable, the last try has failed or `signal` is
  *   aborted
@@ -17,10 +17,10 @@ const TRIES_MAX = 1_200;
  * @example
  * await persist(() => publish(message), record);
  */
-export async function persist(
-  work: () => Promise<void>,
+export async function persist<T>(
+  work: () => Promise<T>,
   { signal, alive }: Pick<RecordContext, 'signal' | 'alive'>,
-): Promise<void> {
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work();
