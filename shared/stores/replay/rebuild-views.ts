@@ -272,7 +272,7 @@ async function applyOutcomes(
     // Counters and days are worked out by the tally: a refund or a count here would be a second
     // one.
     const { refund: _, counted, ...saving } = savingOf(body);
-    const kept = await keptAfterAll(rebuild, saving, body.acceptedAt, token);
+    const kept = await keptInReplay(rebuild, saving, body.acceptedAt, token);
     if (kept) {
       const logged = counted && { counted: { ...counted, figures: {} } };
       await results.saveIfAbsent({ ...kept, ...logged, access: token });
@@ -346,7 +346,7 @@ type BodyDependencies = {
  * What to save of a body in a replay: nothing if its retention has ended, unless its delivery may be
  * open, for which it is kept. The deliveries must have been restored before.
  */
-export async function keptAfterAll<S extends SaveResult>(
+export async function keptInReplay<S extends SaveResult>(
   { webhookBodies, now }: BodyDependencies,
   saving: S,
   acceptedAt: string,

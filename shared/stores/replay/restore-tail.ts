@@ -19,7 +19,7 @@ import { countLost, TailCount } from './count-lost.ts';
 import {
   applyRecords,
   claimOf,
-  keptAfterAll,
+  keptInReplay,
   type Rebuild,
   rebuildViews,
   registerPart,
@@ -139,7 +139,7 @@ async function applyTails(
     const saving = savingOf(body);
     const isPolled = evaluatedOf(body)?.mode === 'poll';
     // The only save of a polled check counts it, even after its retention.
-    const kept = isPolled ? saving : await keptAfterAll(rebuild, saving, body.acceptedAt, token);
+    const kept = isPolled ? saving : await keptInReplay(rebuild, saving, body.acceptedAt, token);
     if (!kept) return;
     await rebuild.results.saveIfAbsent({ ...kept, access: token });
     counts.results++;

@@ -49,11 +49,11 @@ const EXPECTED_SPANS = [
   ['process check.requested.bulk.v1', 'rolecall-evaluator', 'send check.requested.bulk.v1'],
   ['read chain', 'rolecall-evaluator', 'process check.requested.bulk.v1'],
   ['chain batch', 'rolecall-evaluator', 'read chain'],
-  ['send check.completed.v1', 'rolecall-evaluator', 'process check.requested.bulk.v1'],
-  ['process check.completed.v1', 'rolecall-result-store', 'send check.completed.v1'],
-  ['process check.completed.v1', 'rolecall-webhook-dispatcher', 'send check.completed.v1'],
-  ['webhook attempt', 'rolecall-webhook-dispatcher', 'process check.completed.v1'],
-  ['send webhook.attempted.v1', 'rolecall-webhook-dispatcher', 'process check.completed.v1'],
+  ['send webhook.requested.v1', 'rolecall-evaluator', 'process check.requested.bulk.v1'],
+  ['process webhook.requested.v1', 'rolecall-result-store', 'send webhook.requested.v1'],
+  ['process webhook.requested.v1', 'rolecall-webhook-dispatcher', 'send webhook.requested.v1'],
+  ['webhook attempt', 'rolecall-webhook-dispatcher', 'process webhook.requested.v1'],
+  ['send webhook.attempted.v1', 'rolecall-webhook-dispatcher', 'process webhook.requested.v1'],
 ];
 
 const spansOf = (traceId: string): ReceivedSpan[] =>
