@@ -72,7 +72,7 @@ test('an alert that the broker did not take is tried again with the next total',
   await expect(alertQuota(usageOf(8_000))).rejects.toThrow('away');
   isAway = false;
   await alertQuota(usageOf(8_001));
-  expect(told()).toMatchObject([{ threshold: 80, used: 8_000 }]);
+  expect(told()).toMatchObject([{ threshold: 80, used: 8_001 }]);
 });
 
 test('no alert is sent to an app without an address, to a deleted app, or for a past month', async () => {
