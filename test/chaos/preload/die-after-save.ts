@@ -1,10 +1,10 @@
 // Preloaded into evaluators: after SIGHUP the process kills itself once it has saved the result of a
-// sync check and before it publishes the result.
+// sync check and before it publishes the result, unless another SIGHUP comes first.
 import { replaceSource } from './replace-source.ts';
 
 let isArmed = false;
 process.on('SIGHUP', () => {
-  isArmed = true;
+  isArmed = !isArmed;
 });
 Object.assign(globalThis, {
   dieIfArmed: () => {
