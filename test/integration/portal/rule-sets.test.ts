@@ -59,9 +59,9 @@ test('a developer stores, lists, changes and deletes a rule set, and the audit t
   expect((await client.send('DELETE', `${api}/vip.1`)).status).toBe(204);
   expect((await client.get(`${api}/vip.1`)).status).toBe(404);
   const audit = await client.get<{ actor: string; action: string }[]>(`/api/apps/${clientId}/audit`);
-  expect(audit.body.slice(0, 3).map(({ actor, action }) => [actor, action])).toEqual([
+  // Repeats of a write within an hour are one entry.
+  expect(audit.body.slice(0, 2).map(({ actor, action }) => [actor, action])).toEqual([
     [client.email, 'rule-set-deleted'],
-    [client.email, 'rule-set-written'],
     [client.email, 'rule-set-written'],
   ]);
 });
