@@ -79,6 +79,24 @@ async function writeTheirs(method: 'PUT' | 'DELETE', headers: Record<string, str
   return answer.status;
 }
 
+/** A role of the owner's rule set and one of a rule set that never existed get the same answer. */
+async function expectNoRole(path: string): Promise<void> {
+  await putTheirs('theirs');
+  const ask = (ruleSet: string) => ({
+    subject: { type: 'wallet', id: A_LOCAL_CHECK.account },
+    action: { name: 'enter' },
+    resource: { type: 'role', id: `${ruleSet}/${SECRET_ROLE}` },
+  });
+  const headers = { 'x-request-id': 'mine' };
+  const answers = [
+    await gateway.send(stranger, 'POST', path, ask('theirs'), headers),
+    await gateway.send(stranger, 'POST', path, ask('unknown'), headers),
+  ];
+  const [foreign, invented] = await Promise.all(answers.map(tellTales));
+  expect(foreign).toMatchObject({ status: 400, body: { code: 'rule-set-unknown' } });
+  expect(foreign).toEqual(invented);
+}
+
 const BATCH = '/access-control/check-roles/batch';
 const A_BATCH = { entries: [A_LOCAL_CHECK.account], rules: A_LOCAL_CHECK.rules };
 const theirBatch = async (): Promise<string> =>
@@ -227,6 +245,8 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
     const list = await gateway.get(stranger, `${RULE_SETS}?after=theirr`);
     expect(await list.text()).not.toContain(SECRET_ROLE);
   },
+  'POST /access/v1/evaluation header X-Request-ID': () => expectNoRole('/access/v1/evaluation'),
+  'POST /access/v1/evaluations header X-Request-ID': () => expectNoRole('/access/v1/evaluations'),
   'PUT /access-control/rule-sets/{id} path id': async () => expect(await writeTheirs('PUT')).toBe(201),
   'PUT /access-control/rule-sets/{id} header If-Match': async () =>
     expect(await writeTheirs('PUT', { 'if-match': '"1"' })).toBe(412),
