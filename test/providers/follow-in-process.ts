@@ -64,6 +64,11 @@ function positionsInMemory(): LogPositions {
   return {
     lease: async () => true,
     release: async () => undefined,
+    noteReading: async () => true,
+    noteRead: async () => undefined,
+    noteFork: async () => true,
+    forks: async () => [],
+    reach: async () => undefined,
     load: async (chainId, stream) => positions.get(keyOf(chainId, stream)),
     forget: async (chainId, stream) => void positions.delete(keyOf(chainId, stream)),
     async save(chainId, stream, _, { blocks: changed, ...rest }) {

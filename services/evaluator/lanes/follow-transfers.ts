@@ -70,7 +70,7 @@ export function startFollowingTransfers({
 }
 
 const messageOf = (
-  { contract, account, blockNumber, isDropped, isAfterReorg }: Transferred,
+  { contract, account, blockNumber, isDropped, event }: Transferred,
   common: Pick<ChainTransferred, 'chainId' | 'blockTag' | 'at'>,
 ): ChainTransferred => ({
   ...common,
@@ -78,5 +78,5 @@ const messageOf = (
   ...(account === undefined ? {} : { account }),
   blockNumber,
   dropped: isDropped,
-  ...(isAfterReorg ? { afterReorg: true } : {}),
+  ...event,
 });

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { boundResults } from '#shared/stores/batches/cut-parts.ts';
-import { aBatchPart } from '../../../test/support/builders/a-batch.ts';
+import { aBatchPart, OF_WATCH } from '../../../test/support/builders/a-batch.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { failed, type Read, type Reading } from '../domain/read.ts';
 import { makeGiveUpPart } from './give-up.ts';
@@ -91,7 +91,7 @@ function makeHandler(answer: (read: Read) => Reading = readingOf) {
 
 test('a part of the watcher says when the heads were requested and their blocks made, and a part of a client does not', async () => {
   const { handle, completed } = makeHandler();
-  await handle(aPart({ delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
+  await handle(aPart({ delivery: OF_WATCH }), aRecord());
   expect(completed()).toMatchObject({
     headTimes: { '1': NOW - 300 },
     blockTimes: { '1': BLOCK.timestamp * 1_000 },
@@ -112,7 +112,7 @@ test('a member of a watch may need as many reads as a single check', async () =>
   } as const;
   const over = { entries: [{ account: RICH }], rules: [{ ...manyIds, minToken: '1' }] };
   const { handle, completed } = makeHandler();
-  await handle(aPart({ ...over, delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
+  await handle(aPart({ ...over, delivery: OF_WATCH }), aRecord());
   expect(completed()).toMatchObject({ lineCount: 1, failedCount: 0 });
   await expect(makeHandler().handle(aPart(over), aRecord())).rejects.toMatchObject({
     code: 'message-unreadable',
@@ -132,7 +132,7 @@ test('a member of a watch that needs too many reads is undetermined, and the oth
       { ...manyIds, roleId: 'r', minToken: '1' },
       { type: 'ANY', roleId: 's', rules: [native('', '1')] },
     ],
-    delivery: { mode: 'watch', partition: 3, context: '{}' },
+    delivery: OF_WATCH,
   });
   await handle(part, aRecord());
   const error = { code: 'internal', retryable: false, message: expect.stringContaining('10,000 reads') };

@@ -24,8 +24,9 @@ export const ChainTransferred = z.object({
   blockNumber: z.number().int().nonnegative(),
   /** A reorg took the event away. */
   dropped: z.boolean(),
-  /** A reorg brought the event: members may have been checked at higher blocks, which are gone. */
-  afterReorg: z.boolean().optional(),
+  /** Of an event that is there: the transaction and the position of its log in the block. */
+  transactionHash: z.string().optional(),
+  logIndex: z.number().int().nonnegative().optional(),
   at: z.iso.datetime(),
 });
 export type ChainTransferred = z.infer<typeof ChainTransferred>;
@@ -35,5 +36,5 @@ export const chainTransferred = defineTopic({
   schema: ChainTransferred,
   keyOf: ({ account, contractAddress }) => account ?? contractAddress,
   partitionCount: 24,
-  retentionDays: 1,
+  retentionDays: 7,
 });

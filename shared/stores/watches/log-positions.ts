@@ -9,8 +9,8 @@ const LOG_LEASE_MS = 5_000;
  * How far the transfer logs of a chain were read, and the last blocks, in which a reorg may be
  * found.
  *
- * Written by the one evaluator that holds the chain's lease. Losing it costs latency: the next
- * reader begins a few blocks below the head.
+ * Written by the one evaluator that holds the chain's lease. A reader without one declares a gap of
+ * every contract.
  */
 export type LogPosition = {
   readonly since: number;
@@ -30,6 +30,21 @@ export type LogPositionChange = Omit<LogPosition, 'blocks'> & {
 
 export const logLeaseKey = (chainId: number | string): string => `logs:lease:${chainId}`;
 const positionKey = (chainId: number, stream: string): string => `logs:position:${chainId}:${stream}`;
+const forksKey = (chainId: number | string): string => `logs:forks:${chainId}`;
+
+/** Reorgs of a chain that are kept: more come only while no chain grows beyond them. */
+const FORKS_MAX = 16;
+
+/** A reorg: the first block that it dropped, and when the reader knew that, epoch ms. */
+export type LogFork = { readonly from: number; readonly knownAt: number };
+
+/** How far the reader of a chain's logs is. */
+export type LogReach = {
+  /** The highest block of which it has asked, or is asking, who is watched. */
+  readonly reached: number;
+  /** When it last had the logs up to the head, epoch ms. */
+  readonly readAt: number | undefined;
+};
 
 /** KEYS: marker, lease. ARGV: access, token, ms. */
 const LEASE = `${REQUIRE_VIEW}
@@ -62,6 +77,24 @@ end
 return 1
 `;
 
+/** KEYS: marker, lease, position. ARGV: access, token, field, value ('' for now). */
+const NOTE = `${REQUIRE_VIEW}
+if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('HSET', KEYS[3], ARGV[3], ARGV[4] == '' and now or ARGV[4])
+return 1
+`;
+
+/** KEYS: marker, lease, forks. ARGV: access, token, first dropped block. */
+const NOTE_FORK = `${REQUIRE_VIEW}
+if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+local time = redis.call('TIME')
+redis.call('LPUSH', KEYS[3], string.format('%s/%.0f', ARGV[3], time[1] * 1000 + math.floor(time[2] / 1000)))
+redis.call('LTRIM', KEYS[3], 0, ${FORKS_MAX - 1})
+return 1
+`;
+
 /**
  * @example
  * const positions = makeLogPositions(redis);
@@ -72,6 +105,13 @@ export function makeLogPositions(redis: Redis) {
   const release = makeScript<number>(redis, RELEASE);
   const load = makeScript<string[]>(redis, LOAD);
   const save = makeScript<number>(redis, SAVE);
+  const note = makeScript<number>(redis, NOTE);
+  const noteFork = makeScript<number>(redis, NOTE_FORK);
+  const keysOf = (chainId: number, stream: string) => [
+    GENERATION_KEY,
+    logLeaseKey(chainId),
+    positionKey(chainId, stream),
+  ];
   return {
     /** Takes or renews the lease of a chain; `false` while another process holds it. */
     lease: async (chainId: number, token: string): Promise<boolean> =>
@@ -99,6 +139,35 @@ export function makeLogPositions(redis: Redis) {
     /** Forgets the position of a chain that is not followed any more. */
     forget: (chainId: number, stream: string): Promise<void> =>
       inStore(async () => void (await redis.unlink(positionKey(chainId, stream)))),
+    /** Notes that the reader is about to ask who is watched among the accounts of blocks up to this
+     * one; `false` where the lease is lost. */
+    noteReading: async (chainId: number, stream: string, token: string, to: number): Promise<boolean> =>
+      (await note(keysOf(chainId, stream), [ORDINARY_ACCESS, token, 'reading', to])) === 1,
+    /** Notes that the reader has the logs up to the head. */
+    noteRead: async (chainId: number, stream: string, token: string): Promise<void> =>
+      void (await note(keysOf(chainId, stream), [ORDINARY_ACCESS, token, 'readAt', ''])),
+    /** Notes a reorg; `false` where the lease is lost. */
+    noteFork: async (chainId: number, token: string, from: number): Promise<boolean> =>
+      (await noteFork(
+        [GENERATION_KEY, logLeaseKey(chainId), forksKey(chainId)],
+        [ORDINARY_ACCESS, token, from],
+      )) === 1,
+    /** The last reorgs of a chain. */
+    forks: (chainId: string): Promise<LogFork[]> =>
+      inStore(async () =>
+        (await redis.lrange(forksKey(chainId), 0, -1)).map((text) => {
+          const [from, knownAt] = text.split('/');
+          return { from: Number(from), knownAt: Number(knownAt) };
+        }),
+      ),
+    /** How far the reader is; `undefined` where it has not begun. */
+    reach: (chainId: number, stream: string): Promise<LogReach | undefined> =>
+      inStore(async () => {
+        const stored = await redis.hmget(positionKey(chainId, stream), 'readTo', 'reading', 'readAt');
+        const [readTo, reading, readAt] = stored.map((text) => (text === null ? undefined : Number(text)));
+        if (readTo === undefined && reading === undefined) return undefined;
+        return { reached: Math.max(readTo ?? 0, reading ?? 0), readAt };
+      }),
     /** Saves a change; `false`, and nothing saved, where the lease is lost. */
     async save(
       chainId: number,
@@ -106,7 +175,7 @@ export function makeLogPositions(redis: Redis) {
       token: string,
       { since, settledTo, readTo, blocks, gaps }: LogPositionChange,
     ): Promise<boolean> {
-      const keys = [GENERATION_KEY, logLeaseKey(chainId), positionKey(chainId, stream)];
+      const keys = keysOf(chainId, stream);
       const changes = [...blocks].flatMap(([number, text]) => [number, text ?? '']);
       const position = [since, settledTo, readTo, gaps.join(' ')];
       return (await save(keys, [ORDINARY_ACCESS, token, ...position, ...changes])) === 1;

@@ -1,4 +1,4 @@
-import type { LogPositionChange } from '#shared/stores/watches/log-positions.ts';
+import type { LogPosition, LogPositionChange } from '#shared/stores/watches/log-positions.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
 import type { ContractState } from './contract-states.ts';
@@ -27,6 +27,13 @@ function aFollower() {
     nowMs: 0,
     isBusy: false,
     isMine: true,
+    forks: [] as number[],
+    order: [] as string[],
+    /** 128 blocks below the head: what a follower of an unknown chain begins with. */
+    position: { since: 73, settledTo: 72, readTo: 72, blocks: new Map(), gaps: [] } as
+      | LogPosition
+      | undefined,
+    readNotes: 0,
     transfers: [] as TransferLog[],
     published: [] as Transferred[],
     saved: [] as LogPositionChange[],
@@ -82,18 +89,30 @@ function aFollower() {
         timestamp: 0,
       }),
     },
-    load: async () => undefined,
+    load: async () => state.position,
     async save(change) {
       if (state.isMine) state.saved.push(change);
       return state.isMine;
     },
-    watchedAmong: async (accounts) => new Set(accounts),
+    async watchedAmong(accounts) {
+      state.order.push('watched');
+      return new Set(accounts);
+    },
     async publish(transfers) {
       if (state.isBrokerAway) throw new Error('the broker is away');
       state.published.push(...transfers);
     },
     async setState(contract, next) {
       state.states.set(contract, next);
+    },
+    async noteReading(to) {
+      state.order.push(`reading ${to}`);
+      return state.isMine;
+    },
+    noteRead: async () => void state.readNotes++,
+    noteFork: async (from) => {
+      state.forks.push(from);
+      return state.isMine;
     },
     observer: {
       onRead: () => undefined,
@@ -132,7 +151,7 @@ test('a contract that was left out is live again within a minute, and then all i
   state.head += 1;
   await step();
   expect(state.published).toEqual([
-    { contract: BUSY, account: undefined, blockNumber: state.head, isDropped: false, isAfterReorg: false },
+    { contract: BUSY, account: undefined, blockNumber: state.head, isDropped: false },
   ]);
   expect(state.states.get(BUSY)).toEqual({ state: 'live' });
   expect(state.saved.at(-1)?.gaps).toEqual([]);
@@ -167,30 +186,56 @@ test('a follower stops when its lease is lost', async () => {
   expect(await step()).toBe('lost');
 });
 
-test('transfers on the winning fork are marked up to the block where a check may have read the losing one', async () => {
+test('a fork is noted before its transfers, by the first block that may be of the losing one', async () => {
+  const { state, step } = aFollower();
+  state.transfers = [logOf(CALM, 197), logOf(CALM, 199)];
+  await step();
+  state.fork = 1;
+  state.head = 199;
+  state.transfers = [logOf(CALM, 197), logOf(BUSY, 198, 1)];
+  state.published = [];
+  await step();
+  expect(state.forks).toEqual([198]);
+  expect(state.published).toMatchObject([
+    { contract: CALM, blockNumber: 199, isDropped: true },
+    { contract: BUSY, blockNumber: 198, isDropped: false },
+  ]);
+});
+
+test('a transfer names its event, the newest of a block', async () => {
+  const { state, step } = aFollower();
+  const event = (logIndex: number) => ({ logIndex, transactionHash: `0x${logIndex}` });
+  state.transfers = [2, 7, 3].map((index) => ({ ...logOf(CALM, 199), ...event(index) }));
+  await step();
+  expect(state.published).toMatchObject([{ blockNumber: 199, event: event(7) }]);
+});
+
+test('without a position the contracts have a gap, because it may have been lost', async () => {
+  const { state, step } = aFollower();
+  state.position = undefined;
+  state.transfers = [logOf(CALM, 199)];
+  await step();
+  expect(state.published).toMatchObject([
+    { contract: CALM, account: ALICE },
+    { contract: BUSY, account: undefined },
+    { contract: CALM, account: undefined },
+  ]);
+});
+
+test('who is watched is asked only after the blocks are noted as being read', async () => {
   const { state, step } = aFollower();
   state.transfers = [logOf(CALM, 199)];
   await step();
-  expect(state.published).toMatchObject([{ blockNumber: 199, isAfterReorg: false }]);
-  state.fork = 1;
-  state.head = 199;
-  state.transfers = [logOf(BUSY, 198, 1)];
-  state.published = [];
-  await step();
-  expect(state.published).toMatchObject([
-    { contract: CALM, blockNumber: 199, isDropped: true },
-    { contract: BUSY, blockNumber: 198, isDropped: false, isAfterReorg: true },
-  ]);
-  for (const [head, isAfterReorg] of [
-    [203, true],
-    [204, false],
-  ] as const) {
-    state.head = head;
-    state.transfers = [logOf(BUSY, head, 1)];
-    state.published = [];
+  expect(state.order).toEqual(['reading 200', 'watched']);
+});
+
+test('it is noted at most every 10 s that the logs were read up to the head', async () => {
+  const { state, step } = aFollower();
+  for (const atMs of [0, 1_000, 9_999, 10_000]) {
+    state.nowMs = atMs;
     await step();
-    expect(state.published).toMatchObject([{ blockNumber: head, isAfterReorg }]);
   }
+  expect(state.readNotes).toBe(2);
 });
 
 test('a head that is far below the window for long is followed as a chain that started over', async () => {

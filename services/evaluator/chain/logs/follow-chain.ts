@@ -13,6 +13,7 @@ import {
   planRead,
   REORG_BLOCKS_MAX,
   type ReadPlan,
+  type TransferEvent,
 } from './log-window.ts';
 import { type LogReader, TooManyLogs, TooManyTransfers } from './read-logs.ts';
 import { SavedWindow, type SavedWindowOptions } from './saved-window.ts';
@@ -25,8 +26,7 @@ export type Transferred = {
   readonly account: string | undefined;
   readonly blockNumber: number;
   readonly isDropped: boolean;
-  /** Checks may have read higher blocks than this one, which a reorg has dropped since. */
-  readonly isAfterReorg: boolean;
+  readonly event?: TransferEvent | undefined;
 };
 
 export type FollowerOptions = SavedWindowOptions & {
@@ -38,6 +38,13 @@ export type FollowerOptions = SavedWindowOptions & {
   /** Resolves when the broker has acknowledged all. */
   readonly publish: (transfers: readonly Transferred[]) => Promise<void>;
   readonly setState: (contract: string, state: ContractState) => Promise<void>;
+  /** Notes that it is about to ask who is watched in the blocks up to this one; `false` if another
+   * process follows the chain now. */
+  readonly noteReading: (to: number) => Promise<boolean>;
+  /** Notes that it has the logs up to the head. */
+  readonly noteRead: () => Promise<void>;
+  /** Notes a reorg by the first block that it dropped; `false` as above. */
+  readonly noteFork: (from: number) => Promise<boolean>;
   readonly observer: FollowerObserver;
   readonly monotonicMs: () => number;
 };
@@ -62,8 +69,6 @@ const FAILURES_MAX = 3;
 /** After this many consecutive heads below the window the chain counts as restarted, such as a
  * development chain. */
 const LOW_HEADS_MAX = 10;
-/** How far beyond the log reader's last block a check may have read. */
-const AHEAD_BLOCKS_MAX = 3;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
 const BUSY_MS = 30_000;
@@ -75,6 +80,8 @@ const ATTEMPTS_MAX = 10;
 
 /** A block is settled by a read that begins so long after its first one. */
 const SETTLE_MS = 15_000;
+/** How often it is noted that the logs were read up to the head. */
+const NOTE_READ_MS = 10_000;
 /** Logs that are further behind the head than this are not `live`. */
 const BEHIND_MS_MAX = 15_000;
 
@@ -99,8 +106,7 @@ export class ChainFollower {
   readonly #states: ContractStates;
   /** A log contradicted the window: it is read again as a whole. */
   #mustReread = false;
-  /** The highest block that a check may have read on a fork that is gone. */
-  #droppedTo = -1;
+  #notedReadAtMs = Number.NEGATIVE_INFINITY;
   #failureCount = 0;
   /** Heads in a row that are below the window. */
   #lowHeadCount = 0;
@@ -147,10 +153,7 @@ export class ChainFollower {
     const head = await this.#options.readHead(signal);
     let window = await this.#openWindow(head, contracts);
     const hasNewFork = await this.#isReplaced(window, head, signal);
-    if (hasNewFork) {
-      this.#options.observer.onReorg();
-      this.#noteDropped(window);
-    }
+    if (hasNewFork) this.#options.observer.onReorg();
     let isReplaced = hasNewFork || this.#mustReread;
     const { blockTime } = this.#options;
     for (;;) {
@@ -159,9 +162,11 @@ export class ChainFollower {
       const read = await this.#read(window, plan, head, contracts, signal);
       this.#mustReread = false;
       isReplaced = false;
+      // Before the transfers: their checks must not be answered by the dropped fork.
+      if (read.forkFrom !== undefined && !(await this.#options.noteFork(read.forkFrom))) return false;
       if (!(await this.#publishDue(read.window, read.due))) return false;
       window = read.window;
-      this.#noteRead(window);
+      this.#noteFirstRead(window);
       // The endpoints do not have the rest yet.
       if (read.to < plan.to) break;
       if (window.readTo < head.number) await this.#states.set(contracts, CATCHING_UP);
@@ -169,7 +174,15 @@ export class ChainFollower {
     if (!(await this.#publishGaps(contracts, window, head))) return false;
     const isBehind = head.number - window.readTo > blockTime.blocksIn(BEHIND_MS_MAX);
     await this.#states.set(contracts, isBehind ? BEHIND : LIVE);
+    if (!isBehind) await this.#noteRead();
     return true;
+  }
+
+  async #noteRead(): Promise<void> {
+    const nowMs = this.#options.monotonicMs();
+    if (nowMs - this.#notedReadAtMs < NOTE_READ_MS) return;
+    await this.#options.noteRead();
+    this.#notedReadAtMs = nowMs;
   }
 
   #plan(window: LogWindow, head: Block, isReplaced: boolean): ReadPlan | undefined {
@@ -183,32 +196,31 @@ export class ChainFollower {
     return this.#firstReads.findLast(({ atMs }) => nowMs - atMs >= SETTLE_MS)?.readTo ?? -1;
   }
 
-  #noteRead({ settledTo, readTo }: LogWindow): void {
+  #noteFirstRead({ settledTo, readTo }: LogWindow): void {
     const isOpen = (each: { readTo: number }) => each.readTo > settledTo && each.readTo <= readTo;
     this.#firstReads = this.#firstReads.filter(isOpen);
     if ((this.#firstReads.at(-1)?.readTo ?? settledTo) < readTo)
       this.#firstReads.push({ readTo, atMs: this.#options.monotonicMs() });
   }
 
-  /** Where to continue: at the saved position; without a usable one, some blocks below the head. */
+  /**
+   * Where to continue: at the saved position. Without a usable one, some blocks below the head, and
+   * the events before that are a gap: what is missing may never have been there, or was lost.
+   */
   async #openWindow(head: Block, contracts: readonly string[]): Promise<LogWindow> {
     const fresh = emptyWindow(Math.max(0, head.number - REORG_BLOCKS_MAX));
     const saved = await this.#saved.load();
     for (const contract of saved?.gaps ?? []) if (contracts.includes(contract)) this.#gaps.add(contract);
     const window = saved?.window ?? fresh;
     this.#options.observer.onBehind(Math.max(0, head.number - window.readTo));
-    if (head.number - window.readTo > this.#catchUpBlocksMax) {
+    if (saved === undefined || head.number - window.readTo > this.#catchUpBlocksMax) {
       for (const contract of contracts) this.#gaps.add(contract);
       return fresh;
     }
     this.#lowHeadCount = head.number < window.since - 1 ? this.#lowHeadCount + 1 : 0;
     if (this.#lowHeadCount <= LOW_HEADS_MAX) return window;
-    this.#noteDropped(window);
+    await this.#options.noteFork(0);
     return fresh;
-  }
-
-  #noteDropped({ readTo }: LogWindow): void {
-    this.#droppedTo = Math.max(this.#droppedTo, readTo + AHEAD_BLOCKS_MAX);
   }
 
   get #catchUpBlocksMax(): number {
@@ -228,7 +240,7 @@ export class ChainFollower {
     head: Block,
     contracts: readonly string[],
     signal: AbortSignal,
-  ): Promise<{ window: LogWindow; due: DueTransfer[]; to: number }> {
+  ): Promise<ReturnType<typeof applyRead> & { to: number }> {
     const range = { fromBlock: plan.from, toBlock: plan.to, contracts };
     const limit = startTimeLimit(signal, READ_MS_MAX);
     const settleTo = this.#settleTo;
@@ -269,14 +281,10 @@ export class ChainFollower {
   async #publishDue(window: LogWindow, due: readonly DueTransfer[]): Promise<boolean> {
     const parsed = due.map((transfer) => ({ ...transfer, ...parseName(transfer.name) }));
     const accounts = [...new Set(parsed.map(({ account }) => account))];
+    if (accounts.length > 0 && !(await this.#options.noteReading(window.readTo))) return false;
     const watched = accounts.length === 0 ? new Set() : await this.#options.watchedAmong(accounts);
     const relevant = parsed.filter(({ account }) => watched.has(account));
-    await this.#options.publish(
-      relevant.map(({ name: _, ...transfer }) => ({
-        ...transfer,
-        isAfterReorg: transfer.blockNumber <= this.#droppedTo,
-      })),
-    );
+    await this.#options.publish(relevant.map(({ name: _, ...transfer }) => transfer));
     return this.#saved.save(window, new Set(relevant.map(({ name }) => name)), this.#gaps);
   }
 
@@ -289,7 +297,6 @@ export class ChainFollower {
       account: undefined,
       blockNumber: head.number,
       isDropped: false,
-      isAfterReorg: false,
     };
     await this.#options.publish(gaps.map((contract) => ({ contract, ...gap })));
     for (const contract of gaps) this.#gaps.delete(contract);

@@ -129,6 +129,9 @@ class FollowedChain implements AsyncDisposable {
       readHead: (signal) => this.#chain.readHead(blockTag, signal),
       load: () => positions.load(this.#chainId, blockTag),
       save: (change) => positions.save(this.#chainId, blockTag, this.#token, change),
+      noteReading: (to) => positions.noteReading(this.#chainId, blockTag, this.#token, to),
+      noteRead: () => positions.noteRead(this.#chainId, blockTag, this.#token),
+      noteFork: (from) => positions.noteFork(this.#chainId, this.#token, from),
       monotonicMs,
     });
     const blocks = blockTag === 'latest' ? POLL_BLOCKS : POLL_BLOCKS_OF_TAG;

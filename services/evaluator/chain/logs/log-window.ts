@@ -38,7 +38,12 @@ export type DueTransfer = {
   readonly blockNumber: number;
   /** A reorg took the event away. */
   readonly isDropped: boolean;
+  /** Of an event that is there: the newest of its name in the block. */
+  readonly event?: TransferEvent | undefined;
 };
+
+/** Which event a transfer is. */
+export type TransferEvent = { readonly transactionHash: string; readonly logIndex: number };
 
 /** The blocks that the next read must cover. */
 export type ReadPlan = {
@@ -136,7 +141,7 @@ export function applyRead(
   head: Block,
   { last, logs }: { readonly last: Block; readonly logs: readonly TransferLog[] },
   settleTo: number,
-): { window: LogWindow; due: DueTransfer[] } {
+): { window: LogWindow; due: DueTransfer[]; forkFrom: number | undefined } {
   const to = last.number;
   // The window ends with the head: of a shorter chain its further blocks are gone, of an endpoint
   // that is behind they are not.
@@ -145,7 +150,7 @@ export function applyRead(
   for (const [number, hash] of [[to, last.hash] as const, [to - 1, last.parentHash] as const]) {
     if (number < from) continue;
     requireHash(read, number, hash);
-    read.set(number, { hash, transfers: transfersAt(read, number) });
+    read.set(number, { hash, transfers: transfersAt(read, number), events: eventsAt(read, number) });
   }
   if (to === head.number) requireHash(read, to, head.hash);
   const due = isReplaced ? droppedTransfers(window, gone, read) : [];
@@ -155,7 +160,7 @@ export function applyRead(
     if (known !== undefined && known.hash !== hash) throw new RpcFailure('block-mismatch');
     const before = knownTransfers(window, number, hash);
     for (const name of transfers)
-      if (!before.has(name)) due.push({ name, blockNumber: number, isDropped: false });
+      if (!before.has(name)) due.push({ name, blockNumber: number, isDropped: false, ...eventOf(read, number, name) });
     blocks.set(number, {
       hash,
       transfers: known === undefined ? transfers : union(known.transfers, transfers),
@@ -168,7 +173,8 @@ export function applyRead(
     Math.min(settledTo + 1, readTo + 1 - REORG_BLOCKS_MAX),
   );
   for (const number of blocks.keys()) if (number < since) blocks.delete(number);
-  return { window: { since, settledTo, readTo, blocks }, due };
+  const forkFrom = isReplaced ? firstReplaced(window, gone, read) : undefined;
+  return { window: { since, settledTo, readTo, blocks }, due, forkFrom };
 }
 
 function settledAfter(
@@ -184,18 +190,36 @@ function settledAfter(
   return from <= settledTo + 1 ? Math.max(settledTo, Math.min(to, settleTo)) : settledTo;
 }
 
-function blocksOf(logs: readonly TransferLog[]): Map<number, WindowBlock & { transfers: Set<string> }> {
-  const blocks = new Map<number, WindowBlock & { transfers: Set<string> }>();
-  for (const { blockNumber, blockHash, contract, accounts } of logs) {
-    const block = blocks.get(blockNumber) ?? { hash: blockHash, transfers: new Set<string>() };
+type ReadBlock = WindowBlock & {
+  readonly transfers: Set<string>;
+  /** By name. */
+  readonly events: Map<string, TransferEvent>;
+};
+
+function blocksOf(logs: readonly TransferLog[]): Map<number, ReadBlock> {
+  const blocks = new Map<number, ReadBlock>();
+  for (const { blockNumber, blockHash, contract, accounts, transactionHash, logIndex } of logs) {
+    const block = blocks.get(blockNumber) ?? { hash: blockHash, transfers: new Set(), events: new Map() };
     blocks.set(blockNumber, block);
-    for (const account of accounts) block.transfers.add(transferName(contract, account));
+    for (const account of accounts) {
+      const name = transferName(contract, account);
+      block.transfers.add(name);
+      if (logIndex === undefined || transactionHash === undefined) continue;
+      if (logIndex > (block.events.get(name)?.logIndex ?? -1))
+        block.events.set(name, { transactionHash, logIndex });
+    }
   }
   return blocks;
 }
 
-const transfersAt = (read: ReadonlyMap<number, { transfers: Set<string> }>, number: number): Set<string> =>
+const transfersAt = (read: ReadonlyMap<number, ReadBlock>, number: number): Set<string> =>
   read.get(number)?.transfers ?? new Set();
+const eventOf = (read: ReadonlyMap<number, ReadBlock>, number: number, name: string) => {
+  const event = read.get(number)?.events.get(name);
+  return event === undefined ? {} : { event };
+};
+const eventsAt = (read: ReadonlyMap<number, ReadBlock>, number: number): ReadBlock['events'] =>
+  read.get(number)?.events ?? new Map();
 
 function requireHash(read: ReadonlyMap<number, WindowBlock>, number: number, hash: string): void {
   const block = read.get(number);
@@ -235,6 +259,20 @@ function droppedTransfers(
     }
   }
   return [...names].map((name) => ({ name, blockNumber: firstGone, isDropped: true }));
+}
+
+/** The first block of the window that may be of a dropped fork: behind the last one below it that is
+ * known to be the same. `undefined`: none was dropped. */
+function firstReplaced(
+  window: LogWindow,
+  gone: Blocks,
+  read: ReadonlyMap<number, WindowBlock>,
+): number | undefined {
+  const isSame = ([number, { hash }]: [number, WindowBlock]): boolean =>
+    number < gone.from || number > gone.to || read.get(number)?.hash === hash;
+  const known = [...window.blocks];
+  const same = Math.max(window.since - 1, ...known.filter(isSame).map(([number]) => number));
+  return known.some(([number]) => number > same) ? same + 1 : undefined;
 }
 
 const union = (one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> =>

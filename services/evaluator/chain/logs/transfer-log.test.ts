@@ -42,6 +42,7 @@ test('a log names its contract, block and both accounts in lower case', () => {
       blockNumber: 15,
       blockHash: `0x${'ab'.repeat(32)}`,
       accounts: [ALICE, BOB],
+      logIndex: 3,
     },
   ]);
 });

@@ -19,6 +19,9 @@ export type TransferLog = {
   readonly blockHash: string;
   /** The sender and the receiver, without the zero address of a mint or burn. */
   readonly accounts: readonly string[];
+  /** Which event it is, as far as the endpoint says it. */
+  readonly transactionHash?: string | undefined;
+  readonly logIndex?: number | undefined;
 };
 
 /** The filter of a call of `eth_getLogs`; both blocks are included. */
@@ -61,11 +64,13 @@ export function parseTransferLogs(answer: unknown, range: LogRange): TransferLog
 
 function parseLog(raw: unknown): TransferLog {
   if (typeof raw !== 'object' || raw === null) throw new RpcFailure('malformed');
-  const { address, blockNumber, blockHash, logIndex, topics, data, removed } = raw as Record<string, unknown>;
+  const { address, blockNumber, blockHash, logIndex, topics, data, removed, transactionHash } = raw as Record<
+    string,
+    unknown
+  >;
   const isWhole =
     typeof address === 'string' &&
-    typeof blockNumber === 'string' &&
-    /^0x[0-9a-fA-F]{1,13}$/.test(blockNumber) &&
+    isQuantity(blockNumber) &&
     typeof blockHash === 'string' &&
     typeof data === 'string' &&
     Array.isArray(topics) &&
@@ -80,8 +85,15 @@ function parseLog(raw: unknown): TransferLog {
     blockNumber: Number.parseInt(blockNumber, 16),
     blockHash: hash,
     accounts: accountsOf(words, data.toLowerCase()),
+    ...(isQuantity(logIndex) ? { logIndex: Number.parseInt(logIndex, 16) } : {}),
+    ...(typeof transactionHash === 'string' && WORD.test(transactionHash.toLowerCase())
+      ? { transactionHash: transactionHash.toLowerCase() }
+      : {}),
   };
 }
+
+const isQuantity = (value: unknown): value is string =>
+  typeof value === 'string' && /^0x[0-9a-fA-F]{1,13}$/.test(value);
 
 /**
  * Returns the accounts that an event names. Contracts older than the standards do not index their
