@@ -32,3 +32,13 @@ test('the last known difference stays while Redis is away', async () => {
   await jest.advanceTimersByTimeAsync(10_000);
   expect(clock.skewMs()).toBe(1_000);
 });
+
+test("a step of the machine's clock moves no time", async () => {
+  await using clock = await startClock(redisBehind([[1, 1]]));
+  const before = clock.now();
+  jest.setSystemTime(Date.now() + 600_000);
+  expect(clock.now()).toBe(before);
+  jest.setSystemTime(Date.now() - 1_200_000);
+  await jest.advanceTimersByTimeAsync(3_000);
+  expect(clock.now()).toBe(before + 3_000);
+});

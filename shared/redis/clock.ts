@@ -26,22 +26,30 @@ type Clock = AsyncDisposable & {
  */
 export async function startClock(redis: Pick<Redis, 'time'>): Promise<Clock> {
   let skewMs = 0;
+  /** Redis's time of the last measurement, and when it was, by the monotonic clock: a step of the
+   * machine's wall clock moves nothing. */
+  let known = { redisMs: 0, atMs: 0 };
   const measure = async () => {
-    let best = { tookMs: Number.POSITIVE_INFINITY, skewMs };
+    let best = { tookMs: Number.POSITIVE_INFINITY, skewMs, known };
     for (let i = 0; i < SAMPLES; i++) {
       const before = Date.now();
       const began = performance.now();
       const [seconds, microseconds] = await redis.time();
       const tookMs = performance.now() - began;
       const redisMs = Number(seconds) * 1000 + Number(microseconds) / 1000;
-      if (tookMs < best.tookMs) best = { tookMs, skewMs: before + tookMs / 2 - redisMs };
+      if (tookMs < best.tookMs)
+        best = {
+          tookMs,
+          skewMs: before + tookMs / 2 - redisMs,
+          known: { redisMs, atMs: began + tookMs / 2 },
+        };
     }
-    skewMs = best.skewMs;
+    ({ skewMs, known } = best);
   };
   await measure();
   const measuring = startRepeating(measure, { intervalMs: MEASURE_INTERVAL_MS });
   return {
-    now: () => Math.round(Date.now() - skewMs),
+    now: () => Math.round(known.redisMs + performance.now() - known.atMs),
     skewMs: () => skewMs,
     [Symbol.asyncDispose]: () => measuring[Symbol.asyncDispose](),
   };
