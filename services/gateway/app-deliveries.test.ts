@@ -1,4 +1,4 @@
-import { heldEventId, memberEventId } from '#shared/contracts/watches/watch-event.ts';
+import { aboutWatchEventId, memberEventId } from '#shared/contracts/watches/watch-event.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { aMember } from '../../test/support/builders/a-watch.ts';
@@ -96,7 +96,7 @@ test('a delivery is shown with its attempts', async () => {
 
 test('every kind of message has its type, and the event of a watch names the watch while its body is kept', async () => {
   const change = memberEventId(aMember(), 1);
-  const held = heldEventId('vip');
+  const held = aboutWatchEventId('watch.held', 'vip');
   const heads = new Map([[change, '{"type":"roles.changed","watchId":"vip","account":"0x']]);
   const readBodyHead = async (requestId: string) => heads.get(requestId) ?? '';
   const typeOf = async (requestId: string) => {
@@ -112,6 +112,8 @@ test('every kind of message has its type, and the event of a watch names the wat
   expect(await typeOf(batch)).toEqual({ type: 'batch.completed', watchId: undefined, shown: batch });
   expect(await typeOf(change)).toEqual({ type: 'roles.changed', watchId: 'vip', shown: undefined });
   expect(await typeOf(held)).toEqual({ type: 'watch.held', watchId: undefined, shown: undefined });
+  for (const type of ['watch.stalled', 'watch.recovered'] as const)
+    expect(await typeOf(aboutWatchEventId(type, 'vip'))).toMatchObject({ type });
   expect(await typeOf('quota_0a')).toMatchObject({ type: 'quota.threshold' });
   expect(await typeOf('test_0a')).toMatchObject({ type: 'test' });
 });

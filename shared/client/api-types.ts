@@ -655,6 +655,9 @@ export type WatchBody = {
   readonly everySeconds?: number | undefined;
   readonly follow?: boolean | undefined;
   readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+  readonly explain?: boolean | undefined;
+  readonly graceSeconds?: number | undefined;
+  readonly stalledAfterSeconds?: number | undefined;
   readonly quotaShare?: number | undefined;
   readonly massRevocation?:
     | { readonly share?: number | undefined; readonly atLeast?: number | undefined }
@@ -891,6 +894,20 @@ export type RolesChanged = {
     readonly before: boolean | null;
   }[];
   readonly cause: 'first' | 'transfer' | 'schedule' | 'rule-set' | 'release';
+
+  /** With cause `transfer`: the newest one that caused the check, if it is still known. */
+  readonly transfer?:
+    | {
+        readonly chainId: number;
+        readonly contractAddress: string;
+        readonly blockNumber: number;
+        readonly transactionHash: string;
+        readonly logIndex: number;
+      }
+    | undefined;
+
+  /** With `explain`: of the rules of the changed roles. */
+  readonly details?: readonly RuleDetail[] | undefined;
   readonly blockNumbers: Readonly<Record<string, number>>;
   readonly evaluatedAt: string;
 };
@@ -899,6 +916,30 @@ export type WatchHeld = {
   readonly type: 'watch.held';
   readonly watchId: string;
   readonly roles: readonly { readonly id: string; readonly holders: number; readonly revocations: number }[];
+};
+
+/** Chains that could not be read for `stalledAfterSeconds`. */
+export type WatchStalled = {
+  readonly type: 'watch.stalled';
+  readonly watchId: string;
+  readonly chains: readonly {
+    readonly chainId: number;
+
+    /** When the chain was last read. */
+    readonly since: string;
+  }[];
+};
+
+/** The chains of a `watch.stalled` can be read, and what was owed has been checked. */
+export type WatchRecovered = {
+  readonly type: 'watch.recovered';
+  readonly watchId: string;
+  readonly chains: readonly {
+    readonly chainId: number;
+
+    /** When the chain was last read. */
+    readonly since: string;
+  }[];
 };
 
 export type TestEvent = {
@@ -1053,6 +1094,16 @@ export type Watch = {
 
   /** Roles whose revocations are held back. */
   readonly held: readonly string[];
+
+  /** Chains that cannot be read for this watch, as `watch.stalled` reported them. */
+  readonly stalled?:
+    | readonly {
+        readonly chainId: number;
+
+        /** When the chain was last read. */
+        readonly since: string;
+      }[]
+    | undefined;
   readonly members: number;
   readonly following: readonly {
     readonly chainId: number;
@@ -1067,6 +1118,9 @@ export type Watch = {
   readonly everySeconds: number;
   readonly follow: boolean;
   readonly blockTag: 'latest' | 'safe' | 'finalized';
+  readonly explain: boolean;
+  readonly graceSeconds: number;
+  readonly stalledAfterSeconds: number;
   readonly quotaShare: number;
   readonly massRevocation: { readonly share: number; readonly atLeast: number };
 
@@ -1093,6 +1147,9 @@ export type WatchMember = {
     /** A revocation of this role is held back. */
     readonly revocationHeld?: boolean | undefined;
   }[];
+
+  /** Revocations in their grace: a second check decides. */
+  readonly pending?: readonly { readonly id: string; readonly since: string }[] | undefined;
   readonly sequence: number;
   readonly addedAt: string;
   readonly since?: string | undefined;
@@ -1148,6 +1205,8 @@ export type Delivery = {
     | 'batch.completed'
     | 'roles.changed'
     | 'watch.held'
+    | 'watch.stalled'
+    | 'watch.recovered'
     | 'quota.threshold'
     | 'test';
 
@@ -1195,6 +1254,8 @@ export type DeliveryWithAttempts = {
     | 'batch.completed'
     | 'roles.changed'
     | 'watch.held'
+    | 'watch.stalled'
+    | 'watch.recovered'
     | 'quota.threshold'
     | 'test';
 

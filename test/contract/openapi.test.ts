@@ -143,6 +143,8 @@ describe('the OpenAPI document', () => {
       'rolesChanged',
       'testEvent',
       'watchHeld',
+      'watchRecovered',
+      'watchStalled',
     ]);
     for (const [name, { post }] of webhooks) {
       expect(post).toMatchObject({ operationId: name, security: [], requestBody: { required: true } });
@@ -159,7 +161,7 @@ describe('the OpenAPI document', () => {
     const [, union] = /type WebhookMessage =(.+?)export type/s.exec(source) ?? [];
     const webhooks = JSON.stringify(makeOpenApi('').webhooks);
     const bodies = [...webhooks.matchAll(/"schema":\{"\$ref":"[^"]+\/(\w+)"/g)].map(([, name]) => name);
-    expect(bodies).toHaveLength(6);
+    expect(bodies).toHaveLength(8);
     expect(bodies.filter((name) => !new RegExp(`\\b${name}\\b`).test(union ?? ''))).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { QUOTA_ALERT_PREFIX } from '#shared/contracts/usage/quota-alert.ts';
-import { isHeldEventId, isWatchEventId } from '#shared/contracts/watches/watch-event.ts';
+import { watchEventType } from '#shared/contracts/watches/watch-event.ts';
 import { TEST_EVENT_PREFIX } from '#shared/contracts/webhooks/test-event.ts';
 import type { RequestIds } from '../checks/request-ids.ts';
 
@@ -8,6 +8,8 @@ export const DELIVERY_TYPES = [
   'batch.completed',
   'roles.changed',
   'watch.held',
+  'watch.stalled',
+  'watch.recovered',
   'quota.threshold',
   'test',
 ] as const;
@@ -26,8 +28,8 @@ export function describeDelivery(
 ): Described {
   const issued = readId(requestId, clientId);
   if (issued) return { type: issued.lane === 'batch' ? 'batch.completed' : 'check.completed', requestId };
-  if (isHeldEventId(requestId)) return { type: 'watch.held' };
-  if (isWatchEventId(requestId)) return { type: 'roles.changed' };
+  const type = watchEventType(requestId);
+  if (type) return { type };
   if (requestId.startsWith(QUOTA_ALERT_PREFIX)) return { type: 'quota.threshold' };
   if (requestId.startsWith(TEST_EVENT_PREFIX)) return { type: 'test' };
   // Issued under a key that is no longer configured.

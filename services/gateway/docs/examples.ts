@@ -217,6 +217,10 @@ export const WATCH_EXAMPLES = {
     summary: 'Sweep every hour, hold revocations of more than a tenth',
     value: { ...WATCH_SETTINGS, everySeconds: 3_600, massRevocation: { share: 0.1, atLeast: 10 } },
   },
+  graced: {
+    summary: 'Send a revocation only after a second check, ten minutes later',
+    value: { ...WATCH_SETTINGS, graceSeconds: 600, explain: true, stalledAfterSeconds: 300 },
+  },
 } as const;
 
 export const WATCH_EXAMPLE = {
@@ -230,6 +234,9 @@ export const WATCH_EXAMPLE = {
   everySeconds: 86_400,
   follow: true,
   blockTag: 'latest',
+  explain: false,
+  graceSeconds: 0,
+  stalledAfterSeconds: 900,
   quotaShare: 0.5,
   massRevocation: { share: 0.2, atLeast: 20 },
   createdAt: '2026-11-21T10:00:00.000Z',

@@ -9,7 +9,7 @@ import { BatchCompleted } from '../batches/operations.ts';
 import { FOLDING_RULE, RequestId, Result } from '../checks/answers.ts';
 import { codesOf, type Operation, problemHeadersOf, statusOf } from '../edge/operation.ts';
 import { OPERATIONS } from '../operations.ts';
-import { RolesChanged, WatchHeld } from '../watches/answers.ts';
+import { RolesChanged, WatchHeld, WatchRecovered, WatchStalled } from '../watches/answers.ts';
 import { BATCH_STATUS_EXAMPLE, QUOTA_ALERT_EXAMPLE, RESULT_EXAMPLE, TEST_EVENT_EXAMPLE } from './examples.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
@@ -76,6 +76,16 @@ const WEBHOOKS: Readonly<Record<string, Webhook>> = {
     summary: 'Revocations of a watch are held back',
     description: OF_WATCHES,
     schema: WatchHeld,
+  },
+  watchStalled: {
+    summary: 'A chain cannot be read for a watch',
+    description: OF_WATCHES,
+    schema: WatchStalled,
+  },
+  watchRecovered: {
+    summary: 'A chain that could not be read for a watch can be read again',
+    description: OF_WATCHES,
+    schema: WatchRecovered,
   },
   testEvent: {
     summary: 'A test event is requested in the portal',

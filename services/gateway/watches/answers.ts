@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
+import { RoleVerdict, RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts';
 import { BlockTag } from '#shared/contracts/rules/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { Transfer } from '#shared/contracts/watches/watch-check.ts';
 
 /** Schemas of watches for the OpenAPI document and the types of the client library. */
 
@@ -21,15 +22,27 @@ const watchSettings = {
   everySeconds: z.number().int(),
   follow: z.boolean(),
   blockTag: BlockTag,
+  explain: z.boolean(),
+  graceSeconds: z.number().int().nonnegative(),
+  stalledAfterSeconds: z.number().int().positive(),
   quotaShare: z.number(),
   massRevocation: z.object({ share: z.number(), atLeast: z.number().int() }),
 };
+const StalledChains = z.array(
+  z.object({
+    chainId: z.number().int().positive(),
+    since: Instant.meta({ description: 'When the chain was last read.' }),
+  }),
+);
 export const Watch = z
   .object({
     watchId: Id,
     version: z.number().int().positive(),
     state: z.enum(['active', 'paused', 'held']),
     held: z.array(z.string()).meta({ description: 'Roles whose revocations are held back.' }),
+    stalled: StalledChains.optional().meta({
+      description: 'Chains that cannot be read for this watch, as `watch.stalled` reported them.',
+    }),
     members: z.number().int().nonnegative(),
     following: z.array(
       z.object({
@@ -77,6 +90,10 @@ export const WatchMember = z
           .meta({ description: 'A revocation of this role is held back.' }),
       }),
     ),
+    pending: z
+      .array(z.object({ id: z.string(), since: Instant }))
+      .optional()
+      .meta({ description: 'Revocations in their grace: a second check decides.' }),
     sequence: z.number().int().nonnegative(),
     addedAt: Instant,
     since: Instant.optional(),
@@ -97,10 +114,29 @@ export const RolesChanged = z
     sequence: z.number().int().positive(),
     roles: z.array(RoleVerdict.extend({ before: z.boolean().nullable() })),
     cause: z.enum(['first', 'transfer', 'schedule', 'rule-set', 'release']),
+    transfer: Transfer.optional().meta({
+      description: 'With cause `transfer`: the newest one that caused the check, if it is still known.',
+    }),
+    details: z
+      .array(RuleDetail)
+      .optional()
+      .meta({ description: 'With `explain`: of the rules of the changed roles.' }),
     blockNumbers: BlockNumbers,
     evaluatedAt: Instant,
   })
   .meta({ ...INPUT, id: 'RolesChanged', description: 'All decided roles of a member, changed ones first.' });
+const blindness = <Type extends string>(type: Type) =>
+  z.object({ type: z.literal(type), watchId: Id, chains: StalledChains });
+export const WatchStalled = blindness('watch.stalled').meta({
+  ...INPUT,
+  id: 'WatchStalled',
+  description: 'Chains that could not be read for `stalledAfterSeconds`.',
+});
+export const WatchRecovered = blindness('watch.recovered').meta({
+  ...INPUT,
+  id: 'WatchRecovered',
+  description: 'The chains of a `watch.stalled` can be read, and what was owed has been checked.',
+});
 export const WatchHeld = z
   .object({
     type: z.literal('watch.held'),

@@ -8,6 +8,8 @@ import { asSentence } from '#shared/rules/validate-body.ts';
 import type { WatchSettings } from '#shared/stores/watches/write-watches.ts';
 
 const EVERY_SECONDS = { min: 60, max: 604_800, default: 86_400 } as const;
+const GRACE_SECONDS_MAX = 86_400;
+const STALLED_AFTER_SECONDS = { min: 60, max: 86_400, default: 900 } as const;
 const QUOTA_SHARE_DEFAULT = 0.5;
 const MASS_REVOCATION = { share: 0.2, atLeast: 20 } as const;
 
@@ -19,6 +21,14 @@ export const WatchBody = z
     everySeconds: z.number().int().min(EVERY_SECONDS.min).max(EVERY_SECONDS.max).optional(),
     follow: z.boolean().optional(),
     blockTag: BlockTag.optional(),
+    explain: z.boolean().optional(),
+    graceSeconds: z.number().int().min(0).max(GRACE_SECONDS_MAX).optional(),
+    stalledAfterSeconds: z
+      .number()
+      .int()
+      .min(STALLED_AFTER_SECONDS.min)
+      .max(STALLED_AFTER_SECONDS.max)
+      .optional(),
     quotaShare: z.number().gt(0).max(1).optional(),
     massRevocation: z
       .strictObject({
@@ -36,6 +46,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   '/everySeconds': `must be a whole number of seconds from ${EVERY_SECONDS.min} to ${EVERY_SECONDS.max}`,
   '/follow': 'must be true or false',
   '/blockTag': `must be one of ${BlockTag.options.join(', ')}`,
+  '/explain': 'must be true or false',
+  '/graceSeconds': `must be a whole number of seconds from 0 to ${GRACE_SECONDS_MAX}`,
+  '/stalledAfterSeconds': `must be a whole number of seconds from ${STALLED_AFTER_SECONDS.min} to ${STALLED_AFTER_SECONDS.max}`,
   '/quotaShare': 'must be a number above 0 and at most 1',
   '/massRevocation': 'must be an object with share and atLeast',
   '/massRevocation/share': 'must be a number above 0 and at most 1',
@@ -65,7 +78,7 @@ export function validateWatch(body: unknown, policy: CallbackPolicy): WatchValid
   if (judged && 'fault' in judged && !faults.some(({ pointer }) => pointer === '/callbackUrl'))
     faults.push({ pointer: '/callbackUrl', ...judged.fault });
   if (!parsed.success || faults.length > 0 || !judged || 'fault' in judged) return { ok: false, faults };
-  const { ruleSet, everySeconds, follow, blockTag, quotaShare, massRevocation } = parsed.data;
+  const { ruleSet, everySeconds, follow, blockTag, quotaShare, massRevocation, ...others } = parsed.data;
   return {
     ok: true,
     content: {
@@ -74,6 +87,9 @@ export function validateWatch(body: unknown, policy: CallbackPolicy): WatchValid
       everySeconds: everySeconds ?? EVERY_SECONDS.default,
       follow: follow ?? true,
       blockTag: blockTag ?? 'latest',
+      explain: others.explain ?? false,
+      graceSeconds: others.graceSeconds ?? 0,
+      stalledAfterSeconds: others.stalledAfterSeconds ?? STALLED_AFTER_SECONDS.default,
       quotaShare: quotaShare ?? QUOTA_SHARE_DEFAULT,
       massRevocation: {
         share: massRevocation?.share ?? MASS_REVOCATION.share,

@@ -5,6 +5,8 @@ import type {
   RolesChanged,
   TestEvent,
   WatchHeld,
+  WatchRecovered,
+  WatchStalled,
 } from '../api-types.ts';
 import { RolecallError } from '../http/rolecall-error.ts';
 import { type Bytes, bytesOfBase64, bytesOfText } from './base64.ts';
@@ -20,6 +22,8 @@ export type WebhookMessage =
   | BatchCompleted
   | RolesChanged
   | WatchHeld
+  | WatchStalled
+  | WatchRecovered
   | QuotaAlert
   | TestEvent;
 

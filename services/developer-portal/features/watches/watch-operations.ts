@@ -22,6 +22,8 @@ const WatchAnswer = z
     reason: z.string().optional(),
     /** Roles whose revocations are held. */
     held: z.array(z.string()),
+    /** Chains that cannot be read for it, and since when. */
+    stalled: z.array(z.object({ chainId: z.number(), since: z.string() })).optional(),
     members: z.number(),
     following: z.array(Following),
     ruleSet: z.string(),
@@ -44,6 +46,8 @@ const WatchMemberAnswer = z
       }),
     ),
     vaults: z.array(z.string()).optional(),
+    /** Revocations in their grace. */
+    pending: z.array(z.object({ id: z.string(), since: z.string() })).optional(),
     sequence: z.number(),
     checkedAt: z.string().optional(),
     blockNumbers: z.record(z.string(), z.number()),

@@ -27,3 +27,11 @@ test('says how many holders the held revocations are about', () => {
 test('returns an empty list for an event without roles', () => {
   expect(summariseRoles({ type: 'watch.something' })).toEqual([]);
 });
+
+test('the chains of a message about blindness are listed', () => {
+  const chains = [{ chainId: 5, since: '2026-11-22T10:00:00.000Z' }];
+  expect(summariseRoles({ type: 'watch.stalled', chains })).toEqual([
+    { id: 'Chain 5', tone: 'warn', text: 'cannot be read' },
+  ]);
+  expect(summariseRoles({ type: 'watch.recovered', chains })).toMatchObject([{ tone: 'good' }]);
+});

@@ -77,6 +77,11 @@ export function Watch({ item }) {
         ${' '}${watch.everySeconds} s.</p>
     <//>
     ${watch.reason && html`<p class="notice">Paused: ${watch.reason}.</p>`}
+    ${(watch.stalled ?? []).map(
+      ({ chainId, since }) =>
+        html`<p class="notice" key=${chainId}>Chain ${chainId} cannot be read since <${Time} at=${since} />: nothing is
+          ${' '}revoked meanwhile.</p>`,
+    )}
     ${
       watch.held.length > 0 &&
       html`<${Card} title="Held revocations" aside=${
@@ -171,7 +176,7 @@ function tryOf({ account, accounts, vaults }, ruleSet, base) {
 
 /** @param {Member} member @param {string | false | undefined} tryPath */
 function drawMember(
-  { account, accounts = [], ref, roles, errors, sequence, checkedAt, blockNumbers },
+  { account, accounts = [], ref, roles, pending = [], errors, sequence, checkedAt, blockNumbers },
   tryPath,
 ) {
   const name = ref ?? account ?? '';
@@ -180,7 +185,8 @@ function drawMember(
     <td>${roles.map(
       ({ id, granted, since, revocationHeld }) => html`<div key=${id}>
         <${Badge} tone=${granted ? 'good' : 'quiet'}>${id}: ${granted ? 'granted' : 'denied'}<//> since
-        ${' '}<${Time} at=${since} />${revocationHeld && ' (revocation held)'}</div>`,
+        ${' '}<${Time} at=${since} />${revocationHeld && ' (revocation held)'}
+        ${pending.some((one) => one.id === id) && ' (revocation in its grace)'}</div>`,
     )}
     ${errors.map(({ roleId, message }, place) => html`<p class="sub" key=${place}>Role <code>${roleId}</code> could not be read: ${message}</p>`)}
     ${tryPath && html`<a href=${tryPath} aria-label=${`Why has ${name} these roles?`}>Why?</a>`}</td>
