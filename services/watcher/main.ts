@@ -18,7 +18,9 @@ import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import { makeLogPositions } from '#shared/stores/watches/log-positions.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
 import { makeLogThrottle, makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
@@ -31,6 +33,7 @@ import { makeOpenParts } from './members/open-parts.ts';
 import { makePublishChanges } from './members/publish-changes.ts';
 import { makeRemoveMembers } from './members/remove-members.ts';
 import { makeRequestChecks } from './members/request-checks.ts';
+import { makeUnreadChains } from './members/unread-chains.ts';
 import { makeChargeWatch, makeRefundWatch } from './members/watch-quota.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeProcessWatch } from './sweeps/process-watch.ts';
@@ -80,6 +83,9 @@ await runService(
       sweeps,
       ruleSets,
       followed: makeFollowedContracts(redis),
+      positions: makeLogPositions(redis),
+      chains: makeWatchChains(redis),
+      unread: makeUnreadChains(now),
       clientApps,
       openParts,
       publish,
@@ -89,6 +95,7 @@ await runService(
       log: context.log,
     };
 
+    const sweepSoon = makeSweepSoon(sweeps, common.followed, now);
     const unpublishable = makeLogThrottle(FAILURE_LOG_INTERVAL_MS);
     const publishChanges = makePublishChanges({
       ...common,
@@ -100,6 +107,7 @@ await runService(
     });
     const { pause, noteSwept, announceHeld, processWatch } = makeProcessWatch({
       ...common,
+      sweepSoon,
       removeMembers: makeRemoveMembers({ ...common, publishMember: publishChanges.publishMember }),
       writeDocument: makeWriteDocument({ publish }),
       publishEvent: publishChanges.publishEvent,
@@ -126,7 +134,6 @@ await runService(
     const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
     const refund = makeRefundWatch(redis);
     const chargeChecks = makeChargeChecks({ chargeWatch: makeChargeWatch(redis), readLimits, pause });
-    const sweepSoon = makeSweepSoon(sweeps, common.followed, now);
     const requestChecks = makeRequestChecks({ ...common, chargeChecks, refund });
 
     scope.use(

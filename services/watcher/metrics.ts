@@ -1,4 +1,5 @@
-import { CheckCause, EventCause } from '#shared/contracts/watches/watch.ts';
+import { EventCause } from '#shared/contracts/watches/watch.ts';
+import { CheckCause } from '#shared/contracts/watches/watch-check.ts';
 import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 
 export type WatcherMetrics = ReturnType<typeof makeMetrics>;

@@ -1,11 +1,11 @@
 import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import { isNewMember, type WatchMember } from '#shared/contracts/watches/watch.ts';
-import { judgeAge, type MemberCheck } from './judge-age.ts';
+import { type Answer, judgeAnswer, type Present } from './judge-answer.ts';
 
 type Contract = { readonly chainId: number; readonly contractAddress: string };
 /** A member whose role a scheduled sweep found changed, where the balance of one contract alone
  * decides on the role. */
-type Found = Contract & { readonly member: WatchMember; readonly check: MemberCheck };
+type Found = Contract & { readonly member: WatchMember; readonly answer: Answer };
 
 /**
  * The changes of a sweep that a transfer should have told of before; one for each contract.
@@ -14,34 +14,35 @@ type Found = Contract & { readonly member: WatchMember; readonly check: MemberCh
  */
 export function findSilentChanges(
   members: readonly WatchMember[],
-  checks: ReadonlyMap<string, MemberCheck>,
+  answers: ReadonlyMap<string, Answer>,
   ruleSet: RuleSet,
+  present: Present,
 ): Found[] {
   const found = new Map<string, Found>();
   let contracts: ReadonlyMap<string, Contract> | undefined;
   for (const member of members) {
-    const check = checks.get(member.memberId);
-    if (!check || !isComparable(member, check)) continue;
-    for (const { id, granted, withheld } of member.roles) {
-      const verdict = check.verdicts.get(id);
-      if (verdict === undefined || verdict === granted || withheld) continue;
+    const answer = answers.get(member.memberId);
+    if (!answer || !isComparable(member, answer, present)) continue;
+    for (const { id, granted, heldBack } of member.roles) {
+      const verdict = answer.verdicts.get(id);
+      if (verdict === undefined || verdict === granted || heldBack) continue;
       // Parsed once, and only if a role has changed.
       contracts ??= contractsByRole(ruleSet);
       const contract = contracts.get(id);
       if (contract)
-        found.set(`${contract.chainId}/${contract.contractAddress}`, { ...contract, member, check });
+        found.set(`${contract.chainId}/${contract.contractAddress}`, { ...contract, member, answer });
     }
   }
   return [...found.values()];
 }
 
-const isComparable = (member: WatchMember, check: MemberCheck): boolean =>
-  check.sweep !== undefined &&
-  check.cause === 'schedule' &&
+const isComparable = (member: WatchMember, answer: Answer, present: Present): boolean =>
+  answer.sweep !== undefined &&
+  answer.cause === 'schedule' &&
   !isNewMember(member) &&
-  member.rules?.name === check.rules &&
+  member.stamp?.rules === answer.rules &&
   (member.vaults ?? []).length === 0 &&
-  judgeAge(member, check) === 'current';
+  judgeAnswer(member, answer, present) === 'applied';
 
 /** By role, its contract, where the balance of one contract alone decides on it. */
 function contractsByRole(ruleSet: RuleSet): ReadonlyMap<string, Contract> {

@@ -1,12 +1,17 @@
 import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
+import type { CheckCause } from '#shared/contracts/watches/watch-check.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
-import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import { aMember, atSecond, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
 import { makeCheckDue } from './check-due.ts';
 import type { ChecksToRequest } from './request-checks.ts';
 
 const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
-  aMember({ memberId, checkedAt: atSecond(1), unreadSince: atSecond(1), ...over });
+  aMember({ memberId, stamp: { rules: RULES, walletsAt: over.walletsAt ?? atSecond(0) }, ...over });
+
+const owed = (cause: CheckCause, blocks: Record<string, number>, second = 99) => ({
+  owed: { since: atSecond(second), cause, blocks },
+});
 
 type World = {
   readonly postpone?: (memberIds: string[], atMs: number) => void;
@@ -14,6 +19,8 @@ type World = {
   readonly watch?: Watch | undefined;
   /** Whether too many parts of the client app wait for their results. */
   readonly isFull?: boolean;
+  /** The block that following has reached. */
+  readonly reached?: number;
   /** A watch with a due member that cannot be read. */
   readonly failingUid?: string;
   readonly failure?: Error;
@@ -30,7 +37,12 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
   const { failingUid, asked = [] } = world;
   await makeCheckDue({
     watches: { readByUid: async () => watch },
-    ruleSets: { read: async () => aRuleSet('app_1', 'set') },
+    ruleSets: {
+      read: async () =>
+        aRuleSet('app_1', 'set', {
+          rules: [{ type: 'ERC20', chainId: 1, contractAddress: `0x${'cc'.repeat(20)}`, roleId: 'gold' }],
+        }),
+    },
     members: {
       oldestDueAt: async () => 0,
       due: async () => [
@@ -50,6 +62,7 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
       asked.push(checks);
       return [];
     },
+    positions: { reach: async () => (world.reached === undefined ? undefined : { reached: world.reached }) },
     openParts: { take: async () => !world.isFull },
     partitions: [0, 1],
     isOwned: (partition: number) => partition === 0,
@@ -60,18 +73,44 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
 
 const idsOf = ({ members }: ChecksToRequest) => members.map(({ memberId }) => memberId);
 
-test('the retry of a transfer that could not be read asks for its block or a later one, and is charged for an event alone', async () => {
+test('members are asked for the blocks that they are owed, by cause, and are charged for an event alone', async () => {
   const asked = await askedFor([
-    aMember({ memberId: 'new' }),
-    seen('unread'),
-    seen('transferred', { awaitedBlocks: { '1': 7, '10': 3 } }),
-    seen('transferred too', { awaitedBlocks: { '1': 9 } }),
+    seen('unread', owed('schedule', { '1': 0 })),
+    seen('transferred', owed('transfer', { '1': 7, '10': 3 })),
+    seen('transferred too', owed('transfer', { '1': 9 })),
+    seen('by new rules', owed('rule-set', { '1': 4 })),
   ]);
-  expect(asked.map((each) => [idsOf(each), each.cause, each.isCharged, each.minBlock])).toEqual([
-    [['new'], 'schedule', true, undefined],
-    [['unread'], 'schedule', false, undefined],
+  expect(asked.map((each) => [idsOf(each), each.cause, each.isCharged, each.owed])).toEqual([
+    [['unread'], 'schedule', false, { '1': 0 }],
     [['transferred', 'transferred too'], 'transfer', false, { '1': 9, '10': 3 }],
+    [['by new rules'], 'rule-set', false, { '1': 4 }],
   ]);
+});
+
+test('a first check reads the block that following has reached, or a later one, and is charged', async () => {
+  const asked = await askedFor([aMember({ memberId: 'new' })], { reached: 12 });
+  expect(asked).toMatchObject([{ cause: 'schedule', isCharged: true, owed: { '1': 12 } }]);
+});
+
+test('a block that was not reached for ten minutes is not asked for any more: its number may be false', async () => {
+  const old = owed('transfer', { '1': 1_000_000 }, 100 - 600);
+  expect(await askedFor([seen('false', old)])).toMatchObject([{ cause: 'transfer', owed: {} }]);
+});
+
+test('a revocation whose grace is over is looked at behind the blocks that its member has seen', async () => {
+  const roleUntil = (second: number) => ({
+    roles: [
+      {
+        ...{ id: 'gold', granted: true, since: atSecond(1) },
+        heldBack: { since: atSecond(1), cause: 'transfer' as const, graceUntil: atSecond(second) },
+      },
+    ],
+    seen: { '1': { block: 7, askedAt: 0 } },
+  });
+  expect(await askedFor([seen('over', roleUntil(100))])).toMatchObject([
+    { isCharged: false, owed: { '1': 8 } },
+  ]);
+  expect(await askedFor([seen('not yet', roleUntil(101))])).toMatchObject([{ owed: {} }]);
 });
 
 test('a check of a new member is requested again at doubling intervals while its answer is slow', async () => {

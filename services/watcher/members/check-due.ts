@@ -1,13 +1,17 @@
+import { contractsToFollow, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
-  type CheckCause,
   isNewMember,
+  isPending,
   isPresent,
+  type Watch,
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
 import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
+import { FALSE_BLOCK_MS_MIN } from '../domain/judge-answer.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { ChecksToRequest, RequestChecks } from './request-checks.ts';
 
@@ -20,6 +24,7 @@ type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'dropDue' | 'readInPages'>;
+  readonly positions: Pick<LogPositions, 'reach'>;
   readonly requestChecks: RequestChecks;
   readonly openParts: Pick<OpenParts, 'take'>;
   readonly partitions: readonly number[];
@@ -39,13 +44,39 @@ export function groupByWatch(names: readonly MemberName[]): Map<string, string[]
   return groups;
 }
 
+/** By chain id. */
+type Blocks = Readonly<Record<string, number>>;
+
+/**
+ * By chain, the block that following has reached or is reading for a watch: a check that is
+ * requested now and reads it, or a later one, misses no transfer of which following did not know
+ * that it concerns the member.
+ */
+export async function reachedBlocks(
+  positions: Pick<LogPositions, 'reach'>,
+  watch: Watch,
+  ruleSet: RuleSet,
+): Promise<Blocks> {
+  const chainIds = new Set(contractsToFollow(ruleSet, watch).map(({ chainId }) => chainId));
+  const reached = await Promise.all(
+    [...chainIds].map(async (chainId) => {
+      const reach = await positions.reach(chainId, watch.blockTag);
+      return reach === undefined ? [] : [[String(chainId), reach.reached] as const];
+    }),
+  );
+  return Object.fromEntries(reached.flat());
+}
+
+type Checks = readonly Omit<ChecksToRequest, 'watch' | 'ruleSet' | 'beforePart'>[];
+
 type MembersToCheck = {
   readonly uid: string;
   readonly memberIds: readonly string[];
   /** The checks of some of them; called for one page of members after another. */
   readonly checksOf: (
     members: readonly WatchMember[],
-  ) => readonly Omit<ChecksToRequest, 'watch' | 'ruleSet' | 'beforePart'>[];
+    of: Pick<ChecksToRequest, 'watch' | 'ruleSet'>,
+  ) => Checks | Promise<Checks>;
   /** Called with the members whose checks could not be requested. Absent: the others are not tried
    * then. */
   readonly onUnrequested?: (members: readonly WatchMember[]) => Promise<unknown>;
@@ -75,7 +106,7 @@ export async function requestChecksOf(
     const members = page.filter(isPresent);
     idle.push(...memberIds.slice(at, at + page.length).filter((_, index) => !isPresent(page[index])));
     at += page.length;
-    for (const checks of checksOf(members)) {
+    for (const checks of await checksOf(members, { watch, ruleSet })) {
       if (checks.members.length === 0) continue;
       const unrequested = await deps.requestChecks({ watch, ruleSet, ...checks, beforePart });
       if (unrequested.length === 0) continue;
@@ -86,23 +117,27 @@ export async function requestChecksOf(
   return idle;
 }
 
-/** Requests the checks of members that are due by themselves: new ones, and those that could not be
- * read. */
+/** Requests the checks of members that are due by themselves: those that are owed one, and those
+ * whose revocation is to be looked at again. */
 export function makeCheckDue(deps: Dependencies) {
-  const cause: CheckCause = 'schedule';
   const checkMembers = async (
     { partition, uid, memberIds }: { partition: number; uid: string; memberIds: readonly string[] },
     nowMs: number,
   ): Promise<void> => {
     const waiting: { readonly memberId: string; readonly ageMs: number }[] = [];
-    const checksOf = (members: readonly WatchMember[]) => {
+    const checksOf: MembersToCheck['checksOf'] = async (members, { watch, ruleSet }) => {
+      const isAnyNew = members.some(isNewMember);
+      const owed = isAnyNew ? await reachedBlocks(deps.positions, watch, ruleSet) : {};
       for (const member of members.filter(isNewMember)) {
         const ageMs = ageOf(member, nowMs);
         if (ageMs > AGAIN_MS) waiting.push({ memberId: member.memberId, ageMs });
       }
       return [
-        { members: members.filter(isNewMember), cause, isCharged: true },
-        ...unreadChecks(members.filter((member) => !isNewMember(member))),
+        { members: members.filter(isNewMember), cause: 'schedule', isCharged: true, owed },
+        ...owedChecks(
+          members.filter((member) => !isNewMember(member)),
+          nowMs,
+        ),
       ];
     };
     const idle = await requestChecksOf(deps, { uid, memberIds, checksOf });
@@ -141,18 +176,34 @@ export function makeCheckDue(deps: Dependencies) {
   };
 }
 
-/** The checks of members that could not be read; after a transfer, at its block or a later one. */
-function unreadChecks(members: readonly WatchMember[]) {
-  const awaiting = members.filter(({ awaitedBlocks }) => awaitedBlocks !== undefined);
-  const minBlock: Record<string, number> = {};
-  for (const { awaitedBlocks = {} } of awaiting)
-    for (const [chainId, number] of Object.entries(awaitedBlocks))
-      minBlock[chainId] = Math.max(number, minBlock[chainId] ?? 0);
-  const others = members.filter(({ awaitedBlocks }) => awaitedBlocks === undefined);
-  return [
-    { members: others, cause: 'schedule', isCharged: false },
-    { members: awaiting, cause: 'transfer', isCharged: false, minBlock },
-  ] as const;
+/** The checks of members that have been checked before, by cause: at the blocks that they are owed,
+ * or at later ones. */
+function owedChecks(members: readonly WatchMember[], nowMs: number) {
+  const byCause = Map.groupBy(members, ({ owed }) => owed?.cause ?? 'schedule');
+  return [...byCause].map(([cause, ofCause]) => ({
+    members: ofCause,
+    cause,
+    isCharged: false,
+    owed: mostOf(ofCause.map((member) => blocksOwed(member, nowMs))),
+  }));
+}
+
+/** The blocks that a member is owed; behind those that it has seen if a revocation is to be looked
+ * at again. A number that was not reached for long may be false, and is not asked for any more. */
+function blocksOwed({ owed, roles, seen }: WatchMember, nowMs: number): Blocks {
+  const isToLook = roles.some(
+    ({ heldBack }) => heldBack && isPending(heldBack) && Date.parse(heldBack.graceUntil ?? '') <= nowMs,
+  );
+  const later = Object.fromEntries(Object.entries(seen).map(([id, { block }]) => [id, block + 1]));
+  const isFresh = owed !== undefined && nowMs - Date.parse(owed.since) < FALSE_BLOCK_MS_MIN;
+  return mostOf([isFresh ? owed.blocks : {}, isToLook ? later : {}]);
+}
+
+function mostOf(all: readonly Blocks[]): Blocks {
+  const most: Record<string, number> = {};
+  for (const blocks of all)
+    for (const [id, block] of Object.entries(blocks)) most[id] = Math.max(block, most[id] ?? 0);
+  return most;
 }
 
 const namesOf = (uid: string, memberIds: readonly string[]): MemberName[] =>

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
   partitionOfMember,
   uidOfMember,
@@ -10,9 +11,13 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { aMember, anAnswer, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import type { LogFork } from '#shared/stores/watches/log-positions.ts';
+import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
+import { aMember, anAnswer, atSecond, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
+import { rulesStampOf } from '../domain/rules-stamp.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';
 import { makePublishChanges } from './publish-changes.ts';
+import { makeUnreadChains } from './unread-chains.ts';
 
 const SWEEP = 7;
 const UID = watchUid(aWatch());
@@ -25,13 +30,12 @@ const NOW = Date.parse(atSecond(100));
 function makeWorld(
   over: {
     member?: Partial<WatchMember>;
-    isSweepOpen?: boolean;
     paused?: Watch['paused'];
     /** The running sweep. */
     sweep?: number;
-    /** The version of the watch's rule set. */
-    rulesVersion?: number;
-    rules?: readonly object[];
+    ruleSet?: RuleSet;
+    forks?: readonly LogFork[];
+    watch?: Partial<Watch>;
     isDue?: boolean;
   } = {},
 ) {
@@ -49,7 +53,7 @@ function makeWorld(
     return result;
   };
   const nameOf = (member: WatchMember) => ({ uid: uidOfMember(member), memberId: member.memberId });
-  const silent: unknown[] = [];
+  const [silent, notes]: [unknown[], unknown[]] = [[], []];
   const members = {
     isDue: async () => over.isDue ?? false,
     readMany: () => step(() => [known.member]),
@@ -75,8 +79,8 @@ function makeWorld(
       step(() => {
         known.due = Math.min(known.due ?? Infinity, atMs);
       }),
-    withheld: () =>
-      step(() => (known.member.roles.some(({ withheld }) => withheld) ? [known.member.memberId] : [])),
+    heldBack: () =>
+      step(() => (known.member.roles.some(({ heldBack }) => heldBack) ? [known.member.memberId] : [])),
     figures: () => step(() => ({ members: 1, holders: new Map([['gold', 1]]), held: new Map() })),
     mayRevoke: (_: string, __: string, ids: readonly string[]) => step(() => new Set(ids)),
     outbox: () => step(() => (outbox.size > 0 ? [nameOf(known.member)] : [])),
@@ -91,13 +95,13 @@ function makeWorld(
   };
   const dependencies = {
     members,
-    watches: { readByUid: () => step(() => aWatch({ paused: over.paused })) },
-    ruleSets: {
-      read: () => step(() => ({ id: 'set', rulesVersion: over.rulesVersion ?? 1, rules: over.rules ?? [] })),
-    },
+    watches: { readByUid: () => step(() => aWatch({ ...over.watch, paused: over.paused })) },
+    ruleSets: { read: () => step(() => over.ruleSet ?? aRuleSet('app_1', 'set')) },
+    positions: { forks: () => step(() => over.forks ?? []) },
+    chains: { note: async (_: unknown, note: unknown) => void notes.push(note) },
+    unread: makeUnreadChains(() => NOW),
     sweeps: {
       finish: () => step(() => undefined),
-      isOpen: () => step(() => over.isSweepOpen ?? true),
       read: () => step(() => ({ sweep: over.sweep ?? SWEEP })),
     },
     openParts: { give: () => step(() => undefined) },
@@ -122,6 +126,7 @@ function makeWorld(
     events,
     refunds,
     silent,
+    notes,
     async handle(record: WatchEvaluated, crashAt = Infinity): Promise<void> {
       stepsLeft = crashAt;
       const all = dependencies as unknown as Dependencies;
@@ -139,7 +144,7 @@ function makeWorld(
 
 const settle = (second: number): WatchCommand => ({
   ...{ command: 'settle', clientId: 'app_1', watchUid: UID, partition: PARTITION, at: atSecond(second) },
-  ...{ sweep: SWEEP, cause: 'schedule', holdRoles: [] },
+  ...{ sweep: SWEEP, sweeps: [SWEEP], holdRoles: [] },
 });
 
 /** Granted, revoked by a sweep that is settled, granted again by a transfer. */
@@ -192,37 +197,38 @@ describe.each([false, true])('with the loss of Redis: %s', (losesRedis) => {
 });
 
 const seen: Partial<WatchMember> = {
-  ...{ sequence: 1, checkedAt: atSecond(1), rules: { name: 'set@1', askedAt: atSecond(1) } },
+  ...{ sequence: 1, checkedAt: atSecond(1), stamp: { rules: RULES, walletsAt: atSecond(0) } },
   roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
 };
 
 test('a member whose transfer could not be read stays due, later each time, until it is read', async () => {
   const world = makeWorld({ member: seen });
-  await world.handle(anAnswer(aMember(), undefined, 2, { cause: 'transfer' }));
-  const first = world.known.due ?? 0;
-  expect(first - NOW).toBeGreaterThanOrEqual(60_000);
-  world.known.member = { ...world.known.member, unreadSince: new Date(NOW - 3_600_000).toISOString() };
-  await world.handle(anAnswer(aMember(), undefined, 3));
-  expect(world.known.due).toBe(NOW + 3_600_000);
-  await world.handle(anAnswer(aMember(), false, 4));
+  await world.handle(anAnswer(aMember(), undefined, 99, { cause: 'transfer', owed: { '1': 2 } }));
+  // It is the one that is asked for all that the chain owes.
+  expect(world.known.due).toBe(NOW + 5_000);
+  expect(world.notes).toMatchObject([{ read: new Map(), members: [{ unreadChains: ['1'] }] }]);
+  await world.handle(anAnswer(aMember(), false, 100));
   expect(world.known.due).toBeUndefined();
-  expect(world.known.member.unreadSince).toBeUndefined();
+  expect(world.known.member.owed).toBeUndefined();
   expect(world.events).toHaveLength(1);
+  expect(world.notes.at(-1)).toMatchObject({
+    read: new Map([['1', Date.parse(atSecond(100))]]),
+    members: [{ unreadChains: [] }],
+  });
 });
 
-test('an answer from a fork that may be gone makes the member due at once', async () => {
-  const heads = { blockNumbers: { '1': 2 }, headTimes: { '1': Date.parse(atSecond(20)) } };
-  const world = makeWorld({ member: { ...seen, ...heads } });
+test('an answer from a fork that is gone makes the member due at once', async () => {
+  const forks = [{ from: 4, knownAt: Date.parse(atSecond(20)) }];
+  const world = makeWorld({ member: seen, forks });
   world.known.due = undefined;
-  const answer = anAnswer(aMember(), false, 5, { cause: 'transfer' });
-  await world.handle({ ...answer, headTimes: { '1': Date.parse(atSecond(10)) } });
+  await world.handle(anAnswer(aMember(), false, 5, { cause: 'transfer', owed: { '1': 5 } }));
   expect(world.events).toEqual([]);
-  expect(world.known.due).toBe(NOW);
+  expect(world.known).toMatchObject({ due: NOW, member: { owed: { blocks: { '1': 5 } } } });
 });
 
 test('a check of former wallets leaves a member due whose wallets were replaced', async () => {
   const world = makeWorld({ member: { ...seen, walletsAt: atSecond(50) } });
-  await world.handle(anAnswer(aMember(), false, 2));
+  await world.handle(anAnswer(aMember(), false, 60));
   expect(world.known.due).toBe(NOW);
   expect(world.events).toEqual([]);
 });
@@ -240,11 +246,13 @@ test('a check of other vaults is not applied, although it was requested after th
 });
 
 test('a check that was evaluated after its rules were replaced revokes nothing, and is made again by the present rules', async () => {
-  const world = makeWorld({ member: seen, rulesVersion: 2 });
+  const digest = 'sha-256=:b3RoZXJSdWxlcw==:';
+  const ruleSet = aRuleSet('app_1', 'set', { digest });
+  const world = makeWorld({ member: seen, ruleSet });
   await world.handle(anAnswer(aMember(), false, 2, { cause: 'transfer' }));
   expect(world.events).toEqual([]);
   expect(world.known.due).toBe(NOW);
-  await world.handle(anAnswer(aMember(), false, 3, { rules: 'set@2' }));
+  await world.handle(anAnswer(aMember(), false, 3, { rules: rulesStampOf(ruleSet, aWatch()) }));
   expect(world.events).toHaveLength(1);
 });
 
@@ -258,7 +266,14 @@ test('a part that the evaluator could not parse changes no role', async () => {
 });
 
 test('a settlement leaves a member due whose wallets were replaced', async () => {
-  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
+  const roles = [
+    {
+      id: 'gold',
+      granted: true,
+      since: atSecond(1),
+      heldBack: { since: atSecond(1), cause: 'schedule' as const, sweep: SWEEP },
+    },
+  ];
   const world = makeWorld({ member: { ...seen, roles, walletsAt: atSecond(50) } });
   await world.handle(settle(60));
   expect(world.events).toHaveLength(1);
@@ -271,7 +286,14 @@ test.each([
 ] as const)(
   'a settlement that a pause has overtaken changes nothing %s, which decides anew',
   async (_, over) => {
-    const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
+    const roles = [
+      {
+        id: 'gold',
+        granted: true,
+        since: atSecond(1),
+        heldBack: { since: atSecond(1), cause: 'schedule' as const, sweep: SWEEP },
+      },
+    ];
     const world = makeWorld({ member: { ...seen, roles }, ...over });
     await world.handle(settle(3));
     await world.handle({ ...settle(4), holdRoles: ['gold'] } as WatchCommand);
@@ -280,12 +302,13 @@ test.each([
   },
 );
 
-test('a revocation that a sweep finds after it was decided is left to the next sweep', async () => {
-  const world = makeWorld({ member: seen, isSweepOpen: false });
+test('a revocation that a sweep finds after it was decided is left to the settlement of the next sweep', async () => {
+  const world = makeWorld({ member: seen, sweep: SWEEP + 1 });
   await world.handle(anAnswer(aMember(), false, 2, { sweep: SWEEP }));
-  await world.handle(settle(3));
   expect(world.events).toEqual([]);
-  expect(world.known.member.roles).toEqual(seen.roles);
+  expect(world.known.member.roles[0]?.heldBack?.sweep).toBe(SWEEP);
+  await world.handle({ ...settle(3), sweep: SWEEP + 1, sweeps: [SWEEP, SWEEP + 1] } as WatchCommand);
+  expect(world.events).toHaveLength(1);
 });
 
 test('a member that was removed in mid-sweep is not touched by the answer', async () => {
@@ -332,21 +355,44 @@ test('a check that an interrupted sweep requests twice is refunded once, and the
 });
 
 test('a transfer whose check was answered by an endpoint that lags behind is checked again at once, and then at doubling intervals', async () => {
-  const world = makeWorld({ member: { blockNumbers: { '1': 60 }, checkedAt: atSecond(60) } });
+  const seenBlock = { '1': { block: 60, askedAt: Date.parse(atSecond(60)) } };
+  const world = makeWorld({ member: { ...seen, seen: seenBlock } });
   const behind = (second: number) =>
-    anAnswer(aMember(), true, second, { cause: 'transfer', minBlock: { '10': 5 } });
+    anAnswer(aMember(), true, second, { cause: 'transfer', owed: { '1': 61 } });
   await world.handle(behind(50));
   expect(world.known).toMatchObject({
-    due: NOW + (NOW - Date.parse(atSecond(50))),
-    member: { awaitedBlocks: { '10': 5 }, unreadSince: atSecond(50), roles: [] },
+    due: NOW,
+    member: { owed: { blocks: { '1': 61 }, since: atSecond(50) }, roles: seen.roles },
   });
+  world.known.due = undefined;
   await world.handle(behind(55));
   expect(world.known.due).toBe(NOW + (NOW - Date.parse(atSecond(50))));
+});
+
+test('an owed block without its check is owed by the member that has not seen it', async () => {
+  const world = makeWorld({ member: seen });
+  const owe: WatchCommand = {
+    ...{ command: 'owe', clientId: 'app_1', watchUid: UID, partition: PARTITION, at: atSecond(9) },
+    ...{ memberIds: [aMember().memberId], owed: { '1': 7 } },
+  };
+  await world.handle(owe);
+  expect(world.known).toMatchObject({
+    due: NOW,
+    member: { owed: { blocks: { '1': 7 }, cause: 'transfer' } },
+  });
+});
+
+test('with a grace, a revocation makes no event, and its member is due when the grace ends', async () => {
+  const world = makeWorld({ member: seen, watch: { graceSeconds: 30 } });
+  await world.handle(anAnswer(aMember(), false, 90, { cause: 'transfer' }));
+  expect([world.events, world.known.due]).toEqual([[], Date.parse(atSecond(120))]);
+  expect(world.topic.at(-1)?.roles[0]?.heldBack).toMatchObject({ graceUntil: atSecond(120) });
 });
 
 describe('a role that a sweep finds changed', () => {
   const contractAddress = `0x${'CC'.repeat(20)}`;
   const rule = { type: 'ERC20', chainId: 1, contractAddress, roleId: 'gold', minToken: '1' };
+  const rulesOf = (...rules: Record<string, unknown>[]) => ({ ruleSet: aRuleSet('app_1', 'set', { rules }) });
   const native = { type: 'NATIVE', chainId: 1, roleId: 'gold', minToken: '1' };
   type Over = Parameters<typeof makeWorld>[0];
   /** What is noted when a member who was granted the role is denied it. */
@@ -359,7 +405,7 @@ describe('a role that a sweep finds changed', () => {
   }
 
   test('is noted for the contract that alone decides on it, with the block and the time of its last check', async () => {
-    expect(await silentOf({ rules: [rule] })).toEqual([
+    expect(await silentOf(rulesOf(rule))).toEqual([
       [
         UID,
         { chainId: 1, contractAddress: contractAddress.toLowerCase(), blockTag: 'latest' },
@@ -372,23 +418,23 @@ describe('a role that a sweep finds changed', () => {
   test.each<[string, Over, Parameters<typeof anAnswer>[3]]>([
     [
       'the member waits for another check, perhaps of a transfer',
-      { rules: [rule], isDue: true },
+      { ...rulesOf(rule), isDue: true },
       { sweep: SWEEP },
     ],
-    ['another rule decides on the role too', { rules: [rule, native] }, { sweep: SWEEP }],
+    ['another rule decides on the role too', rulesOf(rule, native), { sweep: SWEEP }],
     [
       'the rule is composed',
-      { rules: [{ type: 'ALL', roleId: 'gold', rules: [rule, native] }] },
+      rulesOf({ type: 'ALL', roleId: 'gold', rules: [rule, native] }),
       { sweep: SWEEP },
     ],
-    ['the rule is on the native coin', { rules: [native] }, { sweep: SWEEP }],
+    ['the rule is on the native coin', rulesOf(native), { sweep: SWEEP }],
     [
       'the member has vaults',
-      { rules: [rule], member: { vaults: [`0x${'dd'.repeat(20)}`] } },
+      { ...rulesOf(rule), member: { vaults: [`0x${'dd'.repeat(20)}`] } },
       { sweep: SWEEP },
     ],
-    ['a transfer caused the check', { rules: [rule] }, { cause: 'transfer' }],
-    ['the sweep was for new rules', { rules: [rule] }, { cause: 'rule-set', sweep: SWEEP }],
+    ['a transfer caused the check', rulesOf(rule), { cause: 'transfer' }],
+    ['the sweep was for new rules', rulesOf(rule), { cause: 'rule-set', sweep: SWEEP }],
   ])('is not noted where %s', async (_, over, context) => {
     expect(await silentOf(over, context)).toEqual([]);
   });

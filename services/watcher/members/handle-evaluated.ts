@@ -4,45 +4,52 @@ import { z } from 'zod';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
 import { RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
+import { simpleRulesOf } from '#shared/contracts/rules/rule.ts';
+import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import {
-  CheckContext,
+  type EventCause,
   isNewMember,
   isPresent,
+  uidOfMember,
   type Watch,
   type WatchCommand,
   type WatchEvaluated,
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
+import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import { memberEventId } from '#shared/contracts/watches/watch-event.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
-import {
-  type Applied,
-  applyCheck,
-  awaitBlocks,
-  releaseHeld,
-  revocationsOf,
-  settleSweep,
-} from '../domain/apply-check.ts';
 import { composeRolesChanged } from '../domain/compose-event.ts';
 import { countHeld } from '../domain/exceeds-share.ts';
 import { findSilentChanges } from '../domain/find-silent-changes.ts';
-import { checkedRules, type MemberCheck } from '../domain/judge-age.ts';
+import type { Answer } from '../domain/judge-answer.ts';
+import {
+  type Applied,
+  applyAnswer,
+  dueAtOf,
+  owe,
+  type Rules,
+  releaseHeld,
+  settleSweeps,
+} from '../domain/member.ts';
+import { rulesStampOf } from '../domain/rules-stamp.ts';
 import type { WatcherMetrics } from '../metrics.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { PublishChanges } from './publish-changes.ts';
+import type { UnreadChains } from './unread-chains.ts';
 import type { RefundWatch } from './watch-quota.ts';
 
 /** Concurrent writes should never make a write fail this often: more is a bug. */
 const TRIES_MAX = 20;
-/** Shortest wait before a check that could not read a chain is repeated outside of sweeps. */
-const RETRY_MS = 60_000;
 
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
@@ -55,12 +62,16 @@ type Dependencies = {
     | 'write'
     | 'refresh'
     | 'setDue'
-    | 'withheld'
+    | 'heldBack'
     | 'figures'
     | 'mayRevoke'
   >;
   readonly followed: Pick<FollowedContracts, 'noteSilent'>;
-  readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen' | 'read'>;
+  readonly positions: Pick<LogPositions, 'forks'>;
+  /** Which chains could not be read for a watch. */
+  readonly chains: Pick<WatchChains, 'note'>;
+  readonly unread: UnreadChains;
+  readonly sweeps: Pick<WatchSweeps, 'finish' | 'read'>;
   readonly openParts: Pick<OpenParts, 'give'>;
   readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
   readonly refund: RefundWatch;
@@ -76,7 +87,7 @@ type Change = (member: WatchMember) => Applied;
 
 /**
  * Applies the log of a partition of members, one record after another: the results of checks,
- * decisions on withheld revocations, and transfers whose checks could not be requested. README.md
+ * decisions on revocations that are held back, and transfers whose checks could not be requested. README.md
  * says why a crash at any instant loses no event and repeats none with other content.
  */
 export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated> {
@@ -93,34 +104,73 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
       'message-unreadable',
       `delivery.mode must be "watch", not "${part.delivery.mode}"`,
     );
-  const context = CheckContext.parse(JSON.parse(part.delivery.context));
-  const { watchUid: uid, cause, sweep } = context;
+  const { check } = part.delivery;
+  const { watchUid: uid, cause, sweep } = check;
   const watch = await deps.watches.readByUid(uid);
-  const [isOpen, ruleSet] = await Promise.all([
-    sweep === undefined || deps.sweeps.isOpen(uid, sweep),
-    watch && deps.ruleSets.read(watch.clientId, watch.ruleSet),
-  ]);
-  const isOutdated = !watch || !ruleSet || checkedRules(ruleSet, watch) !== context.rules;
-  const checks = await readChecks(part, context, { isLate: !isOpen, isOutdated });
-  const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isPresent);
-  await refundPart(deps, part, part.refundCount + countRepeats(members, checks));
+  const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
+  const answers = await readAnswers(part, check);
+  const members = (await deps.members.readMany(uid, [...answers.keys()])).filter(isPresent);
+  await refundPart(deps, part, part.refundCount + countRepeats(members, answers));
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
-  if (watch && !watch.paused) {
-    deps.metrics.countChecks(cause, checks.size);
-    const held = await holdExcess(deps, watch, members, checks);
+  if (watch && ruleSet && !watch.paused) {
+    deps.metrics.countChecks(cause, answers.size);
+    const rules = await rulesNow(deps, watch, ruleSet, answers);
+    const held = await holdExcess(deps, watch, members, answers, rules);
     const at = new Date(deps.now()).toISOString();
     const change: Change = (member) => {
-      const check = checks.get(member.memberId);
-      const hold = { roles: held.get(member.memberId) ?? new Set(), at };
-      return check ? applyCheck(member, check, hold) : { member, revoked: [] };
+      const answer = answers.get(member.memberId);
+      const hold = { roles: held.get(member.memberId) ?? new Set<string>(), at };
+      return answer
+        ? applyAnswer(member, answer, { ...rules, details: detailsByRole(answer.details, ruleSet) }, hold)
+        : { member, revoked: [] };
     };
-    if (ruleSet && watch.follow)
-      await noteSilentChanges(deps, watch, findSilentChanges(members, checks, ruleSet));
-    const eventCount = await changeMembers(deps, { watch, partition, members, change });
-    if (cause === 'transfer' && eventCount > 0) await deps.chargeEvents(watch, eventCount);
+    if (watch.follow)
+      await noteSilentChanges(deps, watch, findSilentChanges(members, answers, ruleSet, rules));
+    const causes = await changeMembers(deps, { watch, partition, members, change, answers });
+    // Also a transfer's revocation that a second check has sent.
+    const charged = causes.filter((of) => cause === 'transfer' || of === 'transfer').length;
+    if (charged > 0) await deps.chargeEvents(watch, charged);
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
   await deps.openParts.give(part.clientId, part.requestId);
+}
+
+/** What holds for a watch now. The forks are read with each record: a dropped transfer is published
+ * after its fork is noted. */
+async function rulesNow(
+  { positions }: Pick<Dependencies, 'positions'>,
+  watch: Watch,
+  ruleSet: RuleSet,
+  answers: ReadonlyMap<string, Answer>,
+): Promise<Rules> {
+  const chainIds = new Set(
+    [...answers.values()].flatMap(({ read, owed }) => Object.keys({ ...read, ...owed })),
+  );
+  const forks = await Promise.all(
+    [...chainIds].map(async (chainId) => [chainId, await positions.forks(chainId)] as const),
+  );
+  return {
+    rules: rulesStampOf(ruleSet, watch),
+    forks: Object.fromEntries(forks),
+    graceSeconds: watch.graceSeconds,
+    chainsOf: chainsByRole(ruleSet),
+  };
+}
+
+/** By rule set, for as long as it is in memory. */
+const knownChains = new WeakMap<RuleSet, Rules['chainsOf']>();
+
+function chainsByRole(ruleSet: RuleSet): Rules['chainsOf'] {
+  const known = knownChains.get(ruleSet);
+  if (known !== undefined) return known;
+  const byRole = new Map<string, Set<string>>();
+  for (const rule of rulesOf(ruleSet)) {
+    const chains = byRole.get(rule.roleId) ?? new Set();
+    byRole.set(rule.roleId, chains);
+    for (const { chainId } of simpleRulesOf(rule)) chains.add(String(chainId));
+  }
+  knownChains.set(ruleSet, byRole);
+  return byRole;
 }
 
 /** A member that is due may wait for the check of a transfer, which told of the change. */
@@ -130,12 +180,12 @@ async function noteSilentChanges(
   changes: ReturnType<typeof findSilentChanges>,
 ): Promise<void> {
   const uid = watchUid(watch);
-  for (const { chainId, contractAddress, member, check } of changes) {
+  for (const { chainId, contractAddress, member, answer } of changes) {
     if (await members.isDue({ uid, memberId: member.memberId })) continue;
     const change = {
-      accounts: [...check.accounts],
-      blockNumber: check.blockNumbers[String(chainId)] ?? 0,
-      foundAt: check.evaluatedAt,
+      accounts: (member.accounts ?? [member.account]).map((each) => each.toLowerCase()),
+      blockNumber: answer.read[String(chainId)]?.block ?? 0,
+      foundAt: answer.evaluatedAt,
     };
     const contract = { chainId, contractAddress, blockTag: watch.blockTag };
     await followed.noteSilent(uid, contract, change, Date.parse(member.checkedAt ?? ''));
@@ -147,12 +197,12 @@ async function noteSilentChanges(
  * member whose answer was slow, or in a sweep whose requests were interrupted. Undecided ones are
  * refunded anyway.
  */
-const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<string, MemberCheck>): number =>
+const countRepeats = (members: readonly WatchMember[], answers: ReadonlyMap<string, Answer>): number =>
   members.filter((member) => {
-    const check = checks.get(member.memberId);
-    if (!check || isNewMember(member) || member.checkedAt === check.evaluatedAt) return false;
-    if (check.sweep !== undefined && Date.parse(member.checkedAt ?? '') < check.sweep) return false;
-    return [...check.verdicts.values()].some((verdict) => verdict !== undefined);
+    const answer = answers.get(member.memberId);
+    if (!answer || isNewMember(member) || member.checkedAt === answer.evaluatedAt) return false;
+    if (answer.sweep !== undefined && Date.parse(member.checkedAt ?? '') < answer.sweep) return false;
+    return [...answer.verdicts.values()].some((verdict) => verdict !== undefined);
   }).length;
 
 /**
@@ -167,39 +217,44 @@ async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, co
 async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<void> {
   const { watchUid: uid, partition } = command;
   const watch = await deps.watches.readByUid(uid);
-  // A pause gives the sweep up, and the checks of transfers: the sweep that `resume` starts decides
+  // A pause ends the sweep, and the checks of transfers: the sweep that `resume` starts decides
   // anew.
   const isGivenUp =
     command.command !== 'release' &&
     (watch?.paused !== undefined ||
       (command.command === 'settle' && (await deps.sweeps.read(uid))?.sweep !== command.sweep));
-  if (watch && !isGivenUp)
+  if (watch && !isGivenUp) {
+    const change = await decisionOf(deps, watch, command);
     for await (const page of deps.members.readInPages(uid, await membersOf(deps, command)))
       await changeMembers(deps, {
         watch,
         partition,
         members: page.filter(isPresent),
-        change: (member) => applyDecision(member, command),
+        change,
         decision: command.command,
       });
+  }
   if (command.command === 'settle') await deps.sweeps.finish(uid, command.sweep, `settle/${partition}`);
 }
 
 const membersOf = ({ members }: Dependencies, command: WatchCommand): Promise<readonly string[]> =>
-  command.command === 'await'
+  command.command === 'owe'
     ? Promise.resolve(command.memberIds)
-    : members.withheld(command.watchUid, command.partition);
+    : members.heldBack(command.watchUid, command.partition);
 
-function applyDecision(member: WatchMember, command: WatchCommand): Applied {
+async function decisionOf(deps: Dependencies, watch: Watch, command: WatchCommand): Promise<Change> {
   const { at } = command;
-  switch (command.command) {
-    case 'release':
-      return releaseHeld(member, at);
-    case 'settle':
-      return settleSweep(member, { ...command, holdRoles: new Set(command.holdRoles) });
-    case 'await':
-      return awaitBlocks(member, { ...command, evaluatedAt: at });
-  }
+  if (command.command === 'release') return (member) => releaseHeld(member, at);
+  if (command.command === 'settle')
+    return (member) => settleSweeps(member, { ...command, holdRoles: new Set(command.holdRoles) });
+  const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+  const forks = await Promise.all(
+    Object.keys(command.owed).map(async (chainId) => [chainId, await deps.positions.forks(chainId)] as const),
+  );
+  const { owed: blocks, transfer } = command;
+  const owed = { since: at, blocks, cause: 'transfer' as const, ...(transfer ? { transfer } : {}) };
+  const present = { rules: ruleSet && rulesStampOf(ruleSet, watch), forks: Object.fromEntries(forks) };
+  return (member) => owe(member, owed, present);
 }
 
 type Changes = {
@@ -207,64 +262,94 @@ type Changes = {
   readonly partition: number;
   readonly members: readonly WatchMember[];
   readonly change: Change;
-  /** The members are not checked: withheld revocations of them are decided on. */
+  /** By member id; absent: the members are not checked. */
+  readonly answers?: ReadonlyMap<string, Answer>;
   readonly decision?: WatchCommand['command'];
 };
 
-/** Changes members and publishes their changes; returns the number of events. */
-async function changeMembers(deps: Dependencies, changes: Changes): Promise<number> {
-  const { watch, partition, members } = changes;
-  const unchanged: Written[] = [];
-  const changed = (
-    await Promise.all(
-      members.map(async (member) => {
-        const next = await writeChange(deps, changes, member);
-        if (next?.isChanged === false) unchanged.push(next);
-        return next?.isChanged ? next.member : undefined;
-      }),
-    )
-  ).filter((member) => member !== undefined);
+/** Changes members and publishes their changes; returns the causes of the events. */
+async function changeMembers(deps: Dependencies, changes: Changes): Promise<readonly EventCause[]> {
+  const { watch, partition, members, answers } = changes;
+  const uid = watchUid(watch);
+  const written = (await Promise.all(members.map((member) => writeChange(deps, changes, member)))).filter(
+    (each) => each !== undefined,
+  );
+  const [changed, unchanged] = [true, false].map((is) => written.filter(({ isChanged }) => isChanged === is));
   await deps.members.refresh(
-    watchUid(watch),
+    uid,
     partition,
-    unchanged.map(({ member }) => member),
+    (unchanged ?? []).map(({ member }) => member),
   );
   await Promise.all(
-    unchanged.map(async ({ member, isToRecheck }) => {
-      const nowMs = deps.now();
-      // At once, and then at doubling intervals. The first check of a new member is pending, and is
-      // charged each time.
-      const dueAtMs = isToRecheck
-        ? (dueAfter(member, watch, nowMs, isNewMember(member) ? RETRY_MS : 0) ?? nowMs)
-        : dueAfter(member, watch, nowMs);
-      const { memberId } = member;
-      if (dueAtMs !== undefined) await deps.members.setDue([{ uid: watchUid(watch), memberId }], dueAtMs);
+    (unchanged ?? []).map(async ({ member: { memberId }, dueAtMs }) => {
+      if (dueAtMs !== undefined) await deps.members.setDue([{ uid, memberId }], dueAtMs);
     }),
   );
-  await Promise.all(changed.map((member) => deps.publishChanges.publishMember(watch, member)));
-  return changed.filter(({ event }) => event !== undefined).length;
+  await Promise.all((changed ?? []).map(({ member }) => deps.publishChanges.publishMember(watch, member)));
+  if (answers) await noteChains(deps, watch, written, answers);
+  return (changed ?? []).flatMap(({ cause }) => cause ?? []);
 }
 
-/** A member after a change; if it has not changed for the topic, the view alone is to be
- * refreshed. */
-type Written = { readonly member: WatchMember; readonly isChanged: boolean; readonly isToRecheck?: true };
+/** Notes which chains were read for a watch, and has the next members checked that these chains
+ * owe. */
+async function noteChains(
+  { members, chains, unread, now }: Dependencies,
+  watch: Watch,
+  written: readonly Written[],
+  answers: ReadonlyMap<string, Answer>,
+): Promise<void> {
+  const read = new Map<string, number>();
+  for (const answer of answers.values())
+    for (const chainId of Object.keys(answer.read))
+      read.set(chainId, Math.max(read.get(chainId) ?? 0, Date.parse(answer.evaluatedAt)));
+  const owing = written.map(({ member, unreadChains }) => ({ ...member, unreadChains }));
+  await chains.note(watch, { read, members: owing }, now());
+  const names = written.map(({ member }) => ({ uid: uidOfMember(member), memberId: member.memberId }));
+  for (const chainId of read.keys()) {
+    const next = unread.take(
+      chainId,
+      names.filter((_, index) => !written[index]?.unreadChains.includes(chainId)),
+    );
+    if (next.length > 0) await members.setDue(next, now());
+  }
+}
 
-/** Undefined if nothing changed: the member is gone, the check is stale, or the decision does not
- * concern the member. */
+/** A member after a change. */
+type Written = {
+  readonly member: WatchMember;
+  /** Whether the topic needs it; otherwise the view alone is to be refreshed. */
+  readonly isChanged: boolean;
+  readonly dueAtMs: number | undefined;
+  /** Of its event. */
+  readonly cause?: EventCause | undefined;
+  /** Chains for which it owes a check, and which the answer could not read. */
+  readonly unreadChains: readonly string[];
+};
+
+/** Undefined if nothing changed: the member is gone, the answer was dropped, or the decision does
+ * not concern the member. */
 async function writeChange(
-  { members: view, now, metrics }: Dependencies,
-  { watch, change, decision }: Changes,
+  deps: Dependencies,
+  { change, decision, answers }: Changes,
   read: WatchMember,
 ): Promise<Written | undefined> {
-  const uid = watchUid(watch);
+  const { members: view, now, metrics } = deps;
+  const uid = uidOfMember(read);
   let before: WatchMember | undefined = read;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (!isPresent(before)) return undefined;
     const nowMs = now();
-    const { member, event, isToRecheck } = change(before);
-    if (isToRecheck) return { member, isChanged: false, isToRecheck };
-    if (!isToPublish(before, member))
-      return member === before || decision ? undefined : { member, isChanged: false };
+    const { member, event, isDropped } = change(before);
+    if (member === before) return undefined;
+    const unreadChains = unreadChainsOf(member, answers?.get(member.memberId));
+    const isFirst = isDropped === true && before.owed === undefined;
+    // A decision leaves a member due whose new wallets were not checked yet.
+    const dueAtMs =
+      decision && isNewMember(member)
+        ? nowMs
+        : dueAtOf(member, nowMs, { isFirst, isProbe: isProbe(deps, member, unreadChains) });
+    const written = { dueAtMs, unreadChains };
+    if (isDropped || !isToPublish(before, member)) return { ...written, member, isChanged: false };
     const { event: _, ...rest } = member;
     const at = new Date(nowMs).toISOString();
     const composed = event && composeRolesChanged(member, event, memberEventId(member, event.sequence), at);
@@ -273,98 +358,87 @@ async function writeChange(
       version: Math.max(nowMs, before.version + 1),
       ...(composed === undefined ? {} : { event: composed }),
     };
-    // A decision leaves a member due whose new wallets were not checked yet.
-    const dueAtMs = decision && isNewMember(member) ? nowMs : dueAfter(member, watch, nowMs);
     if (await view.write(before, after, nowMs, { dueAtMs, countsRevoked: decision !== 'release' })) {
       if (event) metrics.countEvent(event.cause);
-      return { member: after, isChanged: true };
+      return { ...written, member: after, isChanged: true, cause: event?.cause };
     }
     [before] = await view.readMany(uid, [read.memberId]);
   }
   throw new ServiceError('overloaded', 'too many concurrent writes to this member');
 }
 
-/** When to check an unread member again: after as long as it has been unread, so that the waits
- * double. */
-function dueAfter(
-  { unreadSince }: WatchMember,
-  { everySeconds }: Watch,
-  nowMs: number,
-  waitMsMin = RETRY_MS,
-): number | undefined {
-  if (unreadSince === undefined) return undefined;
-  return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), waitMsMin), everySeconds * 1_000);
+const unreadChainsOf = ({ owed }: WatchMember, answer: Answer | undefined): string[] =>
+  answer === undefined ? [] : Object.keys(owed?.blocks ?? {}).filter((chainId) => !(chainId in answer.read));
+
+/** Whether this member is asked soon again for all that its chains owe. */
+function isProbe({ unread }: Dependencies, member: WatchMember, chainIds: readonly string[]): boolean {
+  const name = { uid: uidOfMember(member), memberId: member.memberId };
+  return chainIds.map((chainId) => unread.note(chainId, name)).includes(true);
 }
 
-/** Whether the topic needs the new state: only the view holds when and at which block a member was
- * checked last. */
+/** Whether the topic needs the new state: what changes no role, stamp or sequence is in the view
+ * alone. Equal ones are the same objects. */
 const isToPublish = (before: WatchMember, after: WatchMember): boolean =>
-  // Compared by identity: equal roles and rules are the same objects.
-  before.roles !== after.roles ||
-  before.rules !== after.rules ||
-  before.reorgedAt !== after.reorgedAt ||
-  // Otherwise a rebuild of the view would have the member checked again.
-  isNewMember(before) !== isNewMember(after);
+  before.roles !== after.roles || before.stamp !== after.stamp;
 
 const inflate = promisify(gunzip);
 
 const Line = z.object({
   index: z.number().int(),
-  account: z.string().optional(),
-  accounts: z.array(z.string()).optional(),
   /** Missing if the entry could not be parsed. */
   ref: z.string().optional(),
   roles: z.array(RoleVerdict),
   errors: z.array(RuleFault),
   blockNumbers: z.record(z.string(), z.number()),
+  details: z.array(z.looseObject({ ruleIndex: z.number() })).optional(),
 });
 
-/** The checks in a part's result, by member id. */
-async function readChecks(
-  part: BatchPartCompleted,
-  { cause, rules, sweep, reorgFrom, reorgKnownAt, minBlock, walletTimes }: CheckContext,
-  state: Pick<MemberCheck, 'isLate' | 'isOutdated'>,
-): Promise<Map<string, MemberCheck>> {
+type Detail = { readonly ruleIndex: number };
+/** An answer with the details of its rules. */
+type Explained = Answer & { readonly details: readonly Detail[] | undefined };
+
+/** By role, the details of its rules, as JSON. */
+function detailsByRole(
+  details: readonly Detail[] | undefined,
+  { rules }: Pick<RuleSet, 'rules'>,
+): ReadonlyMap<string, string> | undefined {
+  if (details === undefined) return undefined;
+  const byRole = Map.groupBy(details, ({ ruleIndex }) => String(rules[ruleIndex]?.['roleId']));
+  return new Map([...byRole].map(([roleId, ofRole]) => [roleId, JSON.stringify(ofRole)]));
+}
+
+/** The answers in a part's result, by member id. */
+async function readAnswers(part: BatchPartCompleted, check: WatchCheck): Promise<Map<string, Explained>> {
   // A part that the evaluator could not parse names no roles: it says nothing of its members.
   if (part.roles.length === 0) return new Map();
+  const { cause, rules, owed, transfer, sweep, forgives, walletTimes } = check;
   const text = (await inflate(Buffer.from(part.linesGzip, 'base64'))).toString();
-  const checks = new Map<string, MemberCheck>();
+  const answers = new Map<string, Explained>();
   for (const json of text.split('\n')) {
     if (json === '') continue;
-    const {
-      index,
-      account,
-      accounts = account === undefined ? [] : [account],
-      ref,
-      ...line
-    } = Line.parse(JSON.parse(json));
-    if (ref === undefined) continue;
-    const outcomes = foldRoles(line);
+    const { index, ref, details, errors, blockNumbers, ...line } = Line.parse(JSON.parse(json));
+    const walletsAtMs = walletTimes[index];
+    if (ref === undefined || walletsAtMs === undefined) continue;
+    const outcomes = foldRoles({ ...line, errors });
     const verdicts = part.roles.map(({ id }) => {
       const outcome = outcomes.get(id);
       const isDecided = outcome === 'granted' || outcome === 'denied';
       return [id, isDecided ? outcome === 'granted' : undefined] as const;
     });
-    checks.set(ref, {
-      cause,
-      rules,
-      sweep,
-      ...state,
-      reorgFrom,
-      reorgKnownAt,
-      minBlock,
-      headTimes: part.headTimes,
-      blockTimes: part.blockTimes,
-      accounts: accounts.map((each) => each.toLowerCase()),
+    const { evaluatedAt, headTimes = {}, blockTimes = {} } = part;
+    const read = Object.entries(blockNumbers).map(([id, block]) => {
+      const askedAt = headTimes[id] ?? Date.parse(evaluatedAt);
+      return [id, { block, askedAt, madeAt: blockTimes[id] }] as const;
+    });
+    answers.set(ref, {
+      ...{ cause, rules, owed, transfer, sweep, forgives, errors, evaluatedAt },
+      walletsAt: new Date(walletsAtMs).toISOString(),
       verdicts: new Map(verdicts),
-      blockNumbers: line.blockNumbers,
-      errors: line.errors,
-      evaluatedAt: part.evaluatedAt,
-      askedAt: part.acceptedAt,
-      walletsAtMs: walletTimes?.[index],
+      read: Object.fromEntries(read),
+      details,
     });
   }
-  return checks;
+  return answers;
 }
 
 /** By member id, the roles whose revocation would exceed the bound on revocations per hour. */
@@ -372,12 +446,13 @@ async function holdExcess(
   { members: view, now }: Dependencies,
   watch: Watch,
   members: readonly WatchMember[],
-  checks: ReadonlyMap<string, MemberCheck>,
+  answers: ReadonlyMap<string, Answer>,
+  rules: Rules,
 ): Promise<Map<string, Set<string>>> {
   const byRole = new Map<string, string[]>();
   for (const member of members) {
-    const check = checks.get(member.memberId);
-    for (const roleId of check ? revocationsOf(member, check) : [])
+    const answer = answers.get(member.memberId);
+    for (const roleId of answer ? applyAnswer(member, answer, rules).revoked : [])
       byRole.set(roleId, [...(byRole.get(roleId) ?? []), member.memberId]);
   }
   const excess = new Map<string, Set<string>>();

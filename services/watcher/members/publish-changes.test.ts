@@ -15,7 +15,7 @@ const aMember = (memberId: string, version: number, event?: WatchMember['event']
   walletsAt: '2026-11-22T11:30:00.000Z',
   sequence: event ? 1 : 0,
   roles: [],
-  blockNumbers: {},
+  seen: {},
   errors: [],
   ...(event ? { event } : {}),
 });

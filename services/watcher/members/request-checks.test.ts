@@ -47,6 +47,7 @@ const asked = (count: number) => ({
     ruleSet: aRuleSet('app_1', 'set'),
     members: members(count),
     cause: 'schedule' as const,
+    owed: {},
   },
   isCharged: true,
   beforePart: async () => true,
@@ -64,13 +65,35 @@ test('a watch without quota is paused with the reason, and no more checks are re
   expect(world.published).toHaveLength(2);
 });
 
-test('a check names its block tag, so that its answer is not taken for one of another tag', async () => {
+const checkOf = ({ delivery }: BatchPartRequested) =>
+  delivery.mode === 'watch' ? delivery.check : undefined;
+
+test('a check is stamped with the digest of its rules and its block tag, so that its answer is not taken for another', async () => {
   const world = makeWorld();
-  await world.requestChecks(asked(1));
-  await world.requestChecks({ ...asked(1), watch: aWatch({ blockTag: 'safe' }) });
-  expect(
-    world.published.map(({ delivery }) => delivery.mode === 'watch' && JSON.parse(delivery.context).rules),
-  ).toEqual(['set@1', 'set@1 safe']);
+  const stampWith = async (over: Partial<ReturnType<typeof asked>>) => {
+    await world.requestChecks({ ...asked(1), ...over });
+    return world.published.map(checkOf).at(-1)?.rules;
+  };
+  const first = await stampWith({});
+  const others = aRuleSet('app_1', 'set', {
+    rules: [],
+    digest: 'sha-256=:b3RoZXJSdWxlcw==:',
+    rulesVersion: 2,
+  });
+  expect([
+    await stampWith({ ruleSet: others }),
+    await stampWith({ watch: aWatch({ blockTag: 'safe' }) }),
+  ]).toEqual([expect.not.stringContaining(String(first)), expect.stringMatching(/ safe$/)]);
+  // Rules that were changed and changed back.
+  expect(await stampWith({ ruleSet: aRuleSet('app_1', 'set', { rulesVersion: 3 }) })).toBe(first);
+});
+
+test('a check asks for the blocks that its members are owed, and says so', async () => {
+  const world = makeWorld();
+  await world.requestChecks({ ...asked(1), owed: { '1': 7 } });
+  const [part] = world.published;
+  expect(part?.consistency.minBlock).toEqual({ '1': 7 });
+  expect(part && checkOf(part)?.owed).toEqual({ '1': 7 });
 });
 
 test('a check says of each entry when its wallets were set, so that its answer is not taken for one of later wallets', async () => {
@@ -78,10 +101,7 @@ test('a check says of each entry when its wallets were set, so that its answer i
   const walletsAt = ['2026-11-22T09:00:00.001Z', '2026-11-22T09:00:00.002Z'];
   const [first, second] = members(2).map((member, i) => ({ ...member, walletsAt: walletsAt[i] ?? '' }));
   await world.requestChecks({ ...asked(0), members: [first, second].filter((one) => one !== undefined) });
-  const [{ delivery }] = world.published as [BatchPartRequested];
-  expect(delivery.mode === 'watch' && JSON.parse(delivery.context).walletTimes).toEqual(
-    walletsAt.map((at) => Date.parse(at)),
-  );
+  expect(world.published.map(checkOf)[0]?.walletTimes).toEqual(walletsAt.map((at) => Date.parse(at)));
 });
 
 test('no check is requested for a deleted app, and its error stops no other app', async () => {

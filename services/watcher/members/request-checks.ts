@@ -8,17 +8,16 @@ import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
 import type { Rule } from '#shared/contracts/rules/rule.ts';
 import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import {
-  type CheckCause,
-  type CheckContext,
   partitionOfMember,
   type Watch,
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
+import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { boundResults, cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
-import { checkedRules } from '../domain/judge-age.ts';
+import { rulesStampOf } from '../domain/rules-stamp.ts';
 import type { makeChargeChecks } from './charge-checks.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { RefundWatch } from './watch-quota.ts';
@@ -37,14 +36,10 @@ type Dependencies = {
 };
 
 /** Checks of members of one partition. */
-export type ChecksToRequest = {
+export type ChecksToRequest = Pick<WatchCheck, 'cause' | 'owed' | 'transfer' | 'sweep' | 'forgives'> & {
   readonly watch: Watch;
   readonly ruleSet: RuleSet;
   readonly members: readonly WatchMember[];
-  readonly cause: CheckCause;
-  readonly sweep?: number;
-  readonly minBlock?: Readonly<Record<string, number>>;
-  readonly reorg?: Pick<CheckContext, 'reorgFrom' | 'reorgKnownAt'>;
   readonly isCharged: boolean;
   /** Counts a part among the open ones, before it is charged and published; false ends the
    * requests. */
@@ -72,7 +67,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
   return async function requestChecks(checks) {
     const { watch, ruleSet, members, isCharged } = checks;
     const { clientId } = watch;
-    const parts = partsOf(members, rulesOf(ruleSet));
+    const parts = partsOf(members, rulesOf(ruleSet), watch.explain);
     for (const [index, part] of parts.entries()) {
       const requestId = `watch_${randomUUID()}`;
       if (!(await checks.beforePart(requestId))) return parts.slice(index).flat();
@@ -100,20 +95,21 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
 }
 
 function messageOf(
-  { watch, ruleSet, cause, sweep, reorg, minBlock }: ChecksToRequest,
+  { watch, ruleSet, cause, owed, transfer, sweep, forgives }: ChecksToRequest,
   part: readonly WatchMember[],
   requestId: string,
   nowMs: number,
 ): BatchPartRequested {
   const uid = watchUid(watch);
-  const context: CheckContext = {
+  const check: WatchCheck = {
     watchUid: uid,
     cause,
-    rules: checkedRules(ruleSet, watch),
-    ...(sweep === undefined ? {} : { sweep }),
-    ...reorg,
-    ...(minBlock === undefined ? {} : { minBlock }),
+    rules: rulesStampOf(ruleSet, watch),
     walletTimes: part.map(({ walletsAt }) => Date.parse(walletsAt)),
+    owed,
+    ...(transfer === undefined ? {} : { transfer }),
+    ...(sweep === undefined ? {} : { sweep }),
+    ...(forgives ? { forgives } : {}),
   };
   return {
     requestId,
@@ -127,7 +123,7 @@ function messageOf(
     delivery: {
       mode: 'watch',
       partition: partitionOfMember(uid, part[0]?.memberId ?? ''),
-      context: JSON.stringify(context),
+      check,
     },
     acceptedAt: new Date(nowMs).toISOString(),
     retainUntil: new Date(nowMs + RESULT_KEPT_MS).toISOString(),
@@ -135,7 +131,8 @@ function messageOf(
     rules: rulesOf(ruleSet),
     // An unreadable rule is never a "no", whatever the rule set says for checks.
     onUndetermined: 'omit',
-    consistency: { blockTag: watch.blockTag, minBlock: { ...minBlock } },
+    consistency: { blockTag: watch.blockTag, minBlock: { ...owed } },
+    ...(watch.explain ? { explain: true } : {}),
   };
 }
 
@@ -151,10 +148,11 @@ const entryOf = ({ account, accounts, vaults, memberId }: WatchMember): BatchEnt
 function partsOf(
   members: readonly WatchMember[],
   rules: readonly Rule[],
+  explain: boolean,
 ): readonly (readonly WatchMember[])[] {
   const cutter = cutParts(partBounds(bytesOf(rules)), (part: readonly WatchMember[]) => part);
   const readsOf = makeReadCounter(rules);
-  const resultBytesOf = boundResults({ rules, hasProof: false });
+  const resultBytesOf = boundResults({ rules, explain, hasProof: false });
   for (const member of members) {
     const bytes = bytesOf(entryOf(member));
     cutter.add(member, { reads: readsOf(member), bytes, resultBytes: resultBytesOf(bytes) });

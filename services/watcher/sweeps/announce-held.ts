@@ -1,5 +1,5 @@
 import { type HeldRole, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import { heldEventId } from '#shared/contracts/watches/watch-event.ts';
+import { aboutWatchEventId } from '#shared/contracts/watches/watch-event.ts';
 import type { WatchFigures } from '#shared/stores/watches/members/watch-members.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { composeWatchHeld } from '../domain/compose-event.ts';
@@ -22,7 +22,7 @@ type Held = Omit<HeldRole, 'heldAt'>;
 /** Updates a watch's held roles from its members, and notifies the client of new ones. */
 export function makeAnnounceHeld(deps: AnnounceHeldDependencies, change: ChangeWatch['change']) {
   /** Publishes the event that the document contains, then removes it from the document. */
-  const publishHeldEvent = async (watch: Watch): Promise<void> => {
+  const publishWatchEvent = async (watch: Watch): Promise<void> => {
     if (watch.event === undefined) return;
     const { id } = watch.event;
     await deps.publishEvent(watch, watch.event);
@@ -41,12 +41,12 @@ export function makeAnnounceHeld(deps: AnnounceHeldDependencies, change: ChangeW
       if (news.length === 0 || current.event !== undefined) return undefined;
       return withHeld(current, news, new Date(deps.now()).toISOString());
     });
-    if (written?.changed) await publishHeldEvent(written.document);
+    if (written?.changed) await publishWatchEvent(written.document);
   };
 
   return {
     announceHeld,
-    publishHeldEvent,
+    publishWatchEvent,
     /** Updates the held roles of a watch from its members. */
     async updateHeld(watch: Watch, { held, holders }: WatchFigures): Promise<void> {
       const sinceMs = deps.now() - RELEASE_MS;
@@ -69,7 +69,7 @@ const isReleasedSince = ({ releasedAt }: Watch, sinceMs: number): boolean =>
 
 function withHeld(watch: Watch, roles: readonly Held[], heldAt: string): Watch {
   const names = roles.map((role) => role.id).join();
-  const id = heldEventId(`${watchUid(watch)}/held/${watch.version}/${names}`);
+  const id = aboutWatchEventId('watch.held', `${watchUid(watch)}/held/${watch.version}/${names}`);
   const held = [...watch.held, ...roles.map((role) => ({ ...role, heldAt }))];
   return { ...watch, held, event: composeWatchHeld(watch, roles, id, heldAt) };
 }

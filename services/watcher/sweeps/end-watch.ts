@@ -2,6 +2,7 @@ import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { RemoveMembers } from '../members/remove-members.ts';
@@ -16,6 +17,7 @@ export type EndWatchDependencies = {
   readonly members: Pick<WatchMembers, 'figures' | 'forget'>;
   readonly sweeps: Pick<WatchSweeps, 'forget'>;
   readonly followed: Pick<FollowedContracts, 'follow'>;
+  readonly chains: Pick<WatchChains, 'forget'>;
   readonly removeMembers: RemoveMembers;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -41,6 +43,7 @@ export function makeEndWatch(
     }
     await deps.followed.follow(uid, []);
     await deps.sweeps.forget(uid);
+    await deps.chains.forget(uid);
     await deps.members.forget(uid);
     return true;
   };

@@ -6,6 +6,7 @@ import { type AnnounceHeldDependencies, makeAnnounceHeld } from './announce-held
 import { type BeginDueSweepDependencies, makeBeginDueSweep } from './begin-due-sweep.ts';
 import { type ChangeWatchDependencies, makeChangeWatch } from './change-watch.ts';
 import { type EndWatchDependencies, makeEndWatch } from './end-watch.ts';
+import { type JudgeBlindnessDependencies, makeJudgeBlindness } from './judge-blindness.ts';
 
 /** A watch is processed at least this often, because an announcement or a due time may have been
  * lost. */
@@ -14,7 +15,8 @@ export const PROCESS_AGAIN_MS = 30_000;
 type Dependencies = ChangeWatchDependencies &
   AnnounceHeldDependencies &
   BeginDueSweepDependencies &
-  EndWatchDependencies & {
+  EndWatchDependencies &
+  JudgeBlindnessDependencies & {
     readonly watches: Pick<Watches, 'postpone'>;
     readonly ruleSets: Pick<RuleSets, 'read'>;
   };
@@ -31,9 +33,10 @@ export type WatchStatus = {
  * it if it was deleted. */
 export function makeProcessWatch(deps: Dependencies) {
   const { change, changeStored, noteSwept, pause } = makeChangeWatch(deps);
-  const { announceHeld, publishHeldEvent, updateHeld } = makeAnnounceHeld(deps, change);
+  const { announceHeld, publishWatchEvent, updateHeld } = makeAnnounceHeld(deps, change);
   const { endWatch, endFormer, deleteWithApp } = makeEndWatch(deps, { change, changeStored });
   const beginDueSweep = makeBeginDueSweep(deps, change);
+  const judgeBlindness = makeJudgeBlindness(deps, change, publishWatchEvent);
 
   /** At midnight (UTC) the account has its bytes again: the watch goes on, as if it was resumed. */
   const resumeOnNewDay = async (watch: Watch): Promise<Watch> => {
@@ -68,13 +71,14 @@ export function makeProcessWatch(deps: Dependencies) {
         return void (await processDeleted(found));
       const watch = await resumeOnNewDay(found);
       await endFormer(watch);
-      await publishHeldEvent(watch);
+      await publishWatchEvent(watch);
       const figures = await deps.members.figures(watchUid(watch));
       await updateHeld(watch, figures);
       const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
       // Each time, because Redis may have lost them.
       if (ruleSet) await deps.followed.follow(watchUid(watch), contractsToFollow(ruleSet, watch));
-      const dueSinceMs = ruleSet && !watch.paused ? await beginDueSweep(watch, ruleSet) : undefined;
+      if (ruleSet && !watch.paused) await judgeBlindness(watch, ruleSet);
+      const dueSinceMs = ruleSet && !watch.paused ? await beginDueSweep(watch, ruleSet, figures) : undefined;
       return { dueSinceMs, members: figures.members, isHeld: watch.held.length > 0 };
     },
   };

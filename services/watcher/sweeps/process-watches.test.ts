@@ -1,7 +1,8 @@
 import { rulesNameOf } from '#shared/contracts/rules/rule-set.ts';
 import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
-import { aWatch } from '../../../test/support/builders/a-watch.ts';
+import { aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
+import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import { makeProcessWatch } from './process-watch.ts';
 import { makeProcessWatches } from './process-watches.ts';
 
@@ -19,12 +20,22 @@ function makeWorld(
     /** When the oldest sweep of any watch began. */
     sweptAt?: number;
     memberDueAt?: number;
+    /** When the next sweep is due; `null`: Redis has lost it. */
+    next?: { atMs: number; isForGap: boolean } | null;
+    sweeps?: ReadonlyMap<number, object>;
+    /** By chain, what is known of it. */
+    sight?: { readAt?: number; owedSince?: number };
+    followedAt?: number;
   } = {},
 ) {
   const documents = new Map(watches.map((watch) => [watchKey(watch), watch]));
   const world = {
     documents,
-    begun: [] as { uid: string; cause: string }[],
+    nowMs: NOW,
+    sight: over.sight ?? {},
+    followedAt: over.followedAt,
+    begun: [] as { uid: string; kind: string; sweep: number }[],
+    soon: [] as Watch[],
     removed: [] as string[],
     due: [] as [string, number][],
     postpone: [] as [string, number][],
@@ -52,19 +63,30 @@ function makeWorld(
         members: over.members ?? 1,
         holders: new Map([['gold', 10]]),
         held: new Map(over.held ? [['gold', over.held]] : []),
+        sweeps: over.sweeps ?? new Map(),
       }),
       forget: async () => undefined,
     },
     sweeps: {
       read: async () => over.running && { rules: over.running, sweep: NOW - 1_000 },
-      begin: async (sweep: { uid: string; cause: string }) =>
+      begin: async (sweep: { uid: string; kind: string; sweep: number }) =>
         over.running === undefined && world.begun.push(sweep) > 0,
-      nextAt: async () => undefined,
+      next: async () => (over.next === null ? undefined : (over.next ?? { atMs: NOW + 1, isForGap: false })),
       bringForward: async () => undefined,
       oldestAt: async () => over.sweptAt,
       forget: async () => undefined,
     },
-    followed: { follow: async () => undefined },
+    followed: {
+      follow: async () => undefined,
+      chainsOf: async () => (over.followedAt === undefined ? [] : [1]),
+    },
+    chains: {
+      forget: async () => undefined,
+      sight: async () => world.sight,
+      firstLookAt: async () => NOW,
+    },
+    positions: { reach: async () => ({ reached: 1, readAt: world.followedAt }) },
+    sweepSoon: async (watch: Watch) => void world.soon.push(watch),
     removeMembers: async (watch: Watch) => void world.removed.push(watchUid(watch)),
     async writeDocument(_: unknown, key: string, change: (current: Watch | undefined) => Watch | undefined) {
       const document = change(documents.get(key));
@@ -80,7 +102,7 @@ function makeWorld(
     isOwned: () => true,
     partitions: [0],
     oldestDueAt: async () => over.memberDueAt,
-    now: () => NOW,
+    now: () => world.nowMs,
   } as unknown as Parameters<typeof makeProcessWatch>[0] & Parameters<typeof makeProcessWatches>[0];
   const { announceHeld, noteSwept, processWatch } = makeProcessWatch(deps);
   return Object.assign(world, { announceHeld, noteSwept }, makeProcessWatches({ ...deps, processWatch }));
@@ -92,12 +114,12 @@ test('a new version of the rule set starts a sweep in the next round, once', asy
   const world = makeWorld([of('w', { sweptRules: 'old@1' })]);
   await world.processWatches();
   await world.processWatches();
-  expect(world.begun).toMatchObject([{ uid: watchUid(of('w')), cause: 'rule-set' }]);
+  expect(world.begun).toMatchObject([{ uid: watchUid(of('w')), kind: 'rule-set' }]);
 });
 
 test('a sweep for new rules that began before a crash is not repeated', async () => {
   const rules = rulesNameOf(aRuleSet('app_1', of('w').ruleSet));
-  const world = makeWorld([of('w', { sweptRules: 'old@1' })], { running: rules });
+  const world = makeWorld([of('w', { sweptRules: 'old@1' })], { running: RULES });
   await world.processWatches();
   expect(world.documents.get(watchKey(of('w')))).toMatchObject({
     sweptRules: rules,
@@ -113,8 +135,8 @@ test('a sweep that was asked for begins again if Redis has lost it, and not whil
   const asked = of('w', { sweptRules, sweepAskedAt: new Date(NOW).toISOString() });
   const lost = makeWorld([asked]);
   await lost.processWatches();
-  expect(lost.begun).toMatchObject([{ uid: watchUid(asked), cause: 'schedule' }]);
-  const running = makeWorld([asked], { running: sweptRules });
+  expect(lost.begun).toMatchObject([{ uid: watchUid(asked), kind: 'asked' }]);
+  const running = makeWorld([asked], { running: RULES });
   await running.processWatches();
   expect(running.begun).toEqual([]);
 });
@@ -261,4 +283,85 @@ test('a check is overdue since its member was due, or since the running sweep be
   expect(await overdue({ memberDueAt: NOW - 30_000, sweptAt: NOW - 700_000 })).toEqual([700]);
   expect(await overdue({ memberDueAt: NOW - 30_000 })).toEqual([30]);
   expect(await overdue({ memberDueAt: NOW + 30_000 })).toEqual([0]);
+});
+
+describe('the next sweep', () => {
+  const sweptRules = rulesNameOf(aRuleSet('app_1', 'set'));
+  const begunFor = async (over: Parameters<typeof makeWorld>[1], watch: Partial<Watch> = {}) => {
+    const world = makeWorld([of('w', { sweptRules, everySeconds: 3_600, ...watch })], over);
+    await world.processWatches();
+    return world;
+  };
+  const slot = nextSweepAt(watchUid(of('w')), 3_600, NOW - 3_600_000);
+
+  test.each([
+    ['at its interval', { atMs: slot, isForGap: false }, 'schedule'],
+    ['when it was asked for', { atMs: NOW - 5, isForGap: false }, 'asked'],
+    ['after a gap', { atMs: NOW - 5, isForGap: true }, 'gap'],
+  ])('begins %s', async (_, next, kind) => {
+    expect((await begunFor({ next })).begun).toMatchObject([{ kind }]);
+  });
+
+  test('comes soon and free of charge where Redis has lost its time, unless the watch is new', async () => {
+    expect((await begunFor({ next: null })).soon).toHaveLength(1);
+    const created = { createdAt: new Date(NOW - 59_000).toISOString() };
+    expect((await begunFor({ next: null }, created)).soon).toEqual([]);
+  });
+
+  test('is a settlement when the last revocation of a sweep was looked at again', async () => {
+    const looked = { hasLooked: true, hasPending: false };
+    const sweeps = (waiting: boolean) => new Map([[7, { ...looked, hasPending: waiting }]]);
+    expect((await begunFor({ sweeps: sweeps(true) })).begun).toEqual([]);
+    expect((await begunFor({ sweeps: sweeps(false) })).begun).toMatchObject([
+      { kind: 'settlement', sweep: 7 },
+    ]);
+  });
+});
+
+describe('a chain that cannot be read', () => {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const watch = of('w', { stalledAfterSeconds: 60 });
+  const chainSince = (ms: number) => ({ chains: [{ chainId: 1, since: iso(ms) }] });
+
+  test('is reported once, when a check has been owed for as long as the watch says, with when it was last read', async () => {
+    const world = makeWorld([watch], { sight: { owedSince: NOW - 59_000, readAt: NOW - 90_000 } });
+    await world.processWatches();
+    expect(world.events).toEqual([]);
+    expect(world.due).toContainEqual([watchUid(watch), NOW + 1_000]);
+    world.nowMs += 1_000;
+    await world.processWatches();
+    await world.processWatches();
+    expect(world.events).toEqual([{ type: 'watch.stalled', watchId: 'w', ...chainSince(NOW - 90_000) }]);
+    expect(world.documents.get(watchKey(watch))?.stalled).toMatchObject(chainSince(NOW - 90_000).chains);
+  });
+
+  test('is not reported while another check of the watch reads it, or while the watch is paused', async () => {
+    const read = makeWorld([watch], { sight: { owedSince: NOW - 900_000, readAt: NOW - 59_000 } });
+    const paused = makeWorld([{ ...watch, paused: { reason: 'requested', at: iso(NOW) } }], {
+      sight: { owedSince: NOW - 900_000 },
+    });
+    for (const world of [read, paused]) {
+      await world.processWatches();
+      expect(world.events).toEqual([]);
+    }
+  });
+
+  test('is reported for following alone, and recovers when its logs are read and nothing is owed', async () => {
+    const world = makeWorld([watch], { followedAt: NOW - 60_000 });
+    await world.processWatches();
+    Object.assign(world, { followedAt: NOW + 5_000, nowMs: NOW + 6_000, sight: { owedSince: NOW } });
+    await world.processWatches();
+    expect(world.events).toHaveLength(1);
+    world.sight = { readAt: NOW + 6_000 };
+    await world.processWatches();
+    await world.processWatches();
+    expect(world.events).toEqual(
+      ['watch.stalled', 'watch.recovered'].map((type) => ({
+        type,
+        watchId: 'w',
+        ...chainSince(NOW - 60_000),
+      })),
+    );
+    expect(world.documents.get(watchKey(watch))).not.toHaveProperty('stalled');
+  });
 });

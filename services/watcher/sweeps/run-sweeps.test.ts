@@ -4,29 +4,37 @@ import {
   type WatchCommand,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import type { Sweep } from '#shared/stores/watches/watch-sweeps.ts';
-import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
+import type { SweepFigures } from '#shared/stores/watches/members/watch-members.ts';
+import type { Sweep, SweepDecision } from '#shared/stores/watches/watch-sweeps.ts';
+import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
+import { aMember, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import type { ChecksToRequest } from '../members/request-checks.ts';
 import { makeRunSweeps, SWEEP_MS_MAX } from './run-sweeps.ts';
 
 const UID = watchUid(aWatch());
 const BEGAN = 1_000_000;
+const OTHER_RULES = aRuleSet('app_1', 'set', { digest: 'sha-256=:b3RoZXJSdWxlcw==:', rulesVersion: 2 });
 
 /** One running sweep of a watch, and a clock that the test sets. */
-function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
+function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: object = {}) {
+  const { found = 0, ...ofSweep } = over;
   const world = {
+    /** What the watch's sweeps hold back, by sweep. */
+    heldBack: new Map<number, Partial<SweepFigures>>([[BEGAN, { revocations: new Map([['gold', found]]) }]]),
     nowMs: BEGAN,
-    rulesVersion: 1,
+    ruleSet: aRuleSet('app_1', 'set'),
     watch: aWatch({ massRevocation: { share: 0.2, atLeast: 2 } }) as Watch | undefined,
     state: {
-      ...{ uid: UID, sweep: BEGAN, cause: 'schedule', rules: 'set@1', holders: new Map([['gold', 10]]) },
-      ...{ revocations: new Map(), hold: undefined, toAsk: [0], partCount: 0, toSettle: [] },
-      ...over,
+      ...{ uid: UID, sweep: BEGAN, kind: 'schedule', rules: RULES, holders: new Map([['gold', 10]]) },
+      ...{ decision: undefined, toAsk: [0], partCount: 0, toSettle: [] },
+      ...ofSweep,
     } as Sweep | undefined,
     /** Whether too many parts of the client app wait for their results. */
     isFull: false,
     asked: 0,
+    page: [aMember()],
+    checks: [] as ChecksToRequest[],
     announced: [] as (readonly { id: string }[])[],
     steps: [] as string[],
     /** When sweeps were made due. */
@@ -42,12 +50,13 @@ function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
   };
   const dependencies = {
     watches: { readByUid: async () => world.watch },
-    ruleSets: { read: async () => ({ id: 'set', rulesVersion: world.rulesVersion }) },
+    ruleSets: { read: async () => world.ruleSet },
+    positions: { reach: async () => undefined },
     members: {
       async *scan() {
-        for (;;) yield [aMember()];
+        for (;;) yield world.page;
       },
-      figures: async () => ({ held: new Map([['gold', world.held]]) }),
+      figures: async () => ({ held: new Map([['gold', world.held]]), sweeps: world.heldBack }),
       countRevoked: async (_: string, __: string, ___: number, untilMs = Infinity) =>
         world.sentAt.filter((atMs) => atMs <= untilMs).length,
     },
@@ -56,9 +65,9 @@ function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
       read: async () => world.state,
       addPart: async () => change(({ partCount }) => ({ partCount: partCount + 1 })),
       finish: async () => undefined,
-      async decide(_: string, __: number, roles: readonly string[]) {
-        change(({ hold }) => ({ hold: hold ?? roles, toAsk: [], partCount: 0, toSettle: [0, 1] }));
-        return world.state?.hold;
+      async decide(_: string, __: number, made: SweepDecision) {
+        change(({ decision }) => ({ decision: decision ?? made, toAsk: [], partCount: 0, toSettle: [0, 1] }));
+        return world.state?.decision;
       },
       bringForward: async (_: string, atMs: number) => void world.due.push(atMs),
       async end(_: string, sweep: number | undefined) {
@@ -69,9 +78,11 @@ function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
       },
       ...sweeps,
     },
-    async requestChecks({ beforePart, members }: ChecksToRequest) {
+    async requestChecks(checks: ChecksToRequest) {
+      const { beforePart, members } = checks;
       if (!(await beforePart('part'))) return members;
       world.asked += 1;
+      world.checks.push(checks);
       return [];
     },
     async announceHeld(_: Watch, roles: readonly { id: string }[]) {
@@ -95,7 +106,7 @@ function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
 }
 
 test('a sweep with unanswered parts ends within 15 minutes, with the answers that came', async () => {
-  const world = makeWorld({ revocations: new Map([['gold', 1]]) });
+  const world = makeWorld({ found: 1 });
   await world.runSweeps();
   await waitUntil('the parts that may wait', async () => world.asked === 3);
   await world.runSweeps();
@@ -138,7 +149,7 @@ test('a process continues at most 16 sweeps of a client app at once, and those o
 });
 
 test('a sweep that revokes a role from too many holds that role, and announces it after the commands: a release follows them', async () => {
-  const world = makeWorld({ toAsk: [], revocations: new Map([['gold', 3]]) });
+  const world = makeWorld({ toAsk: [], found: 3 });
   await world.runSweeps();
   await waitUntil('the announcement', async () => world.announced.length > 0);
   expect(world.steps).toEqual(['settle', 'settle', 'announce']);
@@ -150,7 +161,7 @@ const HELD = [{ id: 'gold', holders: 10, revocations: 3, heldAt: '2026-11-22T10:
 
 /** The roles that a sweep with two revocations of `gold` holds. */
 async function heldBySweep(over: Pick<ReturnType<typeof makeWorld>, 'held' | 'sentAt'>, watch: Watch) {
-  const world = Object.assign(makeWorld({ toAsk: [], revocations: new Map([['gold', 2]]) }), {
+  const world = Object.assign(makeWorld({ toAsk: [], found: 2 }), {
     ...over,
     watch,
   });
@@ -210,12 +221,12 @@ test.each([
 );
 
 test.each([
-  ['rules', { rulesVersion: 2 }],
+  ['rules', { ruleSet: OTHER_RULES }],
   ['block tag', { watch: aWatch({ blockTag: 'finalized' }) }],
 ])(
   'a sweep whose watch gets another %s requests no more checks, and ends undecided for another sweep',
   async (_, change) => {
-    const world = makeWorld({ revocations: new Map([['gold', 1]]) });
+    const world = makeWorld({ found: 1 });
     await world.runSweeps();
     await waitUntil('the parts that may wait', async () => world.asked === 3);
     Object.assign(world, change);
@@ -231,8 +242,8 @@ test.each([
 );
 
 test('a sweep that is decided when its rules change is settled', async () => {
-  const world = makeWorld({ toAsk: [], hold: [], toSettle: [0] });
-  world.rulesVersion = 2;
+  const world = makeWorld({ toAsk: [], decision: { sweeps: [BEGAN], hold: [] }, toSettle: [0] });
+  world.ruleSet = OTHER_RULES;
   await world.runSweeps();
   await waitUntil('the settlement', async () => world.commands.length > 0);
   expect(world.commands.map(({ command }) => command)).toEqual(['settle', 'settle']);
@@ -242,10 +253,46 @@ test('a sweep is settled at once, however soon it follows a sweep that was given
   const world = makeWorld({ toAsk: [] });
   await world.runSweeps();
   await waitUntil('the first settlement', async () => world.commands.length === 2);
-  if (world.state) world.state = { ...world.state, sweep: BEGAN + 1, hold: undefined, toSettle: [] };
+  if (world.state) world.state = { ...world.state, sweep: BEGAN + 1, decision: undefined, toSettle: [] };
   await waitUntil('the second settlement', async () => {
     await world.runSweeps();
     return world.commands.length > 2;
   });
   expect(world.commands.slice(2)).toMatchObject([{ sweep: BEGAN + 1 }, { sweep: BEGAN + 1 }]);
+});
+
+test('a sweep asks no member that was checked since it began: another owner may have asked', async () => {
+  const world = makeWorld();
+  const checked = aMember({ memberId: 'checked', checkedAt: new Date(BEGAN).toISOString() });
+  const before = aMember({ memberId: 'before', checkedAt: new Date(BEGAN - 1).toISOString() });
+  world.page = [checked, before, aMember({ memberId: 'never' })];
+  await world.runSweeps();
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  expect(world.checks[0]?.members.map(({ memberId }) => memberId)).toEqual(['before', 'never']);
+  world.state = undefined;
+});
+
+test.each([
+  ['schedule', { cause: 'schedule', isCharged: true, forgives: true }],
+  ['asked', { cause: 'schedule', isCharged: true, forgives: false }],
+  ['rule-set', { cause: 'rule-set', isCharged: true, forgives: false }],
+  ['gap', { cause: 'schedule', isCharged: false, forgives: false }],
+] as const)('the checks of a sweep of the kind %s', async (kind, checks) => {
+  const world = makeWorld({ kind });
+  await world.runSweeps();
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  expect(world.checks[0]).toMatchObject(checks);
+  world.state = undefined;
+});
+
+test('the revocations of sweeps that wait for a second check are settled with none of them open', async () => {
+  const world = makeWorld({ toAsk: [], found: 1 });
+  const gold = new Map([['gold', 1]]);
+  world.heldBack.set(BEGAN - 1, { revocations: gold, hasPending: true });
+  world.heldBack.set(BEGAN - 2, { revocations: gold, hasLooked: true, hasPending: false });
+  await world.runSweeps();
+  await waitUntil('the settlement', async () => world.commands.length > 0);
+  expect(world.commands[0]).toMatchObject({ sweep: BEGAN, sweeps: [BEGAN, BEGAN - 2] });
+  // 2 of 10 holders.
+  expect(world.commands[0]).toMatchObject({ holdRoles: [] });
 });

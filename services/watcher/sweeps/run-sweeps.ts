@@ -11,13 +11,15 @@ import {
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { Sweep, WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
+import type { SweepFigures, WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Sweep, SweepKind, WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { countHeld, exceedsShare } from '../domain/exceeds-share.ts';
-import { checkedRules } from '../domain/judge-age.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
+import { rulesStampOf } from '../domain/rules-stamp.ts';
+import { reachedBlocks } from '../members/check-due.ts';
 import type { OpenParts } from '../members/open-parts.ts';
 import type { RequestChecks } from '../members/request-checks.ts';
 
@@ -34,6 +36,7 @@ type Dependencies = {
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'scan' | 'figures' | 'countRevoked'>;
   readonly sweeps: WatchSweeps;
+  readonly positions: Pick<LogPositions, 'reach'>;
   readonly requestChecks: RequestChecks;
   readonly openParts: Pick<OpenParts, 'take'>;
   /** Tells the client which roles are held from now on, unless it has released them since. */
@@ -66,11 +69,12 @@ export function makeRunSweeps(deps: Dependencies) {
   const ruleSetOf = (watch: Watch) => deps.ruleSets.read(watch.clientId, watch.ruleSet);
 
   const ask = async (watch: Watch, ruleSet: RuleSet, begun: Sweep, partition: number) => {
-    const { uid, sweep, cause } = begun;
+    const { uid, sweep, kind } = begun;
+    const forgives = kind === 'schedule';
     const beforePart = async (requestId: string): Promise<boolean> => {
       for (;;) {
         const state = await deps.sweeps.read(uid);
-        if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep)) return false;
+        if (state?.sweep !== sweep || state.decision !== undefined || isTooLong(sweep)) return false;
         const current = await deps.watches.readByUid(uid);
         if (current && (current.paused || isOutdated(begun, current, await ruleSetOf(current)))) return false;
         const isFree =
@@ -81,21 +85,27 @@ export function makeRunSweeps(deps: Dependencies) {
       await deps.sweeps.addPart(uid, sweep, requestId);
       return true;
     };
-    for await (const members of deps.members.scan(uid, partition))
+    for await (const page of deps.members.scan(uid, partition)) {
+      // Another owner may have begun.
+      const members = page.filter(({ checkedAt = '' }) => !(Date.parse(checkedAt) >= sweep));
       if (members.length > 0) {
         const unrequested = await deps.requestChecks({
           watch,
           ruleSet,
           members,
-          cause,
+          cause: kind === 'rule-set' ? 'rule-set' : 'schedule',
           sweep,
-          isCharged: true,
+          // What following knows by now: a later change of a member has its own check.
+          owed: forgives ? {} : await reachedBlocks(deps.positions, watch, ruleSet),
+          forgives,
+          isCharged: kind !== 'gap',
           beforePart,
           afterLostPart: (requestId) => deps.sweeps.finish(uid, sweep, requestId),
         });
         if (unrequested.length > 0) return false;
         if (!deps.isOwned(partition)) return true;
       }
+    }
     await deps.sweeps.finish(uid, sweep, `ask/${partition}`);
     return true;
   };
@@ -115,35 +125,42 @@ export function makeRunSweeps(deps: Dependencies) {
 
   /** Roles to hold: their revocations, together with the held ones and those sent in the last hour,
    * are too many. */
-  const excessiveRoles = async (
-    watch: Watch,
-    { uid, sweep, holders, revocations }: Sweep,
-  ): Promise<string[]> => {
+  const excessiveRoles = async (watch: Watch, { uid, kind, sweep, holders }: Sweep, found: Revocations) => {
     const { held } = await deps.members.figures(uid);
     const nowMs = deps.now();
-    const excessive: string[] = [];
-    for (const [id, found] of revocations) {
-      if (found === 0) continue;
+    // The holders of a settlement were counted when it began.
+    const countedAt = kind === 'settlement' ? nowMs : sweep;
+    const excessive: Omit<HeldRole, 'heldAt'>[] = [];
+    for (const [id, revocations] of found) {
       const [sent, sentBefore] = await Promise.all([
         deps.members.countRevoked(uid, id, nowMs),
-        deps.members.countRevoked(uid, id, nowMs, sweep),
+        deps.members.countRevoked(uid, id, nowMs, countedAt),
       ]);
-      const together = found + countHeld(watch, held, id) + sent;
+      const together = revocations + countHeld(watch, held, id) + sent;
+      const of = { id, holders: holders.get(id) ?? 0, revocations };
       // Members that lost the role before the sweep are not among its holders.
-      if (exceedsShare(watch.massRevocation, together, (holders.get(id) ?? 0) + sentBefore))
-        excessive.push(id);
+      if (exceedsShare(watch.massRevocation, together, of.holders + sentBefore)) excessive.push(of);
     }
     return excessive;
   };
 
+  const decide = async (watch: Watch, state: Sweep) => {
+    const { uid, sweep } = state;
+    if (state.decision !== undefined) return deps.sweeps.decide(uid, sweep, state.decision);
+    const { sweeps } = await deps.members.figures(uid);
+    // Those that wait for a second check are decided with the last of them.
+    const ready = [...sweeps].filter(([id, { hasPending }]) => id <= sweep && !hasPending);
+    const hold = await excessiveRoles(watch, state, sumOf(ready.map(([, figures]) => figures)));
+    return deps.sweeps.decide(uid, sweep, { sweeps: ready.map(([id]) => id), hold });
+  };
+
   const conclude = async (watch: Watch, state: Sweep): Promise<void> => {
-    const { uid, sweep, cause, holders, revocations } = state;
+    const { uid, sweep } = state;
     const isOver = state.toAsk.length + state.partCount === 0 || isTooLong(sweep);
-    if (state.hold === undefined && !isOver) return;
-    const decided = state.hold ?? (await excessiveRoles(watch, state));
-    const holdRoles = await deps.sweeps.decide(uid, sweep, decided);
-    if (holdRoles === undefined) return;
-    if (state.hold !== undefined && state.toSettle.length === 0) {
+    if (state.decision === undefined && !isOver) return;
+    const decision = await decide(watch, state);
+    if (decision === undefined) return;
+    if (state.decision !== undefined && state.toSettle.length === 0) {
       settled.delete(uid);
       await deps.noteSwept(watch, sweep);
       await deps.sweeps.end(uid, sweep);
@@ -151,11 +168,6 @@ export function makeRunSweeps(deps: Dependencies) {
     }
     const last = settled.get(uid);
     if (last?.sweep === sweep && deps.now() - last.atMs < SETTLE_AGAIN_MS) return;
-    const held = holdRoles.map((id) => ({
-      id,
-      holders: holders.get(id) ?? 0,
-      revocations: revocations.get(id) ?? 0,
-    }));
     const at = new Date(deps.now()).toISOString();
     const { toSettle = [] } = (await deps.sweeps.read(uid)) ?? {};
     await Promise.all(
@@ -167,8 +179,8 @@ export function makeRunSweeps(deps: Dependencies) {
           partition,
           at,
           sweep,
-          cause,
-          holdRoles,
+          sweeps: decision.sweeps,
+          holdRoles: decision.hold.map(({ id }) => id),
         };
         return deps.publish(watchEvaluated, command);
       }),
@@ -176,7 +188,7 @@ export function makeRunSweeps(deps: Dependencies) {
     settled.set(uid, { sweep, atMs: deps.now() });
     // After the commands, so that a release follows them in every partition. `updateHeld` repeats a
     // lost announcement.
-    await deps.announceHeld(watch, held, sweep);
+    await deps.announceHeld(watch, decision.hold, sweep);
   };
 
   const continueSweep = async (uid: string): Promise<void> => {
@@ -186,7 +198,7 @@ export function makeRunSweeps(deps: Dependencies) {
     if (watch === undefined) return isMine ? deps.sweeps.forget(uid) : undefined;
     // A watch that is resumed begins a new sweep.
     if (state === undefined || watch.paused) return isMine ? deps.sweeps.end(uid, state?.sweep) : undefined;
-    if (state.hold === undefined) {
+    if (state.decision === undefined) {
       const ruleSet = await ruleSetOf(watch);
       if (isOutdated(state, watch, ruleSet)) {
         if (!isMine) return;
@@ -219,16 +231,26 @@ export function makeRunSweeps(deps: Dependencies) {
   };
 }
 
+/** By role id. */
+type Revocations = ReadonlyMap<string, number>;
+
+function sumOf(sweeps: readonly SweepFigures[]): Revocations {
+  const sum = new Map<string, number>();
+  for (const { revocations } of sweeps)
+    for (const [id, count] of revocations) sum.set(id, (sum.get(id) ?? 0) + count);
+  return sum;
+}
+
 /** Whether a sweep checks by the rule set, under the block tag of the watch. */
 export const isSweepOf = (sweep: Pick<Sweep, 'rules'> | undefined, watch: Watch, ruleSet: RuleSet): boolean =>
-  sweep?.rules === checkedRules(ruleSet, watch);
+  sweep?.rules === rulesStampOf(ruleSet, watch);
 
 /** Whether the watch has other rules, or another block tag, than the sweep; a rule set that is not
  * found says nothing. */
 const isOutdated = (sweep: Sweep, watch: Watch, ruleSet: RuleSet | undefined): boolean =>
   ruleSet !== undefined && !isSweepOf(sweep, watch, ruleSet);
 
-/** Begins a sweep; false if one is running. */
+/** Begins a sweep; false if one is running. `sweep`: of a settlement, the sweep that it settles. */
 export async function beginSweep(
   {
     sweeps,
@@ -241,11 +263,11 @@ export async function beginSweep(
   },
   watch: Watch,
   ruleSet: RuleSet,
-  cause: 'schedule' | 'rule-set',
+  kind: SweepKind,
+  sweep = now(),
 ): Promise<boolean> {
   const uid = watchUid(watch);
   const { holders } = await members.figures(uid);
-  const sweep = now();
-  const rules = checkedRules(ruleSet, watch);
-  return sweeps.begin({ uid, sweep, cause, rules, holders }, nextSweepAt(uid, watch.everySeconds, sweep));
+  const rules = rulesStampOf(ruleSet, watch);
+  return sweeps.begin({ uid, sweep, kind, rules, holders }, nextSweepAt(uid, watch.everySeconds, sweep));
 }

@@ -1,5 +1,7 @@
+import { contractsOf } from '#shared/contracts/rules/rule-set.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
@@ -7,8 +9,11 @@ import type { Watches } from '#shared/stores/watches/watches.ts';
 type Dependencies = {
   readonly watches: Pick<Watches, 'inPartition'>;
   readonly followed: Pick<FollowedContracts, 'isFollowedBy'>;
+  readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly sweepSoon: SweepSoon;
   readonly partitions: readonly number[];
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
 };
 
 /** Makes a sweep of a watch due. */
@@ -16,11 +21,15 @@ type SweepSoon = (watch: Watch) => Promise<void>;
 
 type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>;
 
-/**
- * A sweep costs the client quota, and an attacker can repeatedly send a contract more transfers
- * than can be followed. So the sweeps of a watch that transfers cause are at least as far apart as
- * its scheduled ones.
- */
+/** So long a watch is new: its members are checked for the first time, and following may just have
+ * begun. */
+const NEW_MS = 60_000;
+
+export const isNewWatch = ({ createdAt }: Pick<Watch, 'createdAt'>, nowMs: number): boolean =>
+  nowMs - Date.parse(createdAt) < NEW_MS;
+
+/** Makes a free sweep of a watch due, because transfers were missed or were too many: anyone can
+ * cause that, so it is an hour after the last one for this reason at the earliest. */
 export const makeSweepSoon =
   (
     sweeps: Pick<WatchSweeps, 'setNextAfterGap'>,
@@ -30,8 +39,29 @@ export const makeSweepSoon =
   async (watch) => {
     const uid = watchUid(watch);
     await followed.noteMissed(uid, now());
-    await sweeps.setNextAfterGap(uid, now(), watch.everySeconds * 1_000);
+    await sweeps.setNextAfterGap(uid, now());
   };
+
+/**
+ * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first,
+ * because a rule set is large. After a loss of Redis the rule set decides, until the watch is
+ * processed again.
+ */
+export async function isAbout(
+  { followed, ruleSets }: Pick<Dependencies, 'followed' | 'ruleSets'>,
+  watch: Watch,
+  transfer: Missed,
+): Promise<boolean> {
+  const isFollowed = await followed.isFollowedBy(watchUid(watch), transfer);
+  if (isFollowed !== undefined) return isFollowed;
+  const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
+  const { chainId, contractAddress, blockTag } = transfer;
+  return (
+    watch.blockTag === blockTag &&
+    ruleSet !== undefined &&
+    contractsOf(ruleSet).some((each) => each.chainId === chainId && each.contractAddress === contractAddress)
+  );
+}
 
 /**
  * If transfers of a contract may have been missed, makes a sweep of every watch that follows the
@@ -39,16 +69,18 @@ export const makeSweepSoon =
  * all watches are not read for it.
  */
 export const makeSweepFollowers =
-  ({ watches, followed, sweepSoon, partitions }: Dependencies) =>
+  ({ watches, partitions, sweepSoon, ...deps }: Dependencies) =>
   async (missed: Missed): Promise<void> => {
     for (const partition of partitions) {
       const active = (await watches.inPartition(partition)).filter(
-        ({ deletedAt, paused, follow, blockTag }) =>
-          deletedAt === undefined && !paused && follow && blockTag === missed.blockTag,
+        (watch) =>
+          watch.deletedAt === undefined &&
+          !watch.paused &&
+          watch.follow &&
+          watch.blockTag === missed.blockTag &&
+          !isNewWatch(watch, deps.now()),
       );
-      const areFollowers = await Promise.all(
-        active.map((watch) => followed.isFollowedBy(watchUid(watch), missed)),
-      );
+      const areFollowers = await Promise.all(active.map((watch) => isAbout(deps, watch, missed)));
       for (const [index, watch] of active.entries()) if (areFollowers[index]) await sweepSoon(watch);
     }
   };

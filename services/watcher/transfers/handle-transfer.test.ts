@@ -13,7 +13,12 @@ const RULES = [{ type: 'ERC20', chainId: 1, contractAddress: CONTRACT, roleId: '
 const manyIds = Array.from({ length: MEMBERS_OF_WALLET_MAX + 1 }, (_, index) => `member-${index}`);
 const TRANSFER: ChainTransferred = {
   ...{ chainId: 1, contractAddress: CONTRACT, account, blockTag: 'latest' },
-  ...{ blockNumber: 9, dropped: false, at: atSecond(1) },
+  ...{ blockNumber: 9, dropped: false, transactionHash: '0x1', logIndex: 3, at: atSecond(1) },
+};
+
+const EVENT = {
+  ...{ chainId: 1, contractAddress: CONTRACT, blockNumber: 9 },
+  ...{ transactionHash: '0x1', logIndex: 3 },
 };
 
 type Members = {
@@ -88,7 +93,7 @@ const NOTHING = { due: [], asked: [], swept: [], commands: [], withdrawn: [], dr
 test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
   const { due, asked } = await handle(TRANSFER, aWatch());
   expect(due).toHaveLength(1);
-  expect(asked).toMatchObject([{ cause: 'transfer', isCharged: false, minBlock: { '1': 9 } }]);
+  expect(asked).toMatchObject([{ cause: 'transfer', isCharged: false, owed: { '1': 9 }, transfer: EVENT }]);
 });
 
 test('a transfer withdraws a change that a sweep found earlier than the transfer arrived', async () => {
@@ -96,15 +101,10 @@ test('a transfer withdraws a change that a sweep found earlier than the transfer
   expect(withdrawn).toMatchObject([{ contractAddress: CONTRACT, account, blockNumber: 9 }]);
 });
 
-test('a dropped transfer makes its members due at any block', async () => {
+test('a dropped transfer has its members checked from the first dropped block on, and is not named', async () => {
   const { asked } = await handle({ ...TRANSFER, dropped: true }, aWatch());
-  expect(asked).toMatchObject([{ cause: 'transfer', reorg: { reorgFrom: { '1': 9 } } }]);
-  expect(asked[0]).not.toHaveProperty('minBlock');
-});
-
-test('a transfer on the new fork of a reorg makes its members due at its block, though higher blocks were read', async () => {
-  const { asked } = await handle({ ...TRANSFER, afterReorg: true }, aWatch());
-  expect(asked).toMatchObject([{ minBlock: { '1': 9 }, reorg: { reorgFrom: { '1': 9 } } }]);
+  expect(asked).toMatchObject([{ cause: 'transfer', owed: { '1': 9 } }]);
+  expect(asked[0]).not.toHaveProperty('transfer');
 });
 
 test.each([
@@ -128,15 +128,11 @@ test('while Redis has lost which contracts are followed, the rule set says wheth
   expect(await handle(finalized, aWatch(), { isLost: true })).toEqual({ ...NOTHING, ruleSetsRead: 1 });
 });
 
-test('a transfer that finds too many open parts is left to the owner of the member, with its block and its reorg', async () => {
-  const { commands } = await handle({ ...TRANSFER, afterReorg: true }, aWatch(), { isFull: true });
-  const block = { '1': 9 };
+test('a transfer that finds too many open parts is left to the owner of the member, who owes its block', async () => {
+  const { commands } = await handle(TRANSFER, aWatch(), { isFull: true });
   expect(commands).toMatchObject([
-    { command: 'await', memberIds: [memberId], minBlock: block, reorgFrom: block },
+    { command: 'owe', memberIds: [memberId], owed: { '1': 9 }, transfer: EVENT },
   ]);
-  const dropped = await handle({ ...TRANSFER, dropped: true }, aWatch(), { isFull: true });
-  expect(dropped.commands).toMatchObject([{ command: 'await', reorgFrom: block }]);
-  expect(dropped.commands[0]).not.toHaveProperty('minBlock');
 });
 
 test('a transfer whose checks could not be requested costs its client app no free check: it is processed again', async () => {

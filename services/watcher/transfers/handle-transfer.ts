@@ -1,5 +1,4 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { contractsOf } from '#shared/contracts/rules/rule-set.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import {
   partitionOfMember,
@@ -8,8 +7,8 @@ import {
   type WatchMember,
   watchEvaluated,
   watchOfUid,
-  watchUid,
 } from '#shared/contracts/watches/watch.ts';
+import type { Transfer } from '#shared/contracts/watches/watch-check.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Budget, Draw, Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -21,6 +20,7 @@ import type { Watches } from '#shared/stores/watches/watches.ts';
 import { groupByWatch, requestChecksOf } from '../members/check-due.ts';
 import type { OpenParts } from '../members/open-parts.ts';
 import type { RequestChecks } from '../members/request-checks.ts';
+import { isAbout } from '../sweeps/sweep-followers.ts';
 
 /** A transfer whose check has no answer is checked again then. */
 const AGAIN_MS = 20_000;
@@ -88,7 +88,7 @@ async function checkMembers(
 
 async function requestTransferChecks(
   deps: Dependencies,
-  { chainId, blockNumber, dropped, afterReorg, at }: ChainTransferred,
+  transferred: ChainTransferred,
   uid: string,
   memberIds: readonly string[],
 ): Promise<void> {
@@ -97,34 +97,42 @@ async function requestTransferChecks(
     memberIds.map((memberId) => ({ uid, memberId })),
     deps.now() + AGAIN_MS,
   );
-  const block = { [String(chainId)]: blockNumber };
-  const minBlock = dropped ? undefined : block;
-  const reorgFrom = dropped || afterReorg ? block : undefined;
+  const transfer = transferOf(transferred);
+  const owed = {
+    owed: { [String(transferred.chainId)]: transferred.blockNumber },
+    ...(transfer === undefined ? {} : { transfer }),
+  };
   for (const [partition, ofPartition] of byPartition(uid, memberIds)) {
     const checksOf = (members: readonly WatchMember[]) => [
-      {
-        members,
-        cause: 'transfer' as const,
-        isCharged: false,
-        ...(minBlock ? { minBlock } : {}),
-        ...(reorgFrom ? { reorg: { reorgFrom, reorgKnownAt: Date.parse(at) } } : {}),
-      },
+      { members, cause: 'transfer' as const, isCharged: false, ...owed },
     ];
     const onUnrequested = (members: readonly WatchMember[]) => {
       const command: WatchCommand = {
-        command: 'await',
+        command: 'owe',
         clientId: watchOfUid(uid).clientId,
         watchUid: uid,
         partition,
         at: new Date(deps.now()).toISOString(),
         memberIds: members.map(({ memberId }) => memberId),
-        ...(minBlock ? { minBlock } : {}),
-        ...(reorgFrom ? { reorgFrom } : {}),
+        ...owed,
       };
       return deps.publish(watchEvaluated, command);
     };
     await requestChecksOf(deps, { uid, memberIds: ofPartition, checksOf, onUnrequested });
   }
+}
+
+/** The event, if it is still there and known. */
+function transferOf({
+  chainId,
+  contractAddress,
+  blockNumber,
+  dropped,
+  transactionHash,
+  logIndex,
+}: ChainTransferred): Transfer | undefined {
+  if (dropped || transactionHash === undefined || logIndex === undefined) return undefined;
+  return { chainId, contractAddress, blockNumber, transactionHash, logIndex };
 }
 
 /** Counts checks against the budget of their client app; false if it is used up. */
@@ -139,27 +147,6 @@ const isWithinBudget = (
       throw error;
     },
   );
-
-/**
- * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first,
- * because a rule set is large. After a loss of Redis the rule set decides, until the watch is
- * processed again.
- */
-async function isAbout(
-  { followed, ruleSets }: Pick<Dependencies, 'followed' | 'ruleSets'>,
-  watch: Watch,
-  transfer: ChainTransferred,
-): Promise<boolean> {
-  const isFollowed = await followed.isFollowedBy(watchUid(watch), transfer);
-  if (isFollowed !== undefined) return isFollowed;
-  const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
-  const { chainId, contractAddress, blockTag } = transfer;
-  return (
-    watch.blockTag === blockTag &&
-    ruleSet !== undefined &&
-    contractsOf(ruleSet).some((each) => each.chainId === chainId && each.contractAddress === contractAddress)
-  );
-}
 
 function byPartition(uid: string, memberIds: readonly string[]): Map<number, string[]> {
   const groups = new Map<number, string[]>();

@@ -3,6 +3,7 @@ import type { Tier } from '../apps/client-app.ts';
 import { ProofRequest, Wallets } from '../checks/check-requested.ts';
 import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
 import { defineTopic } from '../topic.ts';
+import { WatchCheck } from '../watches/watch-check.ts';
 
 /** Most entries of one part: they are planned, read and stored together. */
 export const PART_ENTRIES_MAX = 500;
@@ -33,8 +34,8 @@ export type BatchEntry = z.infer<typeof BatchEntry>;
 export const BatchDelivery = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('poll') }),
   z.object({ mode: z.literal('webhook'), callbackUrl: z.string() }),
-  /** The result goes to this partition of `watch.evaluated.v1`; `context` comes back unread. */
-  z.object({ mode: z.literal('watch'), partition: z.number().int().min(0), context: z.string() }),
+  /** The result goes to this partition of `watch.evaluated.v1`. */
+  z.object({ mode: z.literal('watch'), partition: z.number().int().min(0), check: WatchCheck }),
 ]);
 export type BatchDelivery = z.infer<typeof BatchDelivery>;
 

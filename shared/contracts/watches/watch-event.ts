@@ -6,15 +6,18 @@ import { uidOfMember, type WatchMember } from './watch.ts';
 export const WATCH_EVENT_KEPT_MS = 72 * HOUR_MS;
 
 const PREFIX = 'watch_';
-const HELD_PREFIX = `${PREFIX}held_`;
 const HASH_CHARS = 32;
+
+/** Events about a watch itself: their ids are longer than those of its members' events. */
+const ABOUT_WATCH = ['held', 'stalled', 'recovered'] as const;
+type AboutWatch = `watch.${(typeof ABOUT_WATCH)[number]}`;
 
 const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, HASH_CHARS);
 
-/** The id of the event that tells of held revocations. `text` holds the fields that make it
- * unique. */
-export const heldEventId = (text: string): string => HELD_PREFIX + hashOf(text);
+/** The id of an event about a watch itself. `text` holds the fields that make it unique. */
+export const aboutWatchEventId = (type: AboutWatch, text: string): string =>
+  `${type.replace('.', '_')}_${hashOf(text)}`;
 
 /**
  * The id of a member's event: the same however often the event is made, and of no other event. So
@@ -30,6 +33,13 @@ export const memberEventId = (member: WatchMember, sequence: number): string =>
 /** Whether the id of a delivery is that of an event of a watch. */
 export const isWatchEventId = (requestId: string): boolean => requestId.startsWith(PREFIX);
 
-/** Whether it tells of held revocations: its id is longer than that of a member's event. */
-export const isHeldEventId = (requestId: string): boolean =>
-  requestId.startsWith(HELD_PREFIX) && requestId.length === HELD_PREFIX.length + HASH_CHARS;
+/** The type of the event of a watch with this id; `undefined`: it is not one. */
+export function watchEventType(requestId: string): AboutWatch | 'roles.changed' | undefined {
+  if (!isWatchEventId(requestId)) return undefined;
+  const about = ABOUT_WATCH.find(
+    (name) =>
+      requestId.startsWith(`${PREFIX}${name}_`) &&
+      requestId.length === PREFIX.length + name.length + 1 + HASH_CHARS,
+  );
+  return about === undefined ? 'roles.changed' : `watch.${about}`;
+}

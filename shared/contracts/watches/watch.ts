@@ -5,6 +5,7 @@ import { Wallets } from '../checks/check-requested.ts';
 import { RuleFault } from '../checks/result.ts';
 import { BlockTag } from '../rules/rule.ts';
 import { defineTopic } from '../topic.ts';
+import { BlockNumbers, CheckCause, Transfer } from './watch-check.ts';
 
 /** Partitions of members; a member's partition never changes, so neither does this count. */
 export const MEMBER_PARTITIONS = 24;
@@ -19,9 +20,6 @@ export const FOLLOWED_PER_APP_MAX = 250;
 
 const version = z.number().int().positive();
 const count = z.number().int().nonnegative();
-/** By chain id in decimal. */
-const BlockNumbers = z.record(z.string(), count);
-
 /**
  * A share of a count is compared with this tolerance, because binary fractions round it:
  * `0.29 * 100` is less than 29. It is larger than the rounding of ten million members, and smaller
@@ -56,6 +54,16 @@ export const HeldRole = z.object({
 });
 export type HeldRole = z.infer<typeof HeldRole>;
 
+/** A chain that could not be read for a watch, as `watch.stalled` reported it. */
+export const StalledChain = z.object({
+  chainId: z.number().int().positive(),
+  /** When it was last read. */
+  since: z.iso.datetime(),
+  /** When it was reported: the chains of one message recover together. */
+  reportedAt: z.iso.datetime(),
+});
+export type StalledChain = z.infer<typeof StalledChain>;
+
 /** A watch: the whole document, keyed by client app and watch id. */
 export const Watch = z.object({
   clientId: z.string(),
@@ -72,6 +80,11 @@ export const Watch = z.object({
   everySeconds: z.number().int().min(60).max(604_800),
   follow: z.boolean(),
   blockTag: BlockTag,
+  /** Whether events explain the roles that changed. */
+  explain: z.boolean(),
+  /** How long a revocation is held back until a second check decides; 0: it is sent at once. */
+  graceSeconds: count.max(86_400),
+  stalledAfterSeconds: z.number().int().min(60).max(86_400),
   quotaShare: z.number().positive().max(1),
   massRevocation: z.object({ share: z.number().positive().max(1), atLeast: z.number().int().positive() }),
   createdAt: z.iso.datetime(),
@@ -82,7 +95,8 @@ export const Watch = z.object({
   held: z.array(HeldRole),
   /** When the client last asked for the held revocations. */
   releasedAt: z.iso.datetime().optional(),
-  /** A `watch.held` event that may not be published yet. */
+  stalled: z.array(StalledChain).optional(),
+  /** An event about the watch itself that may not be published yet. */
   event: WatchEvent.optional(),
   /** The rule set and its version that the last sweep began with, such as `vip@3`. */
   sweptRules: z.string().optional(),
@@ -94,25 +108,63 @@ export const Watch = z.object({
 });
 export type Watch = z.infer<typeof Watch>;
 
-/** The last verdict on one role of a member, and its consequences. */
+/** A revocation that was found and not sent. Its fields say what ends it (the watcher's README). */
+export const HeldBack = z.object({
+  /** Since when: of the first check that denied the role, or when it was held. */
+  since: z.iso.datetime(),
+  /** Of that first check, as are `transfer` and `details`. */
+  cause: CheckCause,
+  transfer: Transfer.optional(),
+  /** Of the rules of the role, as JSON. */
+  details: z.string().optional(),
+  /** A check of a later block decides, from then on. */
+  graceUntil: z.iso.datetime().optional(),
+  /** That check denied the role too. */
+  looked: z.boolean().optional(),
+  /** The sweep that found it: decided with the others of that sweep. */
+  sweep: count.optional(),
+});
+export type HeldBack = z.infer<typeof HeldBack>;
+
+/** The last verdict on one role of a member. */
 export const MemberRole = z.object({
   id: z.string(),
   /** The last verdict that was sent, or would have been if it had changed anything. */
   granted: z.boolean(),
   since: z.iso.datetime(),
-  /**
-   * The role was found revoked and the client was not told: `sweep` names the sweep whose end
-   * decides on it; without one it is held until it is released, or until a check grants the role
-   * again. `heldAt` says since when; an older watcher does not say it.
-   */
-  withheld: z.object({ sweep: count.optional(), heldAt: z.iso.datetime().optional() }).optional(),
+  heldBack: HeldBack.optional(),
 });
 export type MemberRole = z.infer<typeof MemberRole>;
 
-/** A role without its withheld revocation: dropped where it was found for other wallets, or by
- * other rules. */
-export const withoutWithheld = (role: MemberRole): MemberRole =>
-  role.withheld === undefined ? role : { id: role.id, granted: role.granted, since: role.since };
+/** Whether a second check decides on a revocation. */
+export const isPending = ({ graceUntil, looked }: HeldBack): boolean =>
+  graceUntil !== undefined && looked !== true;
+/** Whether a revocation waits for a release. */
+export const isHeld = ({ graceUntil, sweep }: HeldBack): boolean =>
+  graceUntil === undefined && sweep === undefined;
+
+/** A role without its held-back revocation. */
+export const withoutHeldBack = (role: MemberRole): MemberRole =>
+  role.heldBack === undefined ? role : { id: role.id, granted: role.granted, since: role.since };
+
+/** What the next check of a member must have read. */
+export const Owed = z.object({
+  /** It is due the later, the longer ago that is. */
+  since: z.iso.datetime(),
+  /** By chain id, the least block; 0: any. */
+  blocks: BlockNumbers,
+  cause: CheckCause,
+  transfer: Transfer.optional(),
+});
+export type Owed = z.infer<typeof Owed>;
+
+/** A block that was read. */
+export const SeenBlock = z.object({
+  block: count,
+  /** When its head was requested, epoch ms of Redis's clock. */
+  askedAt: count,
+});
+export type SeenBlock = z.infer<typeof SeenBlock>;
 
 /** A member of a watch and its last verdicts: the whole document, keyed by watch and member. */
 export const WatchMember = z.object({
@@ -128,59 +180,27 @@ export const WatchMember = z.object({
   ...Wallets.shape,
   ref: z.string().optional(),
   addedAt: z.iso.datetime(),
-  /** When the wallets were set: evaluations that were requested before do not count. */
+  /** When the wallets were set. Never the same for other wallets. */
   walletsAt: z.iso.datetime(),
   removedAt: z.iso.datetime().optional(),
   /** Events so far. */
   sequence: count,
   roles: z.array(MemberRole),
   checkedAt: z.iso.datetime().optional(),
-  /** Since when checks of it could not read a chain; its next check is due the later, the longer
-   * that lasts. */
-  unreadSince: z.iso.datetime().optional(),
-  blockNumbers: BlockNumbers,
-  /** By chain id, when the head of that block was requested, epoch ms. */
-  headTimes: z.record(z.string(), count).optional(),
-  /** By chain id, the block of a transfer at which it could not be read yet: its next check reads
-   * that one or a later one. */
-  awaitedBlocks: BlockNumbers.optional(),
   errors: z.array(RuleFault),
-  /** The rules of the last check, and since when: checks by other rules that were requested before
-   * do not count. */
-  rules: z.object({ name: z.string(), askedAt: z.iso.datetime() }).optional(),
-  /** When it was last checked after a reorg: the topic must know the blocks that were read then. */
-  reorgedAt: z.iso.datetime().optional(),
+  /** The wallets and rules of the last check that was applied. */
+  stamp: z.object({ walletsAt: z.iso.datetime(), rules: z.string() }).optional(),
+  /** By chain id. */
+  seen: z.record(z.string(), SeenBlock),
+  owed: Owed.optional(),
   /** The last event, where it may not be published yet. */
   event: WatchEvent.optional(),
 });
 export type WatchMember = z.infer<typeof WatchMember>;
 
-/** Why a member is checked. `first` is a cause of events alone: the first one of a member. */
-export const CheckCause = z.enum(['transfer', 'schedule', 'rule-set']);
-export type CheckCause = z.infer<typeof CheckCause>;
+/** `first` is the first event of a member. */
 export const EventCause = z.enum(['first', ...CheckCause.options, 'release']);
 export type EventCause = z.infer<typeof EventCause>;
-
-/** The watcher's context of a part that it requested; it comes back with the results. */
-export const CheckContext = z.object({
-  watchUid: z.string(),
-  cause: CheckCause,
-  /** The rule set with its version, and the block tag unless it is `latest`: `vip@3`,
-   * `vip@3 safe`. */
-  rules: z.string(),
-  /** The sweep that the part belongs to. */
-  sweep: count.optional(),
-  /** By chain id, the first block that a reorg dropped. */
-  reorgFrom: BlockNumbers.optional(),
-  /** When the reorg was known, epoch ms of Redis's clock; an older watcher does not say it. */
-  reorgKnownAt: count.optional(),
-  /** By chain id, the least block that was requested. */
-  minBlock: BlockNumbers.optional(),
-  /** Of each entry, when the wallets that it names were set, epoch ms; an older watcher does not
-   * say it. */
-  walletTimes: z.array(count).optional(),
-});
-export type CheckContext = z.infer<typeof CheckContext>;
 
 const command = {
   clientId: z.string(),
@@ -193,27 +213,27 @@ const command = {
   at: z.iso.datetime(),
 };
 
-/** An order to the owner of a partition: about withheld revocations, or transfers whose checks
- * could not be requested. */
+/** An order to the owner of a partition: about revocations that are held back, or transfers whose
+ * checks could not be requested. */
 export const WatchCommand = z.discriminatedUnion('command', [
-  /** The sweep has ended: send its changes, but withhold those of these roles. */
+  /** Sends what these sweeps hold back, but holds it of these roles. */
   z.object({
     command: z.literal('settle'),
     ...command,
+    /** The sweep that has ended, and those whose second checks are over. */
     sweep: count,
-    cause: CheckCause,
+    sweeps: z.array(count),
     holdRoles: z.array(z.string()),
   }),
   /** Send the revocations that were held by `at`. */
   z.object({ command: z.literal('release'), ...command }),
-  /** The checks of a transfer could not be requested: check these members at its block or a later
-   * one. */
+  /** The checks of a transfer could not be requested: these members owe one at its block. */
   z.object({
-    command: z.literal('await'),
+    command: z.literal('owe'),
     ...command,
     memberIds: z.array(z.string()),
-    minBlock: BlockNumbers.optional(),
-    reorgFrom: BlockNumbers.optional(),
+    owed: BlockNumbers,
+    transfer: Transfer.optional(),
   }),
 ]);
 export type WatchCommand = z.infer<typeof WatchCommand>;
@@ -230,8 +250,7 @@ export const isPresent = (member: WatchMember | undefined): member is WatchMembe
   member !== undefined && member.removedAt === undefined;
 
 /** Whether a member's wallets were not checked yet. */
-export const isNewMember = ({ checkedAt, walletsAt }: WatchMember): boolean =>
-  checkedAt === undefined || checkedAt < walletsAt;
+export const isNewMember = ({ stamp, walletsAt }: WatchMember): boolean => stamp?.walletsAt !== walletsAt;
 
 export const watchKey = ({ clientId, watchId }: WatchName): string => `${clientId}/${watchId}`;
 

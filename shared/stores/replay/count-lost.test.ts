@@ -1,5 +1,5 @@
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
-import { aBatchPart } from '../../../test/support/builders/a-batch.ts';
+import { aBatchPart, OF_WATCH } from '../../../test/support/builders/a-batch.ts';
 import { countLost, TailCount } from './count-lost.ts';
 
 const aCheck = (requestId: string, acceptedAt: string, chargedMonth?: string) =>
@@ -65,7 +65,6 @@ test('each entry of a part is a check of the millisecond in which the batch was 
 
 test('the checks of a watch are not counted: a restart of Redis would charge them again', () => {
   const count = new TailCount();
-  const delivery = { mode: 'watch' as const, partition: 0, context: '{}' };
-  count.addPart(aBatchPart('app_1', { chargedMonth: '2026-11', delivery }));
+  count.addPart(aBatchPart('app_1', { chargedMonth: '2026-11', delivery: OF_WATCH }));
   expect(count.hours()).toEqual([]);
 });

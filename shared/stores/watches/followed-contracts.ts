@@ -112,6 +112,11 @@ export function makeFollowedContracts(redis: Redis) {
         if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
         return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
       }),
+    /** The chains on which a watch follows contracts. */
+    chainsOf: (uid: string): Promise<number[]> =>
+      inStore(async () => [
+        ...new Set((await redis.smembers(ofWatchKey(uid))).map((name) => Number.parseInt(name, 10))),
+      ]),
     /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its
      * contract until it is looked at again. */
     noteMissed: (uid: string, nowMs: number): Promise<void> =>

@@ -42,6 +42,9 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
       state: watch.paused ? 'paused' : active,
       ...(watch.paused ? { reason: watch.paused.reason } : {}),
       held: watch.held.map(({ id }) => id),
+      ...(watch.stalled && !watch.paused
+        ? { stalled: watch.stalled.map(({ chainId, since }) => ({ chainId, since })) }
+        : {}),
       members: figures.members,
       following,
       ruleSet: watch.ruleSet,
@@ -49,6 +52,9 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
       everySeconds: watch.everySeconds,
       follow: watch.follow,
       blockTag,
+      explain: watch.explain,
+      graceSeconds: watch.graceSeconds,
+      stalledAfterSeconds: watch.stalledAfterSeconds,
       quotaShare: watch.quotaShare,
       massRevocation: watch.massRevocation,
       createdAt: watch.createdAt,
@@ -90,24 +96,27 @@ const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf
 
 /** A member as clients see it. */
 export function presentMember(member: WatchMember): Record<string, unknown> {
-  const { account, accounts, vaults, ref, roles, sequence, addedAt, checkedAt, blockNumbers, errors } =
-    member;
+  const { account, accounts, vaults, ref, roles, sequence, addedAt, checkedAt, seen, errors } = member;
+  const pending = roles.flatMap(({ id, heldBack }) =>
+    heldBack?.graceUntil === undefined ? [] : [{ id, since: heldBack.since }],
+  );
   const since = roles.reduce((latest, role) => [role.since, latest].sort().at(-1) ?? '', '');
   return {
     ...(accounts === undefined ? { account } : { accounts }),
     ...(vaults === undefined ? {} : { vaults }),
     ...(ref === undefined ? {} : { ref }),
-    roles: roles.map(({ id, granted, since, withheld }) => ({
+    roles: roles.map(({ id, granted, since, heldBack }) => ({
       id,
       granted,
       since,
-      ...(withheld === undefined ? {} : { revocationHeld: true }),
+      ...(heldBack && heldBack.graceUntil === undefined ? { revocationHeld: true } : {}),
     })),
+    ...(pending.length === 0 ? {} : { pending }),
     sequence,
     addedAt,
     ...(since === '' ? {} : { since }),
     ...(checkedAt === undefined ? {} : { checkedAt }),
-    blockNumbers,
+    blockNumbers: Object.fromEntries(Object.entries(seen).map(([chainId, { block }]) => [chainId, block])),
     errors,
   };
 }

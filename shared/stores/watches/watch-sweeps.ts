@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { CheckCause, MEMBER_PARTITIONS } from '#shared/contracts/watches/watch.ts';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { MEMBER_PARTITIONS } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
-import { sweepKey } from './members/watch-members.ts';
+import { HELD_BACK_PREFIX } from './members/watch-members.ts';
 import { setDueTime } from './watches.ts';
 
 const RUNNING_KEY = 'wm-sweeps';
 const NEXT_KEY = 'wm-next';
 const GAP_KEY = 'wm-gap';
+const sweepKey = (uid: string): string => `wm-sweep:${uid}`;
 const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
 
 /*
@@ -17,22 +19,29 @@ const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
  *   begun ──every partition has asked, every part was answered, or the time is up──► decided
  *   decided ──every partition has settled──► ended
  *
- * A set holds the remaining tasks: `ask/<p>`, a part's id, `settle/<p>`.
+ * A set holds the remaining tasks: `ask/<p>`, a part's id, `settle/<p>`. A sweep whose revocations
+ * waited for second checks begins once more without tasks (`settlement`): it is decided at once.
  */
+
+/** Why a sweep began. What each kind means is in the watcher's README. */
+export const SweepKind = z.enum(['schedule', 'asked', 'rule-set', 'gap', 'settlement']);
+export type SweepKind = z.infer<typeof SweepKind>;
 
 /**
  * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms),
- * cause, rules, holders (JSON), the next due time. Partitions without members have nothing to ask.
- * It takes the place of a scheduled sweep that is due, whatever its cause.
+ * kind, rules, holders (JSON), the next due time. Partitions without members have nothing to ask.
+ * It takes the place of a scheduled sweep that is due, whatever its kind, but a settlement does
+ * not.
  */
 const BEGIN = `${REQUIRE_VIEW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 redis.call('DEL', KEYS[3])
-redis.call('HSET', KEYS[2], 'sweep', ARGV[3], 'cause', ARGV[4], 'rules', ARGV[5], 'holders', ARGV[6])
+redis.call('HSET', KEYS[2], 'sweep', ARGV[3], 'kind', ARGV[4], 'rules', ARGV[5], 'holders', ARGV[6])
+redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
+if ARGV[4] == 'settlement' then return 1 end
 for p = 0, ${MEMBER_PARTITIONS - 1} do
   if redis.call('EXISTS', ofSystem('wm:' .. ARGV[2] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
 end
-redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
 local next = tonumber(redis.call('HGET', KEYS[5], ARGV[2]) or '') or math.huge
 if next <= tonumber(ARGV[3]) then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
 return 1
@@ -45,18 +54,18 @@ return redis.call(ARGV[3], KEYS[3], ARGV[4])
 `;
 
 /**
- * KEYS: marker, sweep, open. ARGV: access, sweep, roles to hold (JSON), uid. The first decision
- * stays. Partitions where nothing is withheld have nothing to settle.
+ * KEYS: marker, sweep, open. ARGV: access, sweep, decision (JSON), uid. The first decision stays.
+ * Partitions where nothing is held back have nothing to settle.
  */
 const DECIDE = `${REQUIRE_VIEW}
 if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return false end
-if redis.call('HSETNX', KEYS[2], 'hold', ARGV[3]) == 1 then
+if redis.call('HSETNX', KEYS[2], 'decision', ARGV[3]) == 1 then
   redis.call('DEL', KEYS[3])
   for p = 0, ${MEMBER_PARTITIONS - 1} do
-    if redis.call('EXISTS', ofSystem('wm-withheld:' .. ARGV[4] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[3], 'settle/' .. p) end
+    if redis.call('EXISTS', ofSystem('${HELD_BACK_PREFIX}' .. ARGV[4] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[3], 'settle/' .. p) end
   end
 end
-return redis.call('HGET', KEYS[2], 'hold')
+return redis.call('HGET', KEYS[2], 'decision')
 `;
 
 /**
@@ -91,19 +100,28 @@ export type Sweep = {
   readonly uid: string;
   /** Its start, epoch ms of Redis's clock. */
   readonly sweep: number;
-  readonly cause: CheckCause;
+  readonly kind: SweepKind;
   readonly rules: string;
   /** By role id, before the sweep. */
   readonly holders: ReadonlyMap<string, number>;
-  readonly revocations: ReadonlyMap<string, number>;
-  /** Roles to hold, once it is decided. */
-  readonly hold: readonly string[] | undefined;
+  /** Once it is decided. */
+  readonly decision: SweepDecision | undefined;
   /** Partitions that have not asked for their checks yet. */
   readonly toAsk: readonly number[];
   /** Parts that were not answered yet. */
   readonly partCount: number;
   readonly toSettle: readonly number[];
 };
+
+const Held = z.object({ id: z.string(), holders: z.number(), revocations: z.number() });
+const SweepDecision = z.object({
+  /** The sweeps whose revocations are decided with it. */
+  sweeps: z.array(z.number()),
+  /** Roles whose revocations are held. */
+  hold: z.array(Held),
+});
+/** What is done with the revocations that a sweep holds back. */
+export type SweepDecision = z.infer<typeof SweepDecision>;
 
 /** Not by a zod record, which drops a role with the id `__proto__`. */
 const parseHolders = (json: string): Sweep['holders'] =>
@@ -122,12 +140,12 @@ export function makeWatchSweeps(redis: Redis) {
     /** False where a sweep of the watch is running. If one was due, the next one is due at
      * `nextAtMs` (epoch ms) from then on. */
     begin: async (
-      { uid, sweep, cause, rules, holders }: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>,
+      { uid, sweep, kind, rules, holders }: Pick<Sweep, 'uid' | 'sweep' | 'kind' | 'rules' | 'holders'>,
       nextAtMs: number,
     ): Promise<boolean> =>
       (await begin(
         [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
-        [ORDINARY_ACCESS, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
+        [ORDINARY_ACCESS, uid, sweep, kind, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
       )) === 1,
     running: (): Promise<string[]> => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
     /** When the oldest running sweep of all watches began, epoch ms. */
@@ -140,42 +158,32 @@ export function makeWatchSweeps(redis: Redis) {
       const [stored, open] = await inStore(() =>
         Promise.all([redis.hgetall(sweepKey(uid)), redis.smembers(openKey(uid))]),
       );
-      const { sweep, cause, rules = '', holders = '{}', hold } = stored;
+      const { sweep, kind, rules = '', holders = '{}', decision } = stored;
       if (sweep === undefined) return undefined;
       const of = (prefix: string) =>
         open.flatMap((item) => (item.startsWith(prefix) ? [Number(item.slice(prefix.length))] : []));
-      const revocations = Object.entries(stored).flatMap(([name, value]) =>
-        name.startsWith('revocations/') ? [[name.slice(12), Number(value)] as const] : [],
-      );
       const [toAsk, toSettle] = [of('ask/'), of('settle/')];
       return {
         uid,
         sweep: Number(sweep),
-        cause: CheckCause.parse(cause),
+        kind: SweepKind.parse(kind),
         rules,
         holders: parseHolders(holders),
-        revocations: new Map(revocations),
-        hold: hold === undefined ? undefined : z.array(z.string()).parse(JSON.parse(hold)),
+        decision: decision === undefined ? undefined : SweepDecision.parse(JSON.parse(decision)),
         toAsk,
         partCount: open.length - toAsk.length - toSettle.length,
         toSettle,
       };
     },
-    /** Whether the sweep is the running one and not decided yet. */
-    isOpen: (uid: string, sweep: number): Promise<boolean> =>
-      inStore(async () => {
-        const [running, hold] = await redis.hmget(sweepKey(uid), 'sweep', 'hold');
-        return running === String(sweep) && hold === null;
-      }),
     addPart: async (uid: string, sweep: number, part: string): Promise<void> =>
       void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SADD', part])),
     /** A partition has asked (`ask/<p>`) or settled (`settle/<p>`), or a part was answered. */
     finish: async (uid: string, sweep: number, item: string): Promise<void> =>
       void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SREM', item])),
     /** Decides once; returns the first decision. */
-    async decide(uid: string, sweep: number, holdRoles: readonly string[]): Promise<string[] | undefined> {
-      const stood = await decide(keysOf(uid), [ORDINARY_ACCESS, sweep, JSON.stringify(holdRoles), uid]);
-      return stood === null ? undefined : z.array(z.string()).parse(JSON.parse(stood));
+    async decide(uid: string, sweep: number, decision: SweepDecision): Promise<SweepDecision | undefined> {
+      const stood = await decide(keysOf(uid), [ORDINARY_ACCESS, sweep, JSON.stringify(decision), uid]);
+      return stood === null ? undefined : SweepDecision.parse(JSON.parse(stood));
     },
     /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that
      * are being swept. */
@@ -184,22 +192,22 @@ export function makeWatchSweeps(redis: Redis) {
       // Held revocations are to be announced, and the next sweep may be waiting.
       await setDueTime(redis, uid, 0);
     },
-    /** When the next sweep is due, epoch ms. */
-    nextAt: (uid: string): Promise<number | undefined> =>
+    /** When the next sweep is due, epoch ms, and whether for a gap. */
+    next: (uid: string): Promise<{ readonly atMs: number; readonly isForGap: boolean } | undefined> =>
       inStore(async () => {
-        const at = await redis.hget(NEXT_KEY, uid);
-        return at === null ? undefined : Number(at);
+        const [at, gapAt] = await Promise.all([redis.hget(NEXT_KEY, uid), redis.hget(GAP_KEY, uid)]);
+        return at === null ? undefined : { atMs: Number(at), isForGap: at === gapAt };
       }),
     /** Makes the next sweep due then, unless it is due earlier. */
     async bringForward(uid: string, atMs: number): Promise<void> {
       await bringForward([GENERATION_KEY, NEXT_KEY], [ORDINARY_ACCESS, uid, atMs]);
       await setDueTime(redis, uid, atMs);
     },
-    /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for
-     * that reason. */
-    async setNextAfterGap(uid: string, nowMs: number, everyMs: number): Promise<void> {
+    /** Makes a sweep due because transfers were missed; an hour after the last one for that reason
+     * at the earliest. */
+    async setNextAfterGap(uid: string, nowMs: number): Promise<void> {
       const keys = [GENERATION_KEY, NEXT_KEY, GAP_KEY];
-      const isSet = await setNextAfterGap(keys, [ORDINARY_ACCESS, uid, nowMs, everyMs]);
+      const isSet = await setNextAfterGap(keys, [ORDINARY_ACCESS, uid, nowMs, HOUR_MS]);
       if (isSet === 1) await setDueTime(redis, uid, nowMs);
     },
     forget: (uid: string): Promise<void> =>

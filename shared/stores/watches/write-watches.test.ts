@@ -76,7 +76,9 @@ function makeWorld(
         },
       },
     },
-    members: { figures: async () => ({ members: 0, holders: new Map(), held: new Map() }) },
+    members: {
+      figures: async () => ({ members: 0, holders: new Map(), held: new Map(), sweeps: new Map() }),
+    },
     sweeps: {
       async bringForward() {
         world.sweeps += 1;

@@ -54,7 +54,16 @@ export type WatchWrite = {
 /** The settings that a client chooses. */
 export type WatchSettings = Pick<
   Watch,
-  'ruleSet' | 'callbackUrl' | 'everySeconds' | 'follow' | 'blockTag' | 'quotaShare' | 'massRevocation'
+  | 'ruleSet'
+  | 'callbackUrl'
+  | 'everySeconds'
+  | 'follow'
+  | 'blockTag'
+  | 'explain'
+  | 'graceSeconds'
+  | 'stalledAfterSeconds'
+  | 'quotaShare'
+  | 'massRevocation'
 >;
 
 export type WatchWrites = ReturnType<typeof makeWatchWrites>;
@@ -271,6 +280,9 @@ const settingsOf = (watch: WatchSettings) => [
   watch.everySeconds,
   watch.follow,
   watch.blockTag,
+  watch.explain,
+  watch.graceSeconds,
+  watch.stalledAfterSeconds,
   watch.quotaShare,
   watch.massRevocation.share,
   watch.massRevocation.atLeast,

@@ -196,10 +196,50 @@ test('a transfer causes an event without a sweep', async () => {
   });
   await transfer(MEMBERS[1] ?? '', system.chain.holder);
   await waitUntil('the revocation', async () => changesOf('followed').length > 0);
-  expect(changesOf('followed')).toMatchObject([{ ref: 'm1', sequence: 2, cause: 'transfer' }]);
+  const ofTransfer = {
+    ...{ ref: 'm1', sequence: 2, cause: 'transfer' },
+    transfer: {
+      ...{ chainId: system.chain.chainId, contractAddress: system.chain.erc20.toLowerCase(), logIndex: 0 },
+      transactionHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    },
+  };
+  expect(changesOf('followed')).toMatchObject([ofTransfer]);
   await transfer(system.chain.holder, MEMBERS[1] ?? '');
   await waitUntil('the grant', async () => changesOf('followed').length > 1);
   expect(changesOf('followed')[1]).toMatchObject({ ref: 'm1', sequence: 3, cause: 'transfer' });
+});
+
+test('with a grace, a revocation is sent after a second check alone, and tokens that come back cost no role', async () => {
+  await watchMembers('graced', { graceSeconds: 3 });
+  await waitUntil('the contract to be followed', async () => {
+    const { following } = await stateOf('graced');
+    return (following as { state: string }[])[0]?.state === 'live';
+  });
+  const shown = async (ref: string) => (await call('GET', `${WATCHES_PATH}/graced/members/${ref}`)).body;
+  const [back = '', gone = ''] = [MEMBERS[3], MEMBERS[4]];
+  for (const member of [back, gone]) await transfer(member, system.chain.holder);
+  await waitUntil('the pending revocations', async () =>
+    (await Promise.all(['m3', 'm4'].map(shown))).every(({ pending }) => pending !== undefined),
+  );
+  expect(await shown('m4')).toMatchObject({
+    roles: [{ id: 'holder', granted: true }],
+    pending: [{ id: 'holder', since: expect.any(String) }],
+  });
+  await transfer(system.chain.holder, back);
+  await waitUntil('the revocation', async () => changesOf('graced').length > 0);
+  expect(changesOf('graced')).toMatchObject([
+    {
+      ref: 'm4',
+      sequence: 2,
+      cause: 'transfer',
+      transfer: { logIndex: 0 },
+      roles: [{ granted: false, before: true }],
+    },
+  ]);
+  await waitUntil('the grant', async () => (await shown('m3'))['pending'] === undefined);
+  expect(await shown('m3')).toMatchObject({ sequence: 1, roles: [{ id: 'holder', granted: true }] });
+  await transfer(system.chain.holder, gone);
+  expect((await call('DELETE', `${WATCHES_PATH}/graced`)).status).toBe(204);
 });
 
 test('a paused watch sends nothing until it is resumed', async () => {

@@ -12,9 +12,10 @@ import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.t
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeHandleEvaluated } from '../../../services/watcher/members/handle-evaluated.ts';
 import { makeOpenParts } from '../../../services/watcher/members/open-parts.ts';
+import { makeUnreadChains } from '../../../services/watcher/members/unread-chains.ts';
 import { beginSweep, makeRunSweeps } from '../../../services/watcher/sweeps/run-sweeps.ts';
 import { aRuleSet } from '../../support/builders/a-rule-set.ts';
-import { aMember, anAnswer, atSecond, aWatch } from '../../support/builders/a-watch.ts';
+import { aMember, anAnswer, atSecond, aWatch, RULES } from '../../support/builders/a-watch.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -56,6 +57,9 @@ async function makeWorld() {
     refund: async () => undefined,
     chargeEvents: async () => undefined,
     metrics: { countChecks: () => undefined, countEvent: () => undefined },
+    positions: { forks: async () => [] },
+    chains: { note: async () => undefined },
+    unread: makeUnreadChains(now),
     publishChanges: {
       publishOutbox: async () => undefined,
       async publishMember(_: unknown, member: WatchMember) {
@@ -103,7 +107,7 @@ async function makeWorld() {
       undefined,
       aMember({
         ...{ memberId, ref: memberId, sequence: 1, checkedAt: atSecond(1) },
-        rules: { name: 'set@1', askedAt: atSecond(1) },
+        stamp: { rules: RULES, walletsAt: atSecond(0) },
         roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
       }),
       now(),

@@ -57,11 +57,16 @@ test('a member that is added again while tombstones are dropped stays', async ()
   expect(await read()).toMatchObject({ version: 3 });
 });
 
-test('a rebuild makes a member due whose new wallets were not checked, and keeps no old tombstone', async () => {
-  await view().project(member({ checkedAt: atSecond(1), walletsAt: atSecond(2) }), NOW);
+const stampOf = (second: number) => ({ rules: 'set#1 latest', walletsAt: atSecond(second) });
+
+test('a rebuild makes a member due whose new wallets were not checked, or who owes a check, and keeps no old tombstone', async () => {
+  await view().project(member({ stamp: stampOf(1), walletsAt: atSecond(2) }), NOW);
   expect(await dueIds(NOW)).toEqual(['alice']);
-  await view().project(member({ version: 2, checkedAt: atSecond(3), walletsAt: atSecond(2) }), NOW);
+  await view().project(member({ version: 2, stamp: stampOf(2), walletsAt: atSecond(2) }), NOW);
   expect(await dueIds(NOW)).toEqual([]);
+  const owed = { since: atSecond(3), blocks: { '1': 7 }, cause: 'transfer' as const };
+  await view().project(member({ version: 3, stamp: stampOf(2), walletsAt: atSecond(2), owed }), NOW);
+  expect(await dueIds(NOW)).toEqual(['alice']);
   await stores.redis.flushdb();
   await stores.rebuild();
   await view().project(gone(), Date.parse(atSecond(2)) + HOUR_MS + 1);
@@ -83,5 +88,5 @@ test('the first scheduling of a watch does not defer a sweep that was requested 
   const uid = uidOfMember(member());
   await sweeps.bringForward(uid, NOW);
   await sweeps.bringForward(uid, NOW + HOUR_MS);
-  expect(await sweeps.nextAt(uid)).toBe(NOW);
+  expect((await sweeps.next(uid))?.atMs).toBe(NOW);
 });

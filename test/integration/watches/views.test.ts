@@ -8,7 +8,7 @@ import {
   watchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import { heldEventId } from '#shared/contracts/watches/watch-event.ts';
+import { aboutWatchEventId } from '#shared/contracts/watches/watch-event.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
@@ -114,17 +114,19 @@ describe('the members of a wallet', () => {
   });
 });
 
+const seenAt = (block: number) => ({ '1': { block, askedAt: NOW } });
+
 test('a check without a change is recorded in the view, unless the member has changed since', async () => {
   const roles = [{ id: 'gold', granted: true, since: atSecond(1) }];
   const [alice, carol] = ['alice', 'carol'].map((id) =>
-    member(id, { roles, sequence: 1, checkedAt: atSecond(1), blockNumbers: { '1': 5 } }),
+    member(id, { roles, sequence: 1, checkedAt: atSecond(1), seen: seenAt(5) }),
   ) as [WatchMember, WatchMember];
   for (const one of [alice, carol]) await add(one);
   const uid = uidOfMember(alice);
   const changed = { ...carol, version: 9, sequence: 2 };
   await members().write(carol, changed, NOW, { dueAtMs: NOW });
   await members().setDue([{ uid, memberId: 'alice' }], NOW);
-  const checked = { checkedAt: atSecond(50), blockNumbers: { '1': 6 }, headTimes: { '1': NOW } };
+  const checked = { checkedAt: atSecond(50), seen: seenAt(6) };
   for (const one of [alice, carol])
     await members().refresh(uid, partitionOfMember(uid, one.memberId), [{ ...one, ...checked }]);
   expect((await members().page(uid, { countMax: 10 })).members).toEqual([{ ...alice, ...checked }, changed]);
@@ -215,7 +217,7 @@ test('a member whose event was marked as sent and that was refreshed since stays
   await members().write(undefined, one, NOW);
   expect(await members().markSent(one)).toBe(true);
   const { event: _, ...sent } = one;
-  const refreshed = { ...sent, blockNumbers: { '1': 9 } };
+  const refreshed = { ...sent, seen: seenAt(9) };
   const uid = uidOfMember(one);
   await members().refresh(uid, partitionOfMember(uid, 'alice'), [refreshed]);
   expect(await members().markSent(one)).toBe(true);
@@ -235,7 +237,14 @@ test('a refund returns as many attempts as were counted, and never more than the
 });
 
 test('a wiped Redis gets every member back as it was, with the figures and the index', async () => {
-  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: {} }];
+  const roles = [
+    {
+      id: 'gold',
+      granted: true,
+      since: atSecond(1),
+      heldBack: { since: atSecond(1), cause: 'schedule' as const },
+    },
+  ];
   const all = [member('alice', { roles, sequence: 3, checkedAt: atSecond(1) }), member('bob')];
   await stores.kafka.publish(watch, aWatch({ clientId }));
   for (const one of all) await stores.kafka.publish(watchMember, one);
@@ -245,6 +254,7 @@ test('a wiped Redis gets every member back as it was, with the figures and the i
   expect((await members().page(uid, { countMax: 10 })).members).toEqual(all);
   expect(await members().figures(uid)).toEqual({
     ...{ members: 2, holders: new Map([['gold', 1]]), held: new Map([['gold', 1]]) },
+    sweeps: new Map(),
   });
   expect(await namesOf(WALLET)).toEqual(all.map(nameOf).sort());
 });
@@ -262,7 +272,7 @@ test('a wiped Redis gets the bodies of all webhooks back', async () => {
     ...{ acceptedAt: at, dueAt: at, retainUntil: new Date(Date.now() + HOUR_MS).toISOString() },
     ...{ attemptCount: 0, deferralCount: 0, resendCount: 0 },
   });
-  const eventId = heldEventId(clientId);
+  const eventId = aboutWatchEventId('watch.held', clientId);
   const batchId = randomUUID();
   for (const id of [eventId, batchId]) await stores.kafka.publish(webhookRequested, webhook(id));
   await stores.redis.flushdb();
@@ -334,7 +344,18 @@ describe('a watch is due', () => {
     const one = aWatch({ clientId });
     await watches().project(one);
     await claim(NOW);
-    await add(member('alice', { roles: [{ id: 'gold', granted: true, since: atSecond(1), withheld: {} }] }));
+    await add(
+      member('alice', {
+        roles: [
+          {
+            id: 'gold',
+            granted: true,
+            since: atSecond(1),
+            heldBack: { since: atSecond(1), cause: 'schedule' as const },
+          },
+        ],
+      }),
+    );
     expect(await claim(NOW)).toBe(1);
   });
 
@@ -356,14 +377,14 @@ test('a sweep knows the holders of every role, whatever the id of the role is', 
     ['__proto__', 20],
     ['constructor', 30],
   ]);
-  await sweeps.begin({ uid, sweep: NOW, cause: 'schedule', rules: 'set@1', holders }, NOW + 1);
+  await sweeps.begin({ uid, sweep: NOW, kind: 'schedule', rules: 'set@1', holders }, NOW + 1);
   expect((await sweeps.read(uid))?.holders).toEqual(holders);
 });
 
 test('the oldest running sweep is known until it ends', async () => {
   const sweeps = makeWatchSweeps(stores.redis);
   const uid = watchUid(aWatch({ clientId }));
-  const begun = { uid, sweep: 1, cause: 'schedule', rules: 'set@1', holders: new Map() } as const;
+  const begun = { uid, sweep: 1, kind: 'schedule', rules: 'set@1', holders: new Map() } as const;
   await sweeps.begin(begun, NOW);
   expect(await sweeps.oldestAt()).toBe(1);
   await sweeps.end(uid, 1);
@@ -375,8 +396,8 @@ test('the begin of a sweep moves the due time if a sweep was due; otherwise, or 
   const uid = watchUid(aWatch({ clientId }));
   await sweeps.bringForward(uid, NOW);
   const begin = async (sweep: number, nextAtMs: number) => {
-    const of = { uid, sweep, cause: 'rule-set', rules: 'set@1', holders: new Map() } as const;
-    return [await sweeps.begin(of, nextAtMs), await sweeps.nextAt(uid)];
+    const of = { uid, sweep, kind: 'rule-set', rules: 'set@1', holders: new Map() } as const;
+    return [await sweeps.begin(of, nextAtMs), (await sweeps.next(uid))?.atMs];
   };
   expect(await begin(NOW, NOW + 60_000)).toEqual([true, NOW + 60_000]);
   expect(await begin(NOW + 60_000, NOW + 70_000)).toEqual([false, NOW + 60_000]);

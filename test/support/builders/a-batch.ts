@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
+import type {
+  BatchDelivery,
+  BatchPartCompleted,
+  BatchPartRequested,
+} from '#shared/contracts/batches/batch.ts';
 
 const LATER_MS = 3_600_000;
 
@@ -46,3 +50,10 @@ export const aBatchPartCompleted = (
   linesGzip: gzipSync('{"index":0}\n{"index":1}\n').toString('base64'),
   ...over,
 });
+
+/** The delivery of a part that a watcher requested. */
+export const OF_WATCH = {
+  mode: 'watch',
+  partition: 3,
+  check: { watchUid: 'app_1/w/1', cause: 'schedule', rules: 'set#1 latest', walletTimes: [], owed: {} },
+} as const satisfies BatchDelivery;

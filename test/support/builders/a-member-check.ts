@@ -1,7 +1,7 @@
 import type { RuleFault } from '#shared/contracts/checks/result.ts';
 import type { WatchMember } from '#shared/contracts/watches/watch.ts';
-import { applyCheck } from '../../../services/watcher/domain/apply-check.ts';
-import type { MemberCheck } from '../../../services/watcher/domain/judge-age.ts';
+import type { Answer } from '../../../services/watcher/domain/judge-answer.ts';
+import { applyAnswer, type Rules } from '../../../services/watcher/domain/member.ts';
 
 export const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString();
 
@@ -16,21 +16,32 @@ export const aMember = (over: Partial<WatchMember> = {}): WatchMember => ({
   walletsAt: at(0),
   sequence: 0,
   roles: [],
-  blockNumbers: {},
+  seen: {},
   errors: [],
   ...over,
 });
 
 type Verdicts = Record<string, boolean | undefined>;
-export const aCheck = (block: number, verdicts: Verdicts, over: Partial<MemberCheck> = {}): MemberCheck => ({
+
+/** An answer of a check that read this block of chain 1 at the second of that number. */
+export const anAnswer = (block: number, verdicts: Verdicts, over: Partial<Answer> = {}): Answer => ({
   cause: 'schedule',
-  accounts: ['0x00000000000000000000000000000000000000aa'],
+  walletsAt: at(0),
+  rules: 'set#1 latest',
+  owed: {},
   verdicts: new Map(Object.entries(verdicts)),
-  blockNumbers: { '1': block },
+  read: { '1': { block, askedAt: Date.parse(at(block)) } },
   errors: [],
   evaluatedAt: at(block),
-  askedAt: at(block),
-  rules: 'set@1',
+  ...over,
+});
+
+/** The rules of `anAnswer`. */
+export const rulesNow = (over: Partial<Rules> = {}): Rules => ({
+  rules: 'set#1 latest',
+  forks: {},
+  graceSeconds: 0,
+  chainsOf: new Map(),
   ...over,
 });
 
@@ -40,4 +51,5 @@ export const UNREAD: RuleFault = {
 };
 
 /** A member with one granted and one denied role. */
-export const holder = (): WatchMember => applyCheck(aMember(), aCheck(1, { gold: true, vip: false })).member;
+export const holder = (): WatchMember =>
+  applyAnswer(aMember(), anAnswer(1, { gold: true, vip: false }), rulesNow()).member;

@@ -1,13 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import {
-  type CheckContext,
   partitionOfMember,
   type Watch,
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
+import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
+import { rulesStampOf } from '../../../services/watcher/domain/rules-stamp.ts';
 import { aBatchPartCompleted } from './a-batch.ts';
+import { aRuleSet } from './a-rule-set.ts';
 
 /** An instant this many seconds after the watch of these tests was made. */
 export const atSecond = (second: number): string =>
@@ -24,6 +26,9 @@ export const aWatch = (over: Partial<Watch> = {}): Watch => ({
   everySeconds: 86_400,
   follow: true,
   blockTag: 'latest',
+  explain: false,
+  graceSeconds: 0,
+  stalledAfterSeconds: 900,
   quotaShare: 0.5,
   massRevocation: { share: 0.2, atLeast: 20 },
   createdAt: atSecond(0),
@@ -44,17 +49,20 @@ export const aMember = (over: Partial<WatchMember> = {}): WatchMember => ({
   walletsAt: atSecond(0),
   sequence: 0,
   roles: [],
-  blockNumbers: {},
+  seen: {},
   errors: [],
   ...over,
 });
 
+/** The rules of `aRuleSet`, in `aWatch`. */
+export const RULES = rulesStampOf(aRuleSet('app_1', 'set'), { blockTag: 'latest' });
+
 /** The result of a check of one member for the role `gold`; `undefined`: it could not be read. */
 export function anAnswer(
-  { memberId, account }: Pick<WatchMember, 'memberId' | 'account'>,
+  { memberId, account, walletsAt }: Pick<WatchMember, 'memberId' | 'account' | 'walletsAt'>,
   granted: boolean | undefined,
   second: number,
-  context: Partial<CheckContext> = {},
+  check: Partial<WatchCheck> = {},
 ): BatchPartCompleted {
   const uid = watchUid(aWatch());
   const error = {
@@ -67,18 +75,23 @@ export function anAnswer(
     ref: memberId,
     roles: granted === undefined ? [] : [{ id: 'gold', granted }],
     errors: granted === undefined ? [error] : [],
-    blockNumbers: { '1': second },
+    blockNumbers: granted === undefined ? {} : { '1': second },
   };
   return aBatchPartCompleted('app_1', {
     requestId: `watch_${second}`,
     acceptedAt: atSecond(second),
     evaluatedAt: atSecond(second),
+    headTimes: { '1': Date.parse(atSecond(second)) },
     roles: [{ id: 'gold', granted: 0, denied: 0, undetermined: 0 }],
     linesGzip: gzipSync(`${JSON.stringify(line)}\n`).toString('base64'),
     delivery: {
       mode: 'watch',
       partition: partitionOfMember(uid, memberId),
-      context: JSON.stringify({ watchUid: uid, cause: 'schedule', rules: 'set@1', ...context }),
+      check: {
+        ...{ watchUid: uid, cause: 'schedule', rules: RULES, owed: {} },
+        walletTimes: [Date.parse(walletsAt)],
+        ...check,
+      },
     },
   });
 }

@@ -160,7 +160,8 @@ export function applyRead(
     if (known !== undefined && known.hash !== hash) throw new RpcFailure('block-mismatch');
     const before = knownTransfers(window, number, hash);
     for (const name of transfers)
-      if (!before.has(name)) due.push({ name, blockNumber: number, isDropped: false, ...eventOf(read, number, name) });
+      if (!before.has(name))
+        due.push({ name, blockNumber: number, isDropped: false, ...eventOf(read, number, name) });
     blocks.set(number, {
       hash,
       transfers: known === undefined ? transfers : union(known.transfers, transfers),

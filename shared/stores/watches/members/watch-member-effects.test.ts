@@ -1,28 +1,31 @@
-import type { MemberRole, WatchMember } from '#shared/contracts/watches/watch.ts';
+import type { HeldBack, MemberRole, WatchMember } from '#shared/contracts/watches/watch.ts';
 import { effectsOf } from './watch-members.ts';
 
 const AT = '2026-11-22T10:00:00.000Z';
 const aMember = (...roles: MemberRole[]) => ({ sequence: 2, roles }) as unknown as WatchMember;
-const granted = (withheld?: MemberRole['withheld']): MemberRole => ({
-  id: 'gold',
-  granted: true,
-  since: AT,
-  ...(withheld === undefined ? {} : { withheld }),
+const granted = (heldBack?: Partial<HeldBack>): MemberRole => ({
+  ...{ id: 'gold', granted: true, since: AT },
+  ...(heldBack === undefined ? {} : { heldBack: { since: AT, cause: 'schedule', ...heldBack } }),
 });
 
-test('a withheld revocation is counted once, whether its write is repeated or not', () => {
+test('a revocation that a sweep holds back is counted once, whether its write is repeated or not', () => {
   const found = aMember(granted({ sweep: 7 }));
-  expect(effectsOf(aMember(granted()), found)).toMatchObject({
-    figures: {},
-    sweep: 7,
-    tally: { 'revocations/gold': 1 },
-  });
-  expect(effectsOf(found, found).tally).toEqual({});
+  expect(effectsOf(aMember(granted()), found).figures).toEqual({ 'waiting/7/gold': 1 });
+  expect(effectsOf(found, found).figures).toEqual({});
 });
 
-test('a role that is granted again leaves the tally of its sweep', () => {
-  expect(effectsOf(aMember(granted({ sweep: 7 })), aMember(granted())).tally).toEqual({
-    'revocations/gold': -1,
+test('a role that is granted again leaves the figures of its sweep', () => {
+  expect(effectsOf(aMember(granted({ sweep: 7 })), aMember(granted())).figures).toEqual({
+    'waiting/7/gold': -1,
+  });
+});
+
+test('a second check moves a revocation from those that wait for it to those that had it', () => {
+  const pending = { sweep: 7, graceUntil: AT };
+  const looked = aMember(granted({ ...pending, looked: true }));
+  expect(effectsOf(aMember(granted(pending)), looked).figures).toEqual({
+    'pending/7/gold': -1,
+    'looked/7/gold': 1,
   });
 });
 

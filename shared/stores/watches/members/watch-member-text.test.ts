@@ -12,17 +12,23 @@ const address = fc
   .map((digits) => `0x${digits.join('')}`);
 const blocks = fc.dictionary(
   fc.integer({ min: 1, max: 2 ** 31 }).map(String),
-  fc.record({ number: fc.nat(), headAt: fc.option(instant) }),
+  fc.record({ block: fc.nat(), askedAt: instant }),
   { maxKeys: 3 },
 );
 const role: fc.Arbitrary<MemberRole> = fc.oneof(
   fc.record({ id: fc.string(), granted: fc.boolean(), since: at }),
   fc.record({
     ...{ id: fc.string(), granted: fc.constant(true), since: at },
-    withheld: fc.oneof(
-      fc.constant({}),
-      instant.map((sweep) => ({ sweep })),
-      at.map((heldAt) => ({ heldAt })),
+    heldBack: fc.record(
+      {
+        since: at,
+        cause: fc.constantFrom('schedule' as const, 'transfer' as const),
+        graceUntil: at,
+        looked: fc.constant(true),
+        sweep: instant,
+        details: fc.json(),
+      },
+      { requiredKeys: ['since', 'cause'] },
     ),
   }),
 );
@@ -36,10 +42,8 @@ const rare = fc.record(
     vaults: fc.array(address, { minLength: 1, maxLength: 3 }),
     removedAt: at,
     checkedAt: at,
-    unreadSince: at,
-    reorgedAt: at,
-    awaitedBlocks: fc.constant({ '1': 7 }),
-    rules: fc.record({ name: fc.string(), askedAt: at }),
+    owed: fc.record({ since: at, blocks: fc.constant({ '1': 7 }), cause: fc.constant('transfer' as const) }),
+    stamp: fc.record({ rules: fc.string(), walletsAt: at }),
     event: fc.record({ id: fc.constant('watch_1'), json: fc.json(), at }),
   },
   { requiredKeys: [] },
@@ -50,18 +54,15 @@ const member = fc
   .chain(({ account, ref, blocks, rare, addedAt }) =>
     fc
       .record({ roles: fc.array(role), errors: fc.array(error, { maxLength: 2 }), walletsAt: at })
-      .map((rest) => {
-        const chains = Object.entries(blocks);
-        const heads = chains.flatMap(([id, { headAt }]) => (headAt === null ? [] : [[id, headAt]]));
-        return aMember({
+      .map((rest) =>
+        aMember({
           ...{ account, memberId: ref ?? account.toLowerCase(), addedAt, version: 1_795_000_000_000 },
           ...(ref === null ? {} : { ref }),
           ...rest,
           ...rare,
-          blockNumbers: Object.fromEntries(chains.map(([id, { number }]) => [id, number])),
-          ...(heads.length === 0 ? {} : { headTimes: Object.fromEntries(heads) }),
-        });
-      }),
+          seen: blocks,
+        }),
+      ),
   );
 
 test('a member is read from the view as it was written', () => {
@@ -80,9 +81,9 @@ test('a member of three roles, with its ref, takes at most 200 bytes', () => {
     ...{
       version: 1_795_000_000_000,
       checkedAt: atSecond(100),
-      rules: { name: 'three@1', askedAt: atSecond(1) },
+      stamp: { rules: 'three#Qm9nRGlnZXN0MTIz latest', walletsAt: atSecond(0) },
     },
-    ...{ blockNumbers: { '31337': 20_000_000 }, headTimes: { '31337': Date.parse(atSecond(100)) } },
+    seen: { '31337': { block: 20_000_000, askedAt: Date.parse(atSecond(100)) } },
   });
   expect(Buffer.byteLength(textOf(one))).toBeLessThanOrEqual(200);
 });

@@ -1,5 +1,10 @@
 import type { RuleFault } from '#shared/contracts/checks/result.ts';
-import { type MemberRole, type WatchMember, watchOfUid } from '#shared/contracts/watches/watch.ts';
+import {
+  type HeldBack,
+  type MemberRole,
+  type WatchMember,
+  watchOfUid,
+} from '#shared/contracts/watches/watch.ts';
 
 export type MemberName = { readonly uid: string; readonly memberId: string };
 
@@ -11,22 +16,16 @@ export function nameOf(text: string): MemberName {
   return { uid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
 }
 
-/** Of a role: denied, granted, granted and held back; any other number is the sweep that decides on
- * its revocation. */
-const [DENIED, GRANTED, HELD] = [0, 1, 2];
+/** Of a role: denied, granted, granted and a revocation is held back. */
+const [DENIED, GRANTED, HELD_BACK] = [0, 1, 2];
 
 /** Fields that few members have, under their own names. */
-type Rare = Partial<
-  Pick<
-    WatchMember,
-    'accounts' | 'vaults' | 'removedAt' | 'unreadSince' | 'awaitedBlocks' | 'reorgedAt' | 'event'
-  >
-> & {
+type Rare = Partial<Pick<WatchMember, (typeof RARE)[number]>> & {
   /** As the document has it, where it is not derived from the member id. */
   readonly ref?: string | null;
   readonly errors?: RuleFault[];
-  /** Since when roles are held back, in the order of these roles. */
-  readonly heldAt?: string[];
+  /** In the order of their roles. */
+  readonly heldBack?: HeldBack[];
 };
 
 /** Times in ms: `addedAt` since 1970, all others since `addedAt`. */
@@ -40,10 +39,11 @@ type Packed = [
   checkedAt: number | null,
   /** Id, state and since. */
   roles: (string | number)[],
-  /** Chain id, number, and when its head was requested or null. */
-  blocks: (number | null)[],
-  rulesName: string | null,
-  rulesAskedAt: number,
+  /** Chain id, number, and when its head was requested. */
+  seen: number[],
+  /** The stamp; null: it has none. */
+  rules: string | null,
+  stampWalletsAt: number,
   rare?: Rare,
 ];
 
@@ -52,7 +52,7 @@ type Packed = [
  * usual fields, and without values that follow from other values.
  */
 export function textOf(member: WatchMember): string {
-  const { memberId, version, account, addedAt, walletsAt, sequence, checkedAt, rules } = member;
+  const { memberId, version, account, addedAt, walletsAt, sequence, checkedAt, stamp, seen } = member;
   const addedAtMs = msOf(addedAt);
   const since = (at: string): number => msOf(at) - addedAtMs;
   const packed: Packed = [
@@ -62,12 +62,9 @@ export function textOf(member: WatchMember): string {
     sequence,
     checkedAt === undefined ? null : since(checkedAt),
     member.roles.flatMap((role) => [role.id, stateOf(role), since(role.since)]),
-    Object.entries(member.blockNumbers).flatMap(([id, number]) => {
-      const headAtMs = member.headTimes?.[id];
-      return [Number(id), number, headAtMs === undefined ? null : headAtMs - addedAtMs];
-    }),
-    rules?.name ?? null,
-    rules === undefined ? 0 : since(rules.askedAt),
+    Object.entries(seen).flatMap(([id, { block, askedAt }]) => [Number(id), block, askedAt - addedAtMs]),
+    stamp?.rules ?? null,
+    stamp === undefined ? 0 : since(stamp.walletsAt),
   ];
   const rare = rareOf(member);
   if (rare !== undefined) packed.push(rare);
@@ -85,12 +82,14 @@ export function parseStored(uid: string, memberId: string, text: string): WatchM
 type Draft = { -readonly [K in keyof WatchMember]: WatchMember[K] };
 
 function unpack(uid: string, memberId: string, version: number, packed: Packed): WatchMember {
-  const [account, addedAtMs, walletsAt, sequence, checkedAt, flat, blocks, rulesName, rulesAskedAt, rare] =
+  const [account, addedAtMs, walletsAt, sequence, checkedAt, flat, seen, rules, stampWalletsAt, rare] =
     packed;
-  const heldAt = rare?.heldAt?.values();
+  const heldBack = rare?.heldBack?.values();
   const roles: MemberRole[] = [];
   for (let i = 0; i < flat.length; i += 3)
-    roles.push(roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2])), heldAt));
+    roles.push(
+      roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2])), heldBack),
+    );
   const member: Draft = {
     ...idsOf(uid),
     memberId,
@@ -100,22 +99,17 @@ function unpack(uid: string, memberId: string, version: number, packed: Packed):
     walletsAt: isoOf(addedAtMs + walletsAt),
     sequence,
     roles,
-    blockNumbers: {},
+    seen: {},
     errors: [],
   };
   const ref = refOf(memberId);
   if (ref !== null) member.ref = ref;
   if (checkedAt !== null) member.checkedAt = isoOf(addedAtMs + checkedAt);
-  if (rulesName !== null) member.rules = { name: rulesName, askedAt: isoOf(addedAtMs + rulesAskedAt) };
-  for (let i = 0; i < blocks.length; i += 3) {
-    const [id, headAt] = [String(blocks[i]), blocks[i + 2]];
-    member.blockNumbers[id] = Number(blocks[i + 1]);
-    if (typeof headAt !== 'number') continue;
-    member.headTimes ??= {};
-    member.headTimes[id] = addedAtMs + headAt;
-  }
+  if (rules !== null) member.stamp = { rules, walletsAt: isoOf(addedAtMs + stampWalletsAt) };
+  for (let i = 0; i < seen.length; i += 3)
+    member.seen[String(seen[i])] = { block: seen[i + 1] ?? 0, askedAt: addedAtMs + (seen[i + 2] ?? 0) };
   if (rare === undefined) return member;
-  const { ref: own = ref, heldAt: _, ...others } = rare;
+  const { ref: own = ref, heldBack: _, ...others } = rare;
   Object.assign(member, others);
   if (own === null) delete member.ref;
   else member.ref = own;
@@ -131,11 +125,9 @@ const RARE = [
   'accounts',
   'vaults',
   'removedAt',
-  'unreadSince',
-  'awaitedBlocks',
-  'reorgedAt',
+  'owed',
   'event',
-] as const satisfies readonly (keyof Rare & keyof WatchMember)[];
+] as const satisfies readonly (keyof WatchMember)[];
 
 /** The fields that this member has and few others; undefined if it has none. */
 function rareOf(member: WatchMember): Rare | undefined {
@@ -143,10 +135,8 @@ function rareOf(member: WatchMember): Rare | undefined {
   const found: [string, unknown][] = [];
   if (ref !== refOf(memberId)) found.push(['ref', ref]);
   if (errors.length > 0) found.push(['errors', errors]);
-  const heldAt = member.roles
-    .filter((role) => stateOf(role) === HELD)
-    .map(({ withheld }) => withheld?.heldAt ?? null);
-  if (heldAt.some((at) => at !== null)) found.push(['heldAt', heldAt]);
+  const heldBack = member.roles.flatMap((role) => role.heldBack ?? []);
+  if (heldBack.length > 0) found.push(['heldBack', heldBack]);
   for (const name of RARE) if (member[name] !== undefined) found.push([name, member[name]]);
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
@@ -154,21 +144,17 @@ function rareOf(member: WatchMember): Rare | undefined {
 /** The `ref` of a member with this id: one without a `ref` has its account for an id. */
 const refOf = (memberId: string): string | null => (/^0x[0-9a-f]{40}$/.test(memberId) ? null : memberId);
 
-function stateOf({ granted, withheld }: MemberRole): number {
-  if (withheld !== undefined) return withheld.sweep ?? HELD;
-  return granted ? GRANTED : DENIED;
-}
+const stateOf = ({ granted, heldBack }: MemberRole): number =>
+  heldBack === undefined ? (granted ? GRANTED : DENIED) : HELD_BACK;
 
 function roleOf(
   id: string,
   state: number,
   since: string,
-  heldAt: Iterator<string | null> | undefined,
+  heldBack: Iterator<HeldBack> | undefined,
 ): MemberRole {
-  if (state === DENIED || state === GRANTED) return { id, granted: state === GRANTED, since };
-  if (state !== HELD) return { id, granted: true, since, withheld: { sweep: state } };
-  const at = heldAt?.next().value;
-  return { id, granted: true, since, withheld: at ? { heldAt: at } : {} };
+  if (state !== HELD_BACK) return { id, granted: state === GRANTED, since };
+  return { id, granted: true, since, heldBack: heldBack?.next().value };
 }
 
 export const walletsOf = (member: WatchMember | undefined): string[] =>

@@ -1,5 +1,8 @@
 import {
+  isHeld,
   isNewMember,
+  isPending,
+  type MemberRole,
   partitionOfMember,
   SHARE_TOLERANCE,
   uidOfMember,
@@ -27,10 +30,10 @@ const UNSURE_EVENT_MS = 86_400_000;
 /** Members whose newer versions are read at once. */
 const CHUNK = 500;
 
-const withheldKey = (uid: string, partition: number): string => `wm-withheld:${uid}:${partition}`;
+const heldBackKey = (uid: string, partition: number): string => `${HELD_BACK_PREFIX}${uid}:${partition}`;
+/** Of the sets of members whose revocations are held back. */
+export const HELD_BACK_PREFIX = 'wm-held-back:';
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
-/** The findings of a watch's running sweep. */
-export const sweepKey = (uid: string): string => `wm-sweep:${uid}`;
 const revokedKey = (uid: string, roleId: string): string => `wm-revoked:${uid}/${roleId}`;
 const outboxKey = (partition: number): string => `wm-outbox:${partition}`;
 const APP_MEMBERS_KEY = 'wm-app-members';
@@ -42,6 +45,18 @@ export type WatchFigures = {
   readonly holders: ReadonlyMap<string, number>;
   /** By role id; members whose revocation is held. */
   readonly held: ReadonlyMap<string, number>;
+  /** By sweep, the revocations that it holds back. */
+  readonly sweeps: ReadonlyMap<number, SweepFigures>;
+};
+
+/** The revocations that a sweep holds back. */
+export type SweepFigures = {
+  /** Whether some of them wait for a second check. */
+  readonly hasPending: boolean;
+  /** Whether some of them had it. */
+  readonly hasLooked: boolean;
+  /** By role id. */
+  readonly revocations: ReadonlyMap<string, number>;
 };
 
 type WriteOptions = {
@@ -65,7 +80,7 @@ export function makeWatchMembers(redis: Redis) {
   const readNewer = makeScript<string[]>(redis, READ_NEWER);
   const mayRevoke = makeScript<string[]>(redis, MAY_REVOKE);
 
-  const readWithheld = makeScript<string[]>(redis, READ_WITHHELD, LISTING_TIMEOUT_MS);
+  const readHeldBack = makeScript<string[]>(redis, READ_HELD_BACK, LISTING_TIMEOUT_MS);
 
   const readMany: (
     uid: string,
@@ -93,23 +108,22 @@ export function makeWatchMembers(redis: Redis) {
   ) => Promise<boolean> = async (before, after, nowMs, options = {}) => {
     const { dueAtMs, isUnpublished = true, countsRevoked = true, access = ORDINARY_ACCESS } = options;
     const uid = uidOfMember(after);
-    const { memberId, clientId } = after;
+    const { memberId } = after;
     const partition = partitionOfMember(uid, memberId);
     const watchDue = dueTimeOf(uid);
     const keys = [
       GENERATION_KEY,
       docsKey(uid, partition),
       idsKey(uid),
-      withheldKey(uid, partition),
+      heldBackKey(uid, partition),
       figuresKey(uid),
-      sweepKey(uid),
       dueKey(partition),
       outboxKey(partition),
       APP_MEMBERS_KEY,
       REMOVED_KEY,
       watchDue.key,
     ];
-    const { figures, sweep, tally, revoked } = effectsOf(before, after);
+    const { figures, revoked } = effectsOf(before, after);
     const [walletsBefore, walletsAfter] = [walletsOf(before), walletsOf(after)];
     const reply = await write(keys, [
       access,
@@ -117,21 +131,17 @@ export function makeWatchMembers(redis: Redis) {
       before === undefined ? '' : `${before.version}`,
       textOf(after),
       `${uid}/${memberId}`,
-      clientId,
       flag(after.removedAt === undefined),
-      flag(after.roles.some(({ withheld }) => withheld !== undefined)),
+      flag(after.roles.some(({ heldBack }) => heldBack !== undefined)),
       flag(isUnpublished),
       dueAtMs ?? '',
       JSON.stringify(figures),
-      sweep ?? '',
-      JSON.stringify(tally),
       JSON.stringify(
         countsRevoked ? Object.fromEntries(revoked.map(([roleId, at]) => [revokedKey(uid, roleId), at])) : {},
       ),
       walletsAfter.filter((wallet) => !walletsBefore.includes(wallet)).join(' '),
       walletsBefore.filter((wallet) => !walletsAfter.includes(wallet)).join(' '),
       nowMs,
-      watchDue.member,
     ]);
     return reply === 1;
   };
@@ -161,7 +171,8 @@ export function makeWatchMembers(redis: Redis) {
         const after = isSure ? rest : member;
         // An old tombstone of a member that the view does not have would only be dropped again.
         if (before === undefined && Date.parse(member.removedAt ?? '') < nowMs - TOMBSTONE_MS) return true;
-        const dueAtMs = isNewMember(member) && member.removedAt === undefined ? nowMs : undefined;
+        const isDue = member.removedAt === undefined && (isNewMember(member) || member.owed !== undefined);
+        const dueAtMs = isDue ? nowMs : undefined;
         const options = { dueAtMs, isUnpublished: !isSure, ...(access === undefined ? {} : { access }) };
         if (await writeOne(before, after, nowMs, options)) return true;
       }
@@ -184,19 +195,11 @@ export function makeWatchMembers(redis: Redis) {
     readInPages: pages.readInPages,
     /** Every member of a partition, in no order, 500 at a time or about 1 MiB. */
     scan: pages.scan,
-    /** Members of whom something is withheld. */
-    withheld: (uid: string, partition: number): Promise<string[]> =>
-      readWithheld([GENERATION_KEY, withheldKey(uid, partition)], [ORDINARY_ACCESS]),
+    /** Members of whom a revocation is held back. */
+    heldBack: (uid: string, partition: number): Promise<string[]> =>
+      readHeldBack([GENERATION_KEY, heldBackKey(uid, partition)], [ORDINARY_ACCESS]),
     async figures(uid: string): Promise<WatchFigures> {
-      const stored = Object.entries(await inStore(() => redis.hgetall(figuresKey(uid))));
-      const of = (prefix: string) =>
-        new Map(
-          stored.flatMap(([name, value]) =>
-            name.startsWith(prefix) ? [[name.slice(prefix.length), Number(value)] as const] : [],
-          ),
-        );
-      const members = stored.find(([name]) => name === 'members')?.[1];
-      return { members: Number(members ?? 0), holders: of('holders/'), held: of('held/') };
+      return figuresOf(await inStore(() => redis.hgetall(figuresKey(uid))));
     },
     /** Members of all the watches of an app. */
     countOfApp: (clientId: string): Promise<number> =>
@@ -247,7 +250,7 @@ export function makeWatchMembers(redis: Redis) {
     ofWallet: wallets.membersOf,
     /** Deletes the remaining keys of a watch without members. */
     async forget(uid: string): Promise<void> {
-      await inStore(() => redis.unlink(figuresKey(uid), sweepKey(uid)));
+      await inStore(() => redis.unlink(figuresKey(uid)));
       await wallets.forget(uid);
     },
   };
@@ -257,6 +260,29 @@ export type WatchMembers = ReturnType<typeof makeWatchMembers>;
 
 const flag = (is: boolean): string => (is ? '1' : '0');
 
+function figuresOf(stored: Readonly<Record<string, string>>): WatchFigures {
+  const [holders, held] = [new Map<string, number>(), new Map<string, number>()];
+  type OfSweep = { hasPending: boolean; hasLooked: boolean; revocations: Map<string, number> };
+  const sweeps = new Map<number, OfSweep>();
+  for (const [name, text] of Object.entries(stored)) {
+    const [kind = '', ...rest] = name.split('/');
+    if (kind === 'holders') holders.set(rest.join('/'), Number(text));
+    if (kind === 'held') held.set(rest.join('/'), Number(text));
+    if (!SWEEP_KINDS.includes(kind)) continue;
+    const [sweep, ...role] = rest;
+    const ofSweep = sweeps.get(Number(sweep)) ?? {
+      ...{ hasPending: false, hasLooked: false },
+      revocations: new Map<string, number>(),
+    };
+    sweeps.set(Number(sweep), ofSweep);
+    ofSweep.hasPending ||= kind === 'pending';
+    ofSweep.hasLooked ||= kind === 'looked';
+    const roleId = role.join('/');
+    ofSweep.revocations.set(roleId, (ofSweep.revocations.get(roleId) ?? 0) + Number(text));
+  }
+  return { members: Number(stored['members'] ?? 0), holders, held, sweeps };
+}
+
 /** Revocations of this long count together. */
 const REVOKED_TOGETHER_MS = 3_600_000;
 
@@ -264,44 +290,45 @@ const REVOKED_TOGETHER_MS = 3_600_000;
  * Writes one member, if it is still at the version that the writer read; with it all that follows
  * from it, so that nothing is counted twice.
  *
- * KEYS: marker, members of the partition, ids, withheld, figures, sweep, due, outbox, members of
- * the apps, tombstones, due times of watches. ARGV: access, member id, version before ('' for
- * none), stored, name (uid and member id), client id, 1 if it is not removed, 1 if something is
- * withheld, 1 if its event is to be published, due time ('' for none), changes of the figures
- * (JSON), the sweep, changes of its tally (JSON), new revocations by the key of their role (JSON),
- * wallets to add, wallets to remove, now, the watch's member in the due times.
+ * KEYS: marker, members of the partition, ids, held back, figures, due, outbox, members of the apps,
+ * tombstones, due times of watches. ARGV: access, member id, version before ('' for none), stored,
+ * name (uid and member id), 1 if it is not removed, 1 if a revocation is held back, 1 if its event
+ * is to be published, due time ('' for none), changes of the figures (JSON), new revocations by the
+ * key of their role (JSON), wallets to add, wallets to remove, now. A change of what is held, or
+ * waits for a second check, makes the watch due.
  */
 const WRITE = `${REQUIRE_VIEW}
 local id, name = ARGV[2], ARGV[5]
 local stored = redis.call('HGET', KEYS[2], id)
 if (stored and string.match(stored, '^(%d+) ') or '') ~= ARGV[3] then return 0 end
 redis.call('HSET', KEYS[2], id, ARGV[4])
-if ARGV[7] == '1' then
+if ARGV[6] == '1' then
   redis.call('ZADD', KEYS[3], 0, id)
-  redis.call('ZREM', KEYS[10], name)
+  redis.call('ZREM', KEYS[9], name)
 else
   redis.call('ZREM', KEYS[3], id)
-  redis.call('ZADD', KEYS[10], ARGV[17], name)
+  redis.call('ZADD', KEYS[9], ARGV[14], name)
 end
-redis.call(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[4], id)
-redis.call(ARGV[9] == '1' and 'SADD' or 'SREM', KEYS[8], name)
-if ARGV[10] == '' then redis.call('ZREM', KEYS[7], name) else redis.call('ZADD', KEYS[7], ARGV[10], name) end
-for figure, change in pairs(cjson.decode(ARGV[11])) do
+redis.call(ARGV[7] == '1' and 'SADD' or 'SREM', KEYS[4], id)
+redis.call(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[7], name)
+if ARGV[9] == '' then redis.call('ZREM', KEYS[6], name) else redis.call('ZADD', KEYS[6], ARGV[9], name) end
+local app, watch = string.match(name, '^([^/]*)/([^/]*)')
+for figure, change in pairs(cjson.decode(ARGV[10])) do
   if redis.call('HINCRBY', KEYS[5], figure, change) == 0 then redis.call('HDEL', KEYS[5], figure) end
-  if figure == 'members' then redis.call('HINCRBY', KEYS[9], ARGV[6], change) end
-  if string.sub(figure, 1, 5) == 'held/' then redis.call('ZADD', KEYS[11], 'LT', ARGV[17], ARGV[18]) end
+  local kind = string.match(figure, '^[^/]*')
+  if kind == 'members' then redis.call('HINCRBY', KEYS[8], app, change) end
+  if kind == 'held' or kind == 'pending' or kind == 'looked' then
+    redis.call('ZADD', KEYS[10], 'LT', ARGV[14], app .. '/' .. watch)
+  end
 end
-if ARGV[12] ~= '' and redis.call('HGET', KEYS[6], 'sweep') == ARGV[12] then
-  for figure, change in pairs(cjson.decode(ARGV[13])) do redis.call('HINCRBY', KEYS[6], figure, change) end
-end
-for revoked, at in pairs(cjson.decode(ARGV[14])) do
+for revoked, at in pairs(cjson.decode(ARGV[11])) do
   local key = ofSystem(revoked)
   redis.call('ZADD', key, at, id)
   redis.call('PEXPIRE', key, ${REVOKED_TOGETHER_MS})
 end
 ${LUA_WALLETS}
-for wallet in string.gmatch(ARGV[15], '%S+') do addToWallet(wallet, name, id) end
-for wallet in string.gmatch(ARGV[16], '%S+') do removeFromWallet(wallet, name, id) end
+for wallet in string.gmatch(ARGV[12], '%S+') do addToWallet(wallet, name, id) end
+for wallet in string.gmatch(ARGV[13], '%S+') do removeFromWallet(wallet, name, id) end
 return 1
 `;
 
@@ -326,8 +353,8 @@ if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('ZREM', KEYS[3], unpack(na
 return 1
 `;
 
-/** KEYS: marker, members of whom something is withheld. ARGV: access. */
-const READ_WITHHELD = `${REQUIRE_VIEW}
+/** KEYS: marker, members of whom a revocation is held back. ARGV: access. */
+const READ_HELD_BACK = `${REQUIRE_VIEW}
 return redis.call('SMEMBERS', KEYS[2])
 `;
 
@@ -388,36 +415,38 @@ return allowed
 
 type Effects = {
   readonly figures: Record<string, number>;
-  readonly sweep: number | undefined;
-  readonly tally: Record<string, number>;
   /** Role id and when, epoch ms. */
   readonly revoked: readonly (readonly [string, number])[];
 };
 
-/** The changes that a write makes to the figures of a watch, the tally of its sweep and the last
- * hour's revocations. */
+/** Figures of the revocations that a sweep holds back: `<kind>/<sweep>/<role>`. */
+const SWEEP_KINDS = ['pending', 'looked', 'waiting'];
+
+function heldBackFigure({ id, heldBack: back }: MemberRole): string | undefined {
+  if (back === undefined) return undefined;
+  if (isHeld(back)) return `held/${id}`;
+  if (back.sweep === undefined) return undefined;
+  const kind = isPending(back) ? 'pending' : back.looked ? 'looked' : 'waiting';
+  return `${kind}/${back.sweep}/${id}`;
+}
+
+/** The changes that a write makes to the figures of a watch and to the last hour's revocations. */
 export function effectsOf(before: WatchMember | undefined, after: WatchMember): Effects {
   const figures: Record<string, number> = {};
-  const tally: Record<string, number> = {};
-  const add = (to: Record<string, number>, name: string, change: number) => {
-    to[name] = (to[name] ?? 0) + change;
-    if (to[name] === 0) delete to[name];
+  const add = (name: string, change: number) => {
+    figures[name] = (figures[name] ?? 0) + change;
+    if (figures[name] === 0) delete figures[name];
   };
-  const sweep = [...after.roles, ...(before?.roles ?? [])].reduce<number | undefined>(
-    (latest, { withheld }) =>
-      withheld?.sweep === undefined ? latest : Math.max(latest ?? 0, withheld.sweep),
-    undefined,
-  );
   for (const [member, change] of [
     [before, -1],
     [after, 1],
   ] as const) {
     if (member === undefined || member.removedAt !== undefined) continue;
-    add(figures, 'members', change);
-    for (const { id, granted, withheld } of member.roles) {
-      if (granted) add(figures, `holders/${id}`, change);
-      if (withheld !== undefined && withheld.sweep === undefined) add(figures, `held/${id}`, change);
-      if (withheld?.sweep !== undefined && withheld.sweep === sweep) add(tally, `revocations/${id}`, change);
+    add('members', change);
+    for (const role of member.roles) {
+      if (role.granted) add(`holders/${role.id}`, change);
+      const figure = heldBackFigure(role);
+      if (figure !== undefined) add(figure, change);
     }
   }
   const revoked = after.roles.flatMap(({ id, granted, since }) => {
@@ -426,7 +455,7 @@ export function effectsOf(before: WatchMember | undefined, after: WatchMember): 
     const wasGranted = before === undefined || before.roles.some((role) => role.id === id && role.granted);
     return !granted && wasGranted && after.sequence > 1 ? [[id, Date.parse(since)] as const] : [];
   });
-  return { figures, sweep, tally, revoked };
+  return { figures, revoked };
 }
 
 /** Members of one page. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */

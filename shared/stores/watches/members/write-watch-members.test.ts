@@ -15,6 +15,9 @@ const WATCH: Watch = {
   everySeconds: 86_400,
   follow: true,
   blockTag: 'latest',
+  explain: false,
+  graceSeconds: 0,
+  stalledAfterSeconds: 900,
   quotaShare: 0.5,
   massRevocation: { share: 0.2, atLeast: 20 },
   createdAt: '2026-11-22T11:00:00.000Z',
@@ -61,7 +64,7 @@ function aView({ failures = [] as (ServiceError | undefined)[], isThere = (): bo
       },
       markSent: async () => true,
       countOfApp: async () => stored.size,
-      figures: async () => ({ members: stored.size, holders: new Map(), held: new Map() }),
+      figures: async () => ({ members: stored.size, holders: new Map(), held: new Map(), sweeps: new Map() }),
       lock: async () => true,
       keepLock: async () => true,
       unlock: async () => undefined,
@@ -103,21 +106,36 @@ test('a member that is added again with the same wallets, also in another case, 
   expect(counts).toEqual({ added: 0, replaced: 1, removed: 0, members: 3 });
 });
 
-test('a member that gets other wallets loses its withheld revocations: they were found for the old ones', async () => {
+test('a member that gets other wallets loses the revocations that are held back: they were found for the old ones', async () => {
   const { changeMembers, stored } = aView();
   await changeMembers(WRITE, { add: entries(2), remove: [] });
   const since = '2026-11-22T11:30:00.000Z';
   const roles = [
-    { id: 'held', granted: true, since, withheld: {} },
-    { id: 'swept', granted: true, since, withheld: { sweep: 7 } },
+    { id: 'held', granted: true, since, heldBack: { since, cause: 'schedule' as const } },
+    { id: 'swept', granted: true, since, heldBack: { since, cause: 'schedule' as const, sweep: 7 } },
   ];
   for (const [id, member] of [...stored]) stored.set(id, { ...member, roles });
   await changeMembers(WRITE, {
     add: [{ account: OTHER_ACCOUNT, ref: 'm0' }, ...entries(2).slice(1)],
     remove: [],
   });
-  expect(stored.get('m0')?.roles).toEqual(roles.map(({ withheld: _, ...role }) => role));
+  expect(stored.get('m0')?.roles).toEqual(roles.map(({ heldBack: _, ...role }) => role));
   expect(stored.get('m1')?.roles).toEqual(roles);
+});
+
+test('other wallets are set at another time, also within one millisecond, and after a removal', async () => {
+  const { changeMembers, stored } = aView();
+  const add = (account: string) => changeMembers(WRITE, { add: [{ account, ref: 'm0' }], remove: [] });
+  const times: (string | undefined)[] = [];
+  for (const account of [ACCOUNT, OTHER_ACCOUNT, ACCOUNT]) {
+    await add(account);
+    times.push(stored.get('m0')?.walletsAt);
+  }
+  await changeMembers(WRITE, { add: [], remove: ['m0'] });
+  await add(OTHER_ACCOUNT);
+  times.push(stored.get('m0')?.walletsAt);
+  expect(new Set(times).size).toBe(4);
+  expect(stored.get('m0')?.owed).toMatchObject({ blocks: {}, cause: 'schedule' });
 });
 
 test('ten thousand members are written in commands of bounded size', async () => {

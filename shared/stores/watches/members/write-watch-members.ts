@@ -3,13 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StorageLimits } from '#shared/contracts/apps/tiers.ts';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import {
+  isNewMember,
   isPresent,
   uidOfMember,
   type Watch,
   type WatchMember,
   watchMember,
   watchUid,
-  withoutWithheld,
+  withoutHeldBack,
 } from '#shared/contracts/watches/watch.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
@@ -246,6 +247,9 @@ function withWallets(
   nowMs: number,
 ): WatchMember | undefined {
   const at = new Date(nowMs).toISOString();
+  // Later than that of the wallets before, whatever the clock says: an answer is known by it.
+  const walletsAt = new Date(Math.max(nowMs, Date.parse(before?.walletsAt ?? at) + 1)).toISOString();
+  const owed = { since: at, blocks: {}, cause: 'schedule' as const };
   const wallets = {
     account,
     ...(accounts === undefined ? {} : { accounts }),
@@ -254,7 +258,7 @@ function withWallets(
   if (before !== undefined && before.removedAt === undefined) {
     if (textOfWallets(before) === textOfWallets(wallets)) return undefined;
     const { account: _, accounts: __, vaults: ___, ...rest } = before;
-    return { ...rest, ...wallets, walletsAt: at, roles: rest.roles.map(withoutWithheld) };
+    return { ...rest, ...wallets, walletsAt, owed, roles: rest.roles.map(withoutHeldBack) };
   }
   return {
     clientId: watch.clientId,
@@ -265,10 +269,11 @@ function withWallets(
     ...wallets,
     ...(ref === undefined ? {} : { ref }),
     addedAt: at,
-    walletsAt: at,
+    walletsAt,
     sequence: 0,
     roles: [],
-    blockNumbers: {},
+    seen: {},
+    owed,
     errors: [],
   };
 }
@@ -283,8 +288,7 @@ const textOfWallets = ({
   JSON.stringify([account, accounts, vaults]).toLowerCase();
 
 /** Whether no check has published the member as it is now. */
-const isUnchecked = ({ removedAt, checkedAt, walletsAt }: WatchMember): boolean =>
-  removedAt !== undefined || checkedAt === undefined || checkedAt < walletsAt;
+const isUnchecked = (member: WatchMember): boolean => member.removedAt !== undefined || isNewMember(member);
 
 function removedFrom(before: WatchMember | undefined, nowMs: number): WatchMember | undefined {
   if (before === undefined || before.removedAt !== undefined) return undefined;

@@ -1,0 +1,298 @@
+import {
+  type EventCause,
+  type HeldBack,
+  isHeld,
+  isPending,
+  type MemberRole,
+  type Owed,
+  type WatchMember,
+  withoutHeldBack,
+} from '#shared/contracts/watches/watch.ts';
+import type { CheckCause, Transfer } from '#shared/contracts/watches/watch-check.ts';
+import { type Answer, hasUnseen, judgeAnswer, type Present, provesFalse } from './judge-answer.ts';
+
+/** A role in an event; `before` is `null` if it was never decided before. */
+export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };
+
+/** The change of a member to send to the client; `changes` lists all decided roles, changed ones
+ * first. */
+export type MemberEvent = {
+  readonly cause: EventCause;
+  readonly transfer?: Transfer | undefined;
+  readonly sequence: number;
+  readonly changes: readonly RoleChange[];
+  /** By role, the details of its rules at the first check that denied it. */
+  readonly details: ReadonlyMap<string, string>;
+};
+
+export type Applied = {
+  readonly member: WatchMember;
+  /** Absent: nothing is sent to the client. */
+  readonly event?: MemberEvent;
+  /** Roles that this step revoked, as the event says. */
+  readonly revoked: readonly string[];
+  /** The answer was dropped, and the member owes another check. */
+  readonly isDropped?: true;
+};
+
+/** What holds for a watch when an answer is applied. */
+export type Rules = Present & {
+  readonly graceSeconds: number;
+  /** By role, the chains that its rules read. */
+  readonly chainsOf: ReadonlyMap<string, ReadonlySet<string>>;
+  /** By role, the details of its rules, for events that explain. */
+  readonly details?: ReadonlyMap<string, string> | undefined;
+};
+
+/** Revocations of these roles would be too many, and are held. */
+type Hold = { readonly roles: ReadonlySet<string>; readonly at: string };
+const NO_HOLD: Hold = { roles: new Set(), at: '' };
+
+const unchanged = (member: WatchMember): Applied => ({ member, revoked: [] });
+
+/** What happens to a member when a check of it is answered: README.md, "The life of a member". */
+export function applyAnswer(member: WatchMember, answer: Answer, rules: Rules, hold = NO_HOLD): Applied {
+  const judgement = judgeAnswer(member, answer, rules);
+  if (judgement === 'dropped') return unchanged(member);
+  const due = owing(member, { ...answer, blocks: answer.owed, since: answer.evaluatedAt });
+  if (judgement === 'owed') return { ...unchanged(due), isDropped: true };
+  const { stamp, walletsAt } = member;
+  const transfer = answer.cause === 'transfer' ? due.owed?.transfer : undefined;
+  const areRulesNew = stamp !== undefined && stamp.rules !== answer.rules;
+  const before = new Map(member.roles.map((role) => [role.id, role]));
+  const roles = [...answer.verdicts].flatMap(([id, verdict]) => {
+    const known = before.get(id);
+    const role = known && areRulesNew ? withoutHeldBack(known) : known;
+    return nextRole(role, id, verdict, { member, answer: { ...answer, transfer }, rules, hold }) ?? [];
+  });
+  const { owed: _, ...rest } = member;
+  const owed = owedAfter(due.owed, member.owed, answer);
+  const isSameTag = stamp?.rules.split(' ')[1] === answer.rules.split(' ')[1];
+  const isSameStamp = stamp?.rules === answer.rules && stamp.walletsAt === walletsAt;
+  const after: WatchMember = {
+    ...rest,
+    roles: sameOrNew(member.roles, roles),
+    checkedAt: answer.evaluatedAt,
+    errors: [...answer.errors],
+    stamp: isSameStamp ? stamp : { walletsAt, rules: answer.rules },
+    seen: { ...(isSameTag ? member.seen : {}), ...seenBy(answer) },
+    ...(owed === undefined ? {} : { owed }),
+  };
+  return withEvent(member, after, { cause: answer.cause, transfer }, rules.details);
+}
+
+/** Has a member owe a check that reads these blocks, unless it has seen them. */
+export function owe(member: WatchMember, owed: Owed, present: Present): Applied {
+  const check = { owed: owed.blocks, read: {}, rules: present.rules ?? '' };
+  return hasUnseen(member, check, present)
+    ? { ...unchanged(owing(member, owed)), isDropped: true }
+    : unchanged(member);
+}
+
+/** Ends sweeps for a member: sends what they hold back, but holds it of these roles. */
+export const settleSweeps = (
+  member: WatchMember,
+  { sweeps, holdRoles, at }: { sweeps: readonly number[]; holdRoles: ReadonlySet<string>; at: string },
+): Applied =>
+  decideHeldBack(member, at, (back, id) => {
+    if (back.sweep === undefined || isPending(back) || !sweeps.includes(back.sweep)) return 'stays';
+    return holdRoles.has(id) ? 'held' : 'sent';
+  });
+
+/** Sends the revocations that were held by `at`: a release that is processed again does not send
+ * later ones. */
+export const releaseHeld = (member: WatchMember, at: string): Applied =>
+  decideHeldBack(member, at, (back) => (isHeld(back) && back.since <= at ? 'sent' : 'stays'), 'release');
+
+/**
+ * When a member is to be checked by itself, epoch ms: it is owed a check, or the grace of a
+ * revocation ends.
+ *
+ * @param isFirst whether nothing was owed before
+ * @param isProbe whether this member stands for all those that the chain owes
+ */
+export function dueAtOf(
+  { owed, roles }: WatchMember,
+  nowMs: number,
+  { isFirst = false, isProbe = false }: { readonly isFirst?: boolean; readonly isProbe?: boolean } = {},
+): number | undefined {
+  const looks = roles.flatMap(({ heldBack }) =>
+    heldBack?.graceUntil !== undefined && isPending(heldBack) ? [Date.parse(heldBack.graceUntil)] : [],
+  );
+  if (owed === undefined) return looks.length === 0 ? undefined : Math.max(nowMs, Math.min(...looks));
+  const owedMs = Math.max(RETRY_MS.min, Math.min(nowMs - Date.parse(owed.since), RETRY_MS.max));
+  const retryAtMs = nowMs + (isFirst ? 0 : isProbe ? RETRY_MS.min : owedMs);
+  // A look that is over and could not be made is owed.
+  return Math.min(retryAtMs, ...looks.filter((atMs) => atMs > nowMs));
+}
+
+/** Waits between checks of a member that is owed one. */
+const RETRY_MS = { min: 5_000, max: 600_000 } as const;
+
+const SCHEDULE: Why = { cause: 'schedule' };
+
+type Why = { readonly cause: EventCause; readonly transfer?: Transfer | undefined };
+type Ctx = { member: WatchMember; answer: Answer; rules: Rules; hold: Hold };
+
+function nextRole(
+  role: MemberRole | undefined,
+  id: string,
+  verdict: boolean | undefined,
+  { member, answer, rules, hold }: Ctx,
+): MemberRole | undefined {
+  const { evaluatedAt, sweep } = answer;
+  if (verdict === undefined) return role;
+  if (role === undefined || (verdict && !role.granted)) return { id, granted: verdict, since: evaluatedAt };
+  // Granted again: what is held back is dropped.
+  if (role.granted === verdict) return withoutHeldBack(role);
+  const { heldBack: back } = role;
+  if (back && isHeld(back)) return role;
+  if (
+    back &&
+    isPending(back) &&
+    (evaluatedAt < (back.graceUntil ?? '') || !isLater(member, answer, rules, id))
+  )
+    return role;
+  if (back?.graceUntil !== undefined && back.sweep !== undefined)
+    return back.looked ? role : { ...role, heldBack: { ...back, looked: true } };
+  const { graceUntil, ...first } = back ?? firstDenial(answer, rules, id);
+  if (back === undefined && rules.graceSeconds > 0)
+    return { ...role, heldBack: { ...first, graceUntil: afterGrace(evaluatedAt, rules), ...inSweep(sweep) } };
+  if (sweep !== undefined) return { ...role, heldBack: { ...first, sweep } };
+  if (hold.roles.has(id)) return { ...role, heldBack: { ...heldFrom(first), since: hold.at } };
+  return { id, granted: false, since: evaluatedAt };
+}
+
+const firstDenial = ({ evaluatedAt, cause, transfer }: Answer, { details }: Rules, id: string): HeldBack => {
+  const explained = details?.get(id);
+  return {
+    since: evaluatedAt,
+    cause,
+    ...(transfer === undefined ? {} : { transfer }),
+    ...(explained === undefined ? {} : { details: explained }),
+  };
+};
+
+const afterGrace = (at: string, { graceSeconds }: Rules): string =>
+  new Date(Date.parse(at) + graceSeconds * 1_000).toISOString();
+
+const inSweep = (sweep: number | undefined) => (sweep === undefined ? {} : { sweep });
+
+/** What remains of a revocation that is held: nothing but a release ends it. */
+const heldFrom = ({ sweep: _, graceUntil: __, looked: ___, ...first }: HeldBack): HeldBack => first;
+
+/** Whether an answer has read a later block than the checks before it, on each chain of a role. */
+const isLater = ({ seen }: WatchMember, { read }: Answer, { chainsOf }: Rules, roleId: string): boolean =>
+  [...(chainsOf.get(roleId) ?? Object.keys(read))].every(
+    (chainId) => (read[chainId]?.block ?? -1) > (seen[chainId]?.block ?? -1),
+  );
+
+const seenBy = ({ read }: Answer) =>
+  Object.fromEntries(Object.entries(read).map(([id, { block, askedAt }]) => [id, { block, askedAt }]));
+
+const CAUSE_RANK: Readonly<Record<CheckCause, number>> = { schedule: 0, 'rule-set': 1, transfer: 2 };
+
+/** A member that owes blocks beside what it owes already. A transfer that is new starts anew. */
+function owing(member: WatchMember, { since, blocks, cause, transfer }: Owed): WatchMember {
+  const { owed } = member;
+  const isNew =
+    owed === undefined ||
+    (cause === 'transfer' && Object.entries(blocks).some(([id, block]) => block > (owed.blocks[id] ?? -1)));
+  const merged = { ...owed?.blocks };
+  for (const [id, block] of Object.entries(blocks)) merged[id] = Math.max(block, merged[id] ?? 0);
+  const newest = newestOf(owed?.transfer, transfer, isNew && cause === 'transfer');
+  return {
+    ...member,
+    owed: {
+      since: isNew ? since : owed.since,
+      blocks: merged,
+      cause: owed && CAUSE_RANK[owed.cause] > CAUSE_RANK[cause] ? owed.cause : cause,
+      ...(newest === undefined ? {} : { transfer: newest }),
+    },
+  };
+}
+
+/** Without the known one where a new check of transfers has none: a reorg has dropped it. */
+const newestOf = (known: Transfer | undefined, next: Transfer | undefined, isNew: boolean) =>
+  next === undefined && isNew ? undefined : (next ?? known);
+
+/**
+ * What is still owed after an answer was applied.
+ *
+ * @param all with what the answer had to read
+ * @param before what was owed before
+ */
+function owedAfter(all: Owed | undefined, before: Owed | undefined, answer: Answer): Owed | undefined {
+  const unread = answer.errors.filter(({ retryable }) => retryable).map(({ chainId }) => String(chainId));
+  if (unread.length > 0 && answer.forgives && before === undefined) return undefined;
+  if (all === undefined) return undefined;
+  const blocks: Record<string, number> = {};
+  for (const [id, block] of Object.entries(all.blocks)) {
+    const read = answer.read[id];
+    const isOpen = read !== undefined && read.block < block && !provesFalse(read, Date.parse(all.since));
+    // A chain without a block has no rule any more.
+    if (unread.length > 0 || isOpen) blocks[id] = block;
+  }
+  for (const id of unread) blocks[id] ??= 0;
+  return Object.keys(blocks).length === 0 ? undefined : { ...all, blocks };
+}
+
+function decideHeldBack(
+  member: WatchMember,
+  at: string,
+  decide: (back: HeldBack, id: string) => 'stays' | 'held' | 'sent',
+  cause?: EventCause,
+): Applied {
+  const roles = member.roles.map((role) => {
+    const { id, heldBack } = role;
+    const decision = heldBack ? decide(heldBack, id) : 'stays';
+    if (heldBack === undefined || decision === 'stays') return role;
+    return decision === 'held'
+      ? { ...role, heldBack: { ...heldFrom(heldBack), since: at } }
+      : { id, granted: false, since: at };
+  });
+  return withEvent(member, { ...member, roles: sameOrNew(member.roles, roles) }, cause && { cause });
+}
+
+/** The roles as they were, where none of them has changed. */
+const sameOrNew = (before: MemberRole[], after: MemberRole[]): MemberRole[] =>
+  before.length === after.length && before.every((role, i) => role === after[i]) ? before : after;
+
+/**
+ * @param cause absent: of the first check that denied a role that was held back
+ * @param details of the check that decides now
+ */
+function withEvent(
+  before: WatchMember,
+  after: WatchMember,
+  cause?: Why,
+  details?: ReadonlyMap<string, string>,
+): Applied {
+  if (before.roles === after.roles) return unchanged(after);
+  const known = new Map(before.roles.map((role) => [role.id, role]));
+  const all = after.roles.map(({ id, granted }) => ({ id, granted, before: known.get(id)?.granted ?? null }));
+  const changed = all.filter((role) => role.granted !== role.before);
+  const revoked = changed.filter((role) => role.before === true).map(({ id }) => id);
+  if (changed.length === 0) return { member: after, revoked };
+  const sequence = before.sequence + 1;
+  // What was held back has the cause of its first check.
+  const backs = revoked.flatMap((id) => known.get(id)?.heldBack ?? []);
+  const first = cause ? backs.find(({ graceUntil }) => graceUntil !== undefined) : backs[0];
+  const { cause: why, transfer } = (cause?.cause === 'release' ? cause : (first ?? cause)) ?? SCHEDULE;
+  return {
+    member: { ...after, sequence },
+    event: {
+      cause: before.sequence === 0 ? 'first' : why,
+      ...(why === 'transfer' && transfer ? { transfer } : {}),
+      sequence,
+      changes: [...changed, ...all.filter((role) => role.granted === role.before)],
+      details: new Map(
+        changed.flatMap(({ id }) => {
+          const text = details?.get(id) ?? known.get(id)?.heldBack?.details;
+          return text === undefined ? [] : [[id, text] as const];
+        }),
+      ),
+    },
+    revoked,
+  };
+}

@@ -1,0 +1,122 @@
+import { simpleRulesOf } from '#shared/contracts/rules/rule.ts';
+import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
+import { isPresent, type StalledChain, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import { aboutWatchEventId } from '#shared/contracts/watches/watch-event.ts';
+import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import { composeBlindness } from '../domain/compose-event.ts';
+import type { ChangeWatch } from './change-watch.ts';
+
+/** A watch with a stalled chain is looked at again after this time. */
+const LOOK_AGAIN_MS = 2_000;
+
+export type JudgeBlindnessDependencies = {
+  readonly watches: Pick<Watches, 'setDue'>;
+  readonly members: Pick<WatchMembers, 'readMany'>;
+  readonly chains: Pick<WatchChains, 'sight' | 'firstLookAt'>;
+  readonly followed: Pick<FollowedContracts, 'chainsOf'>;
+  readonly positions: Pick<LogPositions, 'reach'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** What is known of a chain; times in epoch ms. */
+type Look = {
+  readonly chainId: number;
+  /** Since when it could not be read although it had to be. */
+  readonly blindSince: number | undefined;
+  /** When it was last read. */
+  readonly readAt: number | undefined;
+  readonly isOwed: boolean;
+  /** When the reader of logs had read it last; `undefined`: it is not followed. */
+  readonly followedAt: number | undefined;
+};
+
+/** Reports the chains that cannot be read for a watch, and those that can be read again. Each
+ * report is written with its event into the document, then published. */
+export function makeJudgeBlindness(
+  deps: JudgeBlindnessDependencies,
+  change: ChangeWatch['change'],
+  publishWatchEvent: (watch: Watch) => Promise<void>,
+) {
+  const look = async (watch: Watch, chainId: number, isFollowed: boolean): Promise<Look> => {
+    const uid = watchUid(watch);
+    const areOwed = async (memberIds: readonly string[]) =>
+      (await deps.members.readMany(uid, memberIds)).map(
+        (member) => isPresent(member) && member.owed?.blocks[String(chainId)] !== undefined,
+      );
+    const { readAt, owedSince } = await deps.chains.sight(uid, chainId, areOwed);
+    const reach = isFollowed ? await deps.positions.reach(chainId, watch.blockTag) : undefined;
+    const followedAt = isFollowed
+      ? (reach?.readAt ?? (await deps.chains.firstLookAt(uid, chainId, deps.now())))
+      : undefined;
+    const starts = [
+      ...(owedSince === undefined ? [] : [Math.max(owedSince, readAt ?? 0)]),
+      ...(followedAt === undefined ? [] : [followedAt]),
+    ];
+    return {
+      chainId,
+      blindSince: starts.length === 0 ? undefined : Math.min(...starts),
+      readAt: readAt ?? owedSince ?? followedAt,
+      isOwed: owedSince !== undefined,
+      followedAt,
+    };
+  };
+
+  const report = async (
+    watch: Watch,
+    type: 'watch.stalled' | 'watch.recovered',
+    chains: readonly StalledChain[],
+    at: string,
+  ): Promise<void> => {
+    const names = chains.map(({ chainId, reportedAt }) => `${chainId}/${reportedAt}`).join();
+    const id = aboutWatchEventId(type, `${watchUid(watch)}/${names}`);
+    const event = composeBlindness(watch, type, chains, id, at);
+    const written = await change(watch, ({ stalled = [], ...current }) => {
+      if (current.event !== undefined || current.paused) return undefined;
+      const others = stalled.filter((one) => !chains.some(({ chainId }) => chainId === one.chainId));
+      const next = type === 'watch.stalled' ? [...others, ...chains] : others;
+      return { ...current, ...(next.length === 0 ? {} : { stalled: next }), event };
+    });
+    if (written?.changed) await publishWatchEvent(written.document);
+  };
+
+  return async function judgeBlindness(watch: Watch, ruleSet: RuleSet): Promise<void> {
+    const uid = watchUid(watch);
+    const followed = new Set(await deps.followed.chainsOf(uid));
+    const chainIds = new Set(
+      rulesOf(ruleSet)
+        .flatMap(simpleRulesOf)
+        .map(({ chainId }) => chainId),
+    );
+    const looks = await Promise.all([...chainIds].map((id) => look(watch, id, followed.has(id))));
+    const nowMs = deps.now();
+    const at = new Date(nowMs).toISOString();
+    const { stalled = [], stalledAfterSeconds } = watch;
+    const afterMs = stalledAfterSeconds * 1_000;
+    const open = looks.filter(({ chainId }) => !stalled.some((one) => one.chainId === chainId));
+    const found = open.filter(({ blindSince = nowMs }) => nowMs - blindSince >= afterMs);
+    const isClear = ({ chainId, reportedAt }: StalledChain): boolean => {
+      const now = looks.find((each) => each.chainId === chainId);
+      return now === undefined || (!now.isOwed && (now.followedAt ?? Infinity) >= Date.parse(reportedAt));
+    };
+    const recovered = [...Map.groupBy(stalled, ({ reportedAt }) => reportedAt).values()].find((together) =>
+      together.every(isClear),
+    );
+    if (recovered) await report(watch, 'watch.recovered', recovered, at);
+    else if (found.length > 0) {
+      const chains = found.map(({ chainId, readAt = nowMs }) => ({
+        chainId,
+        since: new Date(readAt).toISOString(),
+        reportedAt: at,
+      }));
+      await report(watch, 'watch.stalled', chains, at);
+    }
+    const next = Math.min(...open.map(({ blindSince = Infinity }) => blindSince + afterMs));
+    if (stalled.length > 0) await deps.watches.setDue(uid, nowMs + LOOK_AGAIN_MS);
+    if (next > nowMs && next < Infinity) await deps.watches.setDue(uid, next);
+  };
+}

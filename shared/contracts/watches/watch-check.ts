@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** By chain id in decimal. */
+export const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
+
+/** Why a member is checked. */
+export const CheckCause = z.enum(['transfer', 'schedule', 'rule-set']);
+export type CheckCause = z.infer<typeof CheckCause>;
+
+/** The event that caused a check. */
+export const Transfer = z.object({
+  chainId: z.number().int().positive(),
+  /** In lower case. */
+  contractAddress: z.string(),
+  blockNumber: z.number().int().nonnegative(),
+  transactionHash: z.string(),
+  logIndex: z.number().int().nonnegative(),
+});
+export type Transfer = z.infer<typeof Transfer>;
+
+/** A part of checks of members: the watcher's fields, which come back with the results. */
+export const WatchCheck = z.object({
+  watchUid: z.string(),
+  cause: CheckCause,
+  /** The stamp of the checks: by which rules, under which block tag (`rulesStampOf`) … */
+  rules: z.string(),
+  /** … and of each entry, when its wallets were set, epoch ms. */
+  walletTimes: z.array(z.number().int().nonnegative()),
+  /** By chain id, the least block that the members were owed. */
+  owed: BlockNumbers,
+  /** The newest one that caused the checks, if no reorg has dropped it. */
+  transfer: Transfer.optional(),
+  /** The sweep that the part belongs to. */
+  sweep: z.number().int().nonnegative().optional(),
+  /** Of a scheduled sweep: what could not be read is left to the next one. */
+  forgives: z.boolean().optional(),
+});
+export type WatchCheck = z.infer<typeof WatchCheck>;
