@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import { BREAKER_STATES } from '#shared/breaker/breaker.ts';
 import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
-import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import { type SignInFault, UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { type Rule, simpleRulesOf } from '#shared/contracts/rules/rule.ts';
 import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
@@ -64,8 +64,18 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
     if (repeat !== 'same') flips.inc({ chain_id, direction: repeat });
   };
   return {
-    recordCheck(check: CheckRequested, judged: readonly Verdict[], seconds: number): void {
+    /** @param fault of a wallet that is not proved: then the check has no verdicts */
+    recordCheck(
+      check: CheckRequested,
+      judged: readonly Verdict[],
+      seconds: number,
+      fault?: SignInFault,
+    ): void {
       evaluationSeconds.observe(seconds);
+      if (fault) {
+        undetermined.inc({ chain_id: String(fault.chainId), code: fault.code });
+        return;
+      }
       for (const [index, verdict] of judged.entries()) {
         const chain_id = chainOf(check.rules[index]);
         verdicts.inc({ chain_id, outcome: verdict.outcome });

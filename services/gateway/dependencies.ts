@@ -32,6 +32,7 @@ import type { Request, Response } from './edge/exchange.ts';
 import type { ApplyLimits, IsOverloaded } from './limits/apply-limits.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import type { RuleSetCache } from './rule-sets/cache-rule-sets.ts';
+import type { Nonces } from './sign-in/nonces.ts';
 
 /** The parts of the gateway, made once at its start; tests replace some of them. */
 export type Services = {
@@ -49,6 +50,7 @@ export type Services = {
   readonly readResult: (requestId: string) => Promise<string | undefined>;
   readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
   readonly ids: RequestIds;
+  readonly nonces: Nonces;
   /** The Redis channel on which this process is notified of its sync results. */
   readonly replyChannel: string;
   readonly syncDeadlineMs: number;

@@ -49,6 +49,8 @@ import { makeApplyLimits } from './limits/apply-limits.ts';
 import { startLagSampler } from './limits/sample-lag.ts';
 import { makeGatewayMetrics } from './metrics.ts';
 import { makeResolveRuleSet, makeRuleSetCache } from './rule-sets/cache-rule-sets.ts';
+import { makeNonces } from './sign-in/nonces.ts';
+import { makeRefuseSignIn } from './sign-in/refuse-sign-in.ts';
 
 /** How long readiness fails before the listener closes. */
 const READINESS_LEAD_MS = 2_000;
@@ -131,6 +133,7 @@ await runService(
 
     const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log: context.log }));
     const ids = makeRequestIds(idKeys);
+    const nonces = makeNonces(idKeys);
     const applyLimits = makeApplyLimits({ admit: admitter.admit, metrics });
     const { retentionMs, syncDeadlineMs } = config;
     const watches = makeWatches(connection.redis);
@@ -191,6 +194,7 @@ await runService(
       readResult: results.read,
       waiters,
       ids,
+      nonces,
       ruleSets,
       ruleSetCache,
       ruleSetWrites: makeRuleSetWrites({ ...documents, ruleSets }),
@@ -217,6 +221,7 @@ await runService(
         callback: config.callback,
         signsVerdicts: config.proofKeys !== undefined,
         resolveRuleSet: makeResolveRuleSet(ruleSetCache),
+        refuseSignIn: makeRefuseSignIn({ nonces, now: clock.now }),
       },
       chains,
       readChainStates: makeChainStates(connection.redis).read,

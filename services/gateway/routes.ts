@@ -16,6 +16,7 @@ import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
 import { type Headers, noteAccess, send, sendJson } from './edge/exchange.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
 import { ruleSetHandlers } from './rule-sets/handle-rule-sets.ts';
+import { makeIssueNonce } from './sign-in/issue-nonce.ts';
 import { watchHandlers } from './watches/handle-watches.ts';
 
 /**
@@ -30,6 +31,7 @@ export function makeRoutes(deps: Dependencies): Route[] {
     readResponse: makeReadCheck(deps),
     listChains: makeListChains(deps),
     readKeys: sendJwks(deps),
+    issueNonce: makeIssueNonce(deps),
     startBatch: makeAcceptBatch(deps),
     readBatch: makeReadBatch(deps),
     readBatchResults: makeReadBatchResults(deps),

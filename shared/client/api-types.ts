@@ -30,6 +30,9 @@ export type CheckRequest = {
 
   /** How a signed verdict is signed, only with `proof`: `EdDSA` (Ed25519, the default), or `ES256` (P-256), which API gateways and older JWT libraries accept. */
   readonly proofAlg?: 'EdDSA' | 'ES256' | undefined;
+
+  /** Proves that the caller controls the wallets: each entry another one of the accounts. */
+  readonly signIn?: readonly SignIn[] | undefined;
 } & (
   | {
       /** An address; mixed case must pass EIP-55. Not the zero address. */
@@ -565,6 +568,14 @@ export type AtLeastRule = {
   readonly roleId: string;
 };
 
+export type SignIn = {
+  /** A text as EIP-4361 has it, of at most 4 KiB, with a nonce of this client app and one of its domains. */
+  readonly message: string;
+
+  /** Over the EIP-191 hash of the message, `0x` and hex, at most 4096 bytes: of the account itself (also by EIP-2098), or as its contract takes it (ERC-1271, ERC-6492). */
+  readonly signature: string;
+};
+
 export type BatchRequest = {
   readonly callbackUrl?: string | undefined;
   readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
@@ -789,30 +800,41 @@ export type CheckResult = {
   readonly requestId: string;
   readonly status: 'completed' | 'failed';
   readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
-  readonly errors: readonly {
-    readonly ruleIndex: number;
-    readonly roleId: string;
-    readonly code:
-      | 'rpc-unavailable'
-      | 'rpc-timeout'
-      | 'rpc-disagreement'
-      | 'chain-stale'
-      | 'block-mismatch'
-      | 'block-unavailable'
-      | 'min-block-not-reached'
-      | 'contract-not-found'
-      | 'call-reverted'
-      | 'return-malformed'
-      | 'decimals-unavailable'
-      | 'gas-exhausted'
-      | 'deadline-exceeded'
-      | 'internal';
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly chainId: number;
-    readonly contractAddress?: string | undefined;
-    readonly path?: string | undefined;
-  }[];
+  readonly errors: readonly (
+    | {
+        readonly ruleIndex: number;
+        readonly roleId: string;
+        readonly code:
+          | 'rpc-unavailable'
+          | 'rpc-timeout'
+          | 'rpc-disagreement'
+          | 'chain-stale'
+          | 'block-mismatch'
+          | 'block-unavailable'
+          | 'min-block-not-reached'
+          | 'contract-not-found'
+          | 'call-reverted'
+          | 'return-malformed'
+          | 'decimals-unavailable'
+          | 'gas-exhausted'
+          | 'deadline-exceeded'
+          | 'sign-in-refused'
+          | 'sign-in-unread'
+          | 'internal';
+        readonly message: string;
+        readonly retryable: boolean;
+        readonly chainId: number;
+        readonly contractAddress?: string | undefined;
+        readonly path?: string | undefined;
+      }
+    | {
+        readonly account: string;
+        readonly code: 'sign-in-refused' | 'sign-in-unread';
+        readonly message: string;
+        readonly retryable: boolean;
+        readonly chainId: number;
+      }
+  )[];
   readonly evaluatedAt: string;
   readonly blocks: Readonly<
     Record<
@@ -828,6 +850,7 @@ export type CheckResult = {
   >;
   readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
   readonly details?: readonly RuleDetail[] | undefined;
+  readonly signIn?: readonly { readonly account: string; readonly outcome: 'proved' }[] | undefined;
   readonly proof?: string | undefined;
 };
 
@@ -998,6 +1021,14 @@ export type ChainList = {
 
 export type KeySet = { readonly keys: readonly Readonly<Record<string, unknown>>[] };
 
+export type Nonce = {
+  /** For the `Nonce:` line of the message. */
+  readonly nonce: string;
+
+  /** 10 minutes after it was issued. */
+  readonly expiresAt: string;
+};
+
 export type BatchAcknowledgement = { readonly requestId: RequestId; readonly entries: number };
 
 export type BatchStatus = {
@@ -1048,6 +1079,8 @@ export type BatchLine = {
       | 'decimals-unavailable'
       | 'gas-exhausted'
       | 'deadline-exceeded'
+      | 'sign-in-refused'
+      | 'sign-in-unread'
       | 'internal';
     readonly message: string;
     readonly retryable: boolean;
@@ -1172,6 +1205,8 @@ export type WatchMember = {
       | 'decimals-unavailable'
       | 'gas-exhausted'
       | 'deadline-exceeded'
+      | 'sign-in-refused'
+      | 'sign-in-unread'
       | 'internal';
     readonly message: string;
     readonly retryable: boolean;
@@ -1391,6 +1426,8 @@ export type ProblemCode =
   | 'rule-set-unknown'
   | 'rule-type-unsupported'
   | 'scope-not-approved'
+  | 'sign-in-malformed'
+  | 'sign-in-refused'
   | 'too-many-entries'
   | 'too-many-reads'
   | 'validation-failed'

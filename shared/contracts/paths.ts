@@ -12,3 +12,4 @@ export const CHAINS_PATH = '/access-control/chains';
 export const EVALUATION_PATH = '/access/v1/evaluation';
 export const EVALUATIONS_PATH = '/access/v1/evaluations';
 export const METADATA_PATH = '/.well-known/authzen-configuration';
+export const NONCES_PATH = '/access-control/nonces';

@@ -82,10 +82,12 @@ function describe<Operation extends BaseOperation>(
     ...(description && { description }),
     ...(security && { security: [...security] }),
     ...(Object.keys(requestParams).length > 0 && { requestParams }),
-    ...(Object.keys(content).length > 0 && { requestBody: { required: true, content } }),
+    ...(Object.keys(content).length > 0 && { requestBody: { required: !isOptional(body), content } }),
     responses: { ...answersOf(operation), ...problemsOf(operation, rules) },
   };
 }
+
+const isOptional = (body: z.ZodType | undefined): boolean => body?.safeParse(undefined).success ?? false;
 
 function answersOf(operation: BaseOperation) {
   const { status = 200, summary, answer, download = [] } = operation;

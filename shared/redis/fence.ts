@@ -15,6 +15,9 @@ export const VIEW_KEYS = {
   seenAt: 'view:seen-at',
   /** Until when every published charge is in the counters, epoch ms of Redis's clock. */
   chargedUntil: 'view:charged-until',
+  /** Nonces issued until then, epoch ms of Redis's clock, may have been used by checks that this Redis
+   * does not know. */
+  noncesNotBefore: 'nonces-not-before',
   /** By topic and partition, the offset below which every record is in the views. */
   positions: 'view:positions',
 } as const;
@@ -27,17 +30,20 @@ export const LUA_RUN = `local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil`;
 
 /**
- * KEYS: marker, outdated marker, run, lock, time of the last look. ARGV: '1' to note the time of
- * this look.
+ * KEYS: marker, outdated marker, run, lock, time of the last look, instant before which nonces are
+ * void. ARGV: '1' to note the time of this look.
  *
  * A server that was restarted, or promoted, has another run id, and may lack the last writes that
  * were acknowledged: then the marker is renamed to the outdated one, so every script refuses to
- * run, and a rebuild in progress ends.
+ * run, and a rebuild in progress ends. Among the lost writes may be the mark of a used nonce, so
+ * all nonces that were issued until now are void.
  */
 export const READ_VIEW_STATE = `
 ${LUA_RUN}
+${LUA_NOW}
 local known = redis.call('GET', KEYS[3])
 if run and known ~= run then
+  redis.call('SET', KEYS[6], now)
   redis.call('SET', KEYS[3], run)
   if known then
     redis.call('DEL', KEYS[4])
@@ -47,11 +53,8 @@ end
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return redis.call('EXISTS', KEYS[2]) == 1 and 'outdated' or 'missing'
 end
-if ARGV[1] == '1' then
-  ${LUA_NOW}
-  -- A Redis at its bound refuses it; its views are complete all the same.
-  redis.pcall('SET', KEYS[5], now)
-end
+-- A Redis at its bound refuses it; its views are complete all the same.
+if ARGV[1] == '1' then redis.pcall('SET', KEYS[5], now) end
 return 'complete'
 `;
 
@@ -61,6 +64,7 @@ export const VIEW_STATE_KEYS = [
   VIEW_KEYS.run,
   VIEW_KEYS.lock,
   VIEW_KEYS.seenAt,
+  VIEW_KEYS.noncesNotBefore,
 ] as const;
 
 /** A server that cannot be fenced at all: no reconnect makes that better. */

@@ -31,8 +31,8 @@ export const PAGE_BYTES_MAX = 1024 * 1024;
 export type ViewAccess = string;
 export const ORDINARY_ACCESS: ViewAccess = '';
 
-/** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions. ARGV: token,
- * time, positions. */
+/** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions, instant before
+ * which nonces are void. ARGV: token, time, positions. */
 const FINISH = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 ${LUA_RUN}
@@ -40,6 +40,7 @@ if run then redis.call('SET', KEYS[4], run) end
 ${LUA_NOW}
 redis.call('SET', KEYS[5], now)
 redis.call('SET', KEYS[6], now)
+redis.call('SET', KEYS[8], now)
 for i = 3, #ARGV, 2 do redis.call('HSET', KEYS[7], ARGV[i], ARGV[i + 1]) end
 redis.call('SET', KEYS[2], ARGV[2])
 redis.call('DEL', KEYS[1], KEYS[3])
@@ -110,8 +111,8 @@ export function makeViewState(redis: Redis) {
     /** Declares the views complete up to these positions and frees the lock; false if the lock was
      * lost. */
     async finish(token: string, positions: Positions = new Map()): Promise<boolean> {
-      const { lock, marker, outdated, run, seenAt, chargedUntil } = VIEW_KEYS;
-      const keys = [lock, marker, outdated, run, seenAt, chargedUntil, VIEW_KEYS.positions];
+      const { lock, marker, outdated, run, seenAt, chargedUntil, positions: at, noncesNotBefore } = VIEW_KEYS;
+      const keys = [lock, marker, outdated, run, seenAt, chargedUntil, at, noncesNotBefore];
       return (await finish(keys, [token, new Date().toISOString(), ...[...positions].flat()])) === 1;
     },
     /** Removes the marker, so that all processes hold their work until a rebuild: the operator's

@@ -133,6 +133,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   explain: 'true or false',
   proof: 'true or false',
   proofSeconds: 'a whole number of seconds',
+  signIn: 'a list of messages with their signatures',
+  message: 'the signed text as a string',
+  signature: 'a hexadecimal string such as "0x1b…"',
 };
 
 /** The entries of lists. */
@@ -140,6 +143,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   rules: 'rule',
   accounts: 'wallet',
   vaults: 'wallet',
+  signIn: 'message',
   args: 'text',
 };
 

@@ -20,6 +20,7 @@ import { f35HostileClient } from './faults/clients/f35-hostile-client.ts';
 import { f38FillTheDay } from './faults/clients/f38-fill-the-day.ts';
 import { f39HoldShares } from './faults/clients/f39-hold-shares.ts';
 import { f40LargestRequests } from './faults/clients/f40-largest-requests.ts';
+import { f42SignIns } from './faults/clients/f42-sign-ins.ts';
 import { f15HangingReceivers } from './faults/receivers/f15-hanging-receivers.ts';
 import { f16BadReceivers } from './faults/receivers/f16-bad-receivers.ts';
 import { f10KillRedis } from './faults/redis/f10-kill-redis.ts';
@@ -86,6 +87,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f39HoldShares,
   f40LargestRequests,
   f41SyncSave,
+  f42SignIns,
   f43AnotherRedis,
   f45FullRedis,
 ];

@@ -1,4 +1,4 @@
-import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import { isRuleFault, type UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { callJsonRpc } from '../../deploy/local/infrastructure/json-rpc.ts';
 import { type FaultKind, startRpcFaultProxy } from '../support/fakes/rpc-fault-proxy.ts';
 import { connectTestChains, type TestChains } from '../support/infrastructure/connect-test-chains.ts';
@@ -100,7 +100,7 @@ async function judgeCase(
   const byIndex = new Map<string, Outcome>(
     roles.map(({ id, granted }) => [id, granted ? 'granted' : 'denied']),
   );
-  for (const { ruleIndex, code } of errors) byIndex.set(String(ruleIndex), code);
+  for (const { ruleIndex, code } of errors.filter(isRuleFault)) byIndex.set(String(ruleIndex), code);
   return named.map(({ roleId }) => {
     const outcome = byIndex.get(roleId);
     if (outcome === undefined) throw new Error(`${where}: rule ${roleId} has no outcome`);

@@ -5,6 +5,7 @@ import { CHECK_EXAMPLES, RESULT_EXAMPLE, TEST_EVENT_EXAMPLE } from '../../servic
 import { makeOpenApi } from '../../services/gateway/docs/openapi.ts';
 import { OPERATIONS } from '../../services/gateway/operations.ts';
 import { aCheckResult } from '../support/builders/a-check-result.ts';
+import { aSignIn, SIGNER } from '../support/builders/a-sign-in.ts';
 import { A_CHECK, anAdmission, aResult, type FakeGateway, NOW_MS } from '../support/fakes/fake-gateway.ts';
 import { fakeGateways } from '../support/fakes/fake-gateways.ts';
 import {
@@ -79,6 +80,12 @@ const CHECK_PROBLEMS: Record<string, () => Promise<Response>> = {
     const rules = Array.from({ length: 40 }, (_, i) => ({ ...one, tokenId: `${i * 256}-${i * 256 + 255}` }));
     return (await start()).post({ ...POLL, rules });
   },
+  'sign-in-malformed': async () =>
+    (await start()).post({ ...POLL, signIn: [{ message: '', signature: '0x' }] }),
+  'sign-in-refused': async () => {
+    const signIn = await aSignIn({ nonce: 'abcdefgh' });
+    return (await start()).post({ ...POLL, account: SIGNER.address, signIn: [signIn] });
+  },
   'callback-url-refused': async () => (await start()).post({ ...POLL, callbackUrl: 'https://127.1/x' }),
   'monthly-quota-exceeded': async () =>
     (await start({ admit: async (request) => anAdmission(request, { outcome: 'quota-exceeded' }) })).post(
@@ -101,6 +108,7 @@ const ageOf =
 
 const ASKS = {
   checkRoles: (gateway, headers) => gateway.post(POLL, headers),
+  issueNonce: (gateway, headers) => gateway.send('POST', '/access-control/nonces', {}, headers),
   listChains: (gateway, headers) => gateway.get('/access-control/chains', headers),
   readResponse: (gateway, headers) => gateway.get(ageOf(0)(gateway), headers),
 } as const satisfies Partial<Record<OperationName, Ask>>;
@@ -116,8 +124,18 @@ const RESPONSE_PROBLEMS: Record<string, () => Promise<Response>> = {
   },
 };
 
+const nonce = async (body: unknown, headers?: Record<string, string>) =>
+  (await start()).send('POST', '/access-control/nonces', body, headers);
+const NONCE_PROBLEMS: Record<string, () => Promise<Response>> = {
+  'malformed-json': () => nonce('{'),
+  'body-too-large': () => nonce('x'.repeat(300_000)),
+  'media-type-unsupported': () => nonce({}, { 'content-type': 'text/plain' }),
+  'validation-failed': () => nonce({ for: 'me' }),
+};
+
 testProblems(start, ASKS, {
   checkRoles: CHECK_PROBLEMS,
+  issueNonce: NONCE_PROBLEMS,
   listChains: {},
   readResponse: RESPONSE_PROBLEMS,
 });

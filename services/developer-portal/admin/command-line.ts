@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
+import { judgeSignInDomains } from '#shared/contracts/sign-in/sign-in-domain.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 
@@ -53,6 +54,11 @@ export const textUpTo = (charsMax: number) =>
     const { length } = [...text.trim()];
     return length >= 1 && length <= charsMax ? text.trim() : undefined;
   });
+export function signInDomains(text: string): readonly string[] {
+  const judged = judgeSignInDomains(text.trim() === '' ? [] : text.split(','));
+  if ('fault' in judged) throw new InvalidArgumentError(judged.fault);
+  return judged.domains;
+}
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** A span in ms, of at most a year. */
 export const duration = parser('It must be a duration such as 90s, 30m, 24h or 7d.', (text) => {

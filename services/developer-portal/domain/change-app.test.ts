@@ -14,6 +14,7 @@ import {
   rollKey,
   rotateSecret,
   setAlertUrl,
+  setDomains,
   suspend,
 } from './change-app.ts';
 
@@ -196,4 +197,13 @@ test('the address for alerts is set, changed and taken away, and the same one ch
   expect(set && setAlertUrl('https://example.com/hook')(set)).toBeUndefined();
   expect(set && setAlertUrl(undefined)(set)).toEqual(anApp());
   expect(setAlertUrl(undefined)(anApp())).toBeUndefined();
+});
+
+test('the domains are set, changed and taken away, and the same ones change nothing', () => {
+  const set = setDomains(['a.example', 'b.example:8443'])(anApp());
+  expect(set?.domains).toEqual(['a.example', 'b.example:8443']);
+  expect(set && setDomains(['a.example', 'b.example:8443'])(set)).toBeUndefined();
+  expect(set && setDomains(['b.example:8443'])(set)).toMatchObject({ domains: ['b.example:8443'] });
+  expect(set && setDomains([])(set)).toEqual(anApp());
+  expect(setDomains([])(anApp())).toBeUndefined();
 });

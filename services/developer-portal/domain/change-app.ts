@@ -35,6 +35,14 @@ export const setAlertUrl =
   ({ alertUrl: current, ...app }) =>
     current === alertUrl ? undefined : { ...app, ...(alertUrl !== undefined && { alertUrl }) };
 
+/** Sets the domains that sign-in messages may be for; none ends signing in. */
+export const setDomains =
+  (domains: readonly string[]): ChangeApp =>
+  ({ domains: current = [], ...app }) =>
+    current.join() === domains.join()
+      ? undefined
+      : { ...app, ...(domains.length > 0 && { domains: [...domains] }) };
+
 export const rejectScope =
   (scopeReason: string): ChangeApp =>
   (app) =>

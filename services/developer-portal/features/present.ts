@@ -70,6 +70,7 @@ export function presentApp(
       .map(({ createdAt, expiresAt }) => ({ createdAt, expiresAt })),
     limits: limitsOf(owner),
     alertUrl: app.alertUrl,
+    domains: app.domains ?? [],
   };
 }
 

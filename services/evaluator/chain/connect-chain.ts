@@ -27,6 +27,8 @@ import {
 } from './reader/reads-apart.ts';
 import { KeptHashes } from './reader/state-identity.ts';
 import { BODY_BYTES_MAX, connectRpc } from './rpc/connect-rpc.ts';
+import { makeProveByContract, type ProveByContract } from './wallets/prove-wallet.ts';
+import { WalletCalls } from './wallets/wallet-calls.ts';
 
 /** How far ahead of Redis's clock a head may be, on a chain with `maxHeadAgeMs`: clocks differ by
  * seconds. */
@@ -48,6 +50,7 @@ export type ChainOptions = {
 
 type Chain = AsyncDisposable & {
   readonly read: ReadChain;
+  readonly proveByContract: ProveByContract;
   readonly isReadable: EndpointPool['isReadable'];
 } & FollowableChain;
 
@@ -167,6 +170,11 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   });
   return {
     read: traceReads(chainId, read),
+    proveByContract: makeProveByContract({
+      ...{ pool, heads, quorum, monotonicMs },
+      agreeOn: options.agreeOn,
+      calls: new WalletCalls(options.poolSize),
+    }),
     isReadable: () => pool.isReadable(),
     blockTime,
     readHead: (tag, signal) =>

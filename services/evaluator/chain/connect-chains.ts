@@ -1,11 +1,17 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import type { BlockReport } from '#shared/contracts/checks/result.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { Consistency } from '#shared/contracts/rules/rule.ts';
+import type { WalletSignIn } from '#shared/contracts/sign-in/sign-in-request.ts';
 import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
 import { IsolatedReadBudget } from './batching/entry.ts';
 import { type BlockAtInstant, CommonInstant } from './blocks/common-instant.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
+import type { ProveContext } from './wallets/prove-wallet.ts';
+import { recoverSigner } from './wallets/recover-signer.ts';
+import { PROVED, UNREAD, type WalletOutcome } from './wallets/wallet-outcome.ts';
 
 export type PerformReadsContext = {
   readonly lane: ReadLane;
@@ -32,8 +38,22 @@ export type PerformReads = (
   context: PerformReadsContext,
 ) => Promise<ReadonlyMap<number, ChainObservations>>;
 
+/** The outcomes of the wallets of a check, in their order, and the blocks at which their contracts
+ * were asked, by chain id. */
+export type ProvenWallets = {
+  readonly outcomes: readonly WalletOutcome[];
+  readonly blocks: Readonly<Record<string, BlockReport>>;
+};
+
+/** Proves the wallets of a check by their signatures, all in parallel. Never throws. */
+export type ProveWallets = (
+  wallets: readonly WalletSignIn[],
+  context: ProveContext,
+) => Promise<ProvenWallets>;
+
 export type Chains = AsyncDisposable & {
   readonly performReads: PerformReads;
+  readonly proveWallets: ProveWallets;
   /** The chains that checks asked for lately, and whether each can be read. */
   readonly readable: () => ReadonlyMap<number, boolean>;
   readonly isConfigured: (chainId: number) => boolean;
@@ -95,6 +115,18 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
       const observations = new Map<number, ChainObservations>();
       for (const { chainId, observed } of reading) observations.set(chainId, await observed);
       return observations;
+    },
+    async proveWallets(wallets, context) {
+      // The reads of the check are sent meanwhile.
+      await setImmediate();
+      const blocks: Record<string, BlockReport> = {};
+      const prove = async (wallet: WalletSignIn): Promise<WalletOutcome> => {
+        if (recoverSigner(wallet.hash, wallet.signature) === wallet.account.toLowerCase()) return PROVED;
+        const proven = await byId.get(wallet.chainId)?.chain.proveByContract(wallet, context);
+        if (proven?.block !== undefined) blocks[String(wallet.chainId)] = proven.block;
+        return proven?.outcome ?? UNREAD;
+      };
+      return { outcomes: await Promise.all(wallets.map(prove)), blocks };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([...byId.values()].map(({ chain }) => chain[Symbol.asyncDispose]()));

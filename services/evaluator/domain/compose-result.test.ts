@@ -152,3 +152,55 @@ test('the times of blocks are in ms, and an absurd one of a broken endpoint is l
   const blocks = { '1': block(1_700_000_000), '5': block(0xfffffffffffff) };
   expect(blockTimesOf(blocks)).toEqual({ '1': 1_700_000_000_000 });
 });
+
+describe('a check with sign-ins', () => {
+  const signIn = {
+    domain: 'shop.example',
+    nonce: '0'.repeat(58),
+    wallets: [{ account: `0x${'aa'.repeat(20)}`, chainId: 1, hash: `0x${'0'.repeat(64)}`, signature: '0x' }],
+  };
+  const fault = (retryable: boolean) => ({
+    account: `0x${'aa'.repeat(20)}`,
+    code: 'sign-in-unread' as const,
+    message: 'unread',
+    retryable,
+    chainId: 1,
+  });
+  const composeWith = (over: Partial<CheckRequested>, retryable: boolean) => {
+    const { resultJson, decided } = composeResult(
+      aCheck({ signIn, ...over }),
+      { verdicts: [granted, denied], blocks: {}, evaluatedAt: AT, details: [], fault: fault(retryable) },
+      () => 'a proof',
+    );
+    return { decided, result: JSON.parse(resultJson) };
+  };
+
+  it('lists the wallets as proved, also if no rule was decided', () => {
+    const proved = [{ account: `0x${'aa'.repeat(20)}`, outcome: 'proved' }];
+    expect(compose({ signIn }, granted, denied).signIn).toEqual(proved);
+    expect(compose({ signIn }, unread, unread)).toMatchObject({ status: 'failed', signIn: proved });
+    expect(compose({}, granted, denied).signIn).toBeUndefined();
+  });
+
+  it.each(['omit', 'deny', 'fail'] as const)(
+    'says nothing of the rules if a wallet is not proved, whatever onUndetermined says: %s',
+    (onUndetermined) => {
+      expect(composeWith({ onUndetermined, explain: true }, true)).toEqual({
+        decided: false,
+        result: {
+          requestId: 'req_1',
+          status: 'failed',
+          roles: [],
+          errors: [fault(true)],
+          evaluatedAt: AT,
+          blocks: {},
+        },
+      });
+    },
+  );
+
+  it('is charged unless another try may prove the wallet', () => {
+    expect(composeWith({}, true).decided).toBe(false);
+    expect(composeWith({}, false).decided).toBe(true);
+  });
+});

@@ -7,9 +7,11 @@ import {
   isRefunded,
   type RuleDetail,
   type RuleFault,
+  type SignInFault,
   type Undetermined,
 } from '#shared/contracts/checks/result.ts';
 import { type Rule, simpleRulesOf } from '#shared/contracts/rules/rule.ts';
+import type { WalletSignIn } from '#shared/contracts/sign-in/sign-in-request.ts';
 import type { Readings } from './agree.ts';
 import type { Verdict } from './judge-rules.ts';
 import type { ProvenRequest, ProvenResult } from './proof-claims.ts';
@@ -61,6 +63,8 @@ type Evaluation = {
   readonly evaluatedAt: string;
   /** Why each rule ended as it did, where the check asked for it. */
   readonly details?: readonly RuleDetail[] | undefined;
+  /** Of a wallet that is not proved: then nothing is said of the rules. */
+  readonly fault?: SignInFault | undefined;
 };
 
 /**
@@ -73,22 +77,28 @@ type Evaluation = {
  */
 export function composeResult(
   check: CheckRequested,
-  { verdicts, blocks, evaluatedAt, details }: Evaluation,
+  { verdicts, blocks, evaluatedAt, details, fault }: Evaluation,
   prove: (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined,
 ): ComposedCheck {
+  const { requestId } = check;
+  if (fault !== undefined)
+    return complete(check, { requestId, status: 'failed', roles: [], errors: [fault], evaluatedAt, blocks });
   const result: CheckResult = {
-    requestId: check.requestId,
+    requestId,
     ...outcomeOf(check, verdicts),
     evaluatedAt,
     blocks,
     ...(details === undefined ? {} : { details: [...details] }),
+    ...(check.signIn === undefined ? {} : { signIn: check.signIn.wallets.map(asProved) }),
   };
   const proof = prove(check, result, check.requestId);
   return complete(check, proof === undefined ? result : { ...result, proof });
 }
 
+const asProved = ({ account }: WalletSignIn) => ({ account, outcome: 'proved' as const });
+
 /** The members of a result that are about the rules. */
-export type Outcome = Pick<CheckResult, 'status' | 'roles' | 'errors'>;
+export type Outcome = Pick<CheckResult, 'status' | 'roles'> & { readonly errors: RuleFault[] };
 
 /** Composes the members about the rules, for the result of a check or of an entry of a batch. */
 function outcomeOf(

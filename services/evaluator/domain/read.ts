@@ -120,12 +120,15 @@ const FAILED: Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReadin
   'decimals-unavailable': makeFailed('decimals-unavailable'),
   'gas-exhausted': makeFailed('gas-exhausted'),
   'deadline-exceeded': makeFailed('deadline-exceeded'),
+  'sign-in-refused': makeFailed('sign-in-refused'),
+  'sign-in-unread': makeFailed('sign-in-unread'),
   internal: makeFailed('internal'),
   'wrong-chain': makeCaused('wrong-chain'),
   'block-too-far-ahead': makeCaused('block-too-far-ahead'),
   'block-past-head': makeCaused('block-past-head'),
   'state-unavailable': makeCaused('state-unavailable'),
   'not-read-alone': makeCaused('not-read-alone'),
+  'wallet-gas-exhausted': makeCaused('wallet-gas-exhausted'),
   'too-many-reads': makeCaused('too-many-reads'),
 };
 

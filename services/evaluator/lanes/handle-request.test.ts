@@ -3,7 +3,8 @@ import { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
-import type { PerformReads } from '../chain/connect-chains.ts';
+import type { PerformReads, ProveWallets } from '../chain/connect-chains.ts';
+import { PROVED, REFUSED, UNREAD, type WalletOutcome } from '../chain/wallets/wallet-outcome.ts';
 import { failed, type Reading } from '../domain/read.ts';
 import { makeGiveUp } from './give-up.ts';
 import { makeRequestHandler } from './handle-request.ts';
@@ -49,13 +50,19 @@ const readsGiving =
       ]),
     );
 
-function makeHandler(performReads: PerformReads, waitedMs = 0) {
+const nobodyProved: ProveWallets = async () => ({ outcomes: [], blocks: {} });
+
+function makeHandler(
+  performReads: PerformReads,
+  { waitedMs = 0, proveWallets = nobodyProved }: { waitedMs?: number; proveWallets?: ProveWallets } = {},
+) {
   let nowMs = NOW;
   const published: { resultJson: string }[] = [];
   const reserved: number[] = [];
   const handle = makeRequestHandler(
     {
       performReads,
+      proveWallets,
       readBudget: {
         async run({ count }, work) {
           reserved.push(count);
@@ -198,6 +205,63 @@ describe('a check that waits for a chain', () => {
   });
 });
 
+describe('a check with sign-ins', () => {
+  const account = `0x${'aa'.repeat(20)}`;
+  const signIn = {
+    domain: 'shop.example',
+    nonce: '0'.repeat(58),
+    wallets: [{ account, chainId: 1, hash: `0x${'0'.repeat(64)}`, signature: '0x' }],
+  };
+  const proving =
+    (outcome: WalletOutcome): ProveWallets =>
+    async () => ({ outcomes: [outcome], blocks: { '1': { ...BLOCK, number: 1 }, '5': BLOCK } });
+  const judgeWith = async (outcome: WalletOutcome) => {
+    const reads = readsGiving({ ok: true, value: 10n ** 18n });
+    const { handle, results } = makeHandler(reads, { proveWallets: proving(outcome) });
+    await handle(aCheck({ signIn }), aRecord());
+    return results();
+  };
+
+  test('has roles if the wallet is proved, and the rules decide which block of a chain it names', async () => {
+    expect(await judgeWith(PROVED)).toMatchObject([
+      {
+        status: 'completed',
+        roles: [{ id: 'a', granted: true }],
+        signIn: [{ account, outcome: 'proved' }],
+        blocks: { '1': BLOCK, '5': BLOCK },
+      },
+    ]);
+  });
+
+  test.each([
+    [REFUSED, { code: 'sign-in-refused', retryable: false }],
+    [UNREAD, { code: 'sign-in-unread', retryable: true }],
+  ] as const)('has no role although its rule was read: %j', async (outcome, error) => {
+    expect(await judgeWith(outcome)).toMatchObject([
+      { status: 'failed', roles: [], errors: [{ account, chainId: 1, ...error }] },
+    ]);
+  });
+
+  test('is left to the next owner if the process stops before the wallet was asked', async () => {
+    const stopped = AbortSignal.abort();
+    const reads = readsGiving({ ok: true, value: 1n });
+    for (const outcome of [UNREAD, REFUSED]) {
+      const { handle, results } = makeHandler(reads, { proveWallets: proving(outcome) });
+      const handled = handle(aCheck({ signIn }), aRecord(null, stopped));
+      if (outcome === UNREAD) await expect(handled).rejects.toMatchObject({ code: 'overloaded' });
+      else await handled;
+      expect(results()).toHaveLength(outcome === UNREAD ? 0 : 1);
+    }
+  });
+
+  test('is rejected if its wallet is on a chain that is not configured', async () => {
+    const { handle } = makeHandler(readsGiving({ ok: true, value: 1n }));
+    const wallets = [{ ...signIn.wallets[0], chainId: 2 }] as typeof signIn.wallets;
+    const check = aCheck({ signIn: { ...signIn, wallets } });
+    await expect(handle(check, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
+  });
+});
+
 describe('a check that could not be evaluated', () => {
   const giveUp = async (message: CheckRequested | undefined, value: unknown) => {
     const published: { resultJson: string }[] = [];
@@ -288,10 +352,13 @@ test('a check that has waited for five minutes for its reads is read, but waits 
   const late: (boolean | undefined)[] = [];
   for (const waitedMs of [299_999, 300_001]) {
     const read = readsGiving({ ok: true, value: 0n });
-    const { handle, results } = makeHandler((reads, context) => {
-      late.push(context.isLate);
-      return read(reads, context);
-    }, waitedMs);
+    const { handle, results } = makeHandler(
+      (reads, context) => {
+        late.push(context.isLate);
+        return read(reads, context);
+      },
+      { waitedMs: waitedMs },
+    );
     await handle(manyReads, aRecord());
     expect(results()).toMatchObject([{ status: 'completed', roles: [{ id: 'a', granted: false }] }]);
   }

@@ -1,9 +1,11 @@
 import type { CheckRequested, Lane } from '#shared/contracts/checks/check-requested.ts';
+import type { SignInFault } from '#shared/contracts/checks/result.ts';
 import { countReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { chainsAtOneInstant } from '#shared/contracts/rules/rule.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Handler, positionOf, type RecordContext } from '#shared/kafka/consumer/record.ts';
-import type { PerformReads } from '../chain/connect-chains.ts';
+import type { PerformReads, ProveWallets } from '../chain/connect-chains.ts';
+import { faultOfSignIn } from '../chain/wallets/wallet-outcome.ts';
 import { agree } from '../domain/agree.ts';
 import { behindOf, blocksOf, composeResult, hasRetryable, isUndetermined } from '../domain/compose-result.ts';
 import { explainRules } from '../domain/explain-rules.ts';
@@ -16,6 +18,7 @@ import type { Prove } from './sign-proof.ts';
 
 type Dependencies = {
   readonly performReads: PerformReads;
+  readonly proveWallets: ProveWallets;
   readonly readBudget: Pick<ReadBudget, 'run'>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
@@ -23,7 +26,12 @@ type Dependencies = {
   readonly delegateRegistry: (chainId: number) => string;
   readonly prove: Prove;
   readonly publishResult: PublishResult;
-  readonly recordMetrics: (check: CheckRequested, verdicts: readonly Verdict[], seconds: number) => void;
+  readonly recordMetrics: (
+    check: CheckRequested,
+    verdicts: readonly Verdict[],
+    seconds: number,
+    fault?: SignInFault,
+  ) => void;
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
   readonly evaluationMsMax: number;
@@ -79,40 +87,52 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     const plan = planOrReject(check, READS_MAX[lane], deps);
     const endAt = endAtOf(check, startedAt, deps);
     const deadline = startDeadline(endAt, startedAt);
-    const observed = await deps.performReads(plan.reads, {
+    // A waiting check holds no slot of the window; at shutdown it is left to the partition's next
+    // owner.
+    const onWait = () => park(deadline.finish);
+    const reading = deps.performReads(plan.reads, {
       ...check,
       atOneInstant: chainsAtOneInstant(check.rules),
       lane,
       isLate,
       traceparent,
-      // A waiting check holds no slot of the window; at shutdown it is left to the partition's next
-      // owner.
-      onWait: () => park(deadline.finish),
+      onWait,
       signal: deadline.signal,
     });
+    const wallets = check.signIn?.wallets;
+    const proving = wallets && deps.proveWallets(wallets, { ...check, onWait, signal: deadline.signal });
+    const observed = await reading;
+    const proven = await proving;
     deadline.finish();
     await deps.waitForTick(lane);
     const readings = agree(plan.reads, observed);
     const [behind, blocks] = [behindOf(observed), blocksOf(observed)];
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals, behind, blocks);
-    const isOpen = verdicts.some(isUndetermined) && hasRetryable(readings);
+    const fault = wallets && proven && faultOfSignIn(wallets, proven.outcomes);
+    const isOpen =
+      fault === undefined ? verdicts.some(isUndetermined) && hasRetryable(readings) : fault.retryable;
     if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const details = check.explain
       ? explainRules(check.rules, plan, readings, deps.nativeDecimals, behind, blocks)
       : undefined;
-    const completed = composeResult(check, { verdicts, blocks, evaluatedAt, details }, deps.prove);
+    const completed = composeResult(
+      check,
+      { verdicts, blocks: { ...proven?.blocks, ...blocks }, evaluatedAt, details, fault },
+      deps.prove,
+    );
     const origin = { startedAt: new Date(startedAt).toISOString(), request: positionOf(record) };
     await deps.publishResult({ ...completed, ...origin }, check.rules.length, record);
-    deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);
+    deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000, fault);
   };
 }
 
 function planOrReject(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
   const plan = planReads(check, check.rules, { readsMax, delegateRegistry: deps.delegateRegistry });
   if ('fault' in plan) throw new ServiceError('message-unreadable', plan.fault);
-  const unknown = [...plan.reads.keys()].find((chainId) => !deps.isConfigured(chainId));
+  const ofWallets = check.signIn?.wallets.map(({ chainId }) => chainId) ?? [];
+  const unknown = [...plan.reads.keys(), ...ofWallets].find((chainId) => !deps.isConfigured(chainId));
   if (unknown !== undefined)
     throw new ServiceError('message-unreadable', `chain ${unknown} is not configured`);
   return plan;

@@ -45,11 +45,11 @@ export async function admitWrite<T>(
   request: Request,
   response: Response,
   parse: (caller: Caller) => Promise<Parsed<T>>,
-): Promise<{ readonly caller: Caller; readonly asked: T }> {
+): Promise<{ readonly caller: Caller; readonly asked: T; readonly admission: Admission }> {
   const caller = await authenticate(request, request.ip ?? '');
   const denied = accessProblemOf(caller, response);
   const parsed: Parsed<T> = denied ? { ok: false, problem: denied } : await parse(caller);
-  await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+  const admission = await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
   if (!parsed.ok) throw parsed.problem;
-  return { caller, asked: parsed.value };
+  return { caller, asked: parsed.value, admission };
 }

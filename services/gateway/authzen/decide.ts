@@ -34,7 +34,7 @@ export function decide(result: CheckResult, roleId: string, onUndetermined: OnUn
 
 /** With the errors of the role; with all of them where another role's failed the check. */
 function undetermined({ requestId, errors: all }: CheckResult, roleId: string): Problem {
-  const own = all.filter((error) => error.roleId === roleId);
+  const own = all.filter((error) => 'roleId' in error && error.roleId === roleId);
   const errors = own.length > 0 ? own : all;
   const [first] = errors;
   const detail = `The role could not be decided.${first ? ` ${first.message}` : ''}`;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RoleCounts } from '#shared/contracts/batches/batch.ts';
 import { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
-import { CheckResult } from '#shared/contracts/checks/result.ts';
+import { CheckResult, RuleFault } from '#shared/contracts/checks/result.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { Address, Ref } from '#shared/rules/body-texts.ts';
 import { RequestId } from '../checks/answers.ts';
@@ -79,7 +79,8 @@ const Status = BatchStatus.extend({
   }),
 }).meta({ id: 'BatchStatus' });
 
-const { roles, errors, status, details, proof: jws } = CheckResult.shape;
+const { roles, status, details, proof: jws } = CheckResult.shape;
+const errors = z.array(RuleFault);
 const Line = z
   .object({
     index: z.number().int().nonnegative().meta({ description: 'Index of the entry in the batch, from 0.' }),

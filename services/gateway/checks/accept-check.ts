@@ -6,6 +6,7 @@ import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import type { PresentedNonce } from '#shared/stores/checks/admit.ts';
 import { accessProblemOf } from '../auth/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
@@ -78,6 +79,7 @@ async function accept(
       app,
       lane: laneOf(check),
       bytes: recordBytesOf({ app, keyId, check, delivery }),
+      nonce: nonceOf(deps, app, check),
       bodyHash: hashOf(check),
       idempotencyKey: parsed.idempotencyKey,
     },
@@ -138,6 +140,19 @@ const refundOf =
   (response: Response, { admission }: AdmittedCheck) =>
   () =>
     addHeaders(response, rateHeadersAfterRefund(admission));
+
+/** The nonce of a check's sign-ins, which was issued to the app. */
+function nonceOf(
+  { nonces }: Pick<Dependencies, 'nonces'>,
+  { clientId }: AppAccess,
+  { signIn }: ValidCheck,
+): PresentedNonce | undefined {
+  if (signIn === undefined) return undefined;
+  const { nonce } = signIn.request;
+  const issuedAtMs = nonces.issuedAtOf(nonce, clientId);
+  if (issuedAtMs === undefined) throw new RangeError('a sign-in with a foreign nonce was not refused');
+  return { nonce, issuedAtMs };
+}
 
 /** Counts the memory of a stored set's rules, which are copied for the check that names it. */
 export const holding = ({ rules, holdMemory }: Dependencies, response: Response): RequestRules => ({
@@ -216,6 +231,17 @@ const isRefundedResult = (ruleCount: number, resultJson: string | undefined): bo
   !resultJson.includes('"errors":[]') &&
   isRefunded(JSON.parse(resultJson), ruleCount);
 
+/** A refused sign-in is alone in `errors`. A result is written without blanks, and a client's text
+ * stands in it with escaped quotes. */
+const REFUSED_SIGN_IN = '"code":"sign-in-refused"';
+
+const signInRefused = (requestId: string, resultJson: string): Problem => {
+  const { errors } = JSON.parse(resultJson) as { readonly errors: unknown };
+  return new Problem('sign-in-refused', 'The signature does not prove the wallet.', {
+    members: { requestId, errors },
+  });
+};
+
 export const deadlineExceeded = (requestId: string): Problem =>
   new Problem(
     'deadline-exceeded',
@@ -225,6 +251,7 @@ export const deadlineExceeded = (requestId: string): Problem =>
 
 function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
   if (resultJson === undefined) throw deadlineExceeded(requestId);
+  if (resultJson.includes(REFUSED_SIGN_IN)) throw signInRefused(requestId, resultJson);
   // Where asking again cannot help, the failed result is the answer.
   if (!isToBeRetried(resultJson)) {
     sendJson(response, 200, resultJson);

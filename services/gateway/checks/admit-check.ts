@@ -4,9 +4,16 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/checks/result.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/stores/checks/admit.ts';
+import type {
+  Admission,
+  AdmitRequest,
+  Admitter,
+  Claim,
+  PresentedNonce,
+} from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
 import { type ApplyLimits, limitsAfter, rateHeaders, refuseOverLimit } from '../limits/apply-limits.ts';
+import { nonceRefused } from '../sign-in/refuse-sign-in.ts';
 import type { IssuedLane, RequestIds, Retention } from './request-ids.ts';
 
 /** How long a request waits for another request with the same key that has not published yet. */
@@ -58,6 +65,8 @@ export type CheckToAdmit = {
   /** Bytes of the check's record. Of a batch none: those of its parts count when they are
    * written. */
   readonly bytes?: number;
+  /** The nonce of its sign-ins, which is used by the step that charges it. */
+  readonly nonce?: PresentedNonce | undefined;
   /** The admission in which it entered the rate log, if it has. */
   readonly entered?: Admission;
   /** Why the request is refused now. It is still answered if an earlier request with its key was
@@ -97,7 +106,7 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  * A check with a `refusal` is replayed, or refused where it would be `fresh` or `taken-over`.
  *
  * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`,
- *   `idempotency-key-in-use`, the refusal
+ *   `idempotency-key-in-use`, `sign-in-refused`, the refusal
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
   return async function admitCheck(toAdmit, response) {
@@ -141,6 +150,7 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
     kind,
   });
   if (outcome === 'counted' && attempt.refusal) throw attempt.refusal;
+  if (outcome === 'nonce-expired' || outcome === 'nonce-used') throw nonceRefused(outcome);
   if (outcome === 'fresh' || claim === undefined)
     return admitted({ atMs: nowMs, seed: attempt.seed, requestId: undefined, month: month?.name }, 'fresh');
   // A result under its id would be over before it is stored.
@@ -198,13 +208,14 @@ async function admitAgain(
 
 /** The limiter's input for a check or batch. */
 const checkOf = (
-  { app, lane, seed, cost, bytes, refusal }: SeededCheck,
+  { app, lane, seed, cost, bytes, nonce, refusal }: SeededCheck,
   claim: NonNullable<AdmitRequest['check']>['claim'],
 ): NonNullable<AdmitRequest['check']> => ({
   seed,
   ...(cost === undefined ? {} : { cost }),
   ...(lane === 'batch' ? { batchOf: app.accountId } : {}),
   ...(bytes === undefined ? {} : { bytes }),
+  ...(nonce === undefined ? {} : { nonce }),
   ...(refusal === undefined ? {} : { isReplayOnly: true }),
   ...(claim ? { claim } : {}),
 });

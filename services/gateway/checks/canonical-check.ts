@@ -46,5 +46,6 @@ export function canonicalOf(body: CheckBody, callbackUrl: string | undefined): s
     body.onUndetermined ?? (ruleSet === undefined ? 'omit' : null),
     consistency,
     [lowerCase(vaults), explain, proofOf(body) ?? null],
+    body.signIn?.map(({ message, signature }) => [message, signature.toLowerCase()]) ?? null,
   ]);
 }

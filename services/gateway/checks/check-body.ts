@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PROOF_ALGS } from '#shared/contracts/checks/proof-claims.ts';
 import { BlockTag, OnUndetermined } from '#shared/contracts/rules/rule.ts';
+import { SIGN_INS_MAX } from '#shared/contracts/sign-in/sign-in-request.ts';
 import { Address, CallbackUrl } from '#shared/rules/body-texts.ts';
 import { RuleBodies } from '#shared/rules/rule-body.ts';
 
@@ -62,6 +63,22 @@ const proof = {
     }),
 };
 
+/** Proofs that the caller controls wallets. The texts themselves are judged by `validateSignIn`. */
+export const SignInBody = z
+  .strictObject({
+    message: z.string().meta({
+      description:
+        'A text as EIP-4361 has it, of at most 4 KiB, with a nonce of this client app and one of its domains.',
+    }),
+    signature: z.string().meta({
+      description:
+        'Over the EIP-191 hash of the message, `0x` and hex, at most 4096 bytes: of the account itself (also by ' +
+        'EIP-2098), or as its contract takes it (ERC-1271, ERC-6492).',
+      pattern: '^0x([0-9a-fA-F]{2})*$',
+    }),
+  })
+  .meta({ id: 'SignIn' });
+
 /** For the OpenAPI document: `validateCheck` enforces it. */
 export const exactlyOneOf = (...names: readonly string[]) => ({
   oneOf: names.map((name) => ({ required: [name] })),
@@ -81,6 +98,9 @@ export const CheckBody = z
       .optional()
       .meta({ description: '`true` adds `details` to the result: the amounts that were compared.' }),
     ...proof,
+    signIn: z.array(SignInBody).min(1).max(SIGN_INS_MAX).optional().meta({
+      description: 'Proves that the caller controls the wallets: each entry another one of the accounts.',
+    }),
   })
   .meta({
     id: 'CheckRequest',

@@ -42,7 +42,13 @@ export const CHECK_OPERATIONS = {
         headers: { ...RETRY_AFTER, Location: header('Where the result will be.'), ...REPLAYED },
       }),
     },
-    codes: [...CHECK_CODES, 'evaluation-unavailable', 'deadline-exceeded'],
+    codes: [
+      ...CHECK_CODES,
+      'sign-in-malformed',
+      'sign-in-refused',
+      'evaluation-unavailable',
+      'deadline-exceeded',
+    ],
   },
   readResponse: {
     method: 'get',

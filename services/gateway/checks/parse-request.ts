@@ -4,6 +4,7 @@ import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Request } from '../edge/exchange.ts';
 import type { ResolveRuleSet } from '../rule-sets/cache-rule-sets.ts';
+import type { RefuseSignIn } from '../sign-in/refuse-sign-in.ts';
 import {
   asSent,
   type SentCheck,
@@ -30,6 +31,7 @@ type ParsedRequest =
 /** The configuration that requests are validated against, beside the tier of the app. */
 export type RequestRules = Omit<ValidationRules, 'isEnterprise' | 'stored'> & {
   readonly resolveRuleSet: ResolveRuleSet;
+  readonly refuseSignIn: RefuseSignIn;
 };
 
 export const refused = (problem: Problem): ParsedRequest => ({ ok: false, problem });
@@ -51,7 +53,9 @@ export async function parseRequest(
     return { ok: false, problem: invalidBody([...validation.faults, ...keyFaults]), sent, idempotencyKey };
   }
   if (keyFaults.length > 0) return refused(invalidBody(keyFaults));
-  return { ok: true, check: validation.check, idempotencyKey };
+  const { check } = validation;
+  const problem = rules.refuseSignIn(app, check);
+  return problem ? { ok: false, problem, sent: check, idempotencyKey } : { ok: true, check, idempotencyKey };
 }
 
 /** Validates a body by the tier of its app, after finding the rule set that it names. */

@@ -21,6 +21,7 @@ const A_CHECK_TO_PUBLISH: CheckToPublish = {
     consistency: { blockTag: 'latest', minBlock: {}, atBlock: undefined },
     explain: false,
     proof: undefined,
+    signIn: undefined,
     canonical: () => '',
     rulesDigest: () => '',
   },

@@ -120,12 +120,13 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
 
 async function undo(
   { admitter }: Dependencies,
-  { app: { clientId }, admitted, onRefund }: CheckToPublish,
+  { app: { clientId }, check: { signIn }, admitted, onRefund }: CheckToPublish,
   claim: ClaimRef | undefined,
 ): Promise<void> {
-  const { month } = admitted;
+  const { month, seed } = admitted;
+  const nonce = signIn && { nonce: signIn.request.nonce, seed };
   if (month === undefined || !(await isUnpublished(admitter, admitted, claim))) return;
-  await admitter.release({ clientId, month });
+  await admitter.release({ clientId, month, ...(nonce && { nonce }) });
   onRefund();
 }
 
@@ -151,6 +152,7 @@ function messageOf(
     ...(check.accounts ? { accounts: [...check.accounts] } : {}),
     ...(check.vaults ? { vaults: [...check.vaults] } : {}),
     ...(check.explain ? { explain: true } : {}),
+    ...(check.signIn ? { signIn: check.signIn.request } : {}),
     delivery,
     ...(deadlineAtMs === undefined ? {} : { deadlineAt: iso(deadlineAtMs) }),
   };

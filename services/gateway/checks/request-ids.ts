@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { makeRandomHex } from '#shared/random-pool.ts';
+import { type IdKeys, MAC_LENGTH, makeIdMac } from '../auth/id-macs.ts';
 
 /**
  * A request id is 30 bytes in base64url (40 characters):
@@ -12,7 +13,6 @@ import { makeRandomHex } from '#shared/random-pool.ts';
  */
 const HEAD_LENGTH = 8;
 const RANDOM_LENGTH = 10;
-const MAC_LENGTH = 12;
 const ID_LENGTH = HEAD_LENGTH + RANDOM_LENGTH + MAC_LENGTH;
 const SHAPE = /^[A-Za-z0-9_-]{40}$/;
 const LANE_CODES = { interactive: 1, bulk: 2, batch: 3 } as const;
@@ -22,12 +22,6 @@ export type IssuedLane = keyof typeof LANE_CODES;
 const LANE_OF_CODE = new Map<number, IssuedLane>(
   Object.entries(LANE_CODES).map(([lane, code]) => [code, lane as IssuedLane]),
 );
-
-/** MAC keys by number; ids are made with `current`, and verified with the key that they name. */
-type IdKeys = {
-  readonly current: { readonly number: number };
-  readonly byNumber: ReadonlyMap<number, Uint8Array>;
-};
 
 /** The content of an id whose MAC is right. */
 type IssuedId = { readonly issuedAtMs: number; readonly lane: IssuedLane };
@@ -52,15 +46,8 @@ export type RequestIds = {
  * ids.readId(id, 'app_2'); // undefined
  */
 export function makeRequestIds(keys: IdKeys): RequestIds {
-  const secrets = new Map<number, KeyObject>();
-  for (const [number, key] of keys.byNumber) secrets.set(number, createSecretKey(key));
   const randomHex = makeRandomHex(RANDOM_LENGTH);
-  const macOf = (keyNumber: number, signed: Uint8Array, clientId: string): Buffer | undefined => {
-    const key = secrets.get(keyNumber);
-    if (key === undefined) return undefined;
-    const mac = createHmac('sha256', key).update('request-id\0').update(signed).update(clientId);
-    return mac.digest().subarray(0, MAC_LENGTH);
-  };
+  const macOf = makeIdMac(keys, 'request-id');
   return {
     makeSeed: () => `${keys.current.number}.${randomHex()}`,
     makeId(seed, issuedAtMs, lane, clientId) {

@@ -4,6 +4,8 @@ import { needsMoreReads, READS_MAX } from '#shared/contracts/rules/count-reads.t
 import type { Rule, RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { type RuleSet, referenceOf } from '#shared/contracts/rules/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
+import type { SignInMessage } from '#shared/contracts/sign-in/sign-in-message.ts';
+import type { SignInRequest } from '#shared/contracts/sign-in/sign-in-request.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ruleOf } from '#shared/rules/complete-rule.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
@@ -16,6 +18,7 @@ import {
   placeRules,
   sumsOverChains,
 } from '#shared/rules/validate-rules.ts';
+import { type SoundSignIn, signInRequestOf, validateSignIn } from '../sign-in/validate-sign-in.ts';
 import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
 import { CheckBody } from './check-body.ts';
 import { isCommonBody } from './validate-fast-path.ts';
@@ -39,6 +42,9 @@ export type ValidCheck = {
   };
   readonly explain: boolean;
   readonly proof: Omit<ProofRequest, 'rulesDigest'> | undefined;
+  readonly signIn:
+    | { readonly request: SignInRequest; readonly messages: readonly SignInMessage[] }
+    | undefined;
   /** Text that is equal for two bodies with equal validated values, whatever the order of their
    * members. */
   readonly canonical: () => string;
@@ -76,9 +82,9 @@ export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical'>;
  * validateCheck({ account: '0x…', rules: [] }, rules); // { ok: false, faults: [{ pointer: '/rules', … }] }
  */
 export function validateCheck(body: unknown, rules: ValidationRules): Validation {
-  const { faults, parsed, href, stored } = judgeBody(body, rules);
+  const { faults, parsed, href, stored, signIns } = judgeBody(body, rules);
   if (faults.length === 0 && parsed) {
-    const check = complete(parsed as CompleteBody, href, stored);
+    const check = complete(parsed as CompleteBody, href, stored, signIns);
     const readsMax = READS_MAX[check.isAsync ? 'bulk' : 'interactive'];
     if (!needsMoreReads(check, check.rules, readsMax)) return { ok: true, check };
     const detail = `needs more than ${readsMax} reads after deduplication; split it into several checks`;
@@ -101,7 +107,8 @@ export function asSent(
   { callback }: Pick<ValidationRules, 'callback'>,
 ): SentCheck | undefined {
   const named = chainsOf(placeRules(body, RULES_MAX_ENTERPRISE));
-  const chainIds = new Set([...named].map(Number));
+  const { signIns = [] } = validateSignIn(body, new Set(), new Set());
+  const chainIds = new Set([...named, ...signIns.map(({ message }) => message.chainId)].map(Number));
   const anyState = { isEnterprise: true, chainIds, callback, signsVerdicts: true, stored: 'unread' } as const;
   const { faults, parsed, href } = judgeBody(body, anyState);
   if (faults.length > 0 || !parsed) return undefined;
@@ -121,6 +128,7 @@ function judgeBody(body: unknown, rules: ValidationRules) {
   const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
   const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
   const callback = callbackOf(body, broken, rules.callback);
+  const signIn = validateSignIn(body, broken, rules.chainIds);
   const faults = [
     ...tooLong,
     ...found,
@@ -129,8 +137,10 @@ function judgeBody(body: unknown, rules: ValidationRules) {
     ...(callback && 'fault' in callback ? [callback.fault] : []),
     ...faultsOfBlocks(full, isFromSet && !stored ? undefined : placed, broken),
     ...faultsOfProof(body, rules),
+    ...signIn.faults,
   ];
-  return { faults, parsed, href: callback && 'href' in callback ? callback.href : undefined, stored };
+  const href = callback && 'href' in callback ? callback.href : undefined;
+  return { faults, parsed, href, stored, signIns: signIn.signIns };
 }
 
 /** The rules of a stored set are not in the body: their faults have the pointer of the member that
@@ -302,9 +312,11 @@ function complete(
   body: CompleteBody,
   callbackUrl: string | undefined,
   stored: RuleSet | undefined,
+  signIns: readonly SoundSignIn[] = [],
 ): ValidCheck {
   const { account, accounts, explain = false } = body;
   const onUndetermined = body.onUndetermined ?? stored?.onUndetermined ?? 'omit';
+  const request = signInRequestOf(signIns, body);
   return {
     account: account ?? accounts?.[0] ?? '',
     accounts,
@@ -316,6 +328,7 @@ function complete(
     onUndetermined,
     explain,
     proof: proofOf(body),
+    signIn: request && { request, messages: signIns.map(({ message }) => message) },
     canonical: () => canonicalOf(body, callbackUrl),
     rulesDigest: () => digestOfRules(body.rules, onUndetermined),
   };

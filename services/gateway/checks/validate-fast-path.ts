@@ -1,4 +1,6 @@
+import type { z } from 'zod';
 import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
+import { SIGN_INS_MAX } from '#shared/contracts/sign-in/sign-in-request.ts';
 import {
   faultOfAddress,
   faultOfAmount,
@@ -7,7 +9,7 @@ import {
   faultOfRoleId,
 } from '#shared/rules/body-texts.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
-import { ACCOUNTS_MAX, type CheckBody, VAULTS_MAX } from './check-body.ts';
+import { ACCOUNTS_MAX, type CheckBody, type SignInBody, VAULTS_MAX } from './check-body.ts';
 
 type IsSound = (value: unknown) => boolean;
 
@@ -73,6 +75,11 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.length >= min && value.length <= max && value.every(isSound);
 
+const SIGN_IN = plain<z.infer<typeof SignInBody>>({ message: isString, signature: isString }, [
+  'message',
+  'signature',
+]);
+
 const BODY = plain<CheckBody>(
   {
     account: isAddress,
@@ -84,6 +91,7 @@ const BODY = plain<CheckBody>(
     async: isBoolean,
     explain: isBoolean,
     onUndetermined: oneOf(OnUndetermined.options),
+    signIn: listOf((value) => isPlain(value, SIGN_IN), 1, SIGN_INS_MAX),
   },
   [],
 );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
-import { RuleFault } from '#shared/contracts/checks/result.ts';
+import { CheckResult, SignInFault } from '#shared/contracts/checks/result.ts';
 import { QuotaAlert } from '#shared/contracts/usage/quota-alert.ts';
 import { TestEvent } from '#shared/contracts/webhooks/test-event.ts';
 import { describeOperations, FaultBody } from '#shared/http/openapi.ts';
@@ -18,6 +18,15 @@ const FAULTS = { errors: z.array(FaultBody) };
 
 /** The members that a problem has beside those of RFC 9457, by status. */
 const PROBLEM_MEMBERS: Readonly<Record<number, z.ZodRawShape>> = {
+  403: {
+    requestId: RequestId.optional(),
+    errors: z
+      .array(z.union([FaultBody, SignInFault]))
+      .optional()
+      .meta({
+        description: 'Of `sign-in-refused`: the faults of the messages, or the wallet that is not proved.',
+      }),
+  },
   410: { requestId: RequestId },
   422: FAULTS,
   429: {
@@ -27,7 +36,7 @@ const PROBLEM_MEMBERS: Readonly<Record<number, z.ZodRawShape>> = {
       )
       .meta({ description: '`per-second` also if an address has sent too many failed keys.' }),
   },
-  503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },
+  503: { requestId: RequestId.optional(), errors: CheckResult.shape.errors.optional() },
   504: { requestId: RequestId },
 };
 

@@ -16,6 +16,7 @@ export const TOPICS: readonly Topic[] = [
   { slug: 'webhooks', title: 'Webhooks', summary: 'Verify messages in three languages; attempts' },
   { slug: 'proofs', title: 'Signed verdicts', summary: 'Show a result to another service' },
   { slug: 'authzen', title: 'AuthZEN', summary: 'Decisions for gateways that speak the standard' },
+  { slug: 'who-asks', title: 'Who asks', summary: 'Prove that a visitor controls a wallet' },
   { slug: 'errors', title: 'Errors', summary: 'Every code and what to do' },
   { slug: 'limits', title: 'Limits', summary: 'Rates, quotas and other bounds' },
   { slug: 'idempotency', title: 'Idempotency and retries', summary: 'Repeat a request safely' },

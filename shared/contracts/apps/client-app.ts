@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SIGN_IN_DOMAINS_MAX } from '../sign-in/sign-in-domain.ts';
 import { defineTopic } from '../topic.ts';
 
 export const Tier = z.enum(['free', 'paid', 'enterprise']);
@@ -173,6 +174,8 @@ export const ClientApp = z.object({
   keys: z.array(ApiKeyRecord).max(KEYS_MAX),
   /** The address for alerts about the month's quota; absent: none are sent. */
   alertUrl: z.string().optional(),
+  /** The domains that sign-in messages may be for, in lower case; absent: none. */
+  domains: z.array(z.string()).max(SIGN_IN_DOMAINS_MAX).optional(),
   /** Newest first; at most three are live at a time. */
   webhookSecrets: z.array(WebhookSecretRecord).max(10),
   members: z.array(Member).max(MEMBERS_MAX).optional(),
@@ -193,6 +196,7 @@ export const AppAccess = ClientApp.pick({
   suspended: true,
   scope: true,
   limits: true,
+  domains: true,
 });
 export type AppAccess = z.infer<typeof AppAccess>;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
+import { SignInRequest } from '../sign-in/sign-in-request.ts';
 import { defineTopic } from '../topic.ts';
 import { Delivery } from '../webhooks/delivery.ts';
 import { PROOF_ALGS } from './proof-claims.ts';
@@ -41,6 +42,7 @@ export const CheckRequested = z.object({
   /** Whether the result tells the amounts that were compared. */
   explain: z.boolean().optional(),
   proof: ProofRequest.optional(),
+  signIn: SignInRequest.optional(),
   onUndetermined: OnUndetermined,
   consistency: Consistency,
   delivery: Delivery,

@@ -10,12 +10,14 @@ export type RoleOutcome = 'granted' | 'denied' | 'undetermined';
  */
 export function foldRoles(result: {
   readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
-  readonly errors: readonly { readonly roleId: string }[];
+  /** Those that name a wallet name no role. */
+  readonly errors: readonly ({ readonly roleId: string } | { readonly account: string })[];
 }): Map<string, RoleOutcome> {
   const outcomes = new Map<string, RoleOutcome>();
   for (const { id, granted } of result.roles)
     if (granted || !outcomes.has(id)) outcomes.set(id, granted ? 'granted' : 'denied');
-  for (const { roleId } of result.errors)
-    if (outcomes.get(roleId) !== 'granted') outcomes.set(roleId, 'undetermined');
+  for (const fault of result.errors)
+    if ('roleId' in fault && outcomes.get(fault.roleId) !== 'granted')
+      outcomes.set(fault.roleId, 'undetermined');
   return outcomes;
 }

@@ -35,6 +35,11 @@ export const UNDETERMINED = {
     retryable: true,
     message: 'The deadline of the check passed before this rule was read.',
   },
+  'sign-in-refused': { retryable: false, message: 'The signature does not prove this wallet.' },
+  'sign-in-unread': {
+    retryable: true,
+    message: "The wallet's contract could not be asked whether the signature is valid.",
+  },
   internal: { retryable: true, message: 'Something went wrong on our side.' },
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
 
@@ -72,6 +77,11 @@ export const UNDETERMINED_CAUSES = {
     retryable: true,
     message:
       'The read needed a call of its own, with more gas or to confirm a revert, and too many reads of this check or client app waited for one.',
+  },
+  'wallet-gas-exhausted': {
+    code: 'sign-in-unread',
+    retryable: false,
+    message: "The wallet's contract, or the call that deploys it, used up the gas of the call.",
   },
   'too-many-reads': {
     code: 'internal',
@@ -116,6 +126,18 @@ export const RuleFault = z.object({
   path: z.string().optional(),
 });
 export type RuleFault = z.infer<typeof RuleFault>;
+
+export const isRuleFault = (fault: RuleFault | SignInFault): fault is RuleFault => 'ruleIndex' in fault;
+
+/** Why a wallet is not proved: then nothing is said of any rule. */
+export const SignInFault = z.object({
+  account: z.string(),
+  code: z.enum(['sign-in-refused', 'sign-in-unread']),
+  message: z.string(),
+  retryable: z.boolean(),
+  chainId: z.number().int().positive(),
+});
+export type SignInFault = z.infer<typeof SignInFault>;
 
 export const BlockReport = z.object({
   number: z.number().int().nonnegative(),
@@ -175,29 +197,34 @@ export const CheckResult = z.object({
   status: z.enum(['completed', 'failed']),
   /** One entry per decided rule, in the order of the rules. */
   roles: z.array(RoleVerdict),
-  /** One entry per undetermined rule. */
-  errors: z.array(RuleFault),
+  /** One entry per undetermined rule, or the one of a wallet that is not proved. */
+  errors: z.array(z.union([RuleFault, SignInFault])),
   evaluatedAt: z.iso.datetime(),
   /** By chain id: the one block at which all rules of that chain were read. */
   blocks: z.record(z.string(), BlockReport),
   ruleSet: RuleSetReference.optional(),
   /** One entry per rule, where the check asked for it. */
   details: z.array(RuleDetail).optional(),
+  /** The wallets of `signIn`, once all of them are proved. */
+  signIn: z.array(z.object({ account: z.string(), outcome: z.literal('proved') })).optional(),
   /** A compact JWS, where the check asked for it and something was decided. */
   proof: z.string().optional(),
 });
 export type CheckResult = z.infer<typeof CheckResult>;
 
-type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<RuleFault, 'retryable'>[] };
+type Fault = Pick<RuleFault, 'code' | 'retryable'>;
+type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<Fault, 'retryable'>[] };
 
 /**
  * Whether a check is refunded to the month's quota: nothing was decided, and asking again may help
  * with every rule. A check that would fail again, such as a check of a contract that does not
  * exist, is charged. So is a check that failed under `onUndetermined: "fail"` although a rule was
- * decided: its details say how.
+ * decided: its details say how. The entry of a wallet stands for all rules.
  */
-export const isRefunded = ({ errors }: Pick<Outcome, 'errors'>, ruleCount: number): boolean =>
-  errors.length === ruleCount && errors.every(({ retryable }) => retryable);
+export const isRefunded = ({ errors }: { readonly errors: readonly Fault[] }, ruleCount: number): boolean => {
+  const isUndecided = errors.length === ruleCount || errors.some(({ code }) => code === 'sign-in-unread');
+  return isUndecided && errors.every(({ retryable }) => retryable);
+};
 
 /**
  * Whether a check that failed may succeed when it is made again: a sync one is then answered 503

@@ -54,6 +54,15 @@ test('a check counts on the day of its acceptance, by mode, status and duration'
   });
 });
 
+test('a check whose wallet is not proved counts and is logged, without a role', () => {
+  const error = { account: '0x', code: 'sign-in-refused', message: '', retryable: false, chainId: 1 };
+  const result = { status: 'failed', roles: [], errors: [error], evaluatedAt: '2026-11-22T00:00:00.000Z' };
+  expect(countCheck(aMessage(result))).toMatchObject({
+    figures: { 'poll.failed.5': 1, undetermined: 1, 'undetermined.client': 1 },
+    logged: { status: 'failed', undetermined: 1, codes: ['sign-in-refused'], roleTags: [] },
+  });
+});
+
 test('an undetermined rule counts as the fault of the rule if another try would not decide it, else of the service', () => {
   const error = (code: string, retryable: boolean) => ({ code, roleId: 'a', retryable });
   const errors = [

@@ -44,7 +44,10 @@ export const BUCKET_ENDS_MS = [
 const CountedResult = z.object({
   status: z.enum(STATUSES),
   roles: z.array(z.object({ id: z.string(), granted: z.boolean() })),
-  errors: z.array(z.object({ code: UndeterminedCode, roleId: z.string(), retryable: z.boolean() })),
+  /** Without a role: of a wallet that is not proved. */
+  errors: z.array(
+    z.object({ code: UndeterminedCode, roleId: z.string().optional(), retryable: z.boolean() }),
+  ),
   evaluatedAt: z.iso.datetime(),
 });
 
@@ -95,7 +98,7 @@ export function countCheck(
       undetermined: errors.length,
       codes: [...new Set(errors.map(({ code }) => code))],
       keyId: message.keyId,
-      roleTags: roleTagsOf([...roles.map(({ id }) => id), ...errors.map(({ roleId }) => roleId)]),
+      roleTags: roleTagsOf([...roles.map(({ id }) => id), ...errors.flatMap(({ roleId }) => roleId ?? [])]),
       request: message.request,
       ...(message.startedAt !== undefined && {
         waitedMs: Math.max(0, Date.parse(message.startedAt) - acceptedAtMs),

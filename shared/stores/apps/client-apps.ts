@@ -104,8 +104,8 @@ export function makeClientApps(redis: Redis): ClientApps {
     parse: (json) => ClientApp.parse(json),
     idOf: ({ clientId }) => clientId,
     indexOf: keysOfApp,
-    summaryOf: ({ clientId, accountId, suspended, scope, limits }) =>
-      JSON.stringify({ clientId, accountId, suspended, scope, limits } satisfies AppAccess),
+    summaryOf: ({ clientId, accountId, suspended, scope, limits, domains }) =>
+      JSON.stringify({ clientId, accountId, suspended, scope, limits, domains } satisfies AppAccess),
     setsOf,
     channel: CLIENT_APP_CHANGED,
   });

@@ -1,7 +1,9 @@
+import { NONCE_MS } from '#shared/contracts/sign-in/sign-in-request.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { LUA_HOLD_ENTRIES } from '#shared/fairness/held-entries.ts';
 import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from '../usage/usage-days.ts';
@@ -35,6 +37,9 @@ export const readMonthUsed = (redis: Redis, clientId: string, month: string): Pr
 /** The claim of an idempotency key, given by its SHA-256. */
 export const claimKey = (clientId: string, keyHash: string): string => `claim:{${clientId}}:${keyHash}`;
 
+/** The mark that a nonce was used, and by which request. */
+export const nonceKey = (clientId: string, nonce: string): string => `nonce:{${clientId}}:${nonce}`;
+
 /** The log of an app's requests. */
 export const logKey = (clientId: string, bucket: Bucket): string => `rate:{${clientId}}:${bucket}`;
 
@@ -48,6 +53,13 @@ const ADMISSIONS_MAX = 256;
 
 /** POST of a check, or any authenticated GET: each has a log of its own. */
 export type Bucket = 'per-second' | 'per-second-poll';
+
+/** A nonce that was issued to the client app. */
+export type PresentedNonce = {
+  readonly nonce: string;
+  /** Epoch ms of Redis's clock. */
+  readonly issuedAtMs: number;
+};
 
 export type AdmitRequest = {
   readonly clientId: string;
@@ -74,6 +86,8 @@ export type AdmitRequest = {
     /** Whether the request is refused unless an earlier request has claimed its key. Default
      * false. */
     readonly isReplayOnly?: boolean;
+    /** Used by this check if it is charged. */
+    readonly nonce?: PresentedNonce;
     readonly claim?: {
       /** SHA-256, hex. */
       readonly keyHash: string;
@@ -108,6 +122,7 @@ export type Claim = {
  * | `rate-limited`, `quota-exceeded` | refused | no | no |
  * | `bytes-exceeded` | refused: the account has made the system keep what it may today | yes | no |
  * | `lane-full` | refused: account or app has used its share of unfinished entries of batches | yes | no |
+ * | `nonce-expired`, `nonce-used` | refused: the sign-in's nonce is too old, or another request has used it | yes | no |
  * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay | yes | no |
  * | `fresh` | a new check | yes | yes |
  * | `taken-over` | claimed ≥ 5 s ago and never marked published: to be published again, as it was | yes | was |
@@ -120,6 +135,8 @@ export const ADMIT_OUTCOMES = [
   'quota-exceeded',
   'bytes-exceeded',
   'lane-full',
+  'nonce-expired',
+  'nonce-used',
   'counted',
   'fresh',
   'taken-over',
@@ -145,6 +162,8 @@ type Charge = {
   readonly month: string;
   /** Checks that were charged. Default 1. */
   readonly count?: number;
+  /** The nonce that the check used, and the seed of the check. */
+  readonly nonce?: { readonly nonce: string; readonly seed: string } | undefined;
 };
 
 export type ClaimRef = { readonly clientId: string; readonly keyHash: string; readonly seed: string };
@@ -165,7 +184,7 @@ export function makeAdmitter(redis: Redis, now: () => number) {
   const admit = batchCalls(ADMISSIONS_MAX, async (requests: readonly AdmitRequest[]) => {
     const months = monthsAt(now() - MONTH_EDGE_MS);
     const [first, second] = months;
-    const keys = [GENERATION_KEY];
+    const keys = [GENERATION_KEY, VIEW_KEYS.noncesNotBefore];
     const args: (string | number)[] = [ORDINARY_ACCESS, first.endMs, second.endMs, first.name, second.name];
     for (const request of requests) {
       keys.push(...keysOf(request, months));
@@ -194,9 +213,10 @@ export function makeAdmitter(redis: Redis, now: () => number) {
      */
     dropClaim: async ({ clientId, keyHash, seed }: ClaimRef): Promise<boolean> =>
       (await drop([claimKey(clientId, keyHash)], [seed])) === 1,
-    /** Refunds a charge. */
-    async release({ clientId, month, count = 1 }: Charge): Promise<void> {
-      await release([monthCounterKey(clientId, month)], [count]);
+    /** Refunds a charge, and gives the nonce back. */
+    async release({ clientId, month, count = 1, nonce }: Charge): Promise<void> {
+      const used = nonce ? nonceKey(clientId, nonce.nonce) : '';
+      await release([monthCounterKey(clientId, month), used], [count, nonce?.seed ?? '']);
     },
   };
 }
@@ -237,6 +257,7 @@ function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
     monthCounterKey(clientId, first.name),
     monthCounterKey(clientId, second.name),
     check?.claim ? claimKey(clientId, check.claim.keyHash) : GENERATION_KEY,
+    check?.nonce ? nonceKey(clientId, check.nonce.nonce) : GENERATION_KEY,
   ];
 }
 
@@ -256,6 +277,8 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     check?.bytes ?? 0,
     check?.batchOf ?? '',
     places,
+    check?.nonce?.issuedAtMs ?? '',
+    check?.claim ? check.claim.keyHash + check.claim.bodyHash : '',
   ];
 }
 
@@ -314,20 +337,26 @@ end
 `;
 
 /** Keys and arguments of one admission; a call carries several. */
-const ADMISSION_KEYS = 4;
-const ADMISSION_ARGUMENTS = 13;
+const ADMISSION_KEYS = 5;
+const ADMISSION_ARGUMENTS = 15;
 
 /** What Redis holds for an idempotency claim. */
 const CLAIM_BYTES = 512;
+/** What Redis holds for a nonce that was used. */
+const NONCE_BYTES = 256;
+/** The mark of a nonce outlives it, so that a step of Redis's clock does not free it. */
+const NONCE_MARK_MS = NONCE_MS + 60_000;
 
 /**
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each
  * is judged as if it had come alone, and a failed one (a broken key) does not affect the others.
  *
- * KEYS[1]: marker of the views. Then for each request, all of one client app:
+ * KEYS: 1 marker of the views  2 the instant before which nonces are void. Then for each request,
+ * all of one client app:
  *
  *   1 log of accepted requests (list of `ms:count`, oldest first)
  *   2, 3 the quota counters of the first and the second month   4 the idempotency claim (hash), or the marker again
+ *   5 the mark of the nonce (who used it), or the marker again
  *
  * ARGV: 1 view access  2, 3 end of the first and the second month, ms  4, 5 names of the months.
  * Then for each request:
@@ -339,6 +368,7 @@ const CLAIM_BYTES = 512;
  *   10 its account, whose bytes of the day are counted and compared   11 bytes of the record to be written
  *   12 of a batch, the account: its entries are held until they are finished
  *   13 requests that it counts for in the window: all of them fit, or it is refused
+ *   14 when the nonce was issued ('' without one)   15 the request that may use it again: hashes of its key and its body ('' without a key)
  *
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest
  * leaves, month's counter, which month (1 or 2), claim's time, claim's seed, claim's request id,
@@ -362,7 +392,7 @@ local time = redis.call('TIME')
 local clock = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function admit(k, a)
-  local logKey, claimKey = KEYS[k + 1], KEYS[k + 4]
+  local logKey, claimKey, nonceKey = KEYS[k + 1], KEYS[k + 4], KEYS[k + 5]
   local limit, quota, rate, kind = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4]
   local seed, body, replaced, client = ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
   local cost, account, bytes = tonumber(ARGV[a + 9]), ARGV[a + 10], tonumber(ARGV[a + 11])
@@ -466,11 +496,21 @@ local function admit(k, a)
       return answer('bytes-exceeded')
     end
   end
+  local issued, owner = tonumber(ARGV[a + 14]), ARGV[a + 15]
+  if issued then
+    if now - issued >= ${NONCE_MS} or issued <= tonumber(redis.call('GET', KEYS[2]) or '0') then
+      enter()
+      return answer('nonce-expired')
+    end
+    local user = redis.call('GET', nonceKey)
+    if user and (owner == '' or string.sub(user, 1, #owner) ~= owner) then enter() return answer('nonce-used') end
+  end
   local batchOf = ARGV[a + 12]
   if batchOf ~= '' and not holdAdmitted(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
   countUsage('accepted', cost)
-  countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0))
+  countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0) + (issued and ${NONCE_BYTES} or 0))
+  if issued then redis.call('SET', nonceKey, owner .. seed, 'PX', ${NONCE_MARK_MS}) end
   if quota > 0 then
     used = redis.call('INCRBY', KEYS[k + 1 + month], cost)
     if used == cost then redis.call('PEXPIREAT', KEYS[k + 1 + month], tonumber(ARGV[1 + month]) + COUNTER_KEPT) end
@@ -485,8 +525,8 @@ local function admit(k, a)
 end
 
 local answers = {}
-for request = 0, (#KEYS - 1) / ${ADMISSION_KEYS} - 1 do
-  local isDone, answer = pcall(admit, 1 + request * ${ADMISSION_KEYS}, 5 + request * ${ADMISSION_ARGUMENTS})
+for request = 0, (#KEYS - 2) / ${ADMISSION_KEYS} - 1 do
+  local isDone, answer = pcall(admit, 2 + request * ${ADMISSION_KEYS}, 5 + request * ${ADMISSION_ARGUMENTS})
   answers[request + 1] = isDone and answer or 'failed'
 end
 return answers
@@ -510,8 +550,12 @@ if seed ~= ARGV[1] or touched ~= at then return 0 end
 return redis.call('DEL', KEYS[1])
 `;
 
-/** KEYS: the month's counter. ARGV: checks charged. */
+/** KEYS: the month's counter, the mark of the nonce or ''. ARGV: checks charged, seed of the check
+ * that used the nonce. */
 const RELEASE_LUA = `
+local seed = ARGV[2]
+local user = seed ~= '' and redis.call('GET', KEYS[2])
+if user and string.sub(user, -#seed) == seed then redis.call('DEL', KEYS[2]) end
 local refund = math.min(tonumber(ARGV[1]), tonumber(redis.call('GET', KEYS[1]) or '0'))
 if refund > 0 then redis.call('DECRBY', KEYS[1], refund) end
 return 1

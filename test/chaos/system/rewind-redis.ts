@@ -21,12 +21,17 @@ type Rewound = {
  * Redis comes back with its marker and without the writes of its last second: its log is cut where
  * it ended then. A promoted replica that lags as far behind looks the same: another run of the
  * server with older data. Returns once the system has repaired the views.
+ *
+ * @param lose what happens in the time that is lost; default a second of the load
  */
-export async function rewindRedis({ system, rest }: Pick<Scene, 'system' | 'rest'>): Promise<Rewound> {
+export async function rewindRedis(
+  { system, rest }: Pick<Scene, 'system' | 'rest'>,
+  lose: () => Promise<unknown> = () => rest(LOST_MS),
+): Promise<Rewound> {
   await stopRewrites(system);
   const log = commandLog(system);
   const keptBytes = statSync(log).size;
-  await rest(LOST_MS);
+  await lose();
   const wholeSince = await readWholeSince(system);
   system.gates.hold('redis');
   system.signal('redis', 'SIGKILL');

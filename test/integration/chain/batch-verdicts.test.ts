@@ -1,4 +1,5 @@
 import { PART_ENTRIES_MAX } from '#shared/contracts/batches/batch.ts';
+import { type CheckResult, isRuleFault } from '#shared/contracts/checks/result.ts';
 import type { Rule, TokenRule } from '#shared/contracts/rules/rule.ts';
 import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
 import { deployHostileContracts } from '../../support/contracts/hostile-contracts.ts';
@@ -54,10 +55,14 @@ const goodRules = (): Rule[] => [
   rule('ERC20', demoTokens.erc20, { roleId: 'too much', minToken: '1500.500001' }),
 ];
 /** The parts of a result that a client acts on: the decided roles, and the undetermined rules. */
-const told = ({ status, roles, errors }: Pick<BatchLine, 'status' | 'roles' | 'errors'>) => ({
+const told = ({
   status,
   roles,
-  undetermined: errors.map(({ ruleIndex }) => ruleIndex),
+  errors,
+}: Pick<BatchLine, 'status' | 'roles'> & Pick<CheckResult, 'errors'>) => ({
+  status,
+  roles,
+  undetermined: errors.filter(isRuleFault).map(({ ruleIndex }) => ruleIndex),
 });
 
 test('each line among hostile contracts equals the verdict of a single check', async () => {

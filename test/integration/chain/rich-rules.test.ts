@@ -1,3 +1,4 @@
+import { isRuleFault } from '#shared/contracts/checks/result.ts';
 import type { ContractCondition, Rule } from '#shared/contracts/rules/rule.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { startDeployer } from '../../support/contracts/deploy-contracts.ts';
@@ -182,7 +183,9 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     const bad = ['answers2', 'loops', 'returnsLittle', 'reverts', 'revertsEmpty', 'revertsMuch'];
     const rules = [...good(), ...bad.map((name) => hostile(name)), hostile('returnsMuch'), ...good()];
     const result = await chains.judge({ account: owner, rules });
-    const codes = Object.fromEntries(result.errors.map(({ roleId, code }) => [roleId, code]));
+    const codes = Object.fromEntries(
+      result.errors.filter(isRuleFault).map(({ roleId, code }) => [roleId, code]),
+    );
     expect(codes).toEqual({
       answers2: 'return-malformed',
       loops: 'gas-exhausted',

@@ -136,6 +136,28 @@ test('an app whose first check of the hour was lost is charged for that check', 
   expect(await readMonthUsed(stores.redis, clientId, month)).toBe(1);
 });
 
+test('a nonce that was issued before the loss is refused, whether or not its use was lost', async () => {
+  const { admit } = makeAdmitter(stores.redis, Date.now);
+  const clientId = `app_${randomUUID()}`;
+  const limits = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
+  const use = async (nonce: string, issuedAtMs: number) => {
+    const check = { seed: '1.00', nonce: { nonce, issuedAtMs } };
+    return (await admit({ clientId, accountId: 'acc_1', limits, bucket: 'per-second', check })).outcome;
+  };
+  // The database of this file is complete since it was made: nonces must be younger.
+  const issuedAtMs = Number(await stores.redis.get(VIEW_KEYS.noncesNotBefore)) + 1;
+  const rewind = await remember();
+  expect(await use('used', issuedAtMs)).toBe('fresh');
+  await rewind();
+  await becomeAnotherRun();
+  await makeWhole();
+  expect([await use('used', issuedAtMs), await use('unused', issuedAtMs)]).toEqual([
+    'nonce-expired',
+    'nonce-expired',
+  ]);
+  expect(await use('used', Date.now() + 1_000)).toBe('fresh');
+});
+
 test('a written document and its audit entry come back', async () => {
   const clientId = `app_${randomUUID()}`;
   const app = aClientApp(clientId, { accountId: clientId });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Contract, ContractFactory, type InterfaceAbi, JsonRpcProvider } from 'ethers';
 import { type CompiledFiles, compileSolidity } from '../../../deploy/local/contracts/compile-solidity.ts';
 
-const SOURCES = ['rich-rules.sol', 'delegate-registry.sol'];
+const SOURCES = ['rich-rules.sol', 'delegate-registry.sol', 'wallets.sol'];
 const SETTINGS = {
   evmVersion: 'cancun',
   optimizer: { enabled: true, runs: 200 },
@@ -27,6 +27,7 @@ export function startDeployer(rpcUrl: string) {
   const abiOf = (name: string) => compiled[name]?.abi as InterfaceAbi;
   return {
     provider,
+    abiOf,
     async deploy(name: string, ...args: unknown[]) {
       const signer = await provider.getSigner(0);
       const factory = new ContractFactory(abiOf(name), compiled[name]?.evm.bytecode.object ?? '', signer);

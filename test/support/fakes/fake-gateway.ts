@@ -27,6 +27,8 @@ import type { Services } from '../../../services/gateway/dependencies.ts';
 import { makeApplyLimits } from '../../../services/gateway/limits/apply-limits.ts';
 import { makeGatewayMetrics } from '../../../services/gateway/metrics.ts';
 import { makeResolveRuleSet, makeRuleSetCache } from '../../../services/gateway/rule-sets/cache-rule-sets.ts';
+import { makeNonces } from '../../../services/gateway/sign-in/nonces.ts';
+import { makeRefuseSignIn } from '../../../services/gateway/sign-in/refuse-sign-in.ts';
 import { aChain } from '../builders/a-chain.ts';
 import { aClientApp } from '../builders/a-client-app.ts';
 import { type FakeBatchOptions, makeFakeBatches } from './fake-batches.ts';
@@ -153,10 +155,9 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     return options.admit ? options.admit(request) : anAdmission(request);
   };
   const applyLimits = makeApplyLimits({ admit, metrics });
-  const ids = makeRequestIds({
-    current: { number: 1 },
-    byNumber: new Map([[1, new Uint8Array(32).fill(1)]]),
-  });
+  const idKeys = { current: { number: 1 }, byNumber: new Map([[1, new Uint8Array(32).fill(1)]]) };
+  const ids = makeRequestIds(idKeys);
+  const nonces = makeNonces(idKeys);
   const retentionMs = { interactive: HOUR_MS, bulk: 72 * HOUR_MS, batch: 72 * HOUR_MS };
   const syncDeadlineMs = options.syncDeadlineMs ?? 1_000;
   const readResult = async (requestId: string) => results.get(requestId);
@@ -196,6 +197,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     readResult,
     waiters,
     ids,
+    nonces,
     watches: { read: async () => undefined, list: async () => [] },
     watchMembers: { readMany: async () => [], page: async () => ({ members: [], next: undefined }) },
     watchWrites: {} as WatchWrites,
@@ -219,6 +221,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       chainIds: new Set([1, 10]),
       callback: { allowHttp: false, allowedCidrs: [] },
       resolveRuleSet: makeResolveRuleSet(ruleSetCache),
+      refuseSignIn: makeRefuseSignIn({ nonces, now: () => NOW_MS }),
       signsVerdicts: options.proofKeys !== undefined,
     },
     chains: [aChain()],
@@ -244,6 +247,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     url,
     listener,
     ids,
+    nonces,
     published,
     parts,
     ...batchRecords,

@@ -1,4 +1,4 @@
-import { CheckResult } from '#shared/contracts/checks/result.ts';
+import { CheckResult, isRuleFault } from '#shared/contracts/checks/result.ts';
 import type { SentRule } from '../builders/demo-rules.ts';
 
 export type CheckMode = 'sync' | 'poll' | 'webhook';
@@ -209,7 +209,7 @@ export class Ledger {
       if (known !== undefined) continue;
       bodies.set(requestId, body);
       const result = parseResult(body);
-      const roleId = result?.roles[0]?.id ?? result?.errors[0]?.roleId ?? '';
+      const roleId = result?.roles[0]?.id ?? result?.errors.find(isRuleFault)?.roleId ?? '';
       const attempt = attemptOf.get(roleId);
       const isOurs = attempt && attempt.outcome !== 'refused' && result?.requestId === requestId;
       if (!isOurs || (attempt.requestId ?? requestId) !== requestId) {
@@ -237,7 +237,7 @@ function parseResult(body: string): CheckResult | undefined {
 
 /** Checks that every rule has either its verdict, equal to the chain's, or its error. */
 async function isRight({ rules, account }: Attempt, result: CheckResult, oracle: Oracle): Promise<boolean> {
-  const failed = new Set(result.errors.map(({ ruleIndex }) => ruleIndex));
+  const failed = new Set(result.errors.filter(isRuleFault).map(({ ruleIndex }) => ruleIndex));
   const decided = rules.filter((_, index) => !failed.has(index));
   if (decided.length !== result.roles.length) return false;
   for (const [place, rule] of decided.entries()) {

@@ -17,6 +17,7 @@ import {
   emailAddress,
   keyPermissions,
   type Run,
+  signInDomains,
   textUpTo,
   type Vouch,
   vouchOption,
@@ -121,6 +122,20 @@ export function addApps(program: Command, run: Run): void {
       run(async ({ apps, actor }) => {
         await apps.remove(actor, clientId);
         return { clientId, deleted: true };
+      }),
+    );
+  app
+    .command('domains <id>')
+    .description('set the domains that sign-in messages of an app may be for; an empty text ends signing in')
+    .requiredOption(
+      '--set <domains>',
+      'hosts, with their ports where they have one, with commas',
+      signInDomains,
+    )
+    .action((clientId, { set }: { set: readonly string[] }) =>
+      run(async ({ apps, actor }) => {
+        const { domains = [] } = await apps.setDomains(actor, clientId, set);
+        return { clientId, domains };
       }),
     );
   const scope = program.command('scope').description('requests for the token-gating scope');

@@ -15,6 +15,10 @@ import {
 import { APP, CREATION, type Operation, READ, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
 import { mayHave } from './credentials.ts';
 
+/** Domains that one request may name, of which each counts once. */
+const DOMAINS_SENT_MAX = 100;
+const DOMAIN_CHARS_MAX = 512;
+
 const AppName = z.strictObject({ name: Name }).meta({ id: 'AppName' });
 const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) }).meta({ id: 'Overlap' });
 
@@ -40,6 +44,8 @@ export const AppAnswer = z
     limits: Limits,
     /** The address for alerts about its quota. */
     alertUrl: z.string().optional(),
+    /** The domains that sign-in messages may be for. */
+    domains: z.array(z.string()),
   })
   .meta({ id: 'App' });
 /** The key and the secret are returned only in this answer. */
@@ -99,6 +105,19 @@ export const APP_OPERATIONS = {
     status: 200,
     answer: AppAnswer,
     codes: ['not-found', 'callback-url-refused'],
+  },
+  setDomains: {
+    method: 'put',
+    path: `${APP}/domains`,
+    access: 'session',
+    summary: "Set the domains that an app's sign-in messages may be for",
+    /** Each the host of a page, with its port if it has one. */
+    body: z.strictObject({ domains: z.array(z.string().max(DOMAIN_CHARS_MAX)).max(DOMAINS_SENT_MAX) }).meta({
+      id: 'Domains',
+    }),
+    status: 200,
+    answer: AppAnswer,
+    codes: ['not-found'],
   },
   deleteApp: {
     ...REMOVAL,

@@ -106,6 +106,8 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
       changeApp(actor, clientId, 'app-renamed', change.rename(name)),
     setAlertUrl: (actor: string, clientId: string, alertUrl: string | undefined) =>
       changeApp(actor, clientId, 'alerts-set', change.setAlertUrl(alertUrl)),
+    setDomains: (actor: string, clientId: string, domains: readonly string[]) =>
+      changeApp(actor, clientId, 'domains-set', change.setDomains(domains)),
     remove: (actor: string, clientId: string) =>
       changeApp(actor, clientId, 'app-deleted', change.remove(now())),
     suspend: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-suspended', change.suspend),

@@ -1,5 +1,6 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { judgeSignInDomains } from '#shared/contracts/sign-in/sign-in-domain.ts';
 import { judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { invalidBody } from '#shared/http/problem.ts';
@@ -53,6 +54,13 @@ export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_O
       const judged = callbackUrl === null ? undefined : judgeCallbackUrl(callbackUrl, deps.config.callback);
       if (judged && 'fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
       return show(await apps.setAlertUrl(account.accountId, app.clientId, judged?.href), call);
+    },
+    async setDomains(call) {
+      const { account, app, body } = call;
+      const judged = judgeSignInDomains(body.domains);
+      if ('fault' in judged)
+        throw invalidBody([{ pointer: '/domains', code: 'malformed', detail: judged.fault }]);
+      return show(await apps.setDomains(account.email, app.clientId, judged.domains), call);
     },
     async deleteApp({ account, app: { clientId } }) {
       await apps.remove(account.accountId, clientId);

@@ -8,7 +8,8 @@
  */
 export function foldRoles({ roles, errors }) {
   const held = new Map();
-  for (const { roleId } of errors) held.set(roleId, undefined);
+  // An error about a sign-in names a wallet and no role.
+  for (const { roleId } of errors) if (roleId !== undefined) held.set(roleId, undefined);
   for (const { id, granted } of roles) if (granted || !held.has(id)) held.set(id, granted);
   return held;
 }

@@ -26,7 +26,10 @@ const (
 func FoldRoles(result Result) map[string]Outcome {
 	roles := map[string]Outcome{}
 	for _, unread := range result.Errors {
-		roles[unread.RoleID] = Unknown
+		// An error about a sign-in names a wallet and no role.
+		if unread.RoleID != "" {
+			roles[unread.RoleID] = Unknown
+		}
 	}
 	for _, role := range result.Roles {
 		if role.Granted {

@@ -5,7 +5,8 @@ def fold_roles(result: dict) -> dict[str, bool | None]:
     granted, None if none is and any could not be read, and otherwise not held. Of a check with
     onUndetermined "deny", pass {"roles": …, "errors": []}: there a rule that could not be read is a denial.
     """
-    held = {error["roleId"]: None for error in result["errors"]}
+    # An error about a sign-in names a wallet and no role.
+    held = {error["roleId"]: None for error in result["errors"] if "roleId" in error}
     for role in result["roles"]:
         if role["granted"] or role["id"] not in held:
             held[role["id"]] = role["granted"]

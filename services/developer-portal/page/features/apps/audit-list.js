@@ -34,6 +34,7 @@ export const ACTIONS = {
   'app-created': 'created the app',
   'app-renamed': 'renamed the app',
   'alerts-set': 'set the address for alerts about the quota',
+  'domains-set': 'set the domains of sign-in messages',
   'app-deleted': 'deleted the app',
   'app-suspended': 'suspended the app',
   'app-resumed': 'resumed the app',

@@ -23,6 +23,11 @@ export function Settings() {
   };
   const setAlerts = ({ callbackUrl }) =>
     ask('PUT /api/apps/:clientId/alerts', { params, body: { callbackUrl: callbackUrl.trim() || null } });
+  /** @param {{ domains: string }} values */
+  const setDomains = ({ domains }) => {
+    const named = domains.split(/[\s,]+/).filter((domain) => domain !== '');
+    return ask('PUT /api/apps/:clientId/domains', { params, body: { domains: named } });
+  };
   const destroy = () =>
     open(html`<${Confirm} title="Delete this app?" action="Delete app" typed=${app.name}
         send=${() => ask('DELETE /api/apps/:clientId', { params })} said="App deleted">
@@ -48,6 +53,19 @@ export function Settings() {
                 defaultValue=${app.alertUrl ?? ''} hint="Empty: no alerts." />
             <//>`
           : html`<p class="mono break">${app.alertUrl ?? 'No alerts'}</p>`
+      }
+    <//>
+    <${Card} title="Sign-in domains">
+      <p class="prose">A sign-in message proves a wallet to one domain: the host of the page that asks for it, with its port if that is not the default one.</p>
+      ${
+        may('setDomains')
+          ? html`<${SendForm} submit="Save domains" label="Sign-in domains" send=${setDomains}
+              onDone=${saved(({ domains }) => (domains.length === 0 ? 'Signing in is off' : 'Domains saved'))}>
+              <${Field} label="Domains" name="domains" as="textarea" rows="3" class="mono-input" spellcheck=${false}
+                placeholder="shop.example" defaultValue=${app.domains.join('\n')}
+                hint="One a line, at most 20. Empty: nobody can sign in." />
+            <//>`
+          : html`<p class="mono break">${app.domains.join(', ') || 'No domains'}</p>`
       }
     <//>
     <${Card} title="Limits"><${Facts} pairs=${[

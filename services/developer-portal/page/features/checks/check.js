@@ -70,6 +70,15 @@ export const DeliveryLink = ({ requestId, state }) =>
 export const adviceOf = (retryable) =>
   retryable ? 'Another try may decide it.' : 'Another try will not decide it: correct the rule.';
 
+const adviceOnWallet = (retryable) =>
+  retryable ? 'Another try may prove it.' : 'Another try will not prove it.';
+
+/** @param {CheckResult['errors'][number]} fault */
+const titleOf = (fault) =>
+  'account' in fault
+    ? html`Sign-in of <code class="break">${fault.account}</code>`
+    : html`Rule ${numberOf(fault.path ?? `/rules/${fault.ruleIndex}`)}, role <code>${fault.roleId}</code>`;
+
 /** @param {{ result: CheckResult }} props */
 const Result = ({ result }) => html`
   ${
@@ -77,10 +86,10 @@ const Result = ({ result }) => html`
     html`<${Card} title="Could not be read">${rows(
       result.errors,
       null,
-      ({ ruleIndex, path = `/rules/${ruleIndex}`, roleId, code, message, retryable }) => html`<li key=${path}>
-        <div class="grow"><p class="row-title">Rule ${numberOf(path)}, role <code>${roleId}</code></p><p class="sub">${message}</p></div>
-        <div class="badges"><${Badge} tone=${retryable ? 'warn' : 'bad'}>${code}<//></div>
-        <p class="sub">${adviceOf(retryable)}</p>
+      (fault) => html`<li key=${'account' in fault ? fault.account : (fault.path ?? fault.ruleIndex)}>
+        <div class="grow"><p class="row-title">${titleOf(fault)}</p><p class="sub">${fault.message}</p></div>
+        <div class="badges"><${Badge} tone=${fault.retryable ? 'warn' : 'bad'}>${fault.code}<//></div>
+        <p class="sub">${'account' in fault ? adviceOnWallet(fault.retryable) : adviceOf(fault.retryable)}</p>
       </li>`,
       'inner',
     )}<//>`

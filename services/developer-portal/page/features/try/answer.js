@@ -12,7 +12,7 @@ import { Why } from './why.js';
 
 /** @import { ApiError } from '../../lib/api.js' */
 /** @import { Answer } from '../../lib/types.ts' */
-/** @import { RuleFault } from '#shared/contracts/checks/result.ts' */
+/** @import { RuleFault, SignInFault } from '#shared/contracts/checks/result.ts' */
 
 /**
  * @typedef {Omit<Answer<'POST /api/apps/:clientId/try'>, 'body'> & { body: any }} Tried what the
@@ -60,9 +60,17 @@ export function TryAnswer({ answer: accepted }) {
  */
 function Verdicts({ body, isDenying }) {
   const roles = Array.isArray(body?.roles) ? body.roles : [];
-  /** @type {RuleFault[]} */
+  /** @type {any[]} */
   const errors = Array.isArray(body?.errors) ? body.errors : [];
+  /** @type {RuleFault[]} */
   const open = errors.filter(({ roleId }) => roleId !== undefined);
+  /** @type {SignInFault[]} */
+  const unproved = errors.filter(({ account }) => account !== undefined);
+  if (unproved.length > 0)
+    return html`<ul class="unread">${unproved.map(
+      ({ account, message, retryable }) => html`<li key=${account}>
+      Wallet <code class="break">${account}</code> is not proved: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
+    )}</ul>`;
   if (roles.length + open.length === 0)
     return body?.detail ? html`<p class="prose">${String(body.detail)}</p>` : null;
   const held = foldRoles({ roles, errors: isDenying ? [] : open });

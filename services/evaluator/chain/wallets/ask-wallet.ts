@@ -1,0 +1,84 @@
+import { failed, type Reading } from '../../domain/read.ts';
+import { type Block, blockParameter } from '../blocks/block.ts';
+import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
+import type { BlockSource } from '../reader/reader-codec.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { ASK_WALLET_CODE } from './ask-wallet-code.ts';
+import type { WalletCall } from './unwrap-signature.ts';
+
+/** Gas of the whole call. */
+const GAS = '0x2dc6c0';
+const WORD = 64;
+const ANSWER = /^0x[0-9a-fA-F]{192}$/;
+
+/** What one call asks of a wallet; hex without `0x`, lower case. */
+export type WalletQuestion = {
+  readonly wallet: string;
+  readonly hash: string;
+  readonly signature: string;
+  /** Made before the question. */
+  readonly call?: WalletCall;
+};
+
+/** What the wallet answered; used-up gas is a failed reading, `gas-exhausted`. */
+export const WALLET_SAYS = {
+  valid: { ok: true, value: 0n },
+  nothing: { ok: true, value: 1n },
+  otherwise: { ok: true, value: 2n },
+} as const satisfies Record<string, Reading>;
+const READINGS: readonly Reading[] = [
+  WALLET_SAYS.valid,
+  WALLET_SAYS.nothing,
+  WALLET_SAYS.otherwise,
+  failed('gas-exhausted'),
+];
+
+/** How the call as a whole fails if the wallet or its factory left no gas for the answer. */
+const OUT_OF_GAS: ReadonlySet<FailureKind> = new Set(['gas-exhausted', 'halted', 'reverted']);
+
+export type WalletAnswer = { readonly reading: Reading; readonly isProved: boolean };
+
+/**
+ * Asks a wallet by one `eth_call`, which carries nothing else: the code that it runs is a
+ * stranger's.
+ *
+ * @throws RpcFailure as `readByReader` does
+ */
+export async function askWallet(
+  endpoint: Callable,
+  block: Block,
+  question: WalletQuestion,
+  { method, pin, source }: Capabilities,
+  signal: AbortSignal,
+): Promise<WalletAnswer> {
+  const data = encodeQuestion(question, source);
+  const params = `[{"data":"${data}","gas":"${GAS}"},${blockParameter(block, pin)}]`;
+  // Such an endpoint, or its chain, can prove no block.
+  const isProved = method !== 'plain';
+  return endpoint.use(signal, async (rpc) => {
+    const answer = await rpc.call({ method: 'eth_call', params }, signal).catch((error: unknown) => {
+      if (OUT_OF_GAS.has(toRpcFailure(error).kind)) return undefined;
+      throw error;
+    });
+    if (answer === undefined) return { reading: failed('gas-exhausted'), isProved: false };
+    if (typeof answer !== 'string' || !ANSWER.test(answer)) throw new RpcFailure('malformed');
+    const wordAt = (index: number) => answer.slice(2 + index * WORD, 2 + (index + 1) * WORD).toLowerCase();
+    if (isProved) verifyBlock(wordAt(0), wordAt(1), block);
+    const reading = READINGS[Number.parseInt(wordAt(2), 16)];
+    if (reading === undefined) throw new RpcFailure('malformed');
+    return { reading, isProved };
+  });
+}
+
+function verifyBlock(number: string, parentHash: string, block: Block): void {
+  if (BigInt(`0x${number}`) !== BigInt(block.number)) throw new RpcFailure('block-mismatch');
+  if (`0x${parentHash}` !== block.parentHash) throw new RpcFailure('block-hash-mismatch');
+}
+
+/** The code with its arguments behind it; see `ask-wallet.yul`. */
+function encodeQuestion({ wallet, hash, signature, call }: WalletQuestion, source: BlockSource): string {
+  const { target, data } = call ?? { target: '0'.repeat(40), data: '' };
+  const length = (data.length / 2).toString(16).padStart(8, '0');
+  const from = source === 'evm' ? '00' : '01';
+  return `${ASK_WALLET_CODE}${from}${wallet}${hash}${call ? '01' : '00'}${target}${length}${data}${signature}`;
+}

@@ -1,0 +1,153 @@
+import type { BlockReport } from '#shared/contracts/checks/result.ts';
+import type { WalletSignIn } from '#shared/contracts/sign-in/sign-in-request.ts';
+import { pause } from '#shared/wait-for.ts';
+import { failed, type Observation, type Reading } from '../../domain/read.ts';
+import type { Block } from '../blocks/block.ts';
+import type { Heads } from '../blocks/heads.ts';
+import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
+import { NOT_YET_MS } from '../endpoints/call-lag.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
+import { askWallet, WALLET_SAYS, type WalletAnswer, type WalletQuestion } from './ask-wallet.ts';
+import { hasSuffix, unwrapSignature, type WrappedSignature } from './unwrap-signature.ts';
+import type { WalletCalls } from './wallet-calls.ts';
+import { PROVED, REFUSED, UNREAD, type WalletOutcome } from './wallet-outcome.ts';
+
+/** From the beginning of a question to its end, whatever endpoints are asked. */
+const QUESTION_MS_MAX = 5_000;
+
+type Dependencies = {
+  readonly pool: Question<WalletAnswer>['pool'] &
+    Pick<EndpointPool, 'candidates' | 'capabilitiesOf' | 'ageMs'>;
+  readonly heads: Pick<Heads, 'read'>;
+  readonly quorum: number;
+  /** Reduces the answers of several endpoints to one reading. */
+  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
+  readonly calls: Pick<WalletCalls, 'run'>;
+  readonly monotonicMs: () => number;
+};
+
+export type ProveContext = {
+  readonly accountId: string;
+  readonly clientId: string;
+  /** Called when the check has to wait for a wallet. */
+  readonly onWait: () => void;
+  /** Aborted when the check must end. */
+  readonly signal: AbortSignal;
+};
+
+/** Asks the contract of a wallet whether a signature is its own. Never throws. */
+export type ProveByContract = (
+  wallet: WalletSignIn,
+  context: ProveContext,
+) => Promise<{ readonly outcome: WalletOutcome; readonly block?: BlockReport }>;
+
+/**
+ * Makes the function that proves wallets of one chain by their contracts, at the newest head:
+ *
+ * | code at the wallet | suffix | asked |
+ * |---|---|---|
+ * | no | no | nothing: refused |
+ * | yes | no | the signature |
+ * | yes | yes | the inner signature; if that fails, once more behind the suffix's call |
+ * | no | yes | the inner signature behind the suffix's call |
+ */
+export function makeProveByContract(deps: Dependencies): ProveByContract {
+  return async function proveByContract({ account, hash, signature }, context) {
+    const bytes = signature.slice(2);
+    const wrapped = hasSuffix(bytes) ? unwrapSignature(bytes) : { signature: bytes };
+    if (wrapped === undefined) return { outcome: REFUSED };
+    const question = {
+      wallet: account.slice(2).toLowerCase(),
+      hash: hash.slice(2),
+      signature: wrapped.signature,
+    };
+    context.onWait();
+    try {
+      const block = await deps.heads.read({
+        ...context,
+        tag: 'latest',
+        minBlock: 0,
+        startedMs: deps.monotonicMs(),
+      });
+      return await prove(deps, block, question, 'call' in wrapped ? wrapped : undefined, context);
+    } catch {
+      // Whatever went wrong, the wallet was not asked.
+      return { outcome: UNREAD };
+    }
+  };
+}
+
+async function prove(
+  deps: Dependencies,
+  block: Block,
+  question: WalletQuestion,
+  wrapped: WrappedSignature | undefined,
+  context: ProveContext,
+): Promise<Awaited<ReturnType<ProveByContract>>> {
+  const first = await ask(deps, block, question, context);
+  const isAskedAgain =
+    wrapped !== undefined && (first.outcome === REFUSED || first.outcome === WALLET_OUT_OF_GAS);
+  const last = isAskedAgain ? await ask(deps, block, { ...question, call: wrapped.call }, context) : first;
+  // A wallet that was left without gas once may have been willing.
+  const isOutOfGas = last.outcome === REFUSED && first.outcome === WALLET_OUT_OF_GAS;
+  const outcome = isOutOfGas ? WALLET_OUT_OF_GAS : last.outcome;
+  if (last.outcome === UNREAD) return { outcome };
+  const { number, hash, timestamp } = block;
+  return { outcome, block: { number, hash, timestamp, proved: first.isProved && last.isProved } };
+}
+
+const WALLET_OUT_OF_GAS: WalletOutcome = failed('wallet-gas-exhausted');
+
+/** One question to as many endpoints as the quorum requires. */
+async function ask(
+  { pool, quorum, agreeOn, calls }: Dependencies,
+  block: Block,
+  question: WalletQuestion,
+  context: ProveContext,
+): Promise<{ readonly outcome: WalletOutcome; readonly isProved: boolean }> {
+  const agreed = (answers: readonly WalletAnswer[]) =>
+    agreeOn(
+      answers.map(({ reading }) => reading),
+      quorum,
+    );
+  const isAgreed = (answers: readonly WalletAnswer[]) => {
+    const reading = agreed(answers);
+    return reading.ok || reading.code !== 'rpc-disagreement';
+  };
+  const { answers } = await calls.run(context, context.signal, () => {
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(QUESTION_MS_MAX)]);
+    return askEndpoints<WalletAnswer>({
+      pool,
+      candidates: () => pool.candidates(block),
+      isHedged: false,
+      quorum,
+      isSettled: isAgreed,
+      ask: (endpoint, ownSignal) => askOne(pool, endpoint, block, question, ownSignal),
+      patienceMs: async () => NOT_YET_MS - pool.ageMs(block),
+      signal,
+    });
+  });
+  if (answers.length === 0) return { outcome: UNREAD, isProved: false };
+  return { outcome: outcomeOf(agreed(answers)), isProved: answers.every(({ isProved }) => isProved) };
+}
+
+/** Asks an endpoint as soon as it can have the block. */
+async function askOne(
+  pool: Pick<EndpointPool, 'capabilitiesOf' | 'ageMs'>,
+  endpoint: Endpoint,
+  block: Block,
+  question: WalletQuestion,
+  signal: AbortSignal,
+): Promise<WalletAnswer> {
+  const capabilities = await pool.capabilitiesOf(endpoint);
+  const earlyMs = endpoint.lag.ms - pool.ageMs(block);
+  if (earlyMs > 0) await pause(earlyMs, signal);
+  // The wallet's code is a client's choice: its failure is no evidence about the endpoint.
+  return askWallet(endpoint.forClients(false), block, question, capabilities, signal);
+}
+
+function outcomeOf(reading: Reading): WalletOutcome {
+  if (reading.ok) return reading.value === WALLET_SAYS.valid.value ? PROVED : REFUSED;
+  return reading.code === 'gas-exhausted' ? WALLET_OUT_OF_GAS : UNREAD;
+}

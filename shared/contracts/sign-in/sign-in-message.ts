@@ -1,0 +1,172 @@
+import { AUTHORITY, hasSoundAddress, isUri, PCHARS, SCHEME } from './uri-grammar.ts';
+
+/** The most bytes of a message. */
+export const SIGN_IN_MESSAGE_BYTES_MAX = 4_096;
+
+/** The fields of a sign-in message that a verifier compares. */
+export type SignInMessage = {
+  /** The authority, host and port, in lower case. */
+  readonly domain: string;
+  /** As it was written. */
+  readonly address: string;
+  readonly chainId: number;
+  readonly nonce: string;
+  /** Epoch ms, as are the times below. */
+  readonly issuedAtMs: number;
+  readonly expiresAtMs: number | undefined;
+  readonly notBeforeMs: number | undefined;
+};
+
+/** The message, or what is wrong with its text: a predicate, such as "must have …". */
+export type ParsedSignIn =
+  | { readonly ok: true; readonly message: SignInMessage }
+  | { readonly ok: false; readonly fault: string };
+
+const FIRST_LINE = new RegExp(
+  `^(?:${SCHEME}://)?(?<domain>${AUTHORITY}) wants you to sign in with your Ethereum account:$`,
+);
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+/** Wider than the grammar, which leaves out some punctuation that people write. */
+const STATEMENT = /^[\x20-\x7e]*$/;
+const NONCE = /^[0-9A-Za-z]{8,}$/;
+const DIGITS = /^[0-9]+$/;
+const REQUEST_ID = new RegExp(`^${PCHARS}$`);
+
+/**
+ * Parses a text by the grammar of EIP-4361, "Sign-In with Ethereum". Nothing is trimmed or
+ * normalised: lines end in a line feed, the last one in nothing.
+ *
+ * The checksum of the address is not judged.
+ *
+ * @example
+ * parseSignInMessage('example.com wants you to sign in …'); // { ok: true, message: { domain: 'example.com', … } }
+ */
+export function parseSignInMessage(text: string): ParsedSignIn {
+  try {
+    return { ok: true, message: parse(new Lines(text)) };
+  } catch (error) {
+    if (error instanceof Misfit) return { ok: false, fault: error.message };
+    throw error;
+  }
+}
+
+class Misfit extends Error {}
+
+/** The lines of a message, read one after another. */
+class Lines {
+  readonly #lines: readonly string[];
+  #next = 0;
+
+  constructor(text: string) {
+    this.#lines = text.split('\n');
+  }
+
+  /** @param offset 0 for the line that is read next */
+  peek(offset = 0): string | undefined {
+    return this.#lines[this.#next + offset];
+  }
+
+  take(isRight: (line: string) => boolean, expected: string): string {
+    const line = this.#lines[this.#next];
+    this.#next += 1;
+    if (line === undefined || !isRight(line))
+      throw new Misfit(`must follow EIP-4361: line ${this.#next} must be ${expected}`);
+    return line;
+  }
+
+  /** The value behind a label. */
+  field(label: string, isRight: (value: string) => boolean, expected: string): string {
+    const start = `${label}: `;
+    const line = this.take(
+      (text) => text.startsWith(start) && isRight(text.slice(start.length)),
+      `"${start}" and ${expected}`,
+    );
+    return line.slice(start.length);
+  }
+
+  end(): void {
+    if (this.#next < this.#lines.length)
+      throw new Misfit(
+        `must follow EIP-4361: line ${this.#next + 1} is not expected there; the message ends without a line feed`,
+      );
+  }
+}
+
+function parse(lines: Lines): SignInMessage {
+  const first = lines.take(
+    (line) => domainOf(line) !== undefined,
+    'a domain, followed by " wants you to sign in with your Ethereum account:"',
+  );
+  const domain = domainOf(first) ?? '';
+  const address = lines.take((line) => ADDRESS.test(line), 'an address');
+  const isEmpty = (line: string) => line === '';
+  lines.take(isEmpty, 'empty');
+  // Without a statement two empty lines follow each other; an empty statement is a third one.
+  const hasStatement = lines.peek() !== '' || lines.peek(1) === '';
+  if (hasStatement) lines.take((line) => STATEMENT.test(line), 'a statement in printable ASCII');
+  lines.take(isEmpty, 'empty');
+  lines.field('URI', isUri, 'a URI');
+  lines.field('Version', (value) => value === '1', '1');
+  const chainId = lines.field('Chain ID', (value) => DIGITS.test(value), 'a decimal number');
+  const nonce = lines.field('Nonce', (value) => NONCE.test(value), 'at least 8 letters or digits');
+  const issuedAtMs = takeTime(lines, 'Issued At');
+  const optionalTime = (label: string) =>
+    lines.peek()?.startsWith(`${label}: `) ? takeTime(lines, label) : undefined;
+  const expiresAtMs = optionalTime('Expiration Time');
+  const notBeforeMs = optionalTime('Not Before');
+  if (lines.peek()?.startsWith('Request ID: '))
+    lines.field('Request ID', (value) => REQUEST_ID.test(value), 'an id of path characters');
+  if (lines.peek() === 'Resources:') {
+    lines.take(() => true, '');
+    while (lines.peek() !== undefined)
+      lines.take((line) => line.startsWith('- ') && isUri(line.slice(2)), '"- " and a URI');
+  }
+  lines.end();
+  return {
+    domain: domain.toLowerCase(),
+    address,
+    chainId: Number(chainId),
+    nonce,
+    issuedAtMs,
+    expiresAtMs,
+    notBeforeMs,
+  };
+}
+
+function domainOf(firstLine: string): string | undefined {
+  const domain = FIRST_LINE.exec(firstLine)?.groups?.['domain'];
+  return domain !== undefined && hasSoundAddress(domain) ? domain : undefined;
+}
+
+function takeTime(lines: Lines, label: string): number {
+  let ms: number | undefined;
+  const isTime = (value: string) => {
+    ms = msOfDateTime(value);
+    return ms !== undefined;
+  };
+  lines.field(label, isTime, 'a time such as 2026-11-21T10:00:00Z');
+  return ms ?? 0;
+}
+
+const DATE_TIME =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
+
+/** Epoch ms of a `date-time` of RFC 3339; `undefined` if it is none, or names a day that does not
+ * exist. */
+function msOfDateTime(text: string): number | undefined {
+  const match = DATE_TIME.exec(text);
+  if (match === null) return undefined;
+  const [, year = '', month = '', day = '', hour, minute, second, fraction = '', sign, offsetH, offsetM] =
+    match;
+  const dayMs = Date.parse(`${year}-${month}-${day}T00:00:00Z`);
+  // An engine may take 31 April for 1 May.
+  if (Number.isNaN(dayMs) || new Date(dayMs).getUTCDate() !== Number(day)) return undefined;
+  const [hours, minutes, seconds] = [Number(hour), Number(minute), Number(second)];
+  const [aheadHours, aheadMinutes] = [Number(offsetH ?? 0), Number(offsetM ?? 0)];
+  // 60 is a leap second.
+  if (hours > 23 || minutes > 59 || seconds > 60 || aheadHours > 23 || aheadMinutes > 59) return undefined;
+  const aheadMs = (aheadHours * 60 + aheadMinutes) * 60_000 * (sign === '-' ? -1 : 1);
+  const ofDayMs =
+    ((hours * 60 + minutes) * 60 + seconds) * 1_000 + Math.floor(Number(`0${fraction}`) * 1_000);
+  return dayMs + ofDayMs - aheadMs;
+}
