@@ -116,6 +116,51 @@ test('the issuer is the client app, by a URN where the public address is not kno
   expect(issuerOf('app_2')).toBe('urn:rolecall:app_2');
 });
 
+describe('a proof of a check with sign-ins', () => {
+  const OTHER = `0x${'11'.repeat(20)}`;
+  const signInOf = (...accounts: string[]) => ({
+    domain: 'shop.example:8443',
+    nonce: 'a1b2c3d4e5f6a7b8',
+    wallets: accounts.map((account) => ({
+      account,
+      chainId: 1,
+      hash: `0x${'0'.repeat(64)}`,
+      signature: '0x',
+    })),
+  });
+  const granting = (...ids: string[]) => aResult({ roles: ids.map((id) => ({ id, granted: true })) });
+
+  test('tells who has signed in, for which page and by which nonce, and has the granted roles as scope', async () => {
+    const claims = await claimsOfProof(aRequest({ signIn: signInOf(ACCOUNT) }), aResult());
+    expect(claims).toMatchObject({
+      scope: 'gold',
+      signedIn: [ACCOUNT.toLowerCase()],
+      domain: 'shop.example:8443',
+      nonce: 'a1b2c3d4e5f6a7b8',
+    });
+  });
+
+  test('has a scope only if every account has signed in', async () => {
+    const accounts = [ACCOUNT, OTHER];
+    const some = await claimsOfProof(aRequest({ accounts, signIn: signInOf(OTHER) }), aResult());
+    expect(some).toMatchObject({ signedIn: [OTHER] });
+    expect(some).not.toHaveProperty('scope');
+    const all = await claimsOfProof(aRequest({ accounts, signIn: signInOf(OTHER, ACCOUNT) }), aResult());
+    expect(all).toMatchObject({ signedIn: [OTHER, ACCOUNT.toLowerCase()], scope: 'gold' });
+  });
+
+  test.each([
+    ['leaves out roles that are no scope tokens', ['a b', 'a"b', 'a\\b', 'Zoë', 'a:b/c'], 'a:b/c'],
+    ['is absent if no role is left', ['a b'], undefined],
+    ['is absent if nothing is granted', [], undefined],
+    ['may have 4 KiB', ['x'.repeat(4_096)], 'x'.repeat(4_096)],
+    ['is absent above 4 KiB', ['x'.repeat(2_048), 'y'.repeat(2_048)], undefined],
+  ])('its scope %s', async (_name, roles, scope) => {
+    const claims = await claimsOfProof(aRequest({ signIn: signInOf(ACCOUNT) }), granting(...roles));
+    expect(claims['scope']).toBe(scope);
+  });
+});
+
 test('the highest number signs, and a verifier that has only retired keys refuses', async () => {
   const jws = proveWith(RING)(aRequest(), aResult(), 'req_1') ?? '';
   const [newest, , retired] = jwksOfRing(RING).keys;

@@ -16,6 +16,13 @@ export type ProofClaims = {
   readonly accounts: readonly string[];
   readonly vaults?: readonly string[];
   readonly atBlock?: Readonly<Record<string, number>>;
+  /** The granted roles that are scope tokens (RFC 6749), if all accounts have signed in. */
+  readonly scope?: string;
+  /** The accounts whose wallet has signed a message of this check. */
+  readonly signedIn?: readonly string[];
+  /** Of these messages: the authority of the page, in lower case. */
+  readonly domain?: string;
+  readonly nonce?: string;
   readonly granted: readonly string[];
   readonly denied: readonly string[];
   readonly undetermined: readonly string[];
