@@ -33,6 +33,24 @@ const html = (status: number): Step => ({
   body: '<html>Bad Gateway</html>',
 });
 
+describe('a nonce', () => {
+  const answer = (body: object): Step => ({ do: 'answer', status: 201, body: JSON.stringify(body) });
+
+  test('is asked for by its own request, again if the answer is lost', async () => {
+    const issued = { nonce: 'a1b2c3d4e5f6a7b8', expiresAt: '2026-11-22T10:10:00.000Z' };
+    const rolecall = await start({ do: 'reset' }, answer(issued));
+    expect(await rolecall.nonce()).toEqual(issued);
+    expect(answers.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(
+      Array(2).fill('POST /access-control/nonces'),
+    );
+  });
+
+  test('of an answer that has none is an error', async () => {
+    const rolecall = await start(answer({ requestId: 'r' }));
+    expect((await errorOf(rolecall.nonce())).code).toBe('unexpected-answer');
+  });
+});
+
 describe('a check is made once, and answered in the end', () => {
   test.each<[string, Step[]]>([
     ['429 with Retry-After', [problem(429, 'rate-limited', '0')]],

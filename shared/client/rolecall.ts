@@ -5,6 +5,7 @@ import type {
   ChainList,
   CheckRequest,
   CheckResult,
+  Nonce,
   RuleSet,
   RuleSetBody,
 } from './api-types.ts';
@@ -32,6 +33,7 @@ export type SyncCheck = Without<CheckRequest, 'async' | 'callbackUrl'>;
 export type AsyncCheck = Without<CheckRequest, 'async'>;
 
 const CHECK_PATH = '/access-control/check-roles';
+const NONCES_PATH = '/access-control/nonces';
 /** The longest wait that the gateway allows; a call asks for less when its own timeout ends
  * before. */
 const LONG_POLL_SECONDS = 20;
@@ -79,6 +81,23 @@ export class Rolecall {
         throw error;
       return this.wait(error.requestId, { ...options, timeoutMs: Math.max(1, endsAt - performance.now()) });
     }
+  }
+
+  /**
+   * A nonce for a sign-in message: valid for 10 minutes, for this client app, until a check uses it.
+   *
+   * @example
+   * const { nonce } = await rolecall.nonce();
+   * const message = signInMessage({ domain, address, uri, chainId: 1, nonce });
+   */
+  async nonce(options: CallOptions = {}): Promise<Nonce> {
+    const answer = parseAnswer(
+      await this.#transport.send({ method: 'POST', path: NONCES_PATH, body: {}, ...options }),
+    );
+    const { nonce, expiresAt } = answer as Partial<Nonce>;
+    if (typeof nonce !== 'string' || typeof expiresAt !== 'string')
+      throw unexpectedAnswer('The answer is not a nonce.');
+    return { nonce, expiresAt };
   }
 
   /** Starts a check and returns once it is accepted; `wait` has its result, and `callbackUrl` gets
