@@ -1,5 +1,5 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +10,7 @@ import { demoRules } from '../../support/builders/demo-rules.ts';
 import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
 import { type ClientProject, findNode, makeClientProject } from '../../support/systems/client-project.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
+import { startExample } from '../../support/systems/start-example.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 // The client library is packed, installed into an empty project, compiled by a strict TypeScript
@@ -38,12 +39,18 @@ const envOfSystem = () => ({
 });
 
 const TYPED = `
-import { type CheckResult, foldRoles, Rolecall, RolecallError, requireRole, type Rule, verifyProof, verifyWebhook } from '@rolecall/client';
+import { type CheckResult, foldRoles, Rolecall, RolecallError, requireRole, type Rule, signInMessage, verifyProof, verifyWebhook } from '@rolecall/client';
 
 const rolecall = new Rolecall({ baseUrl: 'https://api.example', apiKey: 'rck_live_…' });
 const rules: Rule[] = [
   { type: 'NATIVE', chainId: 1, roleId: 'a' },
   { type: 'ANY', roleId: 'b', rules: [{ type: 'ERC721', chainId: 1, contractAddress: '0x…' }] },
+  {
+    type: 'SUM', roleId: 'c', minToken: '1000', rules: [
+      { type: 'ERC20', chainId: 1, contractAddress: '0x…', times: '1.5' },
+      { type: 'CONTRACT', chainId: 1, contractAddress: '0x…', function: 'function f(address) view returns (uint256)', args: ['$account'], decimals: 18 },
+    ],
+  },
 ];
 export const result: CheckResult = await rolecall.check({ account: '0x…', rules }, { timeoutMs: 1_000 });
 export const outcome: 'granted' | 'denied' | 'undetermined' | undefined = foldRoles(result).get('a');
@@ -55,6 +62,9 @@ const message = await verifyWebhook({}, '', 'whsec_');
 if (message.type === 'roles.changed') String(message.sequence);
 else if (message.type === undefined) String(message.requestId);
 await rolecall.watches.put('w', { ruleSet: 'vip', callbackUrl: 'https://x.example/' });
+const { nonce } = await rolecall.nonce();
+const text: string = signInMessage({ domain: 'shop.example', address: '0x…', uri: 'https://shop.example/', chainId: 1, nonce });
+await rolecall.check({ account: '0x…', ruleSet: 'vip', signIn: [{ message: text, signature: '0x…' }] });
 export const code = (error: RolecallError) => error.code === 'api-key-invalid';
 
 // @ts-expect-error a native coin has no contract
@@ -67,6 +77,8 @@ export const wrong3: Rule = { type: 'ERC1155', chainId: 1, roleId: 'a', contract
 export const wrong4: Rule = { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: 1 };
 // @ts-expect-error there is no such type
 export const wrong5: Rule = { type: 'ERC404', chainId: 1, roleId: 'a' };
+// @ts-expect-error a term of a sum has no role of its own
+export const wrong6: Rule = { type: 'SUM', roleId: 'c', minToken: '1', rules: [{ type: 'ERC20', chainId: 1, contractAddress: '0x…', roleId: 'd' }] };
 // @ts-expect-error the two exclude each other
 await rolecall.check({ account: '0x…', accounts: ['0x…'], rules });
 // @ts-expect-error the two exclude each other
@@ -227,24 +239,8 @@ test('its verifyProof verifies proofs of both algorithms in a browser, by the ke
   }
 });
 
-/** Starts an example that listens, and returns its address. */
-async function startExample(name: string, env: Record<string, string> = {}) {
-  const path = project.copy(`test/e2e/examples/${name}`);
-  const child = spawn(process.execPath, [path], {
-    cwd: project.folder,
-    env: { ...envOfSystem(), PORT: '0', HOST: '127.0.0.1', ...env },
-  });
-  let printed = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += chunk));
-  const port = await waitUntil('the example to listen', () => {
-    if (child.exitCode !== null) throw new Error(`${name} ended: ${printed}`);
-    return /listening on port (\d+)/.exec(printed)?.[1];
-  });
-  return {
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.dispose]: () => void child.kill('SIGKILL'),
-  };
-}
+const startOwn = (name: string, env: Record<string, string> = {}) =>
+  startExample(project, name, { ...envOfSystem(), ...env });
 
 async function putRuleSet(): Promise<void> {
   const rules = [demoRules(system.chain).erc20({ roleId: 'gold', minToken: '1500.5' })];
@@ -260,15 +256,15 @@ test('the Express example admits a holder, refuses a stranger, and answers 503 w
   await putRuleSet();
   const statusOf = async (url: string, headers: Record<string, string>) =>
     (await fetch(`${url}/vip`, { headers })).status;
-  using example = await startExample('gate-express.mjs');
+  using example = await startOwn('gate-express.mjs');
   expect(await statusOf(example.url, { 'x-demo-wallet': system.chain.holder })).toBe(200);
   expect(await statusOf(example.url, { 'x-demo-wallet': system.chain.stranger })).toBe(403);
   expect(await statusOf(example.url, {})).toBe(401);
   const nowhere = { ROLECALL_URL: 'http://127.0.0.1:1', TIMEOUT_MS: '2000' };
-  using lost = await startExample('gate-express.mjs', nowhere);
+  using lost = await startOwn('gate-express.mjs', nowhere);
   expect(await statusOf(lost.url, { 'x-demo-wallet': system.chain.holder })).toBe(503);
   const wrongKey = `${system.ready.app.apiKey.slice(0, -1)}${system.ready.app.apiKey.endsWith('A') ? 'B' : 'A'}`;
-  using refused = await startExample('gate-express.mjs', { ROLECALL_API_KEY: wrongKey });
+  using refused = await startOwn('gate-express.mjs', { ROLECALL_API_KEY: wrongKey });
   const response = await fetch(`${refused.url}/vip`, { headers: { 'x-demo-wallet': system.chain.holder } });
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
 });
@@ -351,7 +347,7 @@ async function startChat(members: readonly object[] = []) {
 
 test('the bot applies each event once and in order, and ignores forged, late and unread ones', async () => {
   await using chat = await startChat();
-  using bot = await startExample('sync-roles.mjs', { CHAT_URL: chat.url });
+  using bot = await startOwn('sync-roles.mjs', { CHAT_URL: chat.url });
   const send = async (sequence: number, roles: readonly { id: string; granted: boolean }[], changes = {}) => {
     const body = JSON.stringify({
       type: 'roles.changed',
@@ -399,7 +395,7 @@ test('the bot sets up a watch of its members, and applies the events of the watc
   ]);
   const [port = 0] = await findFreePorts(1);
   const env = { CHAT_URL: chat.url, PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` };
-  using _bot = await startExample('sync-roles.mjs', env);
+  using _bot = await startOwn('sync-roles.mjs', env);
   await waitUntil('the first events of both members', () => chat.changes.length === 2);
   expect(chat.changes.toSorted()).toEqual(['DELETE bob gold', 'PUT ann gold']);
   const deletion = await fetch(`${system.ready.gateways[0]}/access-control/watches/chat`, {

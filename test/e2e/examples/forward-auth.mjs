@@ -1,0 +1,55 @@
+// Lets the holders of a role through, for `auth_request` of nginx (forward-auth.nginx.conf) and for
+// forward authentication of Traefik and Caddy, which ask GET /auth: npm install express @rolecall/client
+//   ROLECALL_URL=… ROLECALL_API_KEY=… ROLECALL_CLIENT_ID=app_… RULE_SET=holders ROLE=gold CHAIN_ID=1 \
+//   ORIGIN=https://club.example PORT=3001 node forward-auth.mjs
+import { foldRoles, Rolecall, RolecallError, signInMessage, verifyProof } from '@rolecall/client';
+import express from 'express';
+
+const { ROLECALL_URL, RULE_SET = 'holders', ROLE = 'gold', CHAIN_ID = '1' } = process.env;
+const { href: uri, host: domain, protocol } = new URL(process.env.ORIGIN);
+const rolecall = new Rolecall({ baseUrl: ROLECALL_URL, apiKey: process.env.ROLECALL_API_KEY });
+const trusted = { jwks: `${ROLECALL_URL}/.well-known/jwks.json`, audience: process.env.ROLECALL_CLIENT_ID };
+const SESSION_SECONDS = 3_600;
+let { digest: rulesDigest } = await rolecall.ruleSets.get(RULE_SET);
+const send = (response, status) =>
+  response.set(status === 503 ? { 'retry-after': '2' } : {}).sendStatus(status);
+const statusOf = (outcome) => ({ granted: 204, denied: 403 })[outcome] ?? 503;
+
+/** 401 without a session, 403 without the role, 503 where that is not known: never one for another. */
+async function judge(cookie = '') {
+  const [, proof] = /(?:^|; )proof=([^;]+)/.exec(cookie) ?? [];
+  if (!proof) return 401;
+  const claims = await verifyProof(proof, { ...trusted, rulesDigest }).catch((error) => error);
+  if (claims instanceof Error) return claims.code.startsWith('proof-') ? 401 : 503;
+  if (claims.domain !== domain || !claims.signedIn?.length) return 401;
+  return statusOf(['granted', 'denied'].find((outcome) => claims[outcome].includes(ROLE)));
+}
+
+const app = express();
+app.get('/auth', async (request, response) => send(response, await judge(request.get('cookie'))));
+app.get('/sign-in', (_request, response) => response.sendFile('sign-in.html', { root: import.meta.dirname }));
+app.use('/sign-in', express.json({ limit: '16kb' }));
+app.post('/sign-in/message', async ({ body }, response) => {
+  const { nonce } = await rolecall.nonce();
+  const fields = { domain, uri, nonce, address: String(body?.account), chainId: Number(CHAIN_ID) };
+  response.json({ message: signInMessage(fields) });
+});
+app.post('/sign-in', async ({ body: { account, message, signature } = {} }, response) => {
+  const signed = { proof: true, proofAlg: 'ES256', proofSeconds: SESSION_SECONDS };
+  const asked = { account, ruleSet: RULE_SET, signIn: [{ message, signature }], ...signed };
+  const result = await rolecall.check(asked);
+  const status = statusOf(result.proof && foldRoles(result).get(ROLE));
+  if (status !== 204) return send(response, status);
+  rulesDigest = result.ruleSet.digest;
+  const options = { httpOnly: true, sameSite: 'lax', secure: protocol === 'https:' };
+  response.cookie('proof', result.proof, { ...options, maxAge: SESSION_SECONDS * 1_000 });
+  return send(response, 204);
+});
+const REFUSED = /^(sign-in-|config-invalid|validation-failed)/;
+app.use((error, _request, response, _next) =>
+  send(response, error instanceof RolecallError && REFUSED.test(error.code) ? 401 : 503),
+);
+
+const server = app.listen(Number(process.env.PORT ?? 3001), process.env.HOST ?? '127.0.0.1', () => {
+  process.stdout.write(`listening on port ${server.address().port}\n`);
+});

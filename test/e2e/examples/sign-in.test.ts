@@ -1,0 +1,258 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
+import { openBrowser, type Visitor } from '../../support/browser/open-browser.ts';
+import { demoRules } from '../../support/builders/demo-rules.ts';
+import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
+import { describeWithNginx, startNginx } from '../../support/infrastructure/nginx.ts';
+import { type ClientProject, makeClientProject } from '../../support/systems/client-project.ts';
+import { sharedSystem } from '../../support/systems/shared-system.ts';
+import { startExample } from '../../support/systems/start-example.ts';
+
+// Scenario: visitors enter an app with their wallet, by the documentation's examples, unchanged: an
+// Express app with its page in a real browser, and a server that a real nginx asks. The wallets are
+// accounts of the demo chain, whose node signs for them.
+
+const system = sharedSystem();
+let project: ClientProject;
+beforeAll(async () => {
+  project = await makeClientProject();
+  const { erc20 } = demoRules(system.chain);
+  const nowhere = erc20({ roleId: 'broken', contractAddress: `0x${'11'.repeat(20)}` });
+  const put = await post(
+    '/access-control/rule-sets/club',
+    {
+      rules: [erc20({ roleId: 'gold', minToken: '1500.5' }), nowhere],
+    },
+    'PUT',
+  );
+  expect([200, 201]).toContain(put.status);
+});
+afterAll(() => project?.[Symbol.dispose]());
+
+const gateway = () => system.ready.gateways[0] ?? '';
+const post = (path: string, body: object, method = 'POST') =>
+  fetch(`${gateway()}${path}`, {
+    method,
+    headers: { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+const toHex = (text: string): string => `0x${Buffer.from(text).toString('hex')}`;
+
+/** Asks the node of the demo chain, which holds the keys of its accounts. */
+async function askNode(method: string, params: readonly unknown[]): Promise<string> {
+  const response = await fetch(system.chain.rpc, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  const { result, error } = (await response.json()) as { result?: string; error?: { message: string } };
+  if (result === undefined) throw new Error(`${method}: ${error?.message}`);
+  return result;
+}
+
+const sign = (message: string, account: string) => askNode('personal_sign', [toHex(message), account]);
+
+/** Starts an example behind an address whose host is a domain of the client app. */
+async function startBehind(name: string, port: number, env: Record<string, string> = {}) {
+  const domain = `127.0.0.1:${port}`;
+  const { clientId, apiKey } = system.ready.app;
+  const set = await system.admin('app', 'domains', clientId, '--set', domain);
+  expect(set.value).toEqual({ clientId, domains: [domain] });
+  project.copy('test/e2e/examples/sign-in.html');
+  return startExample(project, name, {
+    ROLECALL_URL: gateway(),
+    ROLECALL_API_KEY: apiKey,
+    ROLECALL_CLIENT_ID: clientId,
+    RULE_SET: 'club',
+    CHAIN_ID: String(system.chain.chainId),
+    ORIGIN: `http://${domain}`,
+    ...env,
+  });
+}
+
+describe('the Express app', () => {
+  /** A browser with a wallet by EIP-1193, whose answers the test gives. */
+  async function openWithWallet(
+    visitor: Visitor,
+    account: string,
+    signFor: (message: string) => Promise<string>,
+  ): Promise<void> {
+    await visitor.page.exposeFunction('askWallet', async (method: string, params: readonly string[]) => {
+      if (method === 'eth_requestAccounts') return [account.toLowerCase()];
+      if (method !== 'personal_sign') throw new Error(`unexpected ${method}`);
+      expect(params[1]).toBe(account.toLowerCase());
+      return signFor(Buffer.from(params[0]?.slice(2) ?? '', 'hex').toString());
+    });
+    await visitor.page.addInitScript(
+      'window.ethereum = { request: ({ method, params }) => window.askWallet(method, params) };',
+    );
+    await visitor.visit('/');
+  }
+
+  const statusAfterClick = async ({ page }: Visitor, expected: string): Promise<void> => {
+    await page.getByRole('button').click();
+    await page.getByText(expected).waitFor();
+  };
+
+  test('lets a holder in who signs with the wallet of a browser, and keeps them in', async () => {
+    const [port = 0] = await findFreePorts(1);
+    using example = await startBehind('sign-in-express.mjs', port, { PORT: String(port) });
+    await using browser = await openBrowser();
+    await using visitor = await browser.open(example.url);
+    const { holder } = system.chain;
+    const seen: string[] = [];
+    await openWithWallet(visitor, holder, (message) => {
+      seen.push(message);
+      return sign(message, holder);
+    });
+    expect(new URL(visitor.page.url()).pathname).toBe('/sign-in');
+    await statusAfterClick(visitor, 'Welcome, ');
+    expect(seen).toEqual([
+      expect.stringContaining(
+        `127.0.0.1:${port} wants you to sign in with your Ethereum account:\n${holder}\n\nEnter the club.`,
+      ),
+    ]);
+    await visitor.page.goto('/');
+    expect(await visitor.page.textContent('body')).toBe(`Welcome, ${holder.toLowerCase()}`);
+  });
+
+  test('tells a stranger, a wrong signature and an unread role apart', async () => {
+    const { holder, stranger } = system.chain;
+    const [port = 0] = await findFreePorts(1);
+    const messages = {
+      stranger: 'This wallet does not hold the role.',
+      wrong: 'The signature was refused.',
+      unread: 'Your wallet could not be checked just now: try again.',
+    };
+    await using browser = await openBrowser();
+    const expectIn = async (
+      url: string,
+      account: string,
+      signFor: (message: string) => Promise<string>,
+      expected: string,
+    ): Promise<void> => {
+      await using visitor = await browser.open(url);
+      await openWithWallet(visitor, account, signFor);
+      await statusAfterClick(visitor, expected);
+      await visitor.visit('/');
+      expect(new URL(visitor.page.url()).pathname).toBe('/sign-in');
+    };
+    using example = await startBehind('sign-in-express.mjs', port, { PORT: String(port) });
+    await expectIn(example.url, stranger, (text) => sign(text, stranger), messages.stranger);
+    await expectIn(example.url, holder, (text) => sign(text, stranger), messages.wrong);
+    await expectIn(example.url, holder, (text) => sign(`${text} `, holder), messages.wrong);
+    const [other = 0] = await findFreePorts(1);
+    using broken = await startBehind('sign-in-express.mjs', other, { PORT: String(other), ROLE: 'broken' });
+    await expectIn(broken.url, holder, (text) => sign(text, holder), messages.unread);
+  });
+});
+
+describeWithNginx('the server that nginx asks', () => {
+  /** nginx before an app and before the example; plain HTTP as a browser sends it. */
+  async function start(env: Record<string, string> = {}) {
+    const [nginxPort = 0, examplePort = 0] = await findFreePorts(2);
+    const app = await serveOnLoopback((_request, response) => response.end('the club'));
+    const example = await startBehind('forward-auth.mjs', nginxPort, { PORT: String(examplePort), ...env });
+    const nginx = await startNginx('test/e2e/examples/forward-auth.nginx.conf', {
+      '127.0.0.1:8088': `127.0.0.1:${nginxPort}`,
+      'http://127.0.0.1:3000': app.url,
+      'http://127.0.0.1:3001': example.url,
+    });
+    const url = `http://127.0.0.1:${nginxPort}`;
+    const send = (path: string, body: object) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    return {
+      example,
+      /** The message and its signature by a wallet. */
+      async signed(account: string, signer = account) {
+        const { message } = (await (await send('/sign-in/message', { account })).json()) as {
+          message: string;
+        };
+        return { account, message, signature: await sign(message, signer) };
+      },
+      signIn: (body: object) => send('/sign-in', body),
+      enter: (cookie = '') => fetch(`${url}/`, { headers: { cookie }, redirect: 'manual' }),
+      async [Symbol.asyncDispose]() {
+        await nginx[Symbol.asyncDispose]();
+        example[Symbol.dispose]();
+        await app[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  const cookieOf = (response: Response): string => response.headers.get('set-cookie')?.split(';')[0] ?? '';
+  /** A signed verdict of a check with these members, as a cookie. */
+  async function proofBy(members: object): Promise<string> {
+    const proof = { proof: true, proofAlg: 'ES256' };
+    const response = await post('/access-control/check-roles', { ruleSet: 'club', ...proof, ...members });
+    const result = (await response.json()) as { readonly proof?: string };
+    return `proof=${result.proof}`;
+  }
+
+  test('lets a holder through who has signed in, and sends others to sign in', async () => {
+    await using site = await start();
+    const before = await site.enter();
+    expect([before.status, before.headers.get('location')]).toEqual([
+      302,
+      expect.stringMatching(/\/sign-in$/),
+    ]);
+    const response = await site.signIn(await site.signed(system.chain.holder));
+    expect(response.status).toBe(204);
+    expect(response.headers.get('set-cookie')).toMatch(/; Max-Age=3600; .*HttpOnly; SameSite=Lax$/);
+    const inside = await site.enter(cookieOf(response));
+    expect([inside.status, await inside.text()]).toEqual([200, 'the club']);
+  });
+
+  test('refuses a stranger by 403, at the sign-in and with a verdict of theirs', async () => {
+    await using site = await start();
+    const { stranger } = system.chain;
+    const { account, message, signature } = await site.signed(stranger);
+    expect((await site.signIn(await site.signed(stranger))).status).toBe(403);
+    const cookie = await proofBy({ account, signIn: [{ message, signature }] });
+    expect((await site.enter(cookie)).status).toBe(403);
+  });
+
+  test('answers 503 with Retry-After, never 403, while the role cannot be read', async () => {
+    await using site = await start({ ROLE: 'broken' });
+    const { account, message, signature } = await site.signed(system.chain.holder);
+    const unread = await site.signIn(await site.signed(system.chain.holder));
+    expect([unread.status, unread.headers.get('retry-after')]).toEqual([503, '2']);
+    const cookie = await proofBy({ account, signIn: [{ message, signature }] });
+    const inside = await site.enter(cookie);
+    expect([inside.status, inside.headers.get('retry-after')]).toEqual([503, '2']);
+  });
+
+  test('answers 503 while the server itself is away', async () => {
+    await using site = await start();
+    const cookie = cookieOf(await site.signIn(await site.signed(system.chain.holder)));
+    site.example[Symbol.dispose]();
+    await site.example.ended;
+    expect((await site.enter(cookie)).status).toBe(503);
+  });
+
+  test('takes no signature of another wallet, and no verdict that nobody signed in for, of other rules or forged', async () => {
+    await using site = await start();
+    const { holder, stranger } = system.chain;
+    expect((await site.signIn(await site.signed(holder, stranger))).status).toBe(401);
+    const good = cookieOf(await site.signIn(await site.signed(holder)));
+    expect((await site.enter(good)).status).toBe(200);
+    const [header = '', payload = '', signature = ''] = good.split('.');
+    const changed = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()), accounts: [stranger] };
+    const { account, ...signed } = await site.signed(holder);
+    const other = demoRules(system.chain).native({ roleId: 'gold' });
+    for (const cookie of [
+      await proofBy({ account: holder }),
+      await proofBy({ account, ruleSet: undefined, rules: [other], signIn: [signed] }),
+      `${header}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`,
+      `${header}.${payload}.`,
+      'proof=a.b.c',
+      'proof=',
+    ])
+      expect([cookie, (await site.enter(cookie)).status]).toEqual([cookie, 302]);
+  });
+});
