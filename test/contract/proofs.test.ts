@@ -1,4 +1,5 @@
-import { createLocalJWKSet, type JWTPayload, jwtVerify } from 'jose';
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createLocalJWKSet, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
 import { type Jwks, verifyProof } from '#shared/client/index.ts';
 import { jwksOf, parsePublicRing, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
@@ -8,6 +9,11 @@ import vectors from './proof-vectors.json' with { type: 'json' };
 // Test vectors for verifiers in any language: keys, the time of the verification, and proofs to be
 // accepted or refused. Ed25519 is deterministic, so the evaluator's own code must produce exactly
 // these bytes; ECDSA is not.
+
+/** It has no types of its own, and knows ES256 but not EdDSA. */
+const jsonwebtoken = jest.requireActual<{
+  readonly verify: (token: string, key: KeyObject, options: object) => JWTPayload;
+}>('jsonwebtoken');
 
 const nowMs = Date.parse(vectors.now);
 const options = { jwks: vectors.jwks as unknown as Jwks, audience: vectors.audience, nowMs };
@@ -21,6 +27,18 @@ const verifyByJose = async (proof: string): Promise<JWTPayload> => {
     currentDate: new Date(nowMs),
   });
   return payload;
+};
+
+/** As its documentation advises: with the one key that the header names. */
+const verifyByJsonWebToken = async (proof: string): Promise<JWTPayload> => {
+  const { kid } = decodeProtectedHeader(proof);
+  const jwk = vectors.jwks.keys.find((key) => key.kid === kid);
+  if (jwk === undefined) throw new Error('no such key');
+  return jsonwebtoken.verify(proof, createPublicKey({ key: { ...jwk }, format: 'jwk' }), {
+    algorithms: ['ES256'],
+    audience: vectors.audience,
+    clockTimestamp: nowMs / 1_000,
+  });
 };
 
 test('the evaluator signs the vectors byte for byte, with the keys of the document', () => {
@@ -39,6 +57,7 @@ test('the evaluator signs the vectors byte for byte, with the keys of the docume
 describe.each([
   ['jose', verifyByJose, vectors.cases],
   ['@rolecall/client', (proof: string) => verifyProof(proof, options), vectors.cases],
+  ['jsonwebtoken', verifyByJsonWebToken, vectors.cases.filter(({ name }) => name.startsWith('ES256'))],
 ] as const)('%s', (_name, verify, cases) => {
   test.each(cases.filter(({ accepted }) => accepted))('accepts $name', async ({ proof, claims }) => {
     expect(await verify(proof)).toEqual(claims);
