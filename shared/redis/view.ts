@@ -23,6 +23,15 @@ elseif redis.call('GET', ofSystem('${VIEW_KEYS.lock}')) ~= ARGV[1] then
 end
 `;
 
+/**
+ * Ends a script whose first key is the marker if Redis is at its bound. Redis compares with the bound
+ * only at the first write of a script, and not if that is one that frees memory, such as LPOP: the
+ * others would be carried out. Writing nothing into the marker counts as one that may need memory.
+ */
+export const LUA_REQUIRE_ROOM = `
+redis.call('SETRANGE', KEYS[1], 0, '')
+`;
+
 /** Stored bytes that one reply of Redis carries where documents are listed; one document always
  * fits. */
 export const PAGE_BYTES_MAX = 1024 * 1024;

@@ -5,7 +5,7 @@ import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { GENERATION_KEY, LUA_REQUIRE_ROOM, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from '../usage/usage-days.ts';
 
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC,
@@ -385,7 +385,7 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  * last entry by at most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind,
  * the log is deleted.
  */
-const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HOLD_ENTRIES}
+const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_REQUIRE_ROOM}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HOLD_ENTRIES}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
 local COUNTER_KEPT, HOUR_KEPT = 40 * 86400000, 50 * 3600000
 local time = redis.call('TIME')
