@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import {
+  RETENTION_DAYS,
+  type Retention,
+  type RetentionClass,
+  SUPERSEDED_HOURS,
+} from './contracts/retention.ts';
 import { parseCidrs } from './contracts/webhooks/callback-address.ts';
 import { describeError, ServiceError } from './errors.ts';
 import { parseKeyRing } from './secret-box.ts';
@@ -173,6 +179,9 @@ export function requireLivenessBeyond(stallMs: number, workMsMax: number, workNa
     );
 }
 
+const RETENTION_DAYS_MAX = 3_650;
+const retentionDays = (of: RetentionClass) => integer({ ...RETENTION_DAYS[of], max: RETENTION_DAYS_MAX });
+
 /** The variables that every process reads. */
 export const commonEnvironment = {
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -199,6 +208,12 @@ export const commonEnvironment = {
   KAFKA_SASL_USERNAME_FILE: text(),
   KAFKA_SASL_PASSWORD: secret(text()),
   KAFKA_SASL_PASSWORD_FILE: text(),
+  RETENTION_CHECKS_DAYS: retentionDays('checks'),
+  RETENTION_ATTEMPTS_DAYS: retentionDays('attempts'),
+  RETENTION_USAGE_DAYS: retentionDays('usage'),
+  RETENTION_AUDIT_DAYS: retentionDays('audit'),
+  RETENTION_DEAD_LETTERS_DAYS: retentionDays('deadLetters'),
+  RETENTION_SUPERSEDED_HOURS: integer({ ...SUPERSEDED_HOURS, max: 24 * RETENTION_DAYS_MAX }),
   REDIS_URL: secret(
     z
       .string()
@@ -257,6 +272,7 @@ export type CommonConfig = {
   readonly ops: { readonly host: string; readonly port: number };
   readonly kafka: KafkaConfig;
   readonly redis: RedisConfig;
+  readonly retention: Retention;
   readonly shutdownTimeoutMs: number;
   /** How long a process waits at its start for a broker or store that is away. */
   readonly dependencyWaitMs: number;
@@ -295,6 +311,14 @@ export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConf
       ...kafkaSasl(env),
     },
     redis: redisConfig(env),
+    retention: {
+      checks: env.RETENTION_CHECKS_DAYS,
+      attempts: env.RETENTION_ATTEMPTS_DAYS,
+      usage: env.RETENTION_USAGE_DAYS,
+      audit: env.RETENTION_AUDIT_DAYS,
+      deadLetters: env.RETENTION_DEAD_LETTERS_DAYS,
+      supersededHours: env.RETENTION_SUPERSEDED_HOURS,
+    },
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     dependencyWaitMs: env.DEPENDENCY_WAIT_MS,
     livenessStallMs: env.LIVENESS_STALL_MS,

@@ -6,7 +6,7 @@ import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { usage } from '#shared/contracts/usage/usage.ts';
-import { watch, watchMember } from '#shared/contracts/watches/watch.ts';
+import { isPresent, type WatchMember, watch, watchMember } from '#shared/contracts/watches/watch.ts';
 import { bringsBody, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
@@ -22,13 +22,22 @@ import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
+import { nameOf } from '#shared/stores/watches/members/watch-member-text.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeEndRuleSets } from './project/end-rule-sets.ts';
+import { makeEraseDeleted } from './project/erase-deleted.ts';
 import { makePartHandler } from './project/handle-part.ts';
 import { makeResultHandler } from './project/handle-result.ts';
-import { follow, makeProjector, makeRepublishNewer, together } from './project/project-document.ts';
+import {
+  follow,
+  makeProjector,
+  makeRepublishErased,
+  makeRepublishNewer,
+  together,
+} from './project/project-document.ts';
+import { rollSegments } from './project/roll-segments.ts';
 import { makeAlertQuota, makeQuotaAlerts } from './usage/alert-quota.ts';
 import { startPublishingUsage } from './usage/publish-usage.ts';
 
@@ -38,15 +47,21 @@ const DOCUMENTS_WINDOW = 64;
 /** Parts of batches that are stored at once, of up to 4 MiB each. */
 const PARTS_MAX = 8;
 
+type Document = { readonly version: number; readonly deletedAt?: string | undefined };
+
 /** The view of a compacted topic, by the keys of its documents. */
 type View<D> = {
   readonly project: (document: D) => Promise<boolean>;
   readonly read: (key: string) => Promise<D | undefined>;
 };
 
-/** Deleted apps and rule sets are removed from the view this often, and this many at a time. */
-const DROP_INTERVAL_MS = 60_000;
-const DROP_COUNT_MAX = 1_000;
+/** Deleted documents are erased this often, and abandoned batches are looked for. */
+const ERASE_INTERVAL_MS = 60_000;
+/** The same for tests. */
+const ERASE_AT_ONCE_INTERVAL_MS = 500;
+const ABANDON_COUNT_MAX = 1_000;
+/** Well within the shortest time that a superseded record may be kept. */
+const ROLL_INTERVAL_MS = 1_200_000;
 
 // Composition root: the only file that knows every part of the result-store.
 await runService(
@@ -71,15 +86,25 @@ await runService(
     metrics.watchViews(keeper);
     metrics.watchBatches(() => batches.countUnfinished(clock.now()));
 
-    const projected = <D extends { readonly version: number }>(topic: Topic<D>, view: View<D>) =>
-      follow(
+    const projected = <D extends Document>(topic: Topic<D>, view: View<D>) => {
+      const publish = (document: D) => kafka.publish(topic, document);
+      return follow(
         topic,
         makeProjector({
           project: (document) => view.project(document),
           read: (document) => view.read(topic.keyOf(document)),
-          publish: (document) => kafka.publish(topic, document),
+          publish,
+        }),
+        makeRepublishErased({
+          async readLive(key) {
+            const document = await view.read(key);
+            return document?.deletedAt === undefined ? document : undefined;
+          },
+          publish,
         }),
       );
+    };
+    const publishMember = (member: WatchMember) => kafka.publish(watchMember, member);
     const handleResult = makeResultHandler({ results, now: clock.now });
     // How far each topic is in the views: where a Redis that lost writes is read up from.
     const beforeCommit = makeSavePositions(redis);
@@ -120,9 +145,14 @@ await runService(
             projected(watch, watches.documents),
             follow(
               watchMember,
-              makeRepublishNewer({
-                readNewer: watchMembers.readNewer,
-                publish: (member) => kafka.publish(watchMember, member),
+              makeRepublishNewer({ readNewer: watchMembers.readNewer, publish: publishMember }),
+              makeRepublishErased({
+                async readLive(key) {
+                  const { uid, memberId } = nameOf(key);
+                  const [member] = await watchMembers.readMany(uid, [memberId]);
+                  return isPresent(member) ? member : undefined;
+                },
+                publish: publishMember,
               }),
             ),
             follow(audit, (entry) => auditTrail.record(entry)),
@@ -131,23 +161,26 @@ await runService(
       ]),
     );
     const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
-    const endRuleSets = makeEndRuleSets({ ruleSets, publish: kafka.publish, now: clock.now });
-    const dropEnded = async () => {
-      await clientApps.dropEnded(clock.now(), DROP_COUNT_MAX, endRuleSets);
-      await ruleSets.dropEnded(clock.now(), DROP_COUNT_MAX);
-      await watches.dropEnded(clock.now(), DROP_COUNT_MAX);
-      // Until none is left: an app may remove thousands of members a minute.
-      while ((await watchMembers.dropRemoved(clock.now(), DROP_COUNT_MAX)) === DROP_COUNT_MAX);
-      const abandoned = await batches.abandon(DROP_COUNT_MAX);
+    const eraseDeleted = makeEraseDeleted({
+      ...opened,
+      kafka,
+      endRuleSets: makeEndRuleSets({ ruleSets, publish: kafka.publish, now: clock.now }),
+      now: clock.now,
+      isAtOnce: config.isErasedAtOnce,
+    });
+    const eraseOld = async () => {
+      const abandoned = await batches.abandon(ABANDON_COUNT_MAX);
       if (abandoned > 0) context.log.warn({ batches: abandoned }, 'incompletely published batches abandoned');
+      await eraseDeleted();
     };
     scope.use(
-      startRepeating(dropEnded, {
-        intervalMs: DROP_INTERVAL_MS,
-        onError: (error) =>
-          context.log.warn({ error: describeError(error) }, 'deleted documents not dropped'),
+      startRepeating(eraseOld, {
+        intervalMs: config.isErasedAtOnce ? ERASE_AT_ONCE_INTERVAL_MS : ERASE_INTERVAL_MS,
+        onError: (error) => context.log.warn({ error: describeError(error) }, 'deleted documents not erased'),
       }),
     );
+    const compacted = [account, clientApp, ruleSet, watch, watchMember];
+    scope.use(startRepeating(() => rollSegments(kafka, compacted), { intervalMs: ROLL_INTERVAL_MS }));
     scope.use(
       startPublishingUsage({
         figures,

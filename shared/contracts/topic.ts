@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
-import { DAY_MS } from './durations.ts';
+import { DAY_MS, HOUR_MS } from './durations.ts';
+import { RETENTION_DAYS, type RetentionClass, SUPERSEDED_HOURS } from './retention.ts';
 
 const MIB = 1024 * 1024;
 
@@ -14,6 +15,10 @@ export type TopicSpec = {
   readonly cleanup: Cleanup;
   /** Absent: for ever. */
   readonly retentionMs?: number;
+  /** Absent: its retention is no setting. */
+  readonly retentionClass?: RetentionClass;
+  /** Of a compacted topic: how long it may keep a record that is superseded or erased. */
+  readonly supersededMs?: number;
   readonly messageBytesMax: number;
 };
 
@@ -44,7 +49,8 @@ type TopicOptions<M> = {
   readonly isOfSystem?: boolean;
   readonly partitionCount: number;
   readonly cleanup?: Cleanup;
-  readonly retentionDays?: number;
+  /** Days, or a class of topics whose retention is a setting. */
+  readonly retention?: number | RetentionClass;
   readonly messageMibMax?: number;
 };
 
@@ -53,9 +59,10 @@ type TopicOptions<M> = {
  *
  * @example
  * const checkCompleted = defineTopic({ name: 'check.completed.v1', schema: CheckCompleted,
- *   keyOf: (m) => m.requestId, partitionCount: 24, retentionDays: 7 });
+ *   keyOf: (m) => m.requestId, partitionCount: 24, retention: 'checks' });
  */
 export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
+  const cleanup = options.cleanup ?? 'delete';
   return {
     name: options.name,
     schema: options.schema,
@@ -64,22 +71,33 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     ...(options.partitionOf ? { partitionOf: options.partitionOf } : {}),
     ...(options.isOfSystem ? { isOfSystem: true } : {}),
     partitionCount: options.partitionCount,
-    cleanup: options.cleanup ?? 'delete',
-    ...(options.retentionDays === undefined ? {} : { retentionMs: options.retentionDays * DAY_MS }),
+    cleanup,
+    ...retentionOf(options.retention),
+    ...(cleanup === 'delete' ? {} : { supersededMs: SUPERSEDED_HOURS.default * HOUR_MS }),
     messageBytesMax: (options.messageMibMax ?? 1) * MIB,
   };
 }
 
-/** The dead-letter topic of a topic: 30 days, and room for twice its largest message. */
+const retentionOf = (retention: number | RetentionClass | undefined) => {
+  if (retention === undefined) return {};
+  if (typeof retention === 'number') return { retentionMs: retention * DAY_MS };
+  return { retentionMs: RETENTION_DAYS[retention].default * DAY_MS, retentionClass: retention };
+};
+
+/** The dead-letter topic of a topic: room for twice its largest message. */
 export function deadLetterSpecOf(topic: TopicSpec): TopicSpec {
   return {
     name: `${topic.name}.dead-letter`,
     partitionCount: 3,
     cleanup: 'delete',
-    retentionMs: 30 * DAY_MS,
+    ...retentionOf('deadLetters'),
     messageBytesMax: 2 * topic.messageBytesMax,
   };
 }
+
+/** Whether a record erases the document of its key. */
+export const erasesDocument = ({ cleanup }: TopicSpec, value: Buffer | string | null): boolean =>
+  value === null && cleanup !== 'delete';
 
 /**
  * Parses the bytes of a record as the topic's message.

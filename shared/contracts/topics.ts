@@ -3,6 +3,8 @@ import { account, clientApp } from './apps/client-app.ts';
 import { batchCompleted, checkRequestedBatch } from './batches/batch.ts';
 import { checkCompleted } from './checks/check-completed.ts';
 import { checkRequestedBulk, checkRequestedInteractive } from './checks/check-requested.ts';
+import { DAY_MS, HOUR_MS } from './durations.ts';
+import type { Retention } from './retention.ts';
 import { ruleSet } from './rules/rule-set.ts';
 import { deadLetterSpecOf, type TopicSpec } from './topic.ts';
 import { usage } from './usage/usage.ts';
@@ -33,3 +35,11 @@ export const SOURCE_TOPICS: readonly TopicSpec[] = [
 
 /** Every topic of the system: the sources and their dead-letter topics. */
 export const ALL_TOPICS: readonly TopicSpec[] = [...SOURCE_TOPICS, ...SOURCE_TOPICS.map(deadLetterSpecOf)];
+
+/** The topics with the retention that an operator has set. */
+export const withRetention = (topics: readonly TopicSpec[], retention: Retention): TopicSpec[] =>
+  topics.map((topic) => ({
+    ...topic,
+    ...(topic.retentionClass && { retentionMs: retention[topic.retentionClass] * DAY_MS }),
+    ...(topic.cleanup !== 'delete' && { supersededMs: retention.supersededHours * HOUR_MS }),
+  }));

@@ -1,7 +1,7 @@
 import type { Admin, Message } from 'kafkajs';
 import { startReachCheck } from '#shared/check-reach.ts';
-import { RECORD_OVERHEAD_BYTES, type Topic } from '#shared/contracts/topic.ts';
-import { ALL_TOPICS } from '#shared/contracts/topics.ts';
+import { RECORD_OVERHEAD_BYTES, type Topic, type TopicSpec } from '#shared/contracts/topic.ts';
+import { ALL_TOPICS, withRetention } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor, within } from '#shared/wait-for.ts';
@@ -49,6 +49,12 @@ export type KafkaConnection = AsyncDisposable & {
   readonly publish: <M>(topic: Topic<M>, message: M, options?: PublishOptions) => Promise<void>;
   /** Writes a record unchanged, for example a dead-lettered record that is sent again. */
   readonly publishRecord: (topic: string, record: Message) => Promise<void>;
+  /**
+   * Erases a document from a compacted topic: compaction removes every record of its key.
+   *
+   * @throws ServiceError as `publish` does
+   */
+  readonly erase: (topic: Pick<TopicSpec, 'name'>, key: string, timeoutMs?: number) => Promise<void>;
   /** Joins a group and processes its records until disposal; see `startConsumer`. */
   readonly consume: <M>(options: ConsumeOptions<M>) => Promise<AsyncDisposable>;
   /** Reads a whole topic once; see `readTopic`. */
@@ -110,7 +116,7 @@ export async function connectKafka(
   );
   await admin.connect();
   const { clusterId } = await admin.describeCluster();
-  if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS, context.log);
+  if (mustHaveTopics) await verifyTopics(admin, withRetention(ALL_TOPICS, config.retention), context.log);
   await producer.connect();
   const instruments = makeKafkaInstruments(context.metrics);
   const batching = new BatchingProducer(producer, context.log, instruments.countFailedPublish);
@@ -126,6 +132,8 @@ export async function connectKafka(
   return {
     publish,
     publishRecord,
+    erase: (topic, key, timeoutMs = PUBLISH_TIMEOUT_MS) =>
+      batching.send(topic.name, { key, value: null }, timeoutMs),
     consume: (options) => startConsumer(connection, options),
     readTopic: (options) => readTopic({ ...options, kafka }),
     readRecord: (options) => readRecord({ ...options, kafka }),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, AssignerProtocol } from 'kafkajs';
 import { READER_GROUP_PREFIX } from './read-topic.ts';
 import { readTopicOffsets } from './topic-offsets.ts';
@@ -68,3 +69,28 @@ async function readSubscriptions(admin: Admin, groupIds: string[]): Promise<Map<
 /** During a rebalance the broker does not tell the members' subscriptions. */
 const topicsIn = (memberMetadata: Buffer): readonly string[] =>
   memberMetadata.length === 0 ? [] : (AssignerProtocol.MemberMetadata.decode(memberMetadata)?.topics ?? []);
+
+const CAUGHT_UP_POLL_MS = 200;
+
+/**
+ * Whether a group finishes, within a bound, every record that a topic has now.
+ *
+ * @example
+ * if (await catchesUp(kafka.admin, 'webhook-dispatcher', 'check.completed.v1', 10_000)) …
+ */
+export async function catchesUp(
+  admin: Pick<Admin, 'fetchOffsets' | 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
+  groupId: string,
+  topic: string,
+  boundMs: number,
+): Promise<boolean> {
+  const ends = await readTopicOffsets(admin, topic);
+  for (const beganMs = performance.now(); ; await delay(CAUGHT_UP_POLL_MS)) {
+    const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+    const committed = new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+    const isFinished = [...ends].every(
+      ([partition, { low, high }]) => Math.max(committed.get(partition) ?? low, low) >= high,
+    );
+    if (isFinished || performance.now() - beganMs > boundMs) return isFinished;
+  }
+}

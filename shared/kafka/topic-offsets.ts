@@ -14,7 +14,10 @@ const RETRY_MS = 100;
  * Retries while a partition has no leader, as just after a topic's creation and during a change of
  * leader: kafkajs's own call fails at once then.
  */
-export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map<number, PartitionOffsets>> {
+export async function readTopicOffsets(
+  admin: Pick<Admin, 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
+  topic: string,
+): Promise<Map<number, PartitionOffsets>> {
   for (let tries = 1; ; tries++) {
     try {
       // Makes kafkajs forget the leaders that it knows.

@@ -11,7 +11,7 @@ const TOPIC = defineTopic({
   schema: z.object({}),
   keyOf: () => 'key',
   partitionCount: 3,
-  retentionDays: 7,
+  retention: 7,
 });
 
 const unknownTopic = (retriable: boolean) =>

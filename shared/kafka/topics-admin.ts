@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin, ConfigEntries, ITopicConfig, PartitionMetadata } from 'kafkajs';
+import { DAY_MS } from '../contracts/durations.ts';
 import type { TopicSpec } from '../contracts/topic.ts';
 import { describeError, ServiceError } from '../errors.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -8,6 +9,7 @@ import { READABLE_COMPRESSIONS } from './wire/codecs.ts';
 const APPLY_TIMEOUT_MS = 60_000;
 /** Room for the framing of a record batch that holds one message of the largest size. */
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
+const COMPACTED_SEGMENT_BYTES = 64 * 1024 * 1024;
 const CREATE_BATCH_MAX = 100;
 const SERVED_RETRY_MS = 100;
 const SERVED_TRIES_MAX = APPLY_TIMEOUT_MS / SERVED_RETRY_MS;
@@ -22,6 +24,16 @@ const settingsOf = (topic: TopicSpec): Record<string, string> => ({
   'cleanup.policy': topic.cleanup,
   'retention.ms': String(topic.retentionMs ?? -1),
   'max.message.bytes': String(topic.messageBytesMax + BATCH_OVERHEAD_BYTES),
+  ...(topic.supersededMs === undefined ? {} : compactionOf(topic.supersededMs)),
+});
+
+/** Of what is superseded a broker keeps what is in the segment that it writes to, so that must end
+ * too. What was erased stays erased for a reader that is a day behind. */
+const compactionOf = (supersededMs: number) => ({
+  'max.compaction.lag.ms': String(supersededMs),
+  'segment.ms': String(supersededMs),
+  'segment.bytes': String(COMPACTED_SEGMENT_BYTES),
+  'delete.retention.ms': String(DAY_MS),
 });
 
 /**

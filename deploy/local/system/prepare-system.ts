@@ -1,4 +1,3 @@
-import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { completeViews, waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
 import { ensureOperator } from '../../../services/developer-portal/admin/commands/account-commands.ts';
@@ -22,7 +21,7 @@ const DEMO_LIMITS = {
  */
 export async function prepareSystem(environment: LocalEnvironment, secrets: LocalSecrets): Promise<void> {
   await using system = await openSystem({ ...environment.common, ...environment.keys, LOG_LEVEL: 'silent' });
-  await applyTopics(system.kafka.admin, ALL_TOPICS);
+  await applyTopics(system.kafka.admin, system.topics);
   // Without a result-store no process would do it, and the demo app needs its views.
   if (!(await completeViews({ ...system, now: system.clock.now }))) await waitUntilComplete(system.views);
   await createApp(system, {

@@ -8,6 +8,7 @@ import {
   withoutEndSlash,
 } from '#shared/config.ts';
 import { audit } from '#shared/contracts/apps/audit.ts';
+import { ALL_TOPICS, withRetention } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -81,6 +82,9 @@ export async function openSystem(env: Environment, actor = 'operator') {
     hasSecretKeys: readSecret(env, 'ROLECALL_SECRET_KEYS') !== undefined,
     clock,
     kafka,
+    /** Every topic, as `topics apply` makes it. */
+    topics: withRetention(ALL_TOPICS, config.retention),
+    retention: config.retention,
     log,
     /** The portal's address in the browser; empty if it is not configured. */
     portalOrigin: withoutEndSlash(env['PORTAL_ORIGIN'] ?? ''),

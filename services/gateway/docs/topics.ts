@@ -20,6 +20,11 @@ export const TOPICS: readonly Topic[] = [
   { slug: 'errors', title: 'Errors', summary: 'Every code and what to do' },
   { slug: 'limits', title: 'Limits', summary: 'Rates, quotas and other bounds' },
   { slug: 'idempotency', title: 'Idempotency and retries', summary: 'Repeat a request safely' },
+  {
+    slug: 'data',
+    title: 'Keys, secrets and your data',
+    summary: 'What is kept, where, how long, and how it is erased',
+  },
   { slug: 'versioning', title: 'Versioning', summary: 'What may change, and what is new' },
 ];
 

@@ -1,5 +1,5 @@
 import type { Topic } from '#shared/contracts/topic.ts';
-import type { Handler } from '#shared/kafka/consumer/record.ts';
+import type { HandleErasure, Handler } from '#shared/kafka/consumer/record.ts';
 
 type Versioned = { readonly version: number };
 
@@ -45,14 +45,37 @@ export function makeRepublishNewer<D>({
   };
 }
 
-/** A topic and its handler, whatever its message is. */
-type Followed = { readonly topic: Topic<unknown>; readonly handle: Handler<unknown> };
+/**
+ * Follows the erasures of a compacted topic: behind one that came too late, because a new document
+ * of the key was published before it, that document is published again.
+ */
+export function makeRepublishErased<D>({
+  readLive,
+  publish,
+}: {
+  /** Nothing if there is no document, or a deleted one. */
+  readonly readLive: (key: string) => Promise<D | undefined>;
+  readonly publish: (document: D) => Promise<void>;
+}): HandleErasure {
+  return async function republishErased(key) {
+    const document = await readLive(key);
+    if (document !== undefined) await publish(document);
+  };
+}
+
+/** A topic and its handlers, whatever its message is. */
+type Followed = {
+  readonly topic: Topic<unknown>;
+  readonly handle: Handler<unknown>;
+  readonly handleErasure: HandleErasure | undefined;
+};
 
 /** @example
  * kafka.consume({ groupId, window, ...together([follow(audit, (entry) => auditTrail.record(entry))]) }); */
-export const follow = <M>(topic: Topic<M>, handle: Handler<M>): Followed => ({
+export const follow = <M>(topic: Topic<M>, handle: Handler<M>, handleErasure?: HandleErasure): Followed => ({
   topic: topic as Topic<unknown>,
   handle: handle as Handler<unknown>,
+  handleErasure,
 });
 
 /** Topics for one consumer, which costs one membership and one fetch for all of them. The order of a
@@ -60,10 +83,12 @@ export const follow = <M>(topic: Topic<M>, handle: Handler<M>): Followed => ({
 export function together(followed: readonly Followed[]): {
   readonly topics: readonly Topic<unknown>[];
   readonly handle: Handler<unknown>;
+  readonly handleErasure: HandleErasure;
 } {
-  const handlers = new Map(followed.map(({ topic, handle }) => [topic.name, handle]));
+  const byTopic = new Map(followed.map((each) => [each.topic.name, each]));
   return {
     topics: followed.map(({ topic }) => topic),
-    handle: async (message, record) => handlers.get(record.topic)?.(message, record),
+    handle: async (message, record) => byTopic.get(record.topic)?.handle(message, record),
+    handleErasure: async (key, topic) => byTopic.get(topic)?.handleErasure?.(key, topic),
   };
 }

@@ -44,5 +44,5 @@ export const audit = defineTopic({
   schema: Audit,
   keyOf: (message) => message.accountId,
   partitionCount: 12,
-  retentionDays: 400,
+  retention: 'audit',
 });

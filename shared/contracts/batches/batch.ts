@@ -135,7 +135,7 @@ export const checkRequestedBatch = defineTopic({
   schema: BatchPartRequested,
   keyOf,
   partitionCount: 24,
-  retentionDays: 7,
+  retention: 'checks',
   messageMibMax: 2,
 });
 
@@ -144,6 +144,6 @@ export const batchCompleted = defineTopic({
   schema: BatchPartCompleted,
   keyOf,
   partitionCount: 24,
-  retentionDays: 7,
+  retention: 'checks',
   messageMibMax: 4,
 });

@@ -45,6 +45,6 @@ export const checkCompleted = defineTopic({
   schema: CheckCompleted,
   keyOf: (message) => message.requestId,
   partitionCount: 24,
-  retentionDays: 7,
+  retention: 'checks',
   messageMibMax: 4,
 });

@@ -67,7 +67,7 @@ const lane = (name: string, isUrgent = false) =>
     schema: CheckRequested,
     keyOf: (message) => message.requestId,
     partitionCount: 24,
-    retentionDays: 7,
+    retention: 'checks',
     messageMibMax: 2,
   });
 

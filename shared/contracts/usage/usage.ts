@@ -30,5 +30,5 @@ export const usage = defineTopic({
   isOfSystem: true,
   partitionCount: 12,
   cleanup: 'compact,delete',
-  retentionDays: 40,
+  retention: 'usage',
 });

@@ -36,5 +36,5 @@ export const chainTransferred = defineTopic({
   schema: ChainTransferred,
   keyOf: ({ account, contractAddress }) => account ?? contractAddress,
   partitionCount: 24,
-  retentionDays: 7,
+  retention: 'checks',
 });

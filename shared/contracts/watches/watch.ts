@@ -313,6 +313,6 @@ export const watchEvaluated = defineTopic({
   keyOf: (message) => String(partitionOf(message)),
   partitionOf,
   partitionCount: MEMBER_PARTITIONS,
-  retentionDays: 1,
+  retention: 1,
   messageMibMax: 4,
 });

@@ -101,7 +101,7 @@ const retryTopic = (tier: RetryTier) =>
     schema: WebhookRetry,
     keyOf: (message) => message.requestId,
     partitionCount: 12,
-    retentionDays: 7,
+    retention: 'checks',
   });
 
 export const webhookRetry = {
@@ -120,7 +120,7 @@ export const webhookRequested = defineTopic({
   schema: WebhookRequested,
   keyOf: (message) => message.requestId,
   partitionCount: 24,
-  retentionDays: 7,
+  retention: 'checks',
   messageMibMax: 4,
 });
 
@@ -174,5 +174,5 @@ export const webhookAttempted = defineTopic({
   schema: WebhookAttempted,
   keyOf: (message) => message.requestId,
   partitionCount: 12,
-  retentionDays: 30,
+  retention: 'attempts',
 });

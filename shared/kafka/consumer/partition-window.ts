@@ -13,7 +13,13 @@ export type WindowRecord<M> = {
   aliveAtMs?: number;
   /** Set by the first parse: the message or why it cannot be read, and when it is due (epoch ms; 0
    * is now). */
-  parsed?: { readonly message: M | undefined; readonly error: unknown; readonly dueAtMs: number };
+  parsed?: {
+    readonly message: M | undefined;
+    readonly error: unknown;
+    readonly dueAtMs: number;
+    /** It erases the document of its key. */
+    readonly isErasure?: boolean;
+  };
 };
 
 /** Replaces a finished record: it may stay behind a parked one for long, and must cost no memory

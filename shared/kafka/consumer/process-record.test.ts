@@ -1,6 +1,6 @@
 import type { KafkaMessage } from 'kafkajs';
 import { z } from 'zod';
-import { defineTopic } from '#shared/contracts/topic.ts';
+import { defineTopic, type Topic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { headersOf, makeDeadLetter } from '../dead-letters.ts';
@@ -16,12 +16,17 @@ const topic = defineTopic<Message>({
 });
 const topics = new Map([['t', topic]]);
 
-async function process(value: string, handle: Handler<Message>, giveUp?: GiveUp<Message>) {
+async function process(
+  value: string | null,
+  handle: Handler<Message>,
+  giveUp?: GiveUp<Message>,
+  declared: ReadonlyMap<string, Topic<Message>> = topics,
+) {
   const stop = new AbortController();
   const events: string[] = [];
   const processRecord = makeProcessRecord<Message>({
     groupId: 'g',
-    topics,
+    topics: declared,
     handle: async (message, at) => {
       events.push('handle');
       await handle(message, at);
@@ -30,6 +35,7 @@ async function process(value: string, handle: Handler<Message>, giveUp?: GiveUp<
       events.push('give up');
       await giveUp?.(failure);
     },
+    handleErasure: async (key) => void events.push(`erased: ${key}`),
     deadLetter: async (_record, _at, error) => void events.push(`dead letter: ${(error as Error).message}`),
     countOutcome: (_topic, outcome) => void events.push(outcome),
     log: makeSilentLogger(),
@@ -39,9 +45,9 @@ async function process(value: string, handle: Handler<Message>, giveUp?: GiveUp<
     offset: '7',
     timestamp: '0',
     key: Buffer.from('k'),
-    value: Buffer.from(value),
+    value: value === null ? null : Buffer.from(value),
   } as KafkaMessage;
-  const parsed = makeParseRecord(topics)(record, 't');
+  const parsed = makeParseRecord(declared)(record, 't');
   const committed = processRecord(
     { offset: 7, record, key: 'k', isFinished: false, parsed },
     't',
@@ -72,6 +78,7 @@ test('writes a dead-letter record that is too large without its value, and commi
       topics,
       handle: async () => undefined,
       giveUp: undefined,
+      handleErasure: undefined,
       countOutcome: () => undefined,
     },
     deadLetter: async ({ value }) => {
@@ -142,4 +149,14 @@ test('dead-letters a record even if giving it up fails', async () => {
   );
   expect(await committed).toBe(true);
   expect(events.at(-1)).toBe('dead-lettered');
+});
+
+test('an empty record of a compacted topic erases a document, and is dead-lettered in another topic', async () => {
+  const compacted = new Map([['t', { ...topic, cleanup: 'compact' } as const]]);
+  const erased = await process(null, async () => undefined, undefined, compacted);
+  expect(await erased.committed).toBe(true);
+  expect(erased.events).toEqual(['erased: k', 'handled']);
+  const unreadable = await process(null, async () => undefined);
+  expect(await unreadable.committed).toBe(true);
+  expect(unreadable.events).toEqual(['give up', 'dead letter: the record has no value', 'dead-lettered']);
 });

@@ -1,5 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
-import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
+import { erasesDocument, parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { describeError, isRetriable, ServiceError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
@@ -8,7 +8,7 @@ import { pause } from '#shared/wait-for.ts';
 import { headersOf } from '../dead-letters.ts';
 import { inConsumerSpan } from '../trace-messages.ts';
 import type { WindowRecord } from './partition-window.ts';
-import type { GiveUp, Handler, RecordContext } from './record.ts';
+import type { GiveUp, HandleErasure, Handler, RecordContext } from './record.ts';
 import type { WorkSlot } from './work-slots.ts';
 
 const TRIES_MAX = 3;
@@ -24,6 +24,7 @@ type Dependencies<M> = {
   readonly groupId: string;
   readonly topics: ReadonlyMap<string, Topic<M>>;
   readonly handle: Handler<M>;
+  readonly handleErasure: HandleErasure | undefined;
   readonly giveUp: GiveUp<M> | undefined;
   readonly deadLetter: (record: KafkaMessage, at: RecordContext, error: unknown) => Promise<void>;
   readonly countOutcome: (topic: string, outcome: RecordOutcome) => void;
@@ -68,14 +69,11 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
   };
 
   const tryHandler = async (
-    message: M,
+    handle: (at: RecordContext) => Promise<void>,
     at: RecordContext,
   ): Promise<'done' | 'left' | { failed: unknown }> => {
     for (let tries = 1; ; tries++) {
-      const outcome = await retryWhileAway(
-        () => inConsumerSpan(at, deps.groupId, (inSpan) => deps.handle(message, inSpan)),
-        at,
-      );
+      const outcome = await retryWhileAway(() => inConsumerSpan(at, deps.groupId, handle), at);
       if (typeof outcome === 'string') return outcome;
       deps.log.error(
         { ...positionOf(at), tries, error: describeError(outcome.failed), stack: stackOf(outcome.failed) },
@@ -93,8 +91,11 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
     park: WorkSlot['park'],
   ): Promise<boolean> {
     const at = contextOf(entry, topic, partition, park, deps.signal);
-    const { message, error } = entry.parsed ?? { message: undefined, error: undefined };
-    const outcome = message === undefined ? { failed: error } : await tryHandler(message, at);
+    const { message, error, isErasure } = entry.parsed ?? { message: undefined, error: undefined };
+    const work = isErasure
+      ? async () => deps.handleErasure?.(at.key, at.topic)
+      : message !== undefined && ((inSpan: RecordContext) => deps.handle(message, inSpan));
+    const outcome = work ? await tryHandler(work, at) : { failed: error };
     if (typeof outcome === 'string') {
       deps.countOutcome(topic, outcome === 'done' ? 'handled' : 'left');
       if (deps.log.isLevelEnabled('debug'))
@@ -134,6 +135,8 @@ export function makeParseRecord<M>(topics: ReadonlyMap<string, Topic<M>>, dueAtO
     try {
       const topic = topics.get(topicName);
       if (!topic) throw new ServiceError('message-unreadable', 'the topic of the record is not declared');
+      if (erasesDocument(topic, record.value))
+        return { message: undefined, error: undefined, dueAtMs: 0, isErasure: true };
       const message = parseMessage(topic, record.value);
       return { message, error: undefined, dueAtMs: dueAtOf?.(message) ?? 0 };
     } catch (error) {

@@ -32,6 +32,9 @@ export type RecordContext = {
 /** Processes one message. Returning commits it; `makeProcessRecord` decides after an error. */
 export type Handler<M> = (message: M, record: RecordContext) => Promise<void>;
 
+/** Learns that a record erases the document of a key, in a compacted topic. */
+export type HandleErasure = (key: string, topic: string) => Promise<void>;
+
 /** Ends a record that cannot be processed: called once before it is dead-lettered. */
 export type GiveUp<M> = (failure: {
   message: M | undefined;

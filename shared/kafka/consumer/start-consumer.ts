@@ -12,7 +12,7 @@ import { startProgressCheck } from './check-progress.ts';
 import type { BeforeCommit } from './commit-offsets.ts';
 import { settleBeforeJoin } from './patch-kafkajs.ts';
 import { makeParseRecord, makeProcessRecord } from './process-record.ts';
-import type { GiveUp, Handler } from './record.ts';
+import type { GiveUp, HandleErasure, Handler } from './record.ts';
 import { WindowConsumer } from './window-consumer.ts';
 
 /** How long the broker waits for data. It answers as soon as there is a record: only an idle
@@ -28,6 +28,8 @@ export type ConsumeOptions<M> = {
   readonly window: number;
   readonly handle: Handler<M>;
   readonly giveUp?: GiveUp<M>;
+  /** For compacted topics. Default: nothing is done. */
+  readonly handleErasure?: HandleErasure;
   /**
    * Whose share of the slots a record takes: for a topic whose partitioner keeps an account to some
    * of the partitions, because a record without a slot holds up those behind it. Default: its
@@ -104,6 +106,7 @@ export async function startConsumer<M>(
       groupId,
       topics,
       handle: options.handle,
+      handleErasure: options.handleErasure,
       giveUp: options.giveUp,
       deadLetter: async (record, at, error) => {
         const topic = topics.get(at.topic);

@@ -1,11 +1,13 @@
 import { Account } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
-import type { Redis } from '#shared/redis/connect.ts';
-import { keysOf, makeVersionedDocuments } from '../documents/versioned-documents.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { type EraseRecord, keysOf, makeVersionedDocuments } from '../documents/versioned-documents.ts';
 
 /** Announces a changed account; the message is its id. */
 export const ACCOUNT_CHANGED = 'account:changed';
 export const ACCOUNTS_KEY = 'accounts';
+/** Deleted accounts by when they were deleted. */
+const ENDED_KEY = `${ACCOUNTS_KEY}:ended`;
 /** By its id, the limits that an account gives its apps (`AppLimits`). */
 export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
 
@@ -14,17 +16,25 @@ export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
  * const account = await makeAccounts(redis).findByEmail('dev@example.com');
  */
 export function makeAccounts(redis: Redis) {
-  const { read, find, lease, project, list, scan } = makeVersionedDocuments(redis, {
+  const { read, find, lease, project, eraseEnded, list, scan } = makeVersionedDocuments(redis, {
     key: ACCOUNTS_KEY,
     parse: (json) => Account.parse(json),
     idOf: ({ accountId }) => accountId,
     indexOf: ({ accountId, email, deletedAt }): Record<string, string> =>
       deletedAt === undefined ? { [email.toLowerCase()]: accountId } : {},
     summaryOf: (account) => JSON.stringify(appLimitsOf(account)),
+    setsOf: ({ accountId, deletedAt }) => [
+      {
+        set: ENDED_KEY,
+        member: accountId,
+        untilMs: deletedAt === undefined ? undefined : Date.parse(deletedAt),
+      },
+    ],
     channel: ACCOUNT_CHANGED,
+    startsAtClock: true,
   });
   return {
-    /** Deleted ones included: their document stays as a tombstone. */
+    /** Deleted ones included, until they are erased. */
     read,
     lease,
     /** Announces the change, since the permissions of apps follow from their account. */
@@ -35,6 +45,12 @@ export function makeAccounts(redis: Redis) {
     async findByEmail(email: string): Promise<Account | undefined> {
       const found = await find(email.toLowerCase());
       return found?.deletedAt === undefined ? found : undefined;
+    },
+    /** Erases accounts that were deleted until then, from view and topic; how many they were. */
+    async eraseEnded(untilMs: number, countMax: number, eraseRecord: EraseRecord): Promise<number> {
+      const ids = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', untilMs, 'LIMIT', 0, countMax));
+      for (const id of ids) await eraseEnded(id, { nowMs: untilMs, endedSet: ENDED_KEY, eraseRecord });
+      return ids.length;
     },
     /** All that are not deleted, by e-mail address. */
     list: async (): Promise<Account[]> =>

@@ -11,6 +11,7 @@ import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '
 import { appTrailKeys } from '../audit/audit-trail.ts';
 import {
   type DocumentScan,
+  type EraseRecord,
   keysOf,
   makeVersionedDocuments,
   type SetEntry,
@@ -24,7 +25,7 @@ export const CLIENT_APP_CHANGED = 'client-app:changed';
 const CLIENT_APPS_KEY = 'client-apps';
 /** By its id, the access of each app (`AppAccess`). */
 export const APP_SUMMARIES_KEY = keysOf(CLIENT_APPS_KEY).summaries;
-/** Deleted apps by when the last of their secrets ends. */
+/** Deleted apps by when they were deleted. */
 const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
 
 /** A key that is not revoked, and the access of its app: a few hundred bytes, however many keys the
@@ -41,8 +42,7 @@ type SelectApps = <T>(accountId: string, select: (app: ClientApp) => T) => Promi
 
 /** The view of the client apps. */
 export type ClientApps = {
-  /** Deleted ones included, until their secrets have ended: the tombstone signs webhooks that are
-   * still in progress. */
+  /** Deleted ones included, until their last webhook has ended: the tombstone signs it. */
   readonly read: (clientId: string) => Promise<ClientApp | undefined>;
   /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are
    * found. */
@@ -60,17 +60,10 @@ export type ClientApps = {
   /** The same for the apps of other accounts that an account is a member of. */
   readonly listShared: SelectApps;
   readonly countOwned: (accountId: string) => Promise<number>;
-  /**
-   * Removes deleted apps whose secrets have all expired from the view, with all their data; returns
-   * how many. The topic keeps their tombstones, so no older document comes back with a rebuild.
-   *
-   * @param endOwned deletes the app's other data, before the app itself is deleted
-   */
-  readonly dropEnded: (
-    nowMs: number,
-    countMax: number,
-    endOwned?: (clientId: string) => Promise<void>,
-  ) => Promise<number>;
+  /** Apps that were deleted until then and are not erased yet, the first deleted first. */
+  readonly listEnded: (untilMs: number, countMax: number) => Promise<string[]>;
+  /** Erases a deleted app, from view and topic. */
+  readonly erase: (clientId: string, nowMs: number, eraseRecord: EraseRecord) => Promise<void>;
 };
 
 /**
@@ -99,7 +92,7 @@ export function makeClientApps(redis: Redis): ClientApps {
   const findKey = makeScript<[string, string, string] | null>(redis, FIND_KEY);
   const countOwned = makeScript<number>(redis, COUNT_OWNED);
   const { index } = keysOf(CLIENT_APPS_KEY);
-  const { read, lease, project, removeEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
+  const { read, lease, project, eraseEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,
     parse: (json) => ClientApp.parse(json),
     idOf: ({ clientId }) => clientId,
@@ -108,6 +101,7 @@ export function makeClientApps(redis: Redis): ClientApps {
       JSON.stringify({ clientId, accountId, suspended, scope, limits, domains } satisfies AppAccess),
     setsOf,
     channel: CLIENT_APP_CHANGED,
+    startsAtClock: true,
   });
   return {
     read,
@@ -138,17 +132,11 @@ export function makeClientApps(redis: Redis): ClientApps {
         select,
       ),
     countOwned: (accountId) => countOwned([GENERATION_KEY, ownedAppsKey(accountId)], [ORDINARY_ACCESS]),
-    async dropEnded(nowMs, countMax, endOwned) {
-      const ids = await inStore(() =>
-        redis.zrangebyscore(ENDED_APPS_KEY, '-inf', nowMs, 'LIMIT', 0, countMax),
-      );
-      for (const clientId of ids) {
-        await endOwned?.(clientId);
-        await inStore(() => redis.del(...appTrailKeys(clientId), keyUseKey(clientId)));
-        // Last, so that a failure before it has everything tried again.
-        await removeEnded(clientId, nowMs, ENDED_APPS_KEY);
-      }
-      return ids.length;
+    listEnded: (untilMs, countMax) =>
+      inStore(() => redis.zrangebyscore(ENDED_APPS_KEY, '-inf', untilMs, 'LIMIT', 0, countMax)),
+    async erase(clientId, nowMs, eraseRecord) {
+      await inStore(() => redis.del(...appTrailKeys(clientId), keyUseKey(clientId)));
+      await eraseEnded(clientId, { nowMs, endedSet: ENDED_APPS_KEY, eraseRecord });
     },
   };
 }
@@ -183,15 +171,6 @@ const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, str
       ]),
   );
 
-/** After its deletion an app is kept until then: its secrets still sign. */
-function endsAtMs({ deletedAt, webhookSecrets }: ClientApp): number | undefined {
-  if (deletedAt === undefined) return undefined;
-  const ends = webhookSecrets.map(({ expiresAt }) =>
-    expiresAt === undefined ? Infinity : Date.parse(expiresAt),
-  );
-  return Math.max(Date.parse(deletedAt), ...ends);
-}
-
 /** The index entries of the app: itself, and each of its marketplace keys as long as the key can be
  * used. */
 function setsOf(app: ClientApp): SetEntry[] {
@@ -199,7 +178,11 @@ function setsOf(app: ClientApp): SetEntry[] {
   const untilMs = deletedAt === undefined ? Infinity : undefined;
   const marketplace = keys.filter((key) => key.marketplace);
   return [
-    { set: ENDED_APPS_KEY, member: clientId, untilMs: endsAtMs(app) },
+    {
+      set: ENDED_APPS_KEY,
+      member: clientId,
+      untilMs: deletedAt === undefined ? undefined : Date.parse(deletedAt),
+    },
     {
       set: ownedAppsKey(accountId),
       member: clientId,

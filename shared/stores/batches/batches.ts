@@ -361,6 +361,13 @@ export function makeBatchList(redis: Redis) {
         return parseSummary(requestId, (name) => fields.get(name)) ?? [];
       });
     },
+    /** Removes the listed batches of an app that is gone, with their results. */
+    async forget(clientId: string): Promise<void> {
+      const key = batchListKey(clientId);
+      const ids = await inStore(() => redis.zrange(key, '0', '-1'));
+      const keys = ids.flatMap((id) => [batchKey(id), linesKey(id), indexKey(id)]);
+      await inStore(() => redis.unlink(key, ...keys));
+    },
   };
 }
 

@@ -62,6 +62,9 @@ export function makeCheckLog(redis: Redis) {
         const line = lines.find((one) => one.startsWith(`${requestId} `));
         return line === undefined ? undefined : parseCheckLine(line);
       }),
+    /** Removes the log of an app that is gone. */
+    forget: (clientId: string): Promise<void> =>
+      inStore(async () => void (await redis.unlink(checkLogKey(clientId)))),
     /** Logs a check whose result is no longer kept, for a rebuilder. */
     async restore(
       { clientId, logged }: { readonly clientId: string; readonly logged: LoggedCheck },

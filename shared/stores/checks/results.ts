@@ -186,6 +186,11 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
     },
     /** In the order of the ids. */
     readMany,
+    /** Removes results of an app that is gone; at most 1 000. */
+    forget: (requestIds: readonly string[]): Promise<void> =>
+      inStore(async () => {
+        if (requestIds.length > 0) await redis.unlink(...requestIds.map(resultKey));
+      }),
     /**
      * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the
      * waiter a second, never the answer.

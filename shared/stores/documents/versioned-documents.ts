@@ -152,6 +152,20 @@ type Options<D> = {
   readonly startsAtClock?: boolean;
 };
 
+/** Erases the records of a key from the topic; see `KafkaConnection.erase`. */
+export type EraseRecord = (key: string) => Promise<void>;
+
+type Erasure = {
+  readonly nowMs: number;
+  readonly endedSet: string;
+  readonly otherSets?: readonly string[];
+  readonly eraseRecord: EraseRecord;
+};
+
+/** Longer than the erasure of a record may take, as for a write. */
+const ERASE_LEASE_MS = 10_000;
+export const ERASE_TIMEOUT_MS = 8_000;
+
 /** The right to write a version of a document. It ends by itself, or by `release`. */
 export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
 
@@ -164,15 +178,10 @@ export type VersionedDocuments<D> = DocumentLists<D> & {
   /** Puts a document in; false if the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
   /**
-   * Takes a document out of the view with all that leads to it; false if there was none, or if it
-   * is not in `endedSet` with a time of `nowMs` or earlier.
+   * Erases a document: from its topic, and from the view with all that leads to it. False if there
+   * was none, if it is not in `endedSet` with a time of `nowMs` or earlier, or if a writer has it.
    */
-  readonly removeEnded: (
-    id: string,
-    nowMs: number,
-    endedSet: string,
-    otherSets?: readonly string[],
-  ) => Promise<boolean>;
+  readonly eraseEnded: (id: string, erasure: Erasure) => Promise<boolean>;
   /**
    * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`;
    * undefined if another writer has it, or has written it already.
@@ -213,12 +222,21 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   const keys = [GENERATION_KEY, documents, index, entries, summaries];
   const open = (stored: string): D => parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
   const openFound = (stored: string | null) => (stored === null ? undefined : open(stored));
+  const readOne = async (id: string, known?: D) => {
+    const stored = await read(keys, [ORDINARY_ACCESS, id, known?.version ?? '']);
+    return stored === 1 ? known : openFound(stored);
+  };
+  const takeLease = async (id: string, before: number, leaseMs: number): Promise<Lease | undefined> => {
+    const leaseKey = `lease:${key}:${id}:${before + 1}`;
+    const holder = randomUUID();
+    const places = [GENERATION_KEY, key, leaseKey, `leased:${key}:${id}`];
+    const clock = startsAtClock ? '1' : '';
+    const version = await lease(places, [ORDINARY_ACCESS, id, before, leaseMs, holder, clock]);
+    return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
+  };
   return {
     ...makeDocumentLists(redis, { key, open, idOf }),
-    async read(id, known) {
-      const stored = await read(keys, [ORDINARY_ACCESS, id, known?.version ?? '']);
-      return stored === 1 ? known : openFound(stored);
-    },
+    read: readOne,
     find: async (indexEntry) => openFound(await find(keys, [ORDINARY_ACCESS, indexEntry])),
     async project(document, access = ORDINARY_ACCESS) {
       const stored = [idOf(document), document.version, JSON.stringify(document)];
@@ -228,22 +246,20 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       const places = [...keys, ...sets.map(({ set }) => set)];
       return (await project(places, [access, ...stored, channel, ...found, ...members])) === 1;
     },
-    removeEnded: async (id, nowMs, endedSet, otherSets = []) =>
-      (await removeEnded([...keys, endedSet, ...otherSets], [ORDINARY_ACCESS, id, channel, nowMs])) === 1,
-    async lease(id, before, leaseMs) {
-      const leaseKey = `lease:${key}:${id}:${before + 1}`;
-      const holder = randomUUID();
-      const keys = [GENERATION_KEY, key, leaseKey, `leased:${key}:${id}`];
-      const version = await lease(keys, [
-        ORDINARY_ACCESS,
-        id,
-        before,
-        leaseMs,
-        holder,
-        startsAtClock ? '1' : '',
-      ]);
-      return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
+    async eraseEnded(id, { nowMs, endedSet, otherSets = [], eraseRecord }) {
+      // Nobody else writes the document meanwhile: a new one of its id comes behind the erasure. The
+      // lease ends by itself where it is unknown whether the record was written.
+      const lease = await takeLease(id, (await readOne(id))?.version ?? 0, ERASE_LEASE_MS);
+      if (!lease) return false;
+      const endedAt = await inStore(() => redis.zscore(endedSet, id));
+      const isEnded = endedAt !== null && Number(endedAt) <= nowMs;
+      if (isEnded) await eraseRecord(id);
+      const places = [...keys, endedSet, ...otherSets];
+      const removed = isEnded && (await removeEnded(places, [ORDINARY_ACCESS, id, channel, nowMs]));
+      await lease.release();
+      return removed === 1;
     },
+    lease: takeLease,
   };
 }
 

@@ -11,7 +11,7 @@ import {
 import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
-import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
+import { erasesDocument, parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage/usage.ts';
 import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import { bringsBody, webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
@@ -303,7 +303,9 @@ const APPLY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * Applies records in order: sent together and answered together, since one connection keeps their
- * order. An unreadable record was dead-lettered by its consumer and is passed over here.
+ * order. An unreadable record was dead-lettered by its consumer and is passed over here. So is one
+ * that erases a document: its tombstone is before it as long as any record of it is, and the view
+ * drops that again.
  */
 export async function applyRecords<M>(
   topic: Topic<M>,
@@ -314,6 +316,7 @@ export async function applyRecords<M>(
   for (let next = 0; next < records.length; ) {
     const end = endOfBatch(records, next);
     const batch = records.slice(next, end).map(async ({ value, offset }) => {
+      if (erasesDocument(topic, value)) return;
       try {
         await apply(parseMessage(topic, value));
       } catch (error) {

@@ -4,7 +4,7 @@ import { RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW } from '#shared/redis/view.ts';
-import { makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
+import { type EraseRecord, makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
 
 /** Announces a changed rule set; the message is `<client id>/<id>`. */
 export const RULE_SET_CHANGED = 'rule-set:changed';
@@ -51,7 +51,7 @@ type RuleSetPage = { readonly ruleSets: readonly RuleSet[]; readonly hasMore: bo
  */
 export function makeRuleSets(redis: Redis) {
   const list = makeScript<string[]>(redis, LIST);
-  const { read, lease, project, removeEnded } = makeVersionedDocuments(redis, {
+  const { read, lease, project, eraseEnded } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,
     parse: (json) => RuleSet.parse(json),
     idOf: ({ clientId, id }) => ruleSetKey(clientId, id),
@@ -89,11 +89,10 @@ export function makeRuleSets(redis: Redis) {
       const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
       return { ruleSets, hasMore: more === '1' };
     },
-    /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps
-     * them. */
-    async dropEnded(nowMs: number, countMax: number): Promise<number> {
+    /** Erases tombstones whose time has come, from view and topic; how many they were. */
+    async eraseEnded(nowMs: number, countMax: number, eraseRecord: EraseRecord): Promise<number> {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
-      for (const key of keys) await removeEnded(key, nowMs, ENDED_KEY);
+      for (const key of keys) await eraseEnded(key, { nowMs, endedSet: ENDED_KEY, eraseRecord });
       return keys.length;
     },
   };

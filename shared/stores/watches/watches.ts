@@ -2,7 +2,7 @@ import { partitionOfWatch, Watch, watchKey, watchOfUid, watchUid } from '#shared
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
-import { makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
+import { type EraseRecord, makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
 import { ruleSetUsersKey } from '../rules/rule-sets.ts';
 
 /** Announces a changed watch; the message is `<client id>/<watch id>`. */
@@ -66,7 +66,7 @@ export function makeWatches(redis: Redis) {
   const list = makeScript<string[]>(redis, LIST);
   const claim = makeScript<string[]>(redis, CLAIM);
   const setAllDue = makeScript<number>(redis, SET_ALL_DUE);
-  const { read, lease, project, removeEnded, listSet } = makeVersionedDocuments(redis, {
+  const { read, lease, project, eraseEnded, listSet } = makeVersionedDocuments(redis, {
     key: WATCHES_KEY,
     parse: (json) => Watch.parse(json),
     idOf: watchKey,
@@ -126,12 +126,13 @@ export function makeWatches(redis: Redis) {
       const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
       await setAllDue(keys, [ORDINARY_ACCESS, atMs]);
     },
-    /** Takes tombstones out of the view whose time has come; how many they were. */
-    async dropEnded(nowMs: number, countMax: number): Promise<number> {
+    /** Erases tombstones whose time has come, from view and topic; how many they were. */
+    async eraseEnded(nowMs: number, countMax: number, eraseRecord: EraseRecord): Promise<number> {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) {
         const partition = partitionOfWatch(key);
-        await removeEnded(key, nowMs, ENDED_KEY, [ofPartitionKey(partition), dueKey(partition)]);
+        const otherSets = [ofPartitionKey(partition), dueKey(partition)];
+        await eraseEnded(key, { nowMs, endedSet: ENDED_KEY, otherSets, eraseRecord });
       }
       return keys.length;
     },

@@ -20,6 +20,7 @@ const UNDELIVERED_AGE_MS_MAX = 8 * DAY_MS;
 /** Most deliveries read for one page. */
 const SCANNED_MAX = 1_000;
 const PAGE_CHUNK_MIN = 50;
+const FORGOTTEN_AT_ONCE = 200;
 
 /** Whether to handle a record (`claimed`), or to drop it because another record holds this step or
  * a later one. */
@@ -149,6 +150,23 @@ export function makeDeliveries(redis: Redis) {
         await requireView(redis);
         return redis.zrangebyscore(failedKey(clientId), sinceMs, untilMs ?? '+inf', 'LIMIT', 0, FAILED_MAX);
       }),
+    /** Removes the deliveries of an app that is gone, with their bodies and results. */
+    async forget(clientId: string): Promise<void> {
+      const list = listKey(clientId);
+      for (let isDone = false; !isDone; ) {
+        const ids = await inStore(() => redis.zrange(list, '0', `${FORGOTTEN_AT_ONCE - 1}`));
+        isDone = ids.length < FORGOTTEN_AT_ONCE;
+        if (ids.length === 0) break;
+        await inStore(() =>
+          Promise.all([
+            redis.unlink(...ids.flatMap((id) => [deliveryKey(id), resultKey(id)])),
+            redis.zrem(UNDELIVERED_KEY, ...ids),
+            redis.zrem(list, ...ids),
+          ]),
+        );
+      }
+      await inStore(() => redis.unlink(failedKey(clientId)));
+    },
     /** When the oldest undelivered webhook was accepted, epoch ms. */
     oldestUndeliveredAt: (nowMs: number): Promise<number | undefined> =>
       inStore(async () => {

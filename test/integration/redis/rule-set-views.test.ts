@@ -13,6 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 // that a wiped Redis gets everything back.
 
 const stores = testStores(3);
+const eraseRecord = async () => undefined;
 let clientId: string;
 const ruleSets = () => makeRuleSets(stores.redis);
 const { rebuild } = stores;
@@ -76,9 +77,9 @@ test('a rule set made again after its tombstone was dropped is newer than the to
     new Date().toISOString(),
   );
   // Tombstones of other tests count too: the view drops the tombstones of all apps.
-  await ruleSets().dropEnded(Date.now() + 2 * DAY_MS, 1_000);
+  await ruleSets().eraseEnded(Date.now() + 2 * DAY_MS, 1_000, eraseRecord);
   await ruleSets().project(deleted);
-  expect(await ruleSets().dropEnded(Date.now() + 2 * DAY_MS, 10)).toBe(1);
+  expect(await ruleSets().eraseEnded(Date.now() + 2 * DAY_MS, 10, eraseRecord)).toBe(1);
   expect(await ruleSets().documents.read(`${clientId}/a`)).toBeUndefined();
   // The version is a time in ms, and a tombstone is kept for a day.
   await waitUntil('a later millisecond', () => Date.now() > deleted.version + 1);
@@ -87,9 +88,9 @@ test('a rule set made again after its tombstone was dropped is newer than the to
 });
 
 test('a tombstone is kept for a day', async () => {
-  await ruleSets().dropEnded(Date.now() + 2 * DAY_MS, 1_000);
+  await ruleSets().eraseEnded(Date.now() + 2 * DAY_MS, 1_000, eraseRecord);
   await ruleSets().project(tombstoneOf(aRuleSet(clientId, 'a'), new Date().toISOString()));
-  expect(await ruleSets().dropEnded(Date.now() + DAY_MS - 60_000, 10)).toBe(0);
+  expect(await ruleSets().eraseEnded(Date.now() + DAY_MS - 60_000, 10, eraseRecord)).toBe(0);
 });
 
 test('a rule set is not deleted while a watch refers to it, or is about to', async () => {

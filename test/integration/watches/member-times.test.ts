@@ -13,6 +13,7 @@ const NOW = Date.parse(atSecond(1_000));
 const HOUR_MS = 3_600_000;
 
 const stores = testStores(14);
+const eraseRecord = async () => undefined;
 let clientId: string;
 beforeEach(async () => {
   clientId = `app_${randomUUID()}`;
@@ -36,9 +37,9 @@ const remove = async () => {
 
 test('the tombstone of a removed member is dropped after an hour', async () => {
   await remove();
-  expect(await view().dropRemoved(NOW + HOUR_MS - 1, 10)).toBe(0);
+  expect(await view().eraseRemoved(NOW + HOUR_MS - 1, 10, eraseRecord)).toBe(0);
   expect(await read()).toMatchObject({ removedAt: atSecond(2) });
-  expect(await view().dropRemoved(NOW + HOUR_MS, 10)).toBe(1);
+  expect(await view().eraseRemoved(NOW + HOUR_MS, 10, eraseRecord)).toBe(1);
   expect(await read()).toBeUndefined();
 });
 
@@ -53,7 +54,7 @@ test('a member that is added again while tombstones are dropped stays', async ()
       },
     },
   }) as Redis;
-  await view(redis).dropRemoved(NOW + HOUR_MS, 10);
+  await view(redis).eraseRemoved(NOW + HOUR_MS, 10, eraseRecord);
   expect(await read()).toMatchObject({ version: 3 });
 });
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/topics.ts';
+import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
 import {
   type DeadLetter,
@@ -75,7 +75,12 @@ export function addSystem(program: Command, run: Run): void {
     .description('topics of the broker')
     .command('apply')
     .description('create missing topics, and set the others to their declared configuration')
-    .action(() => run(({ kafka }) => applyTopics(kafka.admin, ALL_TOPICS)));
+    .action(() =>
+      run(async ({ kafka, topics, retention }) => ({
+        ...(await applyTopics(kafka.admin, topics)),
+        retention,
+      })),
+    );
   program
     .command('store')
     .description('the Redis views')

@@ -50,7 +50,7 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
   /** If the account was deleted while the app was created, deletes the app too. */
   const deleteIfAccountGone = async (actor: string, { clientId, accountId }: ClientApp) => {
     const owner = await accounts.read(accountId);
-    if (owner?.deletedAt === undefined) return;
+    if (owner !== undefined && owner.deletedAt === undefined) return;
     await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
     throw new ServiceError('not-found', 'the account was deleted');
   };

@@ -19,7 +19,7 @@ import {
   REQUIRE_VIEW,
   type ViewAccess,
 } from '#shared/redis/view.ts';
-import { makeReadPage } from '#shared/stores/documents/versioned-documents.ts';
+import { type EraseRecord, makeReadPage } from '#shared/stores/documents/versioned-documents.ts';
 import { dueTimeOf } from '../watches.ts';
 import { LUA_WALLETS, makeWalletIndex } from './wallet-index.ts';
 import { type MemberName, nameOf, parseStored, textOf, textOfName, walletsOf } from './watch-member-text.ts';
@@ -647,15 +647,17 @@ return 1
 function makeRemovedMembers(redis: Redis) {
   const drop = makeBatchedScript<number>(redis, DROP_REMOVED);
   return {
-    /** Takes tombstones out of the view whose time has come; how many were looked at. */
-    async dropRemoved(nowMs: number, countMax: number): Promise<number> {
+    /** Erases tombstones whose time has come, from view and topic; how many were looked at. */
+    async eraseRemoved(nowMs: number, countMax: number, eraseRecord: EraseRecord): Promise<number> {
       const untilMs = nowMs - TOMBSTONE_MS;
       const names = await inStore(() =>
         redis.zrangebyscore(REMOVED_KEY, '-inf', untilMs, 'LIMIT', 0, countMax),
       );
       await Promise.all(
-        names.map((name) => {
+        names.map(async (name) => {
           const { uid, memberId } = nameOf(name);
+          // A member that is added again meanwhile is published again, behind this record.
+          await eraseRecord(name);
           const keys = [GENERATION_KEY, docsKey(uid, partitionOfMember(uid, memberId)), REMOVED_KEY];
           return drop(keys, [ORDINARY_ACCESS, memberId, name, untilMs]);
         }),

@@ -1,0 +1,145 @@
+import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
+import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
+import { LANES } from '#shared/contracts/checks/check-requested.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
+import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
+import type { TopicSpec } from '#shared/contracts/topic.ts';
+import { watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { catchesUp } from '#shared/kafka/lag.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { BatchList } from '#shared/stores/batches/batches.ts';
+import type { CheckLog } from '#shared/stores/checks/check-log.ts';
+import type { Results } from '#shared/stores/checks/results.ts';
+import { ERASE_TIMEOUT_MS, type EraseRecord } from '#shared/stores/documents/versioned-documents.ts';
+import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+
+/** Documents of each kind that are erased in one round. */
+const COUNT_MAX = 1_000;
+/** After its deletion an app is erased at the latest then: its secrets no longer sign. */
+const SIGNS_MS = 2 * DAY_MS;
+/** How long a round waits for the consumers to finish what they have. */
+const CATCH_UP_MS = 10_000;
+const PAGE_COUNT_MAX = 50;
+/** Later than any document ends. */
+const NO_WAIT = Number.MAX_SAFE_INTEGER;
+
+/** The groups between an accepted check and its delivery, in the order of its records. */
+const PIPELINE: readonly (readonly [groupId: string, topic: Pick<TopicSpec, 'name'>])[] = [
+  [CONSUMER_GROUPS.lanes.bulk, LANES.bulk],
+  [CONSUMER_GROUPS.batchLane, checkRequestedBatch],
+  [CONSUMER_GROUPS.batchResults, batchCompleted],
+  [CONSUMER_GROUPS.webhooks, webhookRequested],
+];
+
+type Dependencies = {
+  readonly kafka: Pick<KafkaConnection, 'erase'> & {
+    readonly admin: Parameters<typeof catchesUp>[0];
+  };
+  readonly accounts: Pick<Accounts, 'eraseEnded'>;
+  readonly clientApps: Pick<ClientApps, 'read' | 'listEnded' | 'erase'>;
+  readonly ruleSets: Pick<RuleSets, 'eraseEnded'>;
+  readonly watches: Pick<Watches, 'list' | 'setDue' | 'eraseEnded'>;
+  readonly watchMembers: Pick<WatchMembers, 'eraseRemoved'>;
+  readonly deliveries: Pick<Deliveries, 'page' | 'forget'>;
+  readonly checkLog: Pick<CheckLog, 'list' | 'forget'>;
+  readonly results: Pick<Results, 'forget'>;
+  readonly batchList: Pick<BatchList, 'forget'>;
+  /** Deletes the rule sets of an app. */
+  readonly endRuleSets: (clientId: string) => Promise<void>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+  /** Whether rule sets, watches and members are erased as soon as they are deleted, for tests. */
+  readonly isAtOnce: boolean;
+};
+
+/**
+ * Erases what was deleted, from the views and from the compacted topics, where compaction then
+ * removes every record of it:
+ *
+ * | document | erased |
+ * | --- | --- |
+ * | account | at once |
+ * | client app, with its deliveries, results and batches | when its last webhook has ended, which its secrets sign; after two days at the latest |
+ * | rule set, watch | a day after its deletion: one that is made again continues its versions |
+ * | member of a watch | an hour after its removal: longer than a record is on its way |
+ *
+ * The watches of an app are deleted by the watcher, as soon as they are due.
+ */
+export function makeEraseDeleted(deps: Dependencies) {
+  const { kafka, clientApps, deliveries, now, isAtOnce } = deps;
+  const eraseFrom =
+    (topic: TopicSpec): EraseRecord =>
+    (key) =>
+      kafka.erase(topic, key, ERASE_TIMEOUT_MS);
+
+  const isCaughtUp = async (): Promise<boolean> => {
+    for (const [groupId, { name }] of PIPELINE)
+      if (!(await catchesUp(kafka.admin, groupId, name, CATCH_UP_MS))) return false;
+    return true;
+  };
+  const hasOpenDelivery = async (clientId: string): Promise<boolean> => {
+    let before: string | undefined;
+    do {
+      const page = await deliveries.page(clientId, {
+        state: 'pending',
+        countMax: 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      if (page.deliveries.length > 0) return true;
+      before = page.next;
+    } while (before !== undefined);
+    return false;
+  };
+  const eraseApp = async (clientId: string, nowMs: number): Promise<void> => {
+    await deps.endRuleSets(clientId);
+    await setWatchesDue(deps, clientId);
+    await deliveries.forget(clientId);
+    const logged = await deps.checkLog.list(clientId);
+    await deps.results.forget(logged.map(({ requestId }) => requestId));
+    await deps.checkLog.forget(clientId);
+    await deps.batchList.forget(clientId);
+    // Last, so that a failure before it has everything tried again.
+    await clientApps.erase(clientId, nowMs, eraseFrom(clientApp));
+  };
+  const eraseApps = async (): Promise<void> => {
+    const nowMs = now();
+    const ended = await clientApps.listEnded(nowMs, COUNT_MAX);
+    if (ended.length === 0) return;
+    // All that they were sent before is a delivery now, if it will ever be one.
+    const areKnown = await isCaughtUp();
+    for (const clientId of ended) {
+      const deletedAt = (await clientApps.read(clientId))?.deletedAt;
+      const signsUntilMs = deletedAt === undefined ? nowMs : Date.parse(deletedAt) + SIGNS_MS;
+      if (signsUntilMs <= nowMs || (areKnown && !(await hasOpenDelivery(clientId))))
+        await eraseApp(clientId, nowMs);
+    }
+  };
+
+  return async function eraseDeleted(): Promise<void> {
+    await eraseApps();
+    await deps.accounts.eraseEnded(now(), COUNT_MAX, eraseFrom(account));
+    const untilMs = isAtOnce ? NO_WAIT : now();
+    await deps.ruleSets.eraseEnded(untilMs, COUNT_MAX, eraseFrom(ruleSet));
+    await deps.watches.eraseEnded(untilMs, COUNT_MAX, eraseFrom(watch));
+    // Until none is left: an app may remove thousands of members a minute.
+    const eraseMember = eraseFrom(watchMember);
+    while ((await deps.watchMembers.eraseRemoved(untilMs, COUNT_MAX, eraseMember)) === COUNT_MAX);
+  };
+}
+
+/** The watcher deletes a watch without an app when it looks at it next. */
+async function setWatchesDue({ watches, now }: Dependencies, clientId: string): Promise<void> {
+  let after = '';
+  for (let page = [] as Awaited<ReturnType<Watches['list']>>; ; after = page.at(-1)?.watchId ?? '') {
+    page = await watches.list(clientId, { after, countMax: PAGE_COUNT_MAX });
+    for (const each of page) await watches.setDue(watchUid(each), now());
+    if (page.length < PAGE_COUNT_MAX) return;
+  }
+}
