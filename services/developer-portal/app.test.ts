@@ -46,7 +46,7 @@ function makePortal(
         gateway: { publicUrl: 'http://127.0.0.1:1' },
         session: { lifeMsMax: 1_000 },
         operatorsNeedTwoFactor: false,
-        http: { trustedProxies: [], inFlightMax: 512 },
+        http: { trustedProxies: [], logsAccess: false, inFlightMax: 512 },
       },
       metrics: {
         requestSeconds: { startTimer: () => () => 0 },

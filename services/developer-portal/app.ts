@@ -87,6 +87,7 @@ export function makeApp(deps: Dependencies): RequestListener {
     mountOthers: (app) => mountPage(app, deps, bounds),
     trustedProxies: deps.config.http.trustedProxies,
     forwardedForIgnored: metrics.forwardedForIgnored,
+    logsAccess: deps.config.http.logsAccess,
     log: deps.log,
   });
 }

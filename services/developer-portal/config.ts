@@ -73,6 +73,7 @@ const PortalEnvironment = z.object({
   HTTP_HOST: z.string().default('0.0.0.0'),
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8081 }),
   TRUSTED_PROXIES: proxyList(),
+  ACCESS_LOG: boolean(false),
   GATEWAY_URL: baseUrl.default('http://localhost:8080'),
   PUBLIC_BASE_URL: publicBaseUrl(),
   PORTAL_ORIGIN: emptyIsAbsent(origin),
@@ -109,6 +110,7 @@ export function loadConfig(env: Environment) {
       connectionsMax: parsed.PORTAL_CONNECTIONS_MAX,
       inFlightMax: parsed.PORTAL_IN_FLIGHT_MAX,
       trustedProxies: parsed.TRUSTED_PROXIES,
+      logsAccess: parsed.ACCESS_LOG,
     },
     /** Where this process reaches the gateway, and where developers do. */
     gateway: {

@@ -4,6 +4,7 @@ import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { type ServiceError, sentenceOf } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
+import { setClient } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { invalidBody, overloaded, Problem, problemAnswer } from '#shared/http/problem.ts';
 import { BODY_BYTES_MAX, type JsonBody, readJsonBody } from '#shared/http/read-json-body.ts';
@@ -63,6 +64,7 @@ export function makeApp(deps: Services): RequestListener {
     sendProblem,
     trustedProxies: deps.trustedProxies,
     forwardedForIgnored: metrics.forwardedForIgnored,
+    logsAccess: deps.logsAccess,
     log: deps.log,
   });
 }
@@ -120,7 +122,9 @@ function makeBounds(
       const caller = await authenticate(request, address, source);
       const { res } = request as Request;
       // Without the limits: this bound protects the gateway, so a refusal by it must cost no work.
-      if (res && !inFlight.assign(res, caller.app)) throw tooManyOfApp();
+      if (!res) return caller;
+      setClient(res, caller.app.clientId);
+      if (!inFlight.assign(res, caller.app)) throw tooManyOfApp();
       return caller;
     },
     holdMemory,

@@ -42,6 +42,7 @@ const GatewayEnvironment = z.object({
   HTTP_REQUEST_TIMEOUT_MS: integer({ min: 10, max: 300_000, default: HTTP_TIMEOUTS_MS.request }),
   HTTP_KEEP_ALIVE_TIMEOUT_MS: integer({ min: 10, max: 3_600_000, default: HTTP_TIMEOUTS_MS.keepAlive }),
   TRUSTED_PROXIES: proxyList(),
+  ACCESS_LOG: boolean(false),
 });
 
 /** The time of a stop beside the sync checks it waits for: 2 s of failed readiness, and time to
@@ -83,6 +84,7 @@ export function loadConfig(env: Environment) {
         keepAlive: parsed.HTTP_KEEP_ALIVE_TIMEOUT_MS,
       },
       trustedProxies: parsed.TRUSTED_PROXIES,
+      logsAccess: parsed.ACCESS_LOG,
     },
     chainsFile: parsed.CHAINS_FILE,
     syncDeadlineMs: parsed.SYNC_DEADLINE_MS,

@@ -97,6 +97,7 @@ export type Services = {
   readonly trustedProxies: readonly string[];
   readonly isStopping: () => boolean;
   readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
+  readonly logsAccess: boolean;
   readonly log: Logger;
 };
 

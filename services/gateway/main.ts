@@ -234,6 +234,7 @@ await runService(
       bodyReadsMax: BODY_READS_MAX,
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       trustedProxies: config.http.trustedProxies,
+      logsAccess: config.http.logsAccess,
       isStopping: () => context.stopping.aborted,
       // Of the batch lane the last resort: it is counted in parts here, and shared by account and
       // app at admission.

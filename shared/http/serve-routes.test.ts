@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ServiceError } from '#shared/errors.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
+import { instanceOf, setClient } from './exchange-trace.ts';
 import { Problem, problemBody } from './problem.ts';
 import { type Route, type ServeOptions, serveRoutes } from './serve-routes.ts';
 
@@ -21,7 +23,8 @@ async function start(routes: readonly Route[], options: Partial<ServeOptions> = 
       response.status(problem.status).set(problem.headers).send(problemBody(problem, '/requests/x')),
     trustedProxies: [],
     forwardedForIgnored: { inc: () => undefined },
-    log: makeLogger('test', 'warn', { write: (line: string) => void lines.push(line) }),
+    logsAccess: false,
+    log: makeLogger('test', 'info', { write: (line: string) => void lines.push(line) }),
     ...options,
   });
   const server = createServer(listener).listen(0, '127.0.0.1');
@@ -110,4 +113,48 @@ test('an unexpected error is logged as a bug, and its message is not shown', asy
   expect(response.status).toBe(500);
   expect(await response.text()).not.toContain('secret');
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['bug']);
+});
+
+test('the instance of a failed answer is in the log, with the client app, the code and the cause', async () => {
+  const failing: Route = {
+    method: 'get',
+    path: '/fails',
+    name: 'fails',
+    async handle(_request, response) {
+      setClient(response, 'app_1');
+      throw new ServiceError('store-unavailable', 'Redis did not answer in time');
+    },
+  };
+  const { ask, lines } = await start([failing], {
+    sendProblem: (response, problem) =>
+      response.status(problem.status).send(problemBody(problem, instanceOf(response))),
+  });
+  const answer = await ask('GET', '/fails');
+  expect(answer.status).toBe(503);
+  const { instance } = (await answer.json()) as { instance: string };
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      msg: 'request failed',
+      instance: instance.replace('/requests/', ''),
+      clientId: 'app_1',
+      code: 'dependency-unavailable',
+      cause: { code: 'store-unavailable', message: 'Redis did not answer in time' },
+    }),
+  ]);
+  expect((await ask('GET', '/absent')).status).toBe(404);
+  expect(lines).toHaveLength(1);
+});
+
+test('with the access log on each request has a line, without its query', async () => {
+  const { ask, lines } = await start(THINGS, { logsAccess: true });
+  await (await ask('GET', '/things/1?token=secret')).text();
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    msg: 'request',
+    method: 'GET',
+    route: 'read',
+    path: '/things/1',
+    status: '200',
+  });
+  expect(lines[0]).not.toContain('secret');
 });

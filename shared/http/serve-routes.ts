@@ -5,8 +5,12 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { makeForwardedForNotice } from './client-address.ts';
-import { instanceOf, setTrace, traceOf } from './exchange-trace.ts';
+import { clientOf, instanceOf, setTrace, traceOf } from './exchange-trace.ts';
+import { makeFailureLog } from './failure-log.ts';
 import { Problem, problemOf } from './problem.ts';
+
+/** The part of an `instance` that leads to it in the log. */
+const lastPartOf = (instance: string): string => instance.slice(instance.lastIndexOf('/') + 1);
 
 /** A segment of a request's path by its name in the route's path, decoded; empty for an invalid
  * percent escape. */
@@ -41,8 +45,12 @@ export type ServeOptions = {
   /** `X-Forwarded-*` is trusted only from these addresses. */
   readonly trustedProxies: readonly string[];
   readonly forwardedForIgnored: { readonly inc: () => void };
+  /** Whether each request has a line in the log. */
+  readonly logsAccess: boolean;
   readonly log: Logger;
 };
+
+type Serving = ServeOptions & { readonly logFailure: ReturnType<typeof makeFailureLog> };
 
 /** The route's name of a request that no route takes. */
 const NO_ROUTE = 'none';
@@ -56,7 +64,8 @@ const NO_ROUTE = 'none';
  * @example
  * const listener = serveRoutes({ routes: [{ method: 'get', path: '/chains', name: 'chains', handle }], … });
  */
-export function serveRoutes(options: ServeOptions): RequestListener {
+export function serveRoutes(given: ServeOptions): RequestListener {
+  const options = { ...given, logFailure: makeFailureLog(given.log) };
   const { routes, enter, mountOthers } = options;
   const app = makeExpress(options.trustedProxies);
   const noticeForwardedFor = makeForwardedForNotice({
@@ -131,13 +140,17 @@ function decodeSegment(segment: string): string {
 /** Runs a handler inside a trace of our own, linked to the client's, and turns its error into a
  * problem document. */
 function answered(
-  options: ServeOptions,
+  options: Serving,
   route: string,
   handle: (request: Request, response: Response) => Promise<void>,
 ): (request: Request, response: Response) => Promise<void> {
   return async (request, response) => {
     const stop = options.startTimer(route);
-    response.once('close', () => stop(response, statusOf(response)));
+    const beganMs = performance.now();
+    response.once('close', () => {
+      stop(response, statusOf(response));
+      if (options.logsAccess) logAccess(options.log, route, beganMs, request, response);
+    });
     const { traceparent } = request.headers;
     const span = {
       kind: 'server',
@@ -159,19 +172,46 @@ function answered(
 /** The metrics' status of a client that went away before it had an answer. */
 const statusOf = (response: Response): string => (response.headersSent ? String(response.statusCode) : '499');
 
-function fail({ log, ownProblemOf, sendProblem }: ServeOptions, response: Response, error: unknown): void {
+const PATH_CHARS_MAX = 200;
+
+/** Without the query and the address: a path has ids alone. */
+function logAccess(
+  log: Logger,
+  route: string,
+  beganMs: number,
+  { method, path }: Request,
+  response: Response,
+): void {
+  const traceId = traceIdOf(traceOf(response));
+  const durationMs = Math.round(performance.now() - beganMs);
+  const facts = {
+    method,
+    route,
+    path: path.slice(0, PATH_CHARS_MAX),
+    status: statusOf(response),
+    durationMs,
+  };
+  log.info({ ...facts, clientId: clientOf(response), traceId }, 'request');
+}
+
+function fail(
+  { log, logFailure, ownProblemOf, sendProblem }: Serving,
+  response: Response,
+  error: unknown,
+): void {
   if (response.destroyed) return;
   const problem = problemOf(error, ownProblemOf);
-  if (problem.code === 'internal')
-    log.error(
-      {
-        instance: instanceOf(response, problem.members['requestId']),
-        traceId: traceIdOf(traceOf(response)),
-        error: describeError(error),
-        stack: error instanceof Error ? error.stack : '',
-      },
-      'bug',
-    );
+  if (problem.status >= 500) {
+    const facts = {
+      instance: lastPartOf(instanceOf(response, problem.members['requestId'])),
+      traceId: traceIdOf(traceOf(response)),
+      clientId: clientOf(response),
+      code: problem.code,
+      cause: describeError(error),
+    };
+    if (problem.code !== 'internal') logFailure(facts);
+    else log.error({ ...facts, stack: error instanceof Error ? error.stack : '' }, 'bug');
+  }
   // An answer that has begun cannot be taken back: the connection is cut, so that no client takes
   // half for whole.
   if (response.headersSent) response.destroy();

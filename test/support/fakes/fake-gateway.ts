@@ -235,6 +235,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     bodyReadsMax: options.bodyReadsMax ?? 100,
     bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
     trustedProxies: options.trustedProxies ?? [],
+    logsAccess: false,
     isStopping: options.isStopping ?? (() => false),
     isOverloaded: options.isOverloaded ?? (() => false),
     metrics,
