@@ -22,7 +22,9 @@ import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
+import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { nameOf } from '#shared/stores/watches/members/watch-member-text.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
 import { makeMetrics } from './metrics.ts';
@@ -163,6 +165,8 @@ await runService(
     const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
     const eraseDeleted = makeEraseDeleted({
       ...opened,
+      sweeps: makeWatchSweeps(redis),
+      followed: makeFollowedContracts(redis),
       kafka,
       endRuleSets: makeEndRuleSets({ ruleSets, publish: kafka.publish, now: clock.now }),
       now: clock.now,

@@ -1,12 +1,12 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import { describeError, type ServiceError } from '#shared/errors.ts';
+import { makeFailureLog } from '#shared/telemetry/failure-log.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { makeForwardedForNotice } from './client-address.ts';
 import { clientOf, instanceOf, setTrace, traceOf } from './exchange-trace.ts';
-import { makeFailureLog } from './failure-log.ts';
 import { Problem, problemOf } from './problem.ts';
 
 /** The part of an `instance` that leads to it in the log. */

@@ -16,7 +16,9 @@ import type { CheckLog } from '#shared/stores/checks/check-log.ts';
 import type { Results } from '#shared/stores/checks/results.ts';
 import { ERASE_TIMEOUT_MS, type EraseRecord } from '#shared/stores/documents/versioned-documents.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 
@@ -46,7 +48,9 @@ type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'read' | 'listEnded' | 'erase'>;
   readonly ruleSets: Pick<RuleSets, 'eraseEnded'>;
   readonly watches: Pick<Watches, 'list' | 'setDue' | 'eraseEnded'>;
-  readonly watchMembers: Pick<WatchMembers, 'eraseRemoved'>;
+  readonly watchMembers: Pick<WatchMembers, 'eraseRemoved' | 'figures' | 'forget'>;
+  readonly sweeps: Pick<WatchSweeps, 'forget'>;
+  readonly followed: Pick<FollowedContracts, 'follow'>;
   readonly deliveries: Pick<Deliveries, 'page' | 'forget'>;
   readonly checkLog: Pick<CheckLog, 'list' | 'forget'>;
   readonly results: Pick<Results, 'forget'>;
@@ -122,12 +126,21 @@ export function makeEraseDeleted(deps: Dependencies) {
     }
   };
 
+  // The watcher does so too; it may have been away.
+  const forgetWatch = async (uid: string): Promise<boolean> => {
+    if ((await deps.watchMembers.figures(uid)).members > 0) return false;
+    await deps.followed.follow(uid, []);
+    await deps.sweeps.forget(uid);
+    await deps.watchMembers.forget(uid);
+    return true;
+  };
+
   return async function eraseDeleted(): Promise<void> {
     await eraseApps();
     await deps.accounts.eraseEnded(now(), COUNT_MAX, eraseFrom(account));
     const untilMs = isAtOnce ? NO_WAIT : now();
     await deps.ruleSets.eraseEnded(untilMs, COUNT_MAX, eraseFrom(ruleSet));
-    await deps.watches.eraseEnded(untilMs, COUNT_MAX, eraseFrom(watch));
+    await deps.watches.eraseEnded(untilMs, COUNT_MAX, forgetWatch, eraseFrom(watch));
     // Until none is left: an app may remove thousands of members a minute.
     const eraseMember = eraseFrom(watchMember);
     while ((await deps.watchMembers.eraseRemoved(untilMs, COUNT_MAX, eraseMember)) === COUNT_MAX);

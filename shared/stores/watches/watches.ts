@@ -126,10 +126,21 @@ export function makeWatches(redis: Redis) {
       const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
       await setAllDue(keys, [ORDINARY_ACCESS, atMs]);
     },
-    /** Erases tombstones whose time has come, from view and topic; how many they were. */
-    async eraseEnded(nowMs: number, countMax: number, eraseRecord: EraseRecord): Promise<number> {
+    /**
+     * Erases tombstones whose time has come, from view and topic; how many they were.
+     *
+     * @param forget removes what else there is of a watch; false if its members are not removed yet
+     */
+    async eraseEnded(
+      nowMs: number,
+      countMax: number,
+      forget: (uid: string) => Promise<boolean>,
+      eraseRecord: EraseRecord,
+    ): Promise<number> {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) {
+        const watch = await read(key);
+        if (watch?.deletedAt !== undefined && !(await forget(watchUid(watch)))) continue;
         const partition = partitionOfWatch(key);
         const otherSets = [ofPartitionKey(partition), dueKey(partition)];
         await eraseEnded(key, { nowMs, endedSet: ENDED_KEY, otherSets, eraseRecord });

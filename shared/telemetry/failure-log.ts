@@ -1,4 +1,4 @@
-import type { Logger } from '#shared/telemetry/log.ts';
+import type { Logger } from './log.ts';
 
 /** Failures of a second that have a line each; the others of that second share one. */
 const LINES_MAX = 3;

@@ -1,5 +1,5 @@
-import type { Logger } from '#shared/telemetry/log.ts';
 import { makeFailureLog } from './failure-log.ts';
+import type { Logger } from './log.ts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
