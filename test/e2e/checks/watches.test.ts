@@ -210,7 +210,7 @@ test('a transfer causes an event without a sweep', async () => {
 });
 
 test('with a grace, a revocation is sent after a second check alone, and tokens that come back cost no role', async () => {
-  await watchMembers('graced', { graceSeconds: 3 });
+  await watchMembers('graced', { graceSeconds: 3, explain: true });
   await waitUntil('the contract to be followed', async () => {
     const { following } = await stateOf('graced');
     return (following as { state: string }[])[0]?.state === 'live';
@@ -234,6 +234,7 @@ test('with a grace, a revocation is sent after a second check alone, and tokens 
       cause: 'transfer',
       transfer: { logIndex: 0 },
       roles: [{ granted: false, before: true }],
+      details: [{ ruleIndex: 0, outcome: 'denied', observed: '0', required: { min: '5' } }],
     },
   ]);
   await waitUntil('the grant', async () => (await shown('m3'))['pending'] === undefined);
