@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { countReads, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
-import type { Condition, ContractCondition } from '#shared/contracts/rules/rule.ts';
+import {
+  type Condition,
+  type ContractCondition,
+  isTokenRule,
+  type SumTerm,
+} from '#shared/contracts/rules/rule.ts';
 import { explainRules } from './explain-rules.ts';
 import { judgeRules, type Verdict } from './judge-rules.ts';
 import { planReads } from './plan-reads.ts';
@@ -220,6 +225,36 @@ const aSimpleRule = fc
       return member(wallets, { chainId, contractAddress, args, onRevert });
     },
   );
+/** A sum of the amounts that simple rules are about, or of an output; some with weights. */
+const aSum = fc
+  .record({
+    rules: fc.array(fc.tuple(aSimpleRule, fc.constantFrom('none', 'text', 'times', 'per')), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+    min: fc.integer({ min: 0, max: 5 }),
+    span: fc.integer({ min: 0, max: 3 }),
+  })
+  .map(({ rules, min, span }): Condition => {
+    const bounds = { minToken: String(min), maxToken: String(min + span) };
+    return { type: 'SUM', ...bounds, rules: rules.map(([rule, weight]) => termOf(rule, weight)) };
+  });
+function termOf(rule: Condition, weight: string): SumTerm {
+  const call = { contractAddress: TOKEN, function: 'function rate() view returns (uint8)' };
+  const weights = {
+    ...(weight === 'text' ? { times: '1.5' } : {}),
+    ...(weight === 'times' ? { times: call } : {}),
+    ...(weight === 'per' ? { per: call } : {}),
+  };
+  if (rule.type === 'CONTRACT') {
+    const { chainId, contractAddress, args = [] } = rule;
+    const output = { function: 'function stakedOf(address) view returns (uint8)', decimals: 0 };
+    return { type: 'CONTRACT', chainId, contractAddress, args, ...output, ...weights };
+  }
+  if (!isTokenRule(rule)) throw new RangeError('not an amount');
+  const { minToken: _min, maxToken: _max, ...amount } = rule;
+  return { ...amount, ...weights };
+}
 const composedOf = (inside: fc.Arbitrary<Condition>): fc.Arbitrary<Condition> =>
   fc
     .record({
@@ -227,7 +262,7 @@ const composedOf = (inside: fc.Arbitrary<Condition>): fc.Arbitrary<Condition> =>
       rules: fc.array(inside, { minLength: 1, maxLength: 3 }),
     })
     .map(({ type, rules }) => ({ type, rules, ...(type === 'AT_LEAST' ? { atLeast: rules.length } : {}) }));
-const aRule = fc.oneof(aSimpleRule, composedOf(fc.oneof(aSimpleRule, composedOf(aSimpleRule))));
+const aRule = fc.oneof(aSimpleRule, aSum, composedOf(fc.oneof(aSimpleRule, aSum, composedOf(aSimpleRule))));
 const aGroup = fc
   .record({
     accounts: fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 }),
@@ -254,6 +289,15 @@ it('plans as many reads as the gateway counted, of any wallets and rules', () =>
   );
 });
 
+/** A rate is never zero: nothing can be divided by it. */
+function readAs({ kind, call }: Read, number: number, amount: bigint): bigint {
+  if (kind === 'owner') return BigInt(1 + (number % 9));
+  if (kind !== 'call') return amount;
+  const hasInputs = (call?.calldata.length ?? 0) > SELECTOR_DIGITS;
+  return hasInputs ? amount % 2n : 1n + (amount % 2n);
+}
+const SELECTOR_DIGITS = 8;
+
 it('gives the verdict that it would give if all was read, or none, and explains the same one', () => {
   const FAILURES = [TIMEOUT, failed('rpc-disagreement'), failed('gas-exhausted')];
   const seeds = fc.array(fc.integer({ min: 0, max: 11 }), { minLength: 20, maxLength: 20 });
@@ -265,9 +309,7 @@ it('gives the verdict that it would give if all was read, or none, and explains 
       for (const [index, read] of reads.entries()) {
         const number = seed[index % seed.length] ?? 0;
         const amount = read.kind === 'decimals' ? 0n : BigInt(number % 3);
-        const reading = value(
-          read.kind === 'owner' ? BigInt(1 + (number % 9)) : read.kind === 'call' ? amount % 2n : amount,
-        );
+        const reading = value(readAs(read, number, amount));
         truth.set(read, reading);
         seen.set(read, number < 3 ? (FAILURES[number] ?? TIMEOUT) : reading);
       }

@@ -251,3 +251,25 @@ test('entries of a batch are read at one instant, their weights once', async () 
   expect(lines.map(({ roles }) => roles[0]?.granted)).toEqual([true, expect.any(Boolean)]);
   expect(lines[0]?.blockNumbers).toMatchObject({ [FAST]: arrivedIn - 1 });
 });
+
+test('a chain that never answers costs its own terms, and no rule of the others', async () => {
+  await moveTokens(5);
+  await proxy.setFault('hang');
+  try {
+    await using chains = connectTestChains(
+      [
+        { chainId: SLOW, urls: [slow.rpc] },
+        { chainId: FAST, urls: [proxy.url] },
+      ],
+      { evaluationMsMax: 6_000 },
+    );
+    const rules = [held('150'), held('100'), simple(SLOW)];
+    const result = await chains.judge({ account: wallet, rules });
+    expect(result.errors).toMatchObject([
+      { ruleIndex: 0, chainId: FAST, path: '/rules/0/rules/1', retryable: true },
+    ]);
+    expect(result.roles.map(({ granted }) => granted)).toEqual([true, true]);
+  } finally {
+    await proxy.setFault('none');
+  }
+});
