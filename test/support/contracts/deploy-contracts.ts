@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Contract, ContractFactory, type InterfaceAbi, JsonRpcProvider } from 'ethers';
 import { type CompiledFiles, compileSolidity } from '../../../deploy/local/contracts/compile-solidity.ts';
+import { waitUntil } from '../wait-until.ts';
 
 const SOURCES = ['rich-rules.sol', 'delegate-registry.sol', 'wallets.sol'];
 const SETTINGS = {
@@ -24,6 +25,14 @@ function compileContracts(): CompiledFiles[string] {
 export function startDeployer(rpcUrl: string) {
   const compiled = compileContracts();
   const provider = new JsonRpcProvider(rpcUrl, undefined, { polling: true, pollingInterval: 20 });
+  // The wait of ethers begins at the block that its first poll finds: if that is the transaction's
+  // own, it lasts until the next block.
+  const mined = (hash: string | undefined) =>
+    waitUntil('the transaction to be mined', async () => {
+      const receipt = await provider.getTransactionReceipt(hash ?? '');
+      if (receipt?.status === 0) throw new Error('the transaction was reverted');
+      return receipt ?? undefined;
+    });
   const abiOf = (name: string) => compiled[name]?.abi as InterfaceAbi;
   return {
     provider,
@@ -32,14 +41,14 @@ export function startDeployer(rpcUrl: string) {
       const signer = await provider.getSigner(0);
       const factory = new ContractFactory(abiOf(name), compiled[name]?.evm.bytecode.object ?? '', signer);
       const contract = await factory.deploy(...args);
-      await contract.waitForDeployment();
+      await mined(contract.deploymentTransaction()?.hash);
       return contract.getAddress();
     },
     /** Sends a transaction of the account with this index, and waits until it is mined. */
     async send(from: number, name: string, address: string, method: string, ...args: unknown[]) {
       const contract = new Contract(address, abiOf(name), await provider.getSigner(from));
       const sent = await contract.getFunction(method).send(...args);
-      await sent.wait();
+      await mined(sent.hash);
     },
     close: () => provider.destroy(),
   };
