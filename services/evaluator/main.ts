@@ -73,9 +73,8 @@ await runService(
       }),
     );
     scope.use(startReportingChains(chains, makeChainStates(redis), context.log));
-    const { attemptTimeoutMs } = config;
     const reports = makeChainReports(redis, clock.now);
-    scope.use(startCheckingEndpoints({ ...context, chainFile, attemptTimeoutMs, reports }));
+    scope.use(startCheckingEndpoints({ ...context, chains, reports }));
     const prove = makeProve({
       publicBaseUrl: config.publicBaseUrl,
       keys: loadSecrets(process.env).proofKeys,

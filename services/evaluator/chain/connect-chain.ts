@@ -1,4 +1,5 @@
 import type { ChainSettings } from '#shared/contracts/chain-file.ts';
+import type { EndpointReport } from '#shared/contracts/chain-report.ts';
 import type { Observation, Reading } from '../domain/read.ts';
 import { makeBatchReader } from './batching/read-batch.ts';
 import { ReadQueue } from './batching/read-queue.ts';
@@ -9,6 +10,7 @@ import { Heads } from './blocks/heads.ts';
 import { NearBlocks } from './blocks/near-blocks.ts';
 import { PastBlocks } from './blocks/past-blocks.ts';
 import type { ChainObserver } from './chain-observer.ts';
+import { type CheckedEndpoint, checkEndpoint } from './doctor/check-endpoint.ts';
 import { BlockTime } from './endpoints/block-time.ts';
 import { type Callable, Endpoint } from './endpoints/endpoint.ts';
 import { EndpointPool } from './endpoints/endpoint-pool.ts';
@@ -26,7 +28,7 @@ import {
   RememberedNames,
 } from './reader/reads-apart.ts';
 import { KeptHashes } from './reader/state-identity.ts';
-import { BODY_BYTES_MAX, connectRpc } from './rpc/connect-rpc.ts';
+import { BODY_BYTES_MAX, type ConnectedRpc, connectRpc } from './rpc/connect-rpc.ts';
 import { makeProveByContract, type ProveByContract } from './wallets/prove-wallet.ts';
 import { WalletCalls } from './wallets/wallet-calls.ts';
 
@@ -52,6 +54,8 @@ type Chain = AsyncDisposable & {
   readonly read: ReadChain;
   readonly proveByContract: ProveByContract;
   readonly isReadable: EndpointPool['isReadable'];
+  /** What an endpoint can do, found out within its rate and beside all that is known of it. */
+  readonly check: (checked: CheckedEndpoint, signal: AbortSignal) => Promise<EndpointReport>;
 } & FollowableChain;
 
 /** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover
@@ -62,20 +66,22 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const { observer, redisNowMs } = options;
   const monotonicMs = () => performance.now();
   const scope = new AsyncDisposableStack();
+  const { attemptTimeoutMs: timeoutMs, poolSize } = options;
+  const rpcs = settings.endpoints.map(({ url, headers, proxy }) =>
+    scope.use(connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
+  );
   const endpoints = settings.endpoints.map(
-    ({ url, name, headers, proxy, maxCallsPerBatch, requestsPerSecond }, index) => {
-      const { attemptTimeoutMs: timeoutMs, poolSize } = options;
-      return new Endpoint({
+    ({ name, maxCallsPerBatch, requestsPerSecond }, index) =>
+      new Endpoint({
         name: name ?? String(index),
-        rpc: scope.use(connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
+        rpc: rpcs[index] as ConnectedRpc,
         maxCallsPerBatch,
         rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),
         blockTimestampMsMax: maxHeadAgeMs === undefined ? undefined : () => redisNowMs() + HEAD_AHEAD_MS_MAX,
         observer: { onCall: (endpoint, result, ms) => observer.onCall(chainId, endpoint, result, ms) },
         onDoubt: (endpoint, kind) => pool.doubt(endpoint, kind),
         monotonicMs,
-      });
-    },
+      }),
   );
   const waitingChecks = new WaitingChecks(options.waitingMax);
   const kept = new KeptHashes();
@@ -176,6 +182,13 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       calls: new WalletCalls(options.poolSize),
     }),
     isReadable: () => pool.isReadable(),
+    check: (checked, signal) =>
+      checkEndpoint(checked, {
+        endpoint: (endpoints[checked.index] as Endpoint).twin(),
+        arrayMax: (rpcs[checked.index] as ConnectedRpc).arrayMax,
+        signal,
+        now: redisNowMs,
+      }),
     blockTime,
     readHead: (tag, signal) =>
       heads.read({

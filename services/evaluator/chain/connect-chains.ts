@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import type { EndpointReport } from '#shared/contracts/chain-report.ts';
 import type { BlockReport } from '#shared/contracts/checks/result.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { Consistency } from '#shared/contracts/rules/rule.ts';
@@ -8,6 +9,8 @@ import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
 import { IsolatedReadBudget } from './batching/entry.ts';
 import { type BlockAtInstant, CommonInstant } from './blocks/common-instant.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
+import { checkAll } from './doctor/check-chains.ts';
+import { emptyReport } from './doctor/check-endpoint.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 import type { ProveContext } from './wallets/prove-wallet.ts';
 import { recoverSigner } from './wallets/recover-signer.ts';
@@ -56,6 +59,8 @@ export type Chains = AsyncDisposable & {
   readonly proveWallets: ProveWallets;
   /** The chains that checks asked for lately, and whether each can be read. */
   readonly readable: () => ReadonlyMap<number, boolean>;
+  /** What every endpoint can do, in the order of the chain file. Never throws. */
+  readonly check: (signal: AbortSignal) => Promise<EndpointReport[]>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: (chainId: number) => number;
   /** The delegation registry of a configured chain. */
@@ -83,6 +88,11 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
       }
       return readable;
     },
+    check: (signal) =>
+      checkAll({ chains }, (checked) => {
+        const { chain } = byId.get(checked.chain.chainId) ?? {};
+        return chain ? chain.check(checked, signal) : Promise.resolve(emptyReport(checked));
+      }),
     isConfigured: (chainId) => byId.has(chainId),
     followable: new Map([...byId].map(([chainId, { chain }]) => [chainId, chain])),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,

@@ -1,14 +1,15 @@
-import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { describeError } from '#shared/errors.ts';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { ChainReports } from '#shared/stores/checks/chain-reports.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { checkChains } from '../chain/doctor/check-chains.ts';
+import type { Chains } from '../chain/connect-chains.ts';
+
+/** Of one round: an endpoint may have a rate of one call in some seconds. */
+const CHECK_MS_MAX = HOUR_MS / 4;
 
 type Dependencies = {
-  readonly chainFile: ChainFile;
-  readonly attemptTimeoutMs: number;
+  readonly chains: Pick<Chains, 'check'>;
   readonly reports: Pick<ChainReports, 'save'>;
   readonly log: Logger;
   readonly stopping: AbortSignal;
@@ -19,10 +20,10 @@ type Dependencies = {
  * operator's page. Nothing waits for it.
  */
 export function startCheckingEndpoints(deps: Dependencies): Repetition {
-  const { chainFile, attemptTimeoutMs: timeoutMs, reports, log, stopping: signal } = deps;
+  const { chains, reports, log, stopping } = deps;
   const check = async () => {
-    const found = await checkChains(chainFile, { timeoutMs, signal });
-    if (signal.aborted) return;
+    const found = await chains.check(AbortSignal.any([stopping, AbortSignal.timeout(CHECK_MS_MAX)]));
+    if (stopping.aborted) return;
     for (const { problems, ...report } of found)
       if (problems.length > 0) log.warn({ ...report, problems }, 'RPC endpoint has problems');
       else log.info(report, 'RPC endpoint has no problem');

@@ -1,62 +1,65 @@
-import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import type { ChainFile, ChainSettings } from '#shared/contracts/chain-file.ts';
 import type { EndpointReport } from '#shared/contracts/chain-report.ts';
+import { Endpoint } from '../endpoints/endpoint.ts';
 import { BODY_BYTES_MAX, connectRpc } from '../rpc/connect-rpc.ts';
 import { type CheckedEndpoint, checkEndpoint, emptyReport } from './check-endpoint.ts';
 
-/** Endpoints that are checked at once. */
-const AT_ONCE = 16;
+/** Chains that are checked at once, each with all its endpoints. */
+const AT_ONCE = 8;
 /** For one endpoint: it may have a rate of one call in a second. */
 const CHECK_MS_MAX = 60_000;
+
+type CheckOne = (checked: CheckedEndpoint) => Promise<EndpointReport>;
+
+/**
+ * Checks every endpoint of a chain file, in the file's order.
+ *
+ * @example
+ * const reports = await checkAll(file, (checked) => checkEndpoint(checked, options));
+ * reports.flatMap(({ problems }) => problems); // '/chains/0/endpoints/1: nothing answers: …'
+ */
+export async function checkAll({ chains }: Pick<ChainFile, 'chains'>, checkOne: CheckOne) {
+  const reports: EndpointReport[][] = [];
+  const waiting = chains.entries();
+  const work = async () => {
+    for (const [index, chain] of waiting) reports[index] = await checkChain(chain, index, checkOne);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return reports.flat();
+}
+
+async function checkChain(chain: ChainSettings, chainIndex: number, checkOne: CheckOne) {
+  const { quorum } = chain;
+  const reports = await Promise.all(
+    chain.endpoints.map((settings, index) =>
+      checkOne({ chain, settings, index, place: `/chains/${chainIndex}/endpoints/${index}` }),
+    ),
+  );
+  const usable = reports.filter(({ method }) => method !== null).length;
+  // With a quorum of one, the endpoint's own problem says it all.
+  if (quorum === 1 || usable >= quorum) return reports;
+  const short = `/chains/${chainIndex}/quorum: ${quorum} endpoints must agree, and ${usable} can be read.`;
+  return reports.map((report) =>
+    report.method === null ? { ...report, problems: [...report.problems, short] } : report,
+  );
+}
 
 type Options = {
   /** Time limit of one call. */
   readonly timeoutMs: number;
   /** By JSON pointer, the names that a text of the file asks for and the environment lacks. */
   readonly missing?: readonly { readonly pointer: string; readonly name: string }[];
-  /** Ends the check early. */
-  readonly signal?: AbortSignal;
 };
 
-/**
- * Checks every endpoint of a chain file, in the file's order.
- *
- * @example
- * const reports = await checkChains(readChainFile(path, env), { timeoutMs: 3_000 });
- * reports.flatMap(({ problems }) => problems); // '/chains/0/endpoints/1: nothing answers: …'
- */
-export async function checkChains({ chains }: ChainFile, options: Options): Promise<EndpointReport[]> {
-  const all = chains.flatMap((chain, chainIndex) =>
-    chain.endpoints.map(
-      (settings, index): CheckedEndpoint => ({
-        chain,
-        settings,
-        index,
-        place: `/chains/${chainIndex}/endpoints/${index}`,
-      }),
-    ),
-  );
-  const reports: EndpointReport[] = [];
-  const waiting = all.entries();
-  const work = async () => {
-    for (const [i, checked] of waiting) reports[i] = await checkOne(checked, options);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  for (const [chainIndex, { chainId, quorum }] of chains.entries()) {
-    const ofChain = reports.filter((report) => report.chainId === chainId);
-    const usable = ofChain.filter(({ method }) => method !== null).length;
-    const short = `/chains/${chainIndex}/quorum: ${quorum} endpoints must agree, and ${usable} can be read.`;
-    // With a quorum of one, the endpoint's own problem says it all.
-    if (quorum > 1 && usable < quorum)
-      for (const { method, problems } of ofChain) if (method === null) problems.push(short);
-  }
-  return reports;
-}
+/** Checks every endpoint of a chain file by connections of its own. */
+export const checkChains = (file: ChainFile, options: Options): Promise<EndpointReport[]> =>
+  checkAll(file, (checked) => checkByItself(checked, options));
 
-async function checkOne(
+async function checkByItself(
   checked: CheckedEndpoint,
-  { timeoutMs, missing = [], signal }: Options,
+  { timeoutMs, missing = [] }: Options,
 ): Promise<EndpointReport> {
-  const { url, headers, proxy } = checked.settings;
+  const { url, headers, proxy, maxCallsPerBatch, requestsPerSecond } = checked.settings;
   const lacks = missing.filter(({ pointer }) => pointer.startsWith(`${checked.place}/`));
   if (lacks.length > 0)
     return {
@@ -64,11 +67,14 @@ async function checkOne(
       problems: lacks.map(({ pointer, name }) => `${pointer}: the environment has no ${name}: set it.`),
     };
   await using rpc = connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX });
-  const limit = AbortSignal.timeout(CHECK_MS_MAX);
-  return await checkEndpoint(checked, {
+  const endpoint = new Endpoint({
+    name: checked.place,
     rpc,
-    signal: signal ? AbortSignal.any([limit, signal]) : limit,
-    now: Date.now,
+    maxCallsPerBatch,
+    rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond,
+    observer: { onCall: () => undefined },
     monotonicMs: () => performance.now(),
   });
+  const signal = AbortSignal.timeout(CHECK_MS_MAX);
+  return await checkEndpoint(checked, { endpoint, arrayMax: rpc.arrayMax, signal, now: Date.now });
 }

@@ -4,7 +4,7 @@ import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import type { Read } from '../../domain/read.ts';
 import { type Block, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
-import { type Capabilities, Endpoint } from '../endpoints/endpoint.ts';
+import type { Capabilities, Endpoint } from '../endpoints/endpoint.ts';
 import { probeEndpoint } from '../endpoints/probe-endpoint.ts';
 import { TRANSFER_TOPICS } from '../logs/transfer-log.ts';
 import { readOwn } from '../reader/read-from-endpoint.ts';
@@ -33,11 +33,12 @@ export type CheckedEndpoint = {
 };
 
 type Options = {
-  readonly rpc: ConnectedRpc;
+  /** With a state of its own: what fails here says nothing about checks. */
+  readonly endpoint: Endpoint;
+  readonly arrayMax: ConnectedRpc['arrayMax'];
   readonly signal: AbortSignal;
   /** Epoch ms. */
   readonly now: () => number;
-  readonly monotonicMs: () => number;
 };
 
 /** A report of an endpoint that nothing is known of. */
@@ -62,20 +63,20 @@ export const emptyReport = ({ chain, settings, index }: CheckedEndpoint): Endpoi
  * Finds out what an endpoint can do, by calls that a check, a watch or a client could cause. Never
  * throws: what fails is a problem of the report.
  */
-export async function checkEndpoint(
+export async function checkEndpoint(checked: CheckedEndpoint, options: Options): Promise<EndpointReport> {
+  const report = await examine(checked, options);
+  if (!options.signal.aborted) return report;
+  // What was cut short failed for no reason of the endpoint's.
+  const late = `${checked.place}: it could not be checked in time: it is slow, or its requestsPerSecond is low.`;
+  return { ...emptyReport(checked), reachable: report.reachable, problems: [late] };
+}
+
+async function examine(
   checked: CheckedEndpoint,
-  { rpc, signal, now, monotonicMs }: Options,
+  { endpoint, arrayMax, signal, now }: Options,
 ): Promise<EndpointReport> {
   const { chain, settings, place } = checked;
-  const { maxCallsPerBatch, requestsPerSecond } = settings;
-  const endpoint = new Endpoint({
-    name: place,
-    rpc,
-    maxCallsPerBatch,
-    rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond,
-    observer: { onCall: () => undefined },
-    monotonicMs,
-  });
+  const { maxCallsPerBatch } = settings;
   const report = { ...emptyReport(checked), problems: [] as string[] };
   const tell = (sentence: string, member = '') => report.problems.push(`${place}${member}: ${sentence}.`);
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -129,7 +130,7 @@ export async function checkEndpoint(
   const allowed = maxCallsPerBatch === undefined ? sizes : [maxCallsPerBatch, ...sizes];
   const answered = await mostOf(allowed, read);
   // Plain reads go out as arrays, which the transport shortens until the endpoint takes them.
-  report.batchLimit = report.proved ? answered : Math.min(answered, rpc.arrayMax());
+  report.batchLimit = report.proved ? answered : Math.min(answered, arrayMax());
   if (report.batchLimit === 0) return report;
   if (maxCallsPerBatch !== undefined && report.batchLimit < maxCallsPerBatch)
     tell(`it answers ${report.batchLimit} reads in a call: set it to that`, '/maxCallsPerBatch');

@@ -69,6 +69,8 @@ export type EndpointOptions = {
   /** Calls per second that this process may make; `undefined`: unlimited. */
   readonly rateShare: (() => number) | undefined;
   readonly observer: EndpointObserver;
+  /** Instead: the endpoint within whose rate this one calls. */
+  readonly rateOf?: Endpoint;
   /** No block of the chain has a later time yet, epoch ms; `undefined`: the time of its blocks is
    * not checked. */
   readonly blockTimestampMsMax?: (() => number) | undefined;
@@ -126,10 +128,22 @@ export class Endpoint {
     this.#options = options;
     this.limit = new LearnedLimit(options.maxCallsPerBatch ?? READS_MAX, options.monotonicMs);
     this.#breaker = new Breaker(this.#strikes, OPEN_TIMES, options.monotonicMs);
-    const { rateShare, monotonicMs } = options;
+    const { rateShare, rateOf, monotonicMs } = options;
+    if (rateOf !== undefined) {
+      this.#bucket = rateOf.#bucket;
+      this.#namedBucket = rateOf.#namedBucket;
+      return;
+    }
     if (rateShare === undefined) return;
     this.#bucket = new RateBucket(rateShare, monotonicMs);
     this.#namedBucket = new RateBucket(() => rateShare() * NAMED_PART, monotonicMs);
+  }
+
+  /** The same endpoint for calls that are no evidence about it and in no metric: with a state of its
+   * own, and within the part of the rate that named blocks have. */
+  twin(): Endpoint {
+    const observer = { onCall: () => undefined };
+    return new Endpoint({ ...this.#options, rateOf: this, observer, onDoubt: undefined });
   }
 
   /**
@@ -354,7 +368,8 @@ export class Endpoint {
 
   async #awaitRate(signal: AbortSignal, namesBlock = false): Promise<void> {
     let waitedMs = 0;
-    for (const bucket of namesBlock ? [this.#namedBucket, this.#bucket] : [this.#bucket])
+    const isAside = namesBlock || this.#options.rateOf !== undefined;
+    for (const bucket of isAside ? [this.#namedBucket, this.#bucket] : [this.#bucket])
       for (let waitMs = bucket?.take() ?? 0; waitMs > 0; waitMs = bucket?.take() ?? 0) {
         waitedMs += waitMs;
         if (waitedMs > RATE_WAIT_MS_MAX) throw new RpcFailure('over-rate');
