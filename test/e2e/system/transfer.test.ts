@@ -9,6 +9,7 @@ import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
+import { makePortalClient } from '../../support/systems/start-portal.ts';
 import { startSystem } from '../../support/systems/start-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -31,6 +32,25 @@ async function call(gateway: string | undefined, method: string, path: string, b
 type Member = { checkedAt?: string };
 const readMembers = async (gateway: string | undefined): Promise<Member[]> =>
   (await call(gateway, 'GET', `${WATCHES_PATH}/vip/members?limit=200`)).body.members;
+
+test('an evaluator tells at its start what each endpoint can do: in its log, and on the operator’s page', async () => {
+  const { operator, portal } = system.ready;
+  const client = makePortalClient(portal, operator.email);
+  await client.send('POST', '/api/sign-in', { email: operator.email, password: operator.password });
+  type Report = {
+    chainId: number;
+    name?: string;
+    endpoints: { method: string | null; problems: string[] }[];
+  };
+  const reports = await waitUntil('the report of the demo chain', async () => {
+    const { body } = await client.get<Report[]>('/api/operator/chains');
+    return body.length > 0 && body;
+  });
+  expect(reports).toMatchObject([
+    { chainId: system.chain.chainId, endpoints: [{ endpoint: 0, method: 'reader', problems: [] }] },
+  ]);
+  expect(system.log()).toContain('RPC endpoint has no problem');
+});
 
 test('an export that is taken under load is imported into an empty system, twice, and works there', async () => {
   await using receiver = await receiveWebhooks({ secret: app.webhookSecret });
