@@ -31,8 +31,9 @@ export const numberOf = (path) =>
 /**
  * The role of each rule of a result, as far as the result itself tells it: `roles` has those that
  * were decided, in the order of the rules, and `errors` the others.
- * @param {{ roles: readonly { id: string }[], errors: readonly { ruleIndex?: number | undefined,
- *   roleId?: string | undefined }[], details?: readonly unknown[] | undefined }} result
+ * @param {{ roles: readonly { id: string }[], errors: readonly { message: string,
+ *   ruleIndex?: number | undefined, roleId?: string | undefined }[],
+ *   details?: readonly unknown[] | undefined }} result
  * @returns {(string | undefined)[]}
  *
  * @example
