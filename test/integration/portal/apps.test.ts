@@ -651,3 +651,26 @@ test('no key, secret, password or session is in any topic, in Redis or in the lo
   for (const { process } of [portal, other]) search('the log', process.stdout() + process.stderr());
   expect(found).toEqual([]);
 });
+
+test('the sign-in domains of an app are set as they are compared, and a bad one is named', async () => {
+  const client = await signUp(portal.url);
+  const { clientId, apiKey } = await createApp(client, 'shop');
+  const put = (domains: readonly string[]) =>
+    client.send('PUT', `/api/apps/${clientId}/domains`, { domains });
+  expect(await put(['Shop.example', 'shop.example:8443'])).toMatchObject({
+    status: 200,
+    body: { domains: ['shop.example', 'shop.example:8443'] },
+  });
+  expect(await put(['shop.example', 'https://shop.example'])).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/domains', detail: expect.stringContaining('https://shop.example') }] },
+  });
+  const many = Array.from({ length: 21 }, (_, index) => `a${index}.example`);
+  expect((await put(many)).status).toBe(422);
+  // As a gateway reads them.
+  expect((await openViews(stores.redis).clientApps.findKey(hashApiKey(apiKey)))?.app.domains).toEqual([
+    'shop.example',
+    'shop.example:8443',
+  ]);
+  expect(await put([])).toMatchObject({ status: 200, body: { domains: [] } });
+});
