@@ -25,17 +25,29 @@ export type BatchLine = {
 
 const OWN_COLUMNS = ['index', 'id', 'wallets', 'status'] as const;
 
+/** The columns that are about roles. */
+type Columns = {
+  readonly roleIds: readonly string[];
+  /** Whether each role has a column with the verdict before, too. */
+  readonly isPreview: boolean;
+};
+
 /**
  * The first row of a batch's results as CSV (RFC 4180): one column per role.
  *
  * @example
- * csvHeader(['holder']); // '"index","id","wallets","status","role holder","errors","blocks"\r\n'
+ * csvHeader({ roleIds: ['holder'], isPreview: false });
+ * // '"index","id","wallets","status","role holder","errors","blocks"\r\n'
  */
-export const csvHeader = (roleIds: readonly string[]): string =>
-  rowOf([...OWN_COLUMNS, ...roleIds.map((id) => `role ${id}`), 'errors', 'blocks']);
+export const csvHeader = ({ roleIds, isPreview }: Columns): string =>
+  rowOf([
+    ...OWN_COLUMNS,
+    ...roleIds.flatMap((id) => [...(isPreview ? [`before ${id}`] : []), `role ${id}`]),
+    ...['errors', 'blocks'],
+  ]);
 
 /** A member's row. A role that could not be read is `undetermined`, and never `denied`. */
-export function csvRow(line: BatchLine, roleIds: readonly string[]): string {
+export function csvRow(line: BatchLine, { roleIds, isPreview }: Columns): string {
   const errors = line.errors.flatMap(({ roleId, code }) => (roleId === undefined ? [] : { roleId, code }));
   const verdicts = foldRoles({ roles: line.roles, errors });
   return rowOf([
@@ -43,7 +55,11 @@ export function csvRow(line: BatchLine, roleIds: readonly string[]): string {
     line.ref ?? '',
     (line.accounts ?? [line.account ?? '']).join(' '),
     line.status,
-    ...roleIds.map((id) => (line.status === 'failed' ? undefined : verdicts.get(id)) ?? 'undetermined'),
+    ...roleIds.flatMap((id) => {
+      const before = line.before?.[id];
+      const verdict = (line.status === 'failed' ? undefined : verdicts.get(id)) ?? 'undetermined';
+      return [...(isPreview ? [before === undefined ? '' : before ? 'granted' : 'denied'] : []), verdict];
+    }),
     line.errors.map(({ roleId, code }) => (roleId === undefined ? code : `${roleId}: ${code}`)).join(' '),
     Object.entries(line.blockNumbers)
       .map(([chainId, number]) => `${chainId}: ${number}`)

@@ -102,11 +102,14 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
           fileName: `batch-${requestId}.ndjson`,
           pieces: readBatchLines(batches, range),
         };
-      const roleIds = roles.map(({ id }) => id);
+      const columns = {
+        roleIds: roles.map(({ id }) => id),
+        isPreview: roles.some(({ gained }) => gained !== undefined),
+      };
       return {
         mediaType: 'text/csv; charset=utf-8',
         fileName: `batch-${requestId}.csv`,
-        pieces: csvOf(linesOf(batches, range), roleIds),
+        pieces: csvOf(linesOf(batches, range), columns),
       };
     },
   };
@@ -151,11 +154,11 @@ async function* linesOf(
 
 async function* csvOf(
   lines: AsyncIterable<BatchLine>,
-  roleIds: readonly string[],
+  columns: Parameters<typeof csvHeader>[0],
 ): AsyncGenerator<Buffer, void> {
-  let rows = [csvHeader(roleIds)];
+  let rows = [csvHeader(columns)];
   for await (const line of lines) {
-    rows.push(csvRow(line, roleIds));
+    rows.push(csvRow(line, columns));
     if (rows.length < SLICE_LINES) continue;
     yield Buffer.from(rows.join(''));
     rows = [];
