@@ -42,9 +42,9 @@ const membersOf = (count: number) => Array.from({ length: count }, (_, index) =>
 
 describe('a preview', () => {
   it('takes the members of the watch in their order, with their wallets and their verdicts on the previewed roles', async () => {
-    const withheld = { id: 'holder', granted: true, since, withheld: { sweep: 7 } };
+    const revoked = { id: 'holder', granted: true, since, heldBack: { since, cause: 'schedule' as const } };
     const members = [
-      aMember({ memberId: ACCOUNT, account: ACCOUNT, ref: undefined, roles: [withheld] }),
+      aMember({ memberId: ACCOUNT, account: ACCOUNT, ref: undefined, roles: [revoked] }),
       memberOf(1, {
         accounts: [accountOf(1), accountOf(2)],
         vaults: [accountOf(9)],
