@@ -24,6 +24,7 @@ import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { nameOf } from '#shared/stores/watches/members/watch-member-text.ts';
+import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
@@ -167,6 +168,7 @@ await runService(
       ...opened,
       sweeps: makeWatchSweeps(redis),
       followed: makeFollowedContracts(redis),
+      chains: makeWatchChains(redis),
       kafka,
       endRuleSets: makeEndRuleSets({ ruleSets, publish: kafka.publish, now: clock.now }),
       now: clock.now,

@@ -18,6 +18,7 @@ import { ERASE_TIMEOUT_MS, type EraseRecord } from '#shared/stores/documents/ver
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
+import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
@@ -51,6 +52,7 @@ type Dependencies = {
   readonly watchMembers: Pick<WatchMembers, 'eraseRemoved' | 'figures' | 'forget'>;
   readonly sweeps: Pick<WatchSweeps, 'forget'>;
   readonly followed: Pick<FollowedContracts, 'follow'>;
+  readonly chains: Pick<WatchChains, 'forget'>;
   readonly deliveries: Pick<Deliveries, 'page' | 'forget'>;
   readonly checkLog: Pick<CheckLog, 'list' | 'forget'>;
   readonly results: Pick<Results, 'forget'>;
@@ -131,6 +133,7 @@ export function makeEraseDeleted(deps: Dependencies) {
     if ((await deps.watchMembers.figures(uid)).members > 0) return false;
     await deps.followed.follow(uid, []);
     await deps.sweeps.forget(uid);
+    await deps.chains.forget(uid);
     await deps.watchMembers.forget(uid);
     return true;
   };
