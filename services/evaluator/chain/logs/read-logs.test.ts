@@ -271,6 +271,15 @@ test('a refusal of the newest blocks means that their logs are not there yet, an
   expect(reader.blocksPerCall).toBe(5_000);
 });
 
+test('a contract whose logs are refused once does not count as one with too many transfers', async () => {
+  let count = 0;
+  const node = anEndpoint('0', {
+    blocks: [10],
+    allow: () => (count++ === 0 ? refuse('rpc-error') : undefined),
+  });
+  expect(await numbersOf(readerOf([node]), 10, 10)).toEqual([10]);
+});
+
 test('a refusal of one late node behind the URL teaches no limit, however often the others answer', async () => {
   let count = 0;
   // The range, then its older part and its newest one.

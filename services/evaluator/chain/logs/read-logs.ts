@@ -337,8 +337,13 @@ class EndpointRead {
       if (part.toBlock >= this.#newestFrom) throw failure.as('block-unavailable');
       const { contracts } = part;
       const [first = ''] = contracts;
-      if (contracts.length === 1)
-        throw (await this.#servesBlock(part)) ? new TooManyTransfers(first) : failure;
+      if (contracts.length === 1) {
+        if (!(await this.#servesBlock(part))) throw failure;
+        // What made the endpoint refuse may have ended between the two calls.
+        return this.#chunks(part).catch((again: unknown) => {
+          throw toRpcFailure(again).isRefusal ? new TooManyTransfers(first) : again;
+        });
+      }
       const { addresses, blocks } = this.#learned;
       const half = contracts.length >> 1;
       const one = await this.#block({ ...part, contracts: contracts.slice(0, half) });
