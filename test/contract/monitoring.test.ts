@@ -133,7 +133,7 @@ test.each(runbookCommands(readRunbook()))('the runbook can be followed literally
 /** @throws CommanderError for a subcommand, an option or an argument that does not exist */
 async function readAdminLine(line: string): Promise<void> {
   const ignore = async () => undefined;
-  const program = makeProgram(ignore, ignore, {}, true);
+  const program = makeProgram(ignore, ignore, {}, true, async () => []);
   await program.parseAsync(line.split(' '), { from: 'user' });
   const [, topic] = /^dead-letter \w+ (\S+)/.exec(line) ?? [];
   if (topic) expect(SOURCE_TOPICS.map(({ name }) => name)).toContain(topic);

@@ -33,6 +33,10 @@ const CHANGES: Record<string, readonly [Partial<CheckBody>, Partial<CheckBody>]>
     { proof: true, proofSeconds: 90 },
   ],
   proofAlg: [{ proof: true }, { proof: true, proofAlg: 'ES256' }],
+  signIn: [
+    { signIn: [{ message: 'one', signature: '0x' }] },
+    { signIn: [{ message: 'another', signature: '0x' }] },
+  ],
 };
 
 const textOf = (change: Partial<CheckBody>): string => {

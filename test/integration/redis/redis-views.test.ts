@@ -240,12 +240,13 @@ test('the version of a writer that gave up is not reused', async () => {
   const clientId = `app_${randomUUID()}`;
   const first = await apps.lease(clientId, 0, 1);
   const second = await waitUntil('the first lease to end', () => apps.lease(clientId, 0, LEASE_MS));
-  expect([first?.version, second.version]).toEqual([1, 2]);
+  const [one, other] = [first?.version ?? 0, second.version];
+  expect(other).toBeGreaterThan(one);
   expect(await apps.lease(clientId, 0, LEASE_MS)).toBeUndefined();
-  await apps.project(anApp(2, 'second', clientId));
+  await apps.project(anApp(other, 'second', clientId));
   // The first writer's record arrives late and changes nothing.
-  expect(await apps.project(anApp(1, 'first', clientId))).toBe(false);
-  expect((await apps.lease(clientId, 2, LEASE_MS))?.version).toBe(3);
+  expect(await apps.project(anApp(one, 'first', clientId))).toBe(false);
+  expect((await apps.lease(clientId, other, LEASE_MS))?.version).toBeGreaterThan(other);
 });
 
 test('an idempotency key that was used again after a wipe replays the second check', async () => {
