@@ -24,6 +24,8 @@ const opened = {
     createKey: async (_actor: string, _id: string, _key: unknown, facts: unknown) => {
       keyCreated = facts;
     },
+    read: async () => ({ domains: ['shop.example'] }),
+    setDomains: async (_actor: string, _id: string, domains: readonly string[]) => ({ domains }),
   },
   clientApps: {
     countOwned: async () => 1,
@@ -115,6 +117,12 @@ test('key create takes a list of permissions, and refuses an unknown one, none, 
   await expect(run('key create app_1 --marketplace --permissions check,read')).rejects.toMatchObject({
     code: 'usage-invalid',
   });
+});
+
+test('app domains prints the domains of an app, and sets them on request', async () => {
+  expect(await run('app domains app_1')).toEqual({ domains: ['shop.example'] });
+  const set = ['a.example', 'b.example:8443'];
+  expect(await run(`app domains app_1 --set ${set.join()}`)).toEqual({ domains: set });
 });
 
 test('audit list takes an account by its address or its id, and all filters, and reads on behind a short page', async () => {

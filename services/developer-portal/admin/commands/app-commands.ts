@@ -126,16 +126,16 @@ export function addApps(program: Command, run: Run): void {
     );
   app
     .command('domains <id>')
-    .description('set the domains that sign-in messages of an app may be for; an empty text ends signing in')
-    .requiredOption(
+    .description('print the domains that sign-in messages of an app may be for, or set them')
+    .option(
       '--set <domains>',
-      'hosts, with their ports where they have one, with commas',
+      'hosts, with their ports where they have one, with commas; an empty text ends signing in',
       signInDomains,
     )
-    .action((clientId, { set }: { set: readonly string[] }) =>
+    .action((clientId, { set }: { set?: readonly string[] }) =>
       run(async ({ apps, actor }) => {
-        const { domains = [] } = await apps.setDomains(actor, clientId, set);
-        return { clientId, domains };
+        const app = set ? await apps.setDomains(actor, clientId, set) : await apps.read(clientId);
+        return { domains: app.domains ?? [] };
       }),
     );
   const scope = program.command('scope').description('requests for the token-gating scope');
