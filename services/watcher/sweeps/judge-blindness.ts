@@ -23,13 +23,18 @@ export type JudgeBlindnessDependencies = {
   readonly now: () => number;
 };
 
-/** What is known of a chain; times in epoch ms. */
+/** What the chain has to be read for, and was not; times in epoch ms. */
+type Want = {
+  /** Since when it could not be read although it had to be. */
+  readonly blindSince: number;
+  /** When it was last read. */
+  readonly readAt: number;
+};
+
+/** What is known of a chain. */
 type Look = {
   readonly chainId: number;
-  /** Since when it could not be read although it had to be. */
-  readonly blindSince: number | undefined;
-  /** When it was last read. */
-  readonly readAt: number | undefined;
+  readonly wants: readonly Want[];
   readonly isOwed: boolean;
   /** When the reader of logs had read it last; `undefined`: it is not followed. */
   readonly followedAt: number | undefined;
@@ -53,17 +58,11 @@ export function makeJudgeBlindness(
     const followedAt = isFollowed
       ? (reach?.readAt ?? (await deps.chains.firstLookAt(uid, chainId, deps.now())))
       : undefined;
-    const starts = [
-      ...(owedSince === undefined ? [] : [Math.max(owedSince, readAt ?? 0)]),
-      ...(followedAt === undefined ? [] : [followedAt]),
-    ];
-    return {
-      chainId,
-      blindSince: starts.length === 0 ? undefined : Math.min(...starts),
-      readAt: readAt ?? owedSince ?? followedAt,
-      isOwed: owedSince !== undefined,
-      followedAt,
-    };
+    const wants: Want[] = [];
+    if (owedSince !== undefined)
+      wants.push({ blindSince: Math.max(owedSince, readAt ?? 0), readAt: readAt ?? owedSince });
+    if (followedAt !== undefined) wants.push({ blindSince: followedAt, readAt: followedAt });
+    return { chainId, wants, isOwed: owedSince !== undefined, followedAt };
   };
 
   const report = async (
@@ -98,7 +97,12 @@ export function makeJudgeBlindness(
     const { stalled = [], stalledAfterSeconds } = watch;
     const afterMs = stalledAfterSeconds * 1_000;
     const open = looks.filter(({ chainId }) => !stalled.some((one) => one.chainId === chainId));
-    const found = open.filter(({ blindSince = nowMs }) => nowMs - blindSince >= afterMs);
+    const found = open
+      .map(({ chainId, wants }) => ({
+        chainId,
+        unread: wants.filter(({ blindSince }) => nowMs - blindSince >= afterMs),
+      }))
+      .filter(({ unread }) => unread.length > 0);
     const isClear = ({ chainId, reportedAt }: StalledChain): boolean => {
       const now = looks.find((each) => each.chainId === chainId);
       return now === undefined || (!now.isOwed && (now.followedAt ?? Infinity) >= Date.parse(reportedAt));
@@ -108,14 +112,15 @@ export function makeJudgeBlindness(
     );
     if (recovered) await report(watch, 'watch.recovered', recovered, at);
     else if (found.length > 0) {
-      const chains = found.map(({ chainId, readAt = nowMs }) => ({
+      const chains = found.map(({ chainId, unread }) => ({
         chainId,
-        since: new Date(readAt).toISOString(),
+        since: new Date(Math.max(...unread.map(({ readAt }) => readAt))).toISOString(),
         reportedAt: at,
       }));
       await report(watch, 'watch.stalled', chains, at);
     }
-    const next = Math.min(...open.map(({ blindSince = Infinity }) => blindSince + afterMs));
+    const starts = open.flatMap(({ wants }) => wants.map(({ blindSince }) => blindSince));
+    const next = Math.min(...starts) + afterMs;
     if (stalled.length > 0) await deps.watches.setDue(uid, nowMs + LOOK_AGAIN_MS);
     if (next > nowMs && next < Infinity) await deps.watches.setDue(uid, next);
   };

@@ -335,6 +335,19 @@ describe('a chain that cannot be read', () => {
     expect(world.documents.get(watchKey(watch))?.stalled).toMatchObject(chainSince(NOW - 90_000).chains);
   });
 
+  test('that its follower read last is reported since then, whenever a check had read it', async () => {
+    const followedAt = NOW - 60_000;
+    for (const sight of [
+      { readAt: NOW - 7_200_000 },
+      { readAt: NOW - 5_000 },
+      { readAt: NOW - 7_200_000, owedSince: NOW - 60_000 },
+    ]) {
+      const world = makeWorld([watch], { followedAt, sight });
+      await world.processWatches();
+      expect(world.events).toEqual([{ type: 'watch.stalled', watchId: 'w', ...chainSince(followedAt) }]);
+    }
+  });
+
   test('is not reported while another check of the watch reads it, or while the watch is paused', async () => {
     const read = makeWorld([watch], { sight: { owedSince: NOW - 900_000, readAt: NOW - 59_000 } });
     const paused = makeWorld([{ ...watch, paused: { reason: 'requested', at: iso(NOW) } }], {

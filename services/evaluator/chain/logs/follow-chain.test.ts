@@ -138,6 +138,14 @@ test('a contract with too many transfers is left out, and the others are read in
   expect(state.saved.at(-1)?.gaps).toEqual([BUSY]);
 });
 
+test('a chain whose contracts all have too many transfers counts as read while its head can be read', async () => {
+  const { state, step } = aFollower();
+  state.isBusy = true;
+  expect(await step([BUSY])).toBe('ok');
+  expect(state.states.get(BUSY)).toMatchObject({ state: 'sweeps-only' });
+  expect(state.readNotes).toBe(1);
+});
+
 test('a contract that was left out is live again within a minute, and then all its members are due', async () => {
   const { state, step } = aFollower();
   state.isBusy = true;
