@@ -47,6 +47,17 @@ describe('the event of a check', () => {
     expect(member.roles.map(({ id }) => id)).toEqual(['gold', 'none']);
   });
 
+  test('names no transfer the first time, though one caused the check', () => {
+    const transfer = {
+      ...{ chainId: 1, contractAddress: '0x1', transactionHash: '0x2' },
+      ...{ blockNumber: 1, logIndex: 0 },
+    };
+    const answer = anAnswer(1, { gold: true }, { cause: 'transfer', owed: { '1': 1 }, transfer });
+    const { event } = apply(aMember(), answer);
+    expect(event?.cause).toBe('first');
+    expect(event).not.toHaveProperty('transfer');
+  });
+
   test('is absent if no rule could be read', () => {
     const { member, event } = apply(aMember(), anAnswer(1, { gold: undefined }, { errors: [UNREAD] }));
     expect(event).toBeUndefined();

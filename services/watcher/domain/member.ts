@@ -278,11 +278,12 @@ function withEvent(
   // What was held back has the cause of its first check.
   const backs = revoked.flatMap((id) => known.get(id)?.heldBack ?? []);
   const first = cause ? backs.find(({ graceUntil }) => graceUntil !== undefined) : backs[0];
-  const { cause: why, transfer } = (cause?.cause === 'release' ? cause : (first ?? cause)) ?? SCHEDULE;
+  const { cause: found, transfer } = (cause?.cause === 'release' ? cause : (first ?? cause)) ?? SCHEDULE;
+  const why = before.sequence === 0 ? 'first' : found;
   return {
     member: { ...after, sequence },
     event: {
-      cause: before.sequence === 0 ? 'first' : why,
+      cause: why,
       ...(why === 'transfer' && transfer ? { transfer } : {}),
       sequence,
       changes: [...changed, ...all.filter((role) => role.granted === role.before)],
