@@ -1,5 +1,6 @@
+import { readSecret } from '#shared/config.ts';
 import { publicRingOf } from '#shared/proof-keys.ts';
-import { environmentOf, planEnvironment } from './local-environment.ts';
+import { environmentOf, operatorEnvironment, planEnvironment } from './local-environment.ts';
 import { parseOptions } from './options.ts';
 import { planPorts } from './plan-ports.ts';
 
@@ -82,4 +83,16 @@ test('a broker of the environment is used, with a warning that does not repeat w
   const { warnings } = plan({ REDIS_URL: 'redis://:hush@elsewhere' });
   expect(warnings.join('\n')).toContain('REDIS_URL comes from the environment');
   expect(warnings.join('\n')).not.toContain('hush');
+});
+
+test("the operator's command uses this system's secrets, whatever files its shell names", () => {
+  const shell = { REDIS_URL_FILE: '/run/redis', ROLECALL_SECRET_KEYS_FILE: '/run/keys' };
+  const env = { ...shell, ...operatorEnvironment(plan({}), ports) };
+  expect(readSecret(env, 'REDIS_URL')).toBe('redis://127.0.0.1:20004');
+  expect(readSecret(env, 'ROLECALL_SECRET_KEYS')).toBe('1:secret');
+});
+
+test("the operator's command reads the file that holds the address of the store", () => {
+  const started = operatorEnvironment(plan({ REDIS_URL_FILE: '/dev/null' }), ports);
+  expect(started).toMatchObject({ REDIS_URL: '', REDIS_URL_FILE: '/dev/null' });
 });

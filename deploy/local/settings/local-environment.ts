@@ -93,3 +93,21 @@ export function environmentOf(process: PlannedProcess, { common, keys }: LocalEn
     ...(process.httpPort !== undefined && { HTTP_PORT: String(process.httpPort) }),
   };
 }
+
+/**
+ * The environment that leads the operator's command to this system. It overrides all that could
+ * lead elsewhere: the command may run in a shell with the files of secrets.
+ */
+export function operatorEnvironment(
+  { common, keys }: LocalEnvironment,
+  ports: PortPlan,
+): Record<string, string> {
+  const names = ['SYSTEM_ID', 'KAFKA_BROKERS', 'REDIS_URL', 'REDIS_URL_FILE', 'CHAINS_FILE'] as const;
+  const portal = ports.processes.find(({ service }) => service === 'developer-portal');
+  return {
+    ...Object.fromEntries(names.map((name) => [name, common[name] ?? ''])),
+    ...(portal !== undefined && { PORTAL_ORIGIN: `http://127.0.0.1:${portal.httpPort}` }),
+    ...Object.fromEntries(KEY_VARIABLES.map((name) => [`${name}_FILE`, ''])),
+    ...keys,
+  };
+}

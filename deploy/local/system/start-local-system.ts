@@ -4,7 +4,7 @@ import { endLeftovers } from '../processes/end-leftovers.ts';
 import type { Lines } from '../processes/lines.ts';
 import { startWatchdog } from '../processes/start-watchdog.ts';
 import { waitUntilReady } from '../processes/wait-until-ready.ts';
-import { type Environment, type LocalEnvironment, planEnvironment } from '../settings/local-environment.ts';
+import { type Environment, operatorEnvironment, planEnvironment } from '../settings/local-environment.ts';
 import { loadLocalSecrets } from '../settings/local-secrets.ts';
 import type { StartOptions } from '../settings/options.ts';
 import { type PlannedProcess, type PortPlan, planPorts } from '../settings/plan-ports.ts';
@@ -151,15 +151,4 @@ async function checkPorts(ports: PortPlan, hasDemoChain: boolean, lines: Lines):
     lines.say(
       `warning: port ${highest} is in the range of client sockets, where another program may hold it (above ${STABLE_PORT_MAX})`,
     );
-}
-
-/** The environment that leads the operator's command to this system. */
-function operatorEnvironment({ common, keys }: LocalEnvironment, ports: PortPlan): Record<string, string> {
-  const names = ['SYSTEM_ID', 'KAFKA_BROKERS', 'REDIS_URL', 'CHAINS_FILE'] as const;
-  const [portalPort] = httpPortsOf(ports, 'developer-portal');
-  return {
-    ...Object.fromEntries(names.map((name) => [name, common[name] ?? ''])),
-    ...(portalPort !== undefined && { PORTAL_ORIGIN: `http://127.0.0.1:${portalPort}` }),
-    ...keys,
-  };
 }
