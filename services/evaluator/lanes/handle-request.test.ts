@@ -215,8 +215,8 @@ describe('a check with sign-ins', () => {
   const proving =
     (outcome: WalletOutcome): ProveWallets =>
     async () => ({ outcomes: [outcome], blocks: { '1': { ...BLOCK, number: 1 }, '5': BLOCK } });
-  const judgeWith = async (outcome: WalletOutcome) => {
-    const reads = readsGiving({ ok: true, value: 10n ** 18n });
+  const judgeWith = async (outcome: WalletOutcome, reading: Reading = { ok: true, value: 10n ** 18n }) => {
+    const reads = readsGiving(reading);
     const { handle, results } = makeHandler(reads, { proveWallets: proving(outcome) });
     await handle(aCheck({ signIn }), aRecord());
     return results();
@@ -231,6 +231,11 @@ describe('a check with sign-ins', () => {
         blocks: { '1': BLOCK, '5': BLOCK },
       },
     ]);
+  });
+
+  test('tells the block of the wallets only for a chain that no rule names', async () => {
+    const [result] = await judgeWith(PROVED, failed('rpc-unavailable'));
+    expect(result?.blocks).toEqual({ '5': BLOCK });
   });
 
   test.each([

@@ -7,7 +7,14 @@ import { type Handler, positionOf, type RecordContext } from '#shared/kafka/cons
 import type { PerformReads, ProveWallets } from '../chain/connect-chains.ts';
 import { faultOfSignIn } from '../chain/wallets/wallet-outcome.ts';
 import { agree } from '../domain/agree.ts';
-import { behindOf, blocksOf, composeResult, hasRetryable, isUndetermined } from '../domain/compose-result.ts';
+import {
+  type Blocks,
+  behindOf,
+  blocksOf,
+  composeResult,
+  hasRetryable,
+  isUndetermined,
+} from '../domain/compose-result.ts';
 import { explainRules } from '../domain/explain-rules.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from '../domain/judge-rules.ts';
 import { planReads, type ReadPlan } from '../domain/plan-reads.ts';
@@ -119,7 +126,13 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
       : undefined;
     const completed = composeResult(
       check,
-      { verdicts, blocks: { ...proven?.blocks, ...blocks }, evaluatedAt, details, fault },
+      {
+        verdicts,
+        blocks: { ...ofOtherChains(proven?.blocks ?? {}, plan), ...blocks },
+        evaluatedAt,
+        details,
+        fault,
+      },
       deps.prove,
     );
     const origin = { startedAt: new Date(startedAt).toISOString(), request: positionOf(record) };
@@ -127,6 +140,11 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000, fault);
   };
 }
+
+/** The blocks of the wallets on chains that no rule names: on any other chain a block is that of the
+ * rules, also where they could not be read. */
+const ofOtherChains = (ofWallets: Blocks, { reads }: ReadPlan): Blocks =>
+  Object.fromEntries(Object.entries(ofWallets).filter(([chainId]) => !reads.has(Number(chainId))));
 
 function planOrReject(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
   const plan = planReads(check, check.rules, { readsMax, delegateRegistry: deps.delegateRegistry });
