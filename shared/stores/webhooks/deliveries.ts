@@ -28,7 +28,7 @@ export type ClaimOutcome = 'claimed' | 'taken' | 'superseded' | 'finished';
 
 type PageOptions = {
   readonly state?: WebhookState | undefined;
-  /** First claimed then or later, epoch ms. */
+  /** Accepted then or later, epoch ms. */
   readonly sinceMs?: number | undefined;
   /** The `next` of the page before. */
   readonly before?: string | undefined;
@@ -113,8 +113,8 @@ export function makeDeliveries(redis: Redis) {
         return readMany(requestIds);
       }),
     /**
-     * Ids of a client app's newest 10 000 deliveries, newest first, those after `before`. None if
-     * `before` is no longer among them: it was at their end.
+     * Ids of a client app's newest 10 000 deliveries, newest first by acceptance, those after
+     * `before`. None if `before` is no longer among them: it was at their end.
      */
     listIds: (clientId: string, options: IdsOptions): Promise<string[]> =>
       inStore(async () => {
@@ -207,7 +207,6 @@ const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: nu
   delivery.acceptedAt,
   delivery.retainUntil,
   Date.parse(delivery.acceptedAt),
-  redisNowMs,
   Math.max(Date.parse(delivery.retainUntil), redisNowMs + DELIVERY_KEPT_MS),
   delivery.deferralCount,
   keepBodyUntil(delivery, redisNowMs) ?? '',
@@ -311,7 +310,7 @@ end
 const CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local requestId, resendCount, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state', 'deferrals')
-local deferrals = tonumber(ARGV[13])
+local deferrals = tonumber(ARGV[12])
 if found[1] then
   local foundCount, foundStep = tonumber(found[1]), tonumber(found[2])
   if resendCount < foundCount then return 'superseded' end
@@ -324,13 +323,13 @@ if found[1] then
 end
 redis.call('HSET', KEYS[2], 'resendCount', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',
   'clientId', ARGV[6], 'callbackUrl', ARGV[7], 'acceptedAt', ARGV[8], 'retainUntil', ARGV[9])
-redis.call('PEXPIREAT', KEYS[2], ARGV[12])
+redis.call('PEXPIREAT', KEYS[2], ARGV[11])
 if found[1] then
   redis.call('HDEL', KEYS[2], 'nextAttemptAt')
   if found[4] ~= 'pending' then redis.call('ZREM', KEYS[4], requestId) end
-else ${addToList(3, 'ARGV[11]', 'ARGV[12]', LISTED_MAX)} end
+else ${addToList(3, 'ARGV[10]', 'ARGV[11]', LISTED_MAX)} end
 redis.call('ZADD', KEYS[5], 'NX', ARGV[10], requestId)
-keepBody(KEYS[6], ARGV[14])
+keepBody(KEYS[6], ARGV[13])
 return 'claimed'
 `;
 
