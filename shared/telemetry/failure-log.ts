@@ -3,7 +3,7 @@ import type { Logger } from './log.ts';
 /** Failures of a second that have a line each; the others of that second share one. */
 const LINES_MAX = 3;
 const INTERVAL_MS = 1_000;
-/** Failures in a shared line; more are only counted. */
+/** Failures in a shared line; more begin another one. */
 const SHARED_MAX = 500;
 
 /** An answer with a status of 500 or more. */
@@ -18,9 +18,10 @@ type Failure = {
 };
 
 /**
- * Makes the function that logs answers of 500 and more, so that the `instance` which a client was
- * given leads to its cause. While a dependency is away there are thousands a second: a few have a
- * line of their own, and the others of the second are listed in one.
+ * Makes the function that logs every answer of 500 and more, so that the `instance` which a client
+ * was given leads to its cause. While a dependency is away there are thousands a second: a few have
+ * a line of their own, and the others of the second are listed in as few lines as possible. A
+ * process that stops waits for the last of them.
  *
  * @example
  * const logFailure = makeFailureLog(log);
@@ -29,19 +30,22 @@ type Failure = {
 export function makeFailureLog(log: Pick<Logger, 'warn'>): (failure: Failure) => void {
   let countOfSecond = 0;
   let shared: Failure[] = [];
-  let isRunning = false;
-  const endSecond = (): void => {
-    isRunning = false;
-    if (shared.length > 0)
-      log.warn({ failures: shared, others: countOfSecond - LINES_MAX - shared.length }, 'requests failed');
-    countOfSecond = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const writeShared = (): void => {
+    if (shared.length > 0) log.warn({ failures: shared }, 'requests failed');
     shared = [];
   };
+  const endSecond = (): void => {
+    timer = undefined;
+    countOfSecond = 0;
+    writeShared();
+  };
   return function logFailure(failure) {
-    if (!isRunning) setTimeout(endSecond, INTERVAL_MS).unref();
-    isRunning = true;
+    timer ??= setTimeout(endSecond, INTERVAL_MS).unref();
     countOfSecond++;
-    if (countOfSecond <= LINES_MAX) log.warn(failure, 'request failed');
-    else if (shared.length < SHARED_MAX) shared.push(failure);
+    if (countOfSecond <= LINES_MAX) return log.warn(failure, 'request failed');
+    timer.ref();
+    shared.push(failure);
+    if (shared.length === SHARED_MAX) writeShared();
   };
 }
