@@ -105,7 +105,10 @@ export function problemHeadersOf(status: number, { isAuthzen }: Operation): ZodO
   if (!isAuthzen) return headers;
   // Without it where another try would not help.
   const retry = status === 503 && { 'Retry-After': { ...RETRY_AFTER['Retry-After'], required: false } };
-  return { ...headers, ...retry, ...REQUEST_ID_ECHO };
+  const challenge = status === 401 && {
+    'WWW-Authenticate': header('`ApiKey realm="rolecall", Bearer realm="rolecall"`.'),
+  };
+  return { ...headers, ...retry, ...challenge, ...REQUEST_ID_ECHO };
 }
 
 function commonProblemHeadersOf(status: number): ZodOpenApiHeadersObject {
