@@ -556,6 +556,18 @@ describe('the semantics of a list', () => {
     expect(gateway.released).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
   });
 
+  it('does not charge the checks that a bug in another one kept from running', async () => {
+    const gateway = await start({ publish: () => Promise.reject(new Error('a bug')) });
+    const options = { evaluations_semantic: 'deny_on_first_deny' };
+    const response = await list(gateway, { ...ask('club/gold'), evaluations: [GRANTED, DENIED], options });
+    expect(response.status).toBe(500);
+    // The first check was surely not published: its own charge is refunded too.
+    expect(gateway.released).toEqual([
+      { clientId: 'app_1', month: '2026-11' },
+      { clientId: 'app_1', month: '2026-11', count: 1 },
+    ]);
+  });
+
   it('tells in the headers what is left after the refund', async () => {
     const { response } = await run('deny_on_first_deny', [DENIED, GRANTED]);
     expect(response.headers.get('ratelimit')).toContain('"per-month";r=10000;');

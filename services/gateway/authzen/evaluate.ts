@@ -111,9 +111,8 @@ async function decideAll(
     return asked.entries.flatMap((entry) => ('problem' in entry ? [entry] : []));
   }
   const { endOf, finish } = await runChecks(deps, { caller, checks, arrivedAt }, response);
-  const decisions = await decideEntries(asked, endOf);
-  await finish();
-  return decisions;
+  // Also where one of them ends the request: the others are not charged.
+  return decideEntries(asked, endOf).finally(finish);
 }
 
 /** All, or up to the one that decides the list. */
