@@ -21,6 +21,8 @@ export type PerformReadsContext = {
   readonly accountId: string;
   readonly clientId: string;
   readonly consistency: Consistency;
+  /** By chain id, the endpoints that are asked only if there are too few others. */
+  readonly avoid?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The chains whose amounts are added. */
   readonly atOneInstant: ReadonlySet<number>;
   /** Whether the check has waited for long already: then it does not wait for a chain that does not
@@ -112,6 +114,7 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
         const own = {
           ...context,
           isolatedReads,
+          avoid: context.avoid?.[String(chainId)],
           blockTag,
           minBlock: minBlock[String(chainId)] ?? 0,
           atBlock: atBlock?.[String(chainId)],

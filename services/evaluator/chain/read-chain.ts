@@ -51,6 +51,8 @@ export type ChainReadContext = {
   readonly blockAtInstant?: BlockAtInstant | undefined;
   readonly isolatedReads: IsolatedReadBudget;
   readonly traceparent?: string;
+  /** The endpoints that are asked only if there are too few others. */
+  readonly avoid?: readonly string[] | undefined;
   /** Whether the check has waited for long already: then it does not wait for a chain that does not
    * answer. */
   readonly isLate?: boolean;
@@ -109,7 +111,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     context: ChainReadContext,
     gone: readonly GoneBlock[],
   ) {
-    const { blockTag: tag, signal, atBlock } = context;
+    const { blockTag: tag, signal, atBlock, avoid = [] } = context;
     const head =
       atBlock === undefined
         ? await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone })
@@ -120,8 +122,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const observations: Observation[] = [];
     let hasState = true;
     const open = reads.filter((read, index) => {
-      // At another block a contract may have had other decimals.
-      const isKnown = read.kind === 'decimals' && atBlock === undefined;
+      // At another block a contract may have had other decimals, and so it may at another endpoint.
+      const isKnown = read.kind === 'decimals' && atBlock === undefined && avoid.length === 0;
       const known = isKnown ? findDecimals(read) : undefined;
       observations[index] = known?.observation ?? UNREAD;
       if (known === undefined) return true;
@@ -129,7 +131,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       options.onSaved('decimals');
       return false;
     });
-    const entries = await queue.read(block, open, { ...context, isPast: atBlock !== undefined });
+    const entries = await queue.read(block, open, { ...context, avoid, isPast: atBlock !== undefined });
     const isMissing = entries.some((entry) => hasFailedBy(entry, 'block-unavailable'));
     // The state of a block that the check named is waited for until the deadline, if it can still
     // come.
@@ -138,6 +140,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     if (!isLast && !signal.aborted && isGone) return { gone: { ...block, isMissing } };
     let isAnswered = false;
     let proved = true;
+    const answeredBy = new Set<string>();
     let index = -1;
     for (const entry of entries) {
       const observation = observationOf(entry);
@@ -147,6 +150,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       // Only answered calls prove the block: a failed call read nothing.
       if (!observation.every(options.isAnswer)) continue;
       isAnswered = true;
+      // The watcher alone asks who answered.
+      if (context.lane === 'batch') for (const name of entry.answeredBy) answeredBy.add(name);
       proved &&= entry.isProved;
       hasState &&= entry.hasState;
     }
@@ -155,7 +160,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const report = isAnswered ? { block: { number, hash, timestamp, proved, ...state } } : {};
     const asked = head && isAnswered ? { headAskedAtMs: head.askedAtMs } : {};
     const behind = context.blockAtInstant && fitting === undefined ? { isBehind: true as const } : {};
-    return { observed: { quorum, observations, ...report, ...asked, ...behind } };
+    const from = answeredBy.size > 0 ? { answeredBy: [...answeredBy] } : {};
+    return { observed: { quorum, observations, ...report, ...asked, ...behind, ...from } };
   }
 
   /** The block at the common instant, or the minimum block if that is later; nothing if the chain

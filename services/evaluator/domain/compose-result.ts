@@ -221,6 +221,14 @@ export function headTimesOf(observed: ReadonlyMap<number, ChainObservations>): R
   return times;
 }
 
+/** By chain id, the endpoints that answered. */
+export function answeredByOf(observed: ReadonlyMap<number, ChainObservations>): Record<string, string[]> {
+  const names: Record<string, string[]> = {};
+  for (const [chainId, { answeredBy }] of observed)
+    if (answeredBy !== undefined) names[String(chainId)] = [...answeredBy];
+  return names;
+}
+
 /** By chain id, the time of the block, epoch ms; a time that no clock has is left out. */
 export const blockTimesOf = (blocks: Blocks): Record<string, number> =>
   Object.fromEntries(

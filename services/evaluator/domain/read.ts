@@ -86,6 +86,8 @@ export type ChainObservations = {
   /** Whether the chain could not be read at the instant of the others whose amounts are added to
    * its own. */
   readonly isBehind?: true;
+  /** The endpoints that answered. */
+  readonly answeredBy?: readonly string[];
   /** One per read, in the order of the reads. */
   readonly observations: readonly Observation[];
 };

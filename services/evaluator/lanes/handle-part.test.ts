@@ -48,11 +48,14 @@ function makeHandler(answer: (read: Read) => Reading = readingOf) {
   const published: BatchPartCompleted[] = [];
   const asked: Read[][] = [];
   const proved: string[] = [];
-  const performReads: PerformReads = async (reads) => {
+  const avoided: unknown[] = [];
+  const performReads: PerformReads = async (reads, { avoid }) => {
+    avoided.push(avoid);
     const ofChain = reads.get(1) ?? [];
     asked.push([...ofChain]);
     const observations = ofChain.map((read) => [answer(read)]);
-    return new Map([[1, { quorum: 1, observations, block: BLOCK, headAskedAtMs: NOW - 300 }]]);
+    const report = { block: BLOCK, headAskedAtMs: NOW - 300, answeredBy: ['0'] };
+    return new Map([[1, { quorum: 1, observations, ...report }]]);
   };
   const dependencies = {
     performReads,
@@ -78,6 +81,7 @@ function makeHandler(answer: (read: Read) => Reading = readingOf) {
     handle: makePartHandler(dependencies),
     giveUp: makeGiveUpPart(dependencies),
     asked,
+    avoided,
     proved,
     completed: () => published[0] as BatchPartCompleted,
     lines: () =>
@@ -89,17 +93,20 @@ function makeHandler(answer: (read: Read) => Reading = readingOf) {
   };
 }
 
-test('a part of the watcher says when the heads were requested and their blocks made, and a part of a client does not', async () => {
-  const { handle, completed } = makeHandler();
-  await handle(aPart({ delivery: OF_WATCH }), aRecord());
+test('a part of the watcher says who was asked, when, and of which blocks, and a part of a client does not', async () => {
+  const { handle, completed, avoided } = makeHandler();
+  await handle(aPart({ delivery: OF_WATCH, avoid: { '1': ['2'] } }), aRecord());
+  expect(avoided).toEqual([{ '1': ['2'] }]);
   expect(completed()).toMatchObject({
     headTimes: { '1': NOW - 300 },
     blockTimes: { '1': BLOCK.timestamp * 1_000 },
+    answeredBy: { '1': ['0'] },
   });
   const ofClient = makeHandler();
   await ofClient.handle(aPart(), aRecord());
   expect(ofClient.completed()).not.toHaveProperty('headTimes');
   expect(ofClient.completed()).not.toHaveProperty('blockTimes');
+  expect(ofClient.completed()).not.toHaveProperty('answeredBy');
 });
 
 test('a member of a watch may need as many reads as a single check', async () => {

@@ -21,6 +21,7 @@ import {
   tallyVerdicts,
 } from '../domain/compose-part.ts';
 import {
+  answeredByOf,
   behindOf,
   blocksOf,
   blockTimesOf,
@@ -92,6 +93,7 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
       accountId: part.accountId,
       clientId: part.clientId,
       consistency: part.consistency,
+      avoid: part.avoid,
       atOneInstant: chainsAtOneInstant(part.rules),
       lane: 'batch',
       traceparent,
@@ -134,7 +136,11 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
     const completed = await completePart(part, lines.text, lines.counts, evaluatedAt);
     const times =
       part.delivery.mode === 'watch'
-        ? { headTimes: headTimesOf(observed), blockTimes: blockTimesOf(blocks) }
+        ? {
+            headTimes: headTimesOf(observed),
+            blockTimes: blockTimesOf(blocks),
+            answeredBy: answeredByOf(observed),
+          }
         : {};
     await deps.publish({ ...completed, ...times }, traceparent);
     deps.recordPart(part, tallies, (deps.redisNowMs() - startedAt) / 1_000);

@@ -1,6 +1,6 @@
 import type { RuleFault } from '#shared/contracts/checks/result.ts';
 import type { SeenBlock, WatchMember } from '#shared/contracts/watches/watch.ts';
-import type { CheckCause, Transfer } from '#shared/contracts/watches/watch-check.ts';
+import type { CheckCause, EndpointNames, Transfer } from '#shared/contracts/watches/watch-check.ts';
 
 /** A block number is false if the chain makes a lower block so long after it was seen or owed. */
 export const FALSE_BLOCK_MS_MIN = 600_000;
@@ -24,6 +24,7 @@ export type Answer = {
   readonly verdicts: ReadonlyMap<string, boolean | undefined>;
   /** By chain id. */
   readonly read: Readonly<Record<string, ReadBlock>>;
+  readonly answeredBy?: EndpointNames | undefined;
   readonly errors: readonly RuleFault[];
   readonly evaluatedAt: string;
 };

@@ -339,6 +339,18 @@ describe('with a grace, a revocation', () => {
     expect(sent).toMatchObject({ revoked: ['gold'], event: { cause: 'transfer', transfer, sequence: 2 } });
   });
 
+  test('knows who answered its first check, until it is decided', () => {
+    const answeredBy = { '1': ['0'] };
+    const found = apply(
+      holder(),
+      anAnswer(2, { gold: false, vip: false }, { answeredBy, sweep: 7 }),
+      rules,
+    ).member;
+    expect(found.roles[0]?.heldBack).toMatchObject({ answeredBy });
+    const looked = apply(found, lookAt(3, 12, false, { answeredBy: { '1': ['1'] } }), rules).member;
+    expect(settle(looked, 7, ['gold']).member.roles[0]?.heldBack).not.toHaveProperty('answeredBy');
+  });
+
   test('is dropped by a grant in between', () => {
     const granted = apply(pending().member, lookAt(3, 5, true), rules);
     expect([granted.event, granted.member.roles[0]?.heldBack]).toEqual([undefined, undefined]);

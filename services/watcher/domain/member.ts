@@ -155,9 +155,17 @@ function nextRole(
     return role;
   if (back?.graceUntil !== undefined && back.sweep !== undefined)
     return back.looked ? role : { ...role, heldBack: { ...back, looked: true } };
-  const { graceUntil, ...first } = back ?? firstDenial(answer, rules, id);
+  const { graceUntil, answeredBy: _, ...first } = back ?? firstDenial(answer, rules, id);
   if (back === undefined && rules.graceSeconds > 0)
-    return { ...role, heldBack: { ...first, graceUntil: afterGrace(evaluatedAt, rules), ...inSweep(sweep) } };
+    return {
+      ...role,
+      heldBack: {
+        ...first,
+        graceUntil: afterGrace(evaluatedAt, rules),
+        ...(answer.answeredBy === undefined ? {} : { answeredBy: answer.answeredBy }),
+        ...inSweep(sweep),
+      },
+    };
   if (sweep !== undefined) return { ...role, heldBack: { ...first, sweep } };
   if (hold.roles.has(id)) return { ...role, heldBack: { ...heldFrom(first), since: hold.at } };
   return { id, granted: false, since: evaluatedAt };
@@ -179,7 +187,13 @@ const afterGrace = (at: string, { graceSeconds }: Rules): string =>
 const inSweep = (sweep: number | undefined) => (sweep === undefined ? {} : { sweep });
 
 /** What remains of a revocation that is held: nothing but a release ends it. */
-const heldFrom = ({ sweep: _, graceUntil: __, looked: ___, ...first }: HeldBack): HeldBack => first;
+const heldFrom = ({
+  sweep: _,
+  graceUntil: __,
+  looked: ___,
+  answeredBy: ____,
+  ...first
+}: HeldBack): HeldBack => first;
 
 /** Whether an answer has read a later block than the checks before it, on each chain of a role. */
 const isLater = ({ seen }: WatchMember, { read }: Answer, { chainsOf }: Rules, roleId: string): boolean =>

@@ -113,6 +113,27 @@ test('a revocation whose grace is over is looked at behind the blocks that its m
   expect(await askedFor([seen('not yet', roleUntil(101))])).toMatchObject([{ owed: {} }]);
 });
 
+test('a revocation is looked at again by other endpoints than those that answered the first check', async () => {
+  const pending = (id: string, answeredBy: Record<string, string[]>) => ({
+    ...{ id, granted: true, since: atSecond(1) },
+    heldBack: {
+      ...{ since: atSecond(1), cause: 'transfer' as const, graceUntil: atSecond(100) },
+      answeredBy,
+    },
+  });
+  const members = [
+    seen('both', { roles: [pending('gold', { '1': ['0'] }), pending('vip', { '1': ['1'], '10': ['0'] })] }),
+    seen('one', { roles: [pending('gold', { '1': ['0'] })] }),
+    seen('another', { roles: [pending('gold', { '1': ['0'] })] }),
+    seen('none'),
+  ];
+  expect(await askedFor(members)).toMatchObject([
+    { avoid: { '1': ['0', '1'], '10': ['0'] } },
+    { avoid: { '1': ['0'] } },
+    { avoid: undefined },
+  ]);
+});
+
 test('a check of a new member is requested again at doubling intervals while its answer is slow', async () => {
   const calls: [string[], number][] = [];
   const members = [

@@ -1,11 +1,13 @@
 import { contractsToFollow, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
+  type HeldBack,
   isNewMember,
   isPending,
   isPresent,
   type Watch,
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
+import type { EndpointNames } from '#shared/contracts/watches/watch-check.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
 import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
@@ -176,24 +178,45 @@ export function makeCheckDue(deps: Dependencies) {
   };
 }
 
-/** The checks of members that have been checked before, by cause: at the blocks that they are owed,
- * or at later ones. */
+/** The checks of members that have been checked before, by cause and by the endpoints to avoid: at
+ * the blocks that they are owed, or at later ones. */
 function owedChecks(members: readonly WatchMember[], nowMs: number) {
-  const byCause = Map.groupBy(members, ({ owed }) => owed?.cause ?? 'schedule');
-  return [...byCause].map(([cause, ofCause]) => ({
-    members: ofCause,
-    cause,
-    isCharged: false,
-    owed: mostOf(ofCause.map((member) => blocksOwed(member, nowMs))),
-  }));
+  const groups = Map.groupBy(members, (member) =>
+    JSON.stringify([member.owed?.cause, endpointsToAvoid(member, nowMs)]),
+  );
+  return [...groups.values()].map((alike) => {
+    const [first] = alike;
+    return {
+      members: alike,
+      cause: first?.owed?.cause ?? ('schedule' as const),
+      isCharged: false,
+      owed: mostOf(alike.map((member) => blocksOwed(member, nowMs))),
+      avoid: first && endpointsToAvoid(first, nowMs),
+    };
+  });
+}
+
+/** The revocations that are to be looked at again. */
+const looksOf = ({ roles }: WatchMember, nowMs: number): readonly HeldBack[] =>
+  roles.flatMap(({ heldBack }) =>
+    heldBack && isPending(heldBack) && Date.parse(heldBack.graceUntil ?? '') <= nowMs ? [heldBack] : [],
+  );
+
+/** By chain id, the endpoints that answered the first check of a revocation that is to be looked at
+ * again: others are to confirm it. */
+function endpointsToAvoid(member: WatchMember, nowMs: number): EndpointNames | undefined {
+  const names: EndpointNames = {};
+  for (const { answeredBy = {} } of looksOf(member, nowMs))
+    for (const [chainId, ofChain] of Object.entries(answeredBy))
+      names[chainId] = [...new Set([...(names[chainId] ?? []), ...ofChain])].toSorted();
+  return Object.keys(names).length === 0 ? undefined : names;
 }
 
 /** The blocks that a member is owed; behind those that it has seen if a revocation is to be looked
  * at again. A number that was not reached for long may be false, and is not asked for any more. */
-function blocksOwed({ owed, roles, seen }: WatchMember, nowMs: number): Blocks {
-  const isToLook = roles.some(
-    ({ heldBack }) => heldBack && isPending(heldBack) && Date.parse(heldBack.graceUntil ?? '') <= nowMs,
-  );
+function blocksOwed(member: WatchMember, nowMs: number): Blocks {
+  const { owed, seen } = member;
+  const isToLook = looksOf(member, nowMs).length > 0;
   const later = Object.fromEntries(Object.entries(seen).map(([id, { block }]) => [id, block + 1]));
   const isFresh = owed !== undefined && nowMs - Date.parse(owed.since) < FALSE_BLOCK_MS_MIN;
   return mostOf([isFresh ? owed.blocks : {}, isToLook ? later : {}]);

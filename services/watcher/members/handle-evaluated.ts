@@ -425,7 +425,7 @@ async function readAnswers(part: BatchPartCompleted, check: WatchCheck): Promise
       const isDecided = outcome === 'granted' || outcome === 'denied';
       return [id, isDecided ? outcome === 'granted' : undefined] as const;
     });
-    const { evaluatedAt, headTimes = {}, blockTimes = {} } = part;
+    const { evaluatedAt, headTimes = {}, blockTimes = {}, answeredBy } = part;
     const read = Object.entries(blockNumbers).map(([id, block]) => {
       const askedAt = headTimes[id] ?? Date.parse(evaluatedAt);
       return [id, { block, askedAt, madeAt: blockTimes[id] }] as const;
@@ -435,6 +435,7 @@ async function readAnswers(part: BatchPartCompleted, check: WatchCheck): Promise
       walletsAt: new Date(walletsAtMs).toISOString(),
       verdicts: new Map(verdicts),
       read: Object.fromEntries(read),
+      answeredBy,
       details,
     });
   }

@@ -13,7 +13,7 @@ import {
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
+import type { EndpointNames, WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { boundResults, cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
@@ -41,6 +41,8 @@ export type ChecksToRequest = Pick<WatchCheck, 'cause' | 'owed' | 'transfer' | '
   readonly ruleSet: RuleSet;
   readonly members: readonly WatchMember[];
   readonly isCharged: boolean;
+  /** By chain id, the endpoints that are asked only if there are too few others. */
+  readonly avoid?: EndpointNames | undefined;
   /** Counts a part among the open ones, before it is charged and published; false ends the
    * requests. */
   readonly beforePart: (requestId: string) => Promise<boolean>;
@@ -95,7 +97,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
 }
 
 function messageOf(
-  { watch, ruleSet, cause, owed, transfer, sweep, forgives }: ChecksToRequest,
+  { watch, ruleSet, cause, owed, transfer, sweep, forgives, avoid }: ChecksToRequest,
   part: readonly WatchMember[],
   requestId: string,
   nowMs: number,
@@ -132,6 +134,7 @@ function messageOf(
     // An unreadable rule is never a "no", whatever the rule set says for checks.
     onUndetermined: 'omit',
     consistency: { blockTag: watch.blockTag, minBlock: { ...owed } },
+    ...(avoid ? { avoid } : {}),
     ...(watch.explain ? { explain: true } : {}),
   };
 }

@@ -3,7 +3,7 @@ import type { Tier } from '../apps/client-app.ts';
 import { ProofRequest, Wallets } from '../checks/check-requested.ts';
 import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
 import { defineTopic } from '../topic.ts';
-import { WatchCheck } from '../watches/watch-check.ts';
+import { EndpointNames, WatchCheck } from '../watches/watch-check.ts';
 
 /** Most entries of one part: they are planned, read and stored together. */
 export const PART_ENTRIES_MAX = 500;
@@ -75,6 +75,8 @@ export const BatchPartRequested = z.object({
   /** Whether each line tells the amounts that were compared. */
   explain: z.boolean().optional(),
   proof: ProofRequest.optional(),
+  /** Of the watcher. By chain id, the endpoints that are asked only if there are too few others. */
+  avoid: EndpointNames.optional(),
   /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from
    * them. */
   idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
@@ -112,6 +114,8 @@ export const BatchPartCompleted = z.object({
   headTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** For the watcher. By chain id, the time of the block that was read, epoch ms of the chain. */
   blockTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
+  /** For the watcher. By chain id, the endpoints that answered. */
+  answeredBy: EndpointNames.optional(),
   /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and
    * served. */
   linesGzip: z.string(),

@@ -3,6 +3,10 @@ import { z } from 'zod';
 /** By chain id in decimal. */
 export const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
 
+/** By chain id in decimal, names of endpoints as logs and metrics have them. */
+export const EndpointNames = z.record(z.string(), z.array(z.string()));
+export type EndpointNames = z.infer<typeof EndpointNames>;
+
 /** Why a member is checked. */
 export const CheckCause = z.enum(['transfer', 'schedule', 'rule-set']);
 export type CheckCause = z.infer<typeof CheckCause>;

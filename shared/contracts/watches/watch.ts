@@ -5,7 +5,7 @@ import { Wallets } from '../checks/check-requested.ts';
 import { RuleFault } from '../checks/result.ts';
 import { BlockTag } from '../rules/rule.ts';
 import { defineTopic } from '../topic.ts';
-import { BlockNumbers, CheckCause, Transfer } from './watch-check.ts';
+import { BlockNumbers, CheckCause, EndpointNames, Transfer } from './watch-check.ts';
 
 /** Partitions of members; a member's partition never changes, so neither does this count. */
 export const MEMBER_PARTITIONS = 24;
@@ -119,6 +119,8 @@ export const HeldBack = z.object({
   details: z.string().optional(),
   /** A check of a later block decides, from then on. */
   graceUntil: z.iso.datetime().optional(),
+  /** The endpoints that answered the first check: that check is to ask others. */
+  answeredBy: EndpointNames.optional(),
   /** That check denied the role too. */
   looked: z.boolean().optional(),
   /** The sweep that found it: decided with the others of that sweep. */

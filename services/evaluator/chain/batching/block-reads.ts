@@ -9,9 +9,10 @@ const BYTES_PER_READ = 256;
 const weightOf = ({ read: { call } }: Entry): number =>
   call === undefined ? 1 : Math.max(1, Math.ceil(call.calldata.length / 2 / BYTES_PER_READ));
 
-/** The reads of one block: the shared entries by key, and the queues of waiting ones. */
+/** The reads of one block, by checks that avoid the same endpoints: the shared entries by key, and the queues of waiting ones. */
 export class BlockReads {
   readonly block: Block;
+  readonly avoid: readonly string[];
   /** Whether only checks that named it by its number have requested it. */
   isPast = true;
   readonly #shared = new Map<string, Entry>();
@@ -25,8 +26,14 @@ export class BlockReads {
   /** Calls in flight. */
   callCount = 0;
 
-  constructor(block: Block) {
+  constructor(block: Block, avoid: readonly string[]) {
     this.block = block;
+    this.avoid = avoid;
+  }
+
+  /** By block hash, so that a reorg cannot mix two blocks. */
+  get name(): string {
+    return nameOf(this.block, this.avoid);
   }
 
   /** Reads of single checks that share calls. */
@@ -95,3 +102,7 @@ export class BlockReads {
     };
   }
 }
+
+/** Names the reads of a block by checks that avoid these endpoints. */
+export const nameOf = ({ hash }: Block, avoid: readonly string[]): string =>
+  avoid.length === 0 ? hash : `${hash} ${avoid.join()}`;

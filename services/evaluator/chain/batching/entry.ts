@@ -36,6 +36,8 @@ export type Entry = App & {
   isProved: boolean;
   /** Whether that call also identified the state that it read. */
   hasState: boolean;
+  /** The endpoints that answered it. */
+  answeredBy: readonly string[];
   /** How the last attempt failed, for checks that must end before there is an answer. */
   lastFailure: FailedReading | undefined;
   wantedBy: readonly Ticket[];
@@ -49,6 +51,8 @@ export type Batch = {
   entries: readonly Entry[];
   /** Whether only checks that named the block by its number want it. */
   readonly isPast: boolean;
+  /** The endpoints that are asked only if there are too few others. */
+  readonly avoid: readonly string[];
   readonly way: ReadWay;
   /** The client app that called for it; absent for calls that many share. */
   readonly app: App | undefined;
@@ -57,9 +61,12 @@ export type Batch = {
   wantedCount: number;
 };
 
-export const newBatch = (block: Block, isPast: boolean, way: ReadWay, app?: App): Batch => ({
+type BatchOf = Pick<Batch, 'block' | 'isPast' | 'avoid'>;
+
+export const newBatch = ({ block, isPast, avoid }: BatchOf, way: ReadWay, app?: App): Batch => ({
   block,
   isPast,
+  avoid,
   entries: [],
   way,
   app,
@@ -105,6 +112,7 @@ export class IsolatedReadBudget {
 }
 
 export const NOBODY: readonly Ticket[] = [];
+export const NO_ENDPOINTS: readonly string[] = [];
 
 /** Joins a wait to entries. Most reads are requested by one check, so the entries that only it
  * wants share one list. */

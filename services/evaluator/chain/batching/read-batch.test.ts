@@ -19,7 +19,11 @@ const FIVE: Reading = { ok: true, value: 5n };
 const STATELESS: Reading = { ok: true, value: 6n };
 
 /** The answers of each endpoint to a batch of two reads, one per call. */
-async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quorum: number) {
+async function readBatch(
+  answers: readonly (BatchReadings | FailureKind)[],
+  quorum: number,
+  avoid: readonly string[] = [],
+) {
   const endpoints = answers.map((_, index) => ({ name: String(index), lag: new CallLag() }) as Endpoint);
   const perform = makeBatchReader({
     ...{ quorum, agreeOn },
@@ -33,7 +37,8 @@ async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quor
     },
   });
   const entries = ['a', 'b'].map((key) => ({ read: { key } }) as Entry);
-  await perform({ entries, way: 'shared', controller: new AbortController() } as unknown as Batch);
+  const controller = new AbortController();
+  await perform({ entries, way: 'shared', avoid, controller } as unknown as Batch);
   return { entries, observations: entries.map(({ observation }) => observation) };
 }
 
@@ -59,6 +64,19 @@ test('an endpoint without answers does not delay a read that the others agree on
     [FIVE, FIVE],
     [FIVE, FIVE],
   ]);
+});
+
+test('asks endpoints that are to be avoided only if there are too few others', async () => {
+  const answers = [[FIVE, FIVE], [STATELESS, STATELESS], 'timeout'] as const;
+  const read = async (quorum: number, avoid: readonly string[]) => {
+    const [entry] = (await readBatch(answers, quorum, avoid)).entries;
+    return [entry?.observation, entry?.answeredBy];
+  };
+  expect(await read(1, [])).toEqual([[FIVE], ['0']]);
+  expect(await read(1, ['0'])).toEqual([[STATELESS], ['1']]);
+  // One of the others does not answer: it is not the same endpoint that confirms itself.
+  expect(await read(1, ['0', '1'])).toEqual([[failed('rpc-timeout')], undefined]);
+  expect(await read(1, ['0', '1', '2'])).toEqual([[FIVE], ['0']]);
 });
 
 test('a read that no endpoint answers ends', async () => {
@@ -105,7 +123,8 @@ async function readNew(
     },
   });
   const entry = { read: { key: 'a' } } as Entry;
-  await perform({ entries: [entry], isPast, controller: new AbortController() } as unknown as Batch);
+  const controller = new AbortController();
+  await perform({ entries: [entry], isPast, avoid: [], controller } as unknown as Batch);
   return { observation: entry.observation, asked, looks, lagMs: endpoint.lag.ms };
 }
 

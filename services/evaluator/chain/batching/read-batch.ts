@@ -25,6 +25,9 @@ type BatchReaderOptions = {
   readonly onBatch: (readCount: number) => void;
 };
 
+/** An answer with the endpoint that gave it. */
+type Answer = BatchAnswer & { readonly from: string };
+
 /**
  * Makes the function that answers a batch. It asks as many endpoints as the quorum requires, the
  * next one for each that fails or is slow, and one more while the answers disagree.
@@ -51,7 +54,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     batch: Batch,
     { reads, isRepeated }: { readonly reads: readonly Read[]; readonly isRepeated: boolean },
     signal: AbortSignal,
-  ) {
+  ): Promise<Answer> {
     const { block, isPast } = batch;
     const earlyMs = endpoint.lag.ms - pool.ageMs(block);
     if (earlyMs > 0 && newForMs(batch) > 0) await pause(earlyMs, signal);
@@ -64,7 +67,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
         signal,
       );
       if (isNew) endpoint.lag.ready(ageMs);
-      return answer;
+      return { ...answer, from: endpoint.name };
     } catch (error) {
       const { kind, isConfirmed } = toRpcFailure(error);
       // A client can choose a call that fails: it must not make the reads of others wait.
@@ -87,9 +90,9 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       const isGone = leftMs > 0 && round === REPLACED_ROUND && (await options.isReplaced(block, signal));
       return isGone ? 0 : leftMs;
     };
-    const { answers, failure } = await askEndpoints<BatchAnswer>({
+    const { answers, failure } = await askEndpoints<Answer>({
       pool,
-      candidates: () => pool.candidates(block),
+      candidates: () => othersFirst(pool.candidates(block), batch.avoid, options.quorum),
       quorum: options.quorum,
       isSettled,
       ask: (endpoint, ownSignal) => ask(endpoint, batch, { reads, isRepeated }, ownSignal),
@@ -110,12 +113,25 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
   };
 }
 
+/** The endpoints that are not to be avoided; the others only if these are too few. */
+function othersFirst(
+  candidates: readonly Endpoint[],
+  avoid: readonly string[],
+  quorum: number,
+): readonly Endpoint[] {
+  if (avoid.length === 0) return candidates;
+  const [others, avoided] = [false, true].map((is) =>
+    candidates.filter(({ name }) => avoid.includes(name) === is),
+  ) as [Endpoint[], Endpoint[]];
+  return others.length >= quorum ? others : [...others, ...avoided];
+}
+
 /**
  * Sets each entry's observation from the answers of all endpoints. A suspect entry stays open, with
  * the outcome it gets if it may not be read again. An entry that an endpoint had no gas left for
  * stays open if that endpoint read any other.
  */
-function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void {
+function applyAnswers({ entries }: Batch, answers: readonly Answer[]): void {
   const [first] = answers;
   if (first !== undefined && answers.length === 1) {
     applyAnswer(entries, first);
@@ -123,11 +139,13 @@ function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void
   }
   const isProved = answers.every((answer) => answer.isProved);
   const hasState = answers.every((answer) => answer.hasState);
+  const answeredBy = answers.map(({ from }) => from);
   const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
   for (const [index, entry] of entries.entries()) {
     const column = columnOf(answers, index);
     entry.isProved = isProved;
     entry.hasState = hasState;
+    entry.answeredBy = answeredBy;
     const suspicion = suspicionOf(answers, index);
     if (suspicion !== undefined) {
       entry.suspected = column;
@@ -142,13 +160,15 @@ function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void
 
 /** The same for the answer of one endpoint. Equal readings in a row share one observation: most
  * wallets hold nothing. */
-function applyAnswer(entries: readonly Entry[], { readings, isProved, hasState }: BatchAnswer): void {
+function applyAnswer(entries: readonly Entry[], { readings, isProved, hasState, from }: Answer): void {
+  const answeredBy = [from];
   const isStuck = readings.every((reading) => reading === undefined);
   let shared: Observation = [failed('not-read-alone')];
   for (const [index, entry] of entries.entries()) {
     const reading = readings[index];
     entry.isProved = isProved;
     entry.hasState = hasState;
+    entry.answeredBy = answeredBy;
     if (reading === undefined) {
       if (isStuck) entry.observation = shared;
     } else if (isSuspect(reading)) {

@@ -1,7 +1,7 @@
 import { FairQueue } from '#shared/fairness/fair-queue.ts';
 import { failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import { BlockReads } from './block-reads.ts';
+import { BlockReads, nameOf } from './block-reads.ts';
 import {
   type App,
   type Asker,
@@ -11,6 +11,7 @@ import {
   isShared,
   join,
   leave,
+  NO_ENDPOINTS,
   NOBODY,
   newBatch,
   type ReadWay,
@@ -76,6 +77,9 @@ type ReadContext = Asker & {
   /** Whether the check named the block: such blocks have a share of their own of calls and of the
    * cache. */
   readonly isPast?: boolean;
+  /** The endpoints that are asked only if there are too few others: such reads are shared with no
+   * check that avoids none. */
+  readonly avoid?: readonly string[];
   readonly signal: AbortSignal;
 };
 
@@ -106,7 +110,7 @@ type ReadContext = Asker & {
  */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
-  /** By block hash, so that a reorg cannot mix two blocks; the least recently requested first. */
+  /** By name; the least recently requested first. */
   readonly #blocks = new Map<string, BlockReads>();
   readonly #callCounts: Record<CallKind | 'past', number> = { shared: 0, batch: 0, apart: 0, past: 0 };
   /** Groups that further reads may join, by block, way, client app and contract. */
@@ -127,7 +131,7 @@ export class ReadQueue {
 
   /** Returns one entry per read, when all are answered or the signal is aborted. */
   async read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
-    const ofBlock = this.#blockReads(block, context.isPast ?? false);
+    const ofBlock = this.#blockReads(block, context.avoid ?? NO_ENDPOINTS, context.isPast ?? false);
     const entries = reads.map((read) => this.#requestRead(ofBlock, read, context));
     await this.#wait(entries, context);
     this.#evict();
@@ -156,6 +160,7 @@ export class ReadQueue {
       way: 'shared',
       isProved: false,
       hasState: false,
+      answeredBy: NO_ENDPOINTS,
       lastFailure: undefined,
       wantedBy: NOBODY,
       batch: undefined,
@@ -191,11 +196,12 @@ export class ReadQueue {
     for (const entry of open) if (entry.observation === undefined) leave(entry, ticket);
   }
 
-  #blockReads(block: Block, isPast: boolean): BlockReads {
-    const known = this.#blocks.get(block.hash) ?? new BlockReads(block);
+  #blockReads(block: Block, avoid: readonly string[], isPast: boolean): BlockReads {
+    const name = nameOf(block, avoid);
+    const known = this.#blocks.get(name) ?? new BlockReads(block, avoid);
     known.isPast &&= isPast;
-    this.#blocks.delete(block.hash);
-    this.#blocks.set(block.hash, known);
+    this.#blocks.delete(name);
+    this.#blocks.set(name, known);
     return known;
   }
 
@@ -266,7 +272,7 @@ export class ReadQueue {
       blocks.find(({ waiting }) => kind === 'shared' && waiting.interactive.size > 0) ??
       blocks.find((block) => waitingOf(block) > 0);
     if (ofBlock === undefined) return undefined;
-    const batch = newBatch(ofBlock.block, ofBlock.isPast, 'shared');
+    const batch = newBatch(ofBlock, 'shared');
     const max = this.#options.batchMax();
     batch.entries = kind === 'shared' ? ofBlock.takeShared(batch, max) : ofBlock.takeOfBatches(batch, max);
     return { batch, ofBlock };
@@ -281,7 +287,7 @@ export class ReadQueue {
     const { ofBlock, way, app, entries } = group;
     for (const [key, open] of this.#openGroups) if (open === group) this.#openGroups.delete(key);
     ofBlock.apartCount -= entries.length;
-    const batch = newBatch(ofBlock.block, ofBlock.isPast, way, app);
+    const batch = newBatch(ofBlock, way, app);
     batch.entries = entries.filter(ofBlock.makeFilter(batch));
     return { batch, ofBlock };
   }
@@ -299,7 +305,7 @@ export class ReadQueue {
     this.#callCounts[slot] -= 1;
     this.#callCounts.past -= pastCount;
     ofBlock.callCount -= 1;
-    this.#blockReads(batch.block, ofBlock.isPast);
+    this.#blockReads(batch.block, batch.avoid, ofBlock.isPast);
     this.#noteCostly(batch);
     const exhausted = countExhausted(batch.entries);
     for (const entry of batch.entries)
@@ -453,5 +459,5 @@ function countExhausted(entries: readonly Entry[]): ReadonlyMap<string, number> 
 type CallKind = 'shared' | 'batch' | 'apart';
 
 /** The reads of one contract share a call; isolated ones share it whatever their contract. */
-const keyOf = ({ contract }: Read, { block }: BlockReads, way: ReadWay, { clientId }: App): string =>
-  `${block.hash}/${way}/${clientId}/${way === 'isolated' ? '' : contract}`;
+const keyOf = ({ contract }: Read, { name }: BlockReads, way: ReadWay, { clientId }: App): string =>
+  `${name}/${way}/${clientId}/${way === 'isolated' ? '' : contract}`;
