@@ -60,7 +60,7 @@ async function checkByItself(
   { timeoutMs, missing = [] }: Options,
 ): Promise<EndpointReport> {
   const { url, headers, proxy, maxCallsPerBatch, requestsPerSecond } = checked.settings;
-  const lacks = missing.filter(({ pointer }) => pointer.startsWith(`${checked.place}/`));
+  const lacks = missing.filter(({ pointer }) => concerns(pointer, checked));
   if (lacks.length > 0)
     return {
       ...emptyReport(checked),
@@ -77,4 +77,11 @@ async function checkByItself(
   });
   const signal = AbortSignal.timeout(CHECK_MS_MAX);
   return await checkEndpoint(checked, { endpoint, arrayMax: rpc.arrayMax, signal, now: Date.now });
+}
+
+/** Whether a text of the file is of this endpoint, or of its chain as a whole. */
+function concerns(pointer: string, { place }: CheckedEndpoint): boolean {
+  const endpoints = place.slice(0, place.lastIndexOf('/') + 1);
+  const chain = endpoints.slice(0, endpoints.lastIndexOf('endpoints'));
+  return pointer.startsWith(`${place}/`) || (pointer.startsWith(chain) && !pointer.startsWith(endpoints));
 }
