@@ -56,6 +56,7 @@ function makeQueue({
       isolatedReads?: IsolatedReadBudget;
       signal?: AbortSignal;
       isPast?: boolean;
+      avoid?: readonly string[];
     } = {},
   ) =>
     queue
@@ -110,6 +111,23 @@ test('reads that arrive while all calls are in flight share the next call', asyn
   answer(0);
   await nextTurn();
   expect(idsOf(4)).toHaveLength(16);
+});
+
+test('reads that avoid endpoints share no answer with others, and their calls count with the others', async () => {
+  const { read, calls, answer } = makeQueue();
+  const avoid = ['0'];
+  const ofBatch = { lane: 'batch' } as const;
+  for (let id = 0; id < 3; id++) {
+    void read(aBlock(1), [aRead(id)], ofBatch);
+    await nextTurn();
+  }
+  void read(aBlock(1), [aRead(0)], { ...ofBatch, avoid });
+  void read(aBlock(1), [aRead(1)], { ...ofBatch, avoid: ['1'] });
+  await nextTurn();
+  expect(calls.map(({ batch }) => batch.avoid)).toEqual([[], [], [], avoid]);
+  answer(0);
+  await nextTurn();
+  expect(calls.at(-1)?.batch.avoid).toEqual(['1']);
 });
 
 test('the interactive lane goes first', async () => {
