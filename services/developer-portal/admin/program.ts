@@ -83,7 +83,6 @@ const SAMPLES: Readonly<Record<string, string>> = {
   offset: '17',
   name: '"My app"',
   reason: '"Please say what you are building."',
-  set: 'shop.example,shop.example:8443',
   since: '2026-11-21T10:00:00Z',
 };
 
