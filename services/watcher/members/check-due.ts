@@ -181,19 +181,29 @@ export function makeCheckDue(deps: Dependencies) {
 /** The checks of members that have been checked before, by cause and by the endpoints to avoid: at
  * the blocks that they are owed, or at later ones. */
 function owedChecks(members: readonly WatchMember[], nowMs: number) {
-  const groups = Map.groupBy(members, (member) =>
-    JSON.stringify([member.owed?.cause, endpointsToAvoid(member, nowMs)]),
-  );
-  return [...groups.values()].map((alike) => {
-    const [first] = alike;
-    return {
+  const byCause = Map.groupBy(members, ({ owed }) => owed?.cause ?? 'schedule');
+  return [...byCause].flatMap(([cause, ofCause]) =>
+    byEndpointsToAvoid(ofCause, nowMs).map(({ members: alike, avoid }) => ({
       members: alike,
-      cause: first?.owed?.cause ?? ('schedule' as const),
+      cause,
       isCharged: false,
       owed: mostOf(alike.map((member) => blocksOwed(member, nowMs))),
-      avoid: first && endpointsToAvoid(first, nowMs),
-    };
-  });
+      avoid,
+    })),
+  );
+}
+
+/** Members by the endpoints that their checks avoid: mostly all together, with none. */
+export function byEndpointsToAvoid(members: readonly WatchMember[], nowMs: number) {
+  const groups = new Map<string, { members: WatchMember[]; readonly avoid: EndpointNames | undefined }>();
+  for (const member of members) {
+    const avoid = endpointsToAvoid(member, nowMs);
+    const name = JSON.stringify(avoid) ?? '';
+    const group = groups.get(name) ?? { members: [], avoid };
+    groups.set(name, group);
+    group.members.push(member);
+  }
+  return [...groups.values()];
 }
 
 /** The revocations that are to be looked at again. */

@@ -105,6 +105,25 @@ function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: objec
   return Object.assign(world, { runSweeps });
 }
 
+test('a sweep looks at a revocation whose grace is over by other endpoints than those of its first check', async () => {
+  const since = new Date(BEGAN - 2).toISOString();
+  const heldBack = { since, cause: 'schedule', graceUntil: new Date(BEGAN - 1).toISOString() } as const;
+  const world = makeWorld();
+  const answeredBy = { '1': ['0'] };
+  const gold = { id: 'gold', granted: true, since, heldBack: { ...heldBack, answeredBy } };
+  world.page = [aMember({ memberId: 'a' }), aMember({ memberId: 'b', roles: [gold] })];
+  await world.runSweeps();
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  // Otherwise it would wait for its parts for ever.
+  world.state = undefined;
+  expect(
+    world.checks.slice(0, 2).map(({ members, avoid }) => [members.map(({ memberId }) => memberId), avoid]),
+  ).toEqual([
+    [['a'], undefined],
+    [['b'], answeredBy],
+  ]);
+});
+
 test('a sweep with unanswered parts ends within 15 minutes, with the answers that came', async () => {
   const world = makeWorld({ found: 1 });
   await world.runSweeps();

@@ -19,7 +19,7 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import { countHeld, exceedsShare } from '../domain/exceeds-share.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import { rulesStampOf } from '../domain/rules-stamp.ts';
-import { reachedBlocks } from '../members/check-due.ts';
+import { byEndpointsToAvoid, reachedBlocks } from '../members/check-due.ts';
 import type { OpenParts } from '../members/open-parts.ts';
 import type { RequestChecks } from '../members/request-checks.ts';
 
@@ -88,11 +88,11 @@ export function makeRunSweeps(deps: Dependencies) {
     for await (const page of deps.members.scan(uid, partition)) {
       // Another owner may have begun.
       const members = page.filter(({ checkedAt = '' }) => !(Date.parse(checkedAt) >= sweep));
-      if (members.length > 0) {
+      for (const group of byEndpointsToAvoid(members, deps.now())) {
         const unrequested = await deps.requestChecks({
           watch,
           ruleSet,
-          members,
+          ...group,
           cause: kind === 'rule-set' ? 'rule-set' : 'schedule',
           sweep,
           // What following knows by now: a later change of a member has its own check.
