@@ -1,7 +1,5 @@
 import type { Logger } from './log.ts';
 
-/** Failures of a second that have a line each; the others of that second share one. */
-const LINES_MAX = 3;
 const INTERVAL_MS = 1_000;
 /** Failures in a shared line; more begin another one. */
 const SHARED_MAX = 500;
@@ -19,16 +17,15 @@ type Failure = {
 
 /**
  * Makes the function that logs every answer of 500 and more, so that the `instance` which a client
- * was given leads to its cause. While a dependency is away there are thousands a second: a few have
- * a line of their own, and the others of the second are listed in as few lines as possible. A
- * process that stops waits for the last of them.
+ * was given leads to its cause. While a dependency is away there are thousands a second: the first
+ * has a line of its own, and the others of that second share one, or as few as possible. A process
+ * that stops waits for the last of them.
  *
  * @example
  * const logFailure = makeFailureLog(log);
  * logFailure({ instance, traceId, clientId, code: 'dependency-unavailable', cause });
  */
 export function makeFailureLog(log: Pick<Logger, 'warn'>): (failure: Failure) => void {
-  let countOfSecond = 0;
   let shared: Failure[] = [];
   let timer: NodeJS.Timeout | undefined;
   const writeShared = (): void => {
@@ -37,13 +34,13 @@ export function makeFailureLog(log: Pick<Logger, 'warn'>): (failure: Failure) =>
   };
   const endSecond = (): void => {
     timer = undefined;
-    countOfSecond = 0;
     writeShared();
   };
   return function logFailure(failure) {
-    timer ??= setTimeout(endSecond, INTERVAL_MS).unref();
-    countOfSecond++;
-    if (countOfSecond <= LINES_MAX) return log.warn(failure, 'request failed');
+    if (timer === undefined) {
+      timer = setTimeout(endSecond, INTERVAL_MS).unref();
+      return log.warn(failure, 'request failed');
+    }
     timer.ref();
     shared.push(failure);
     if (shared.length === SHARED_MAX) writeShared();
