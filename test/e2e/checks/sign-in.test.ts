@@ -13,7 +13,7 @@ const DOMAIN = 'shop.example:8443';
 beforeAll(async () => {
   const { clientId } = system.ready.app;
   const set = await system.admin('app', 'domains', clientId, '--set', `Shop.example,${DOMAIN}`);
-  expect(set.value).toEqual({ clientId, domains: ['shop.example', DOMAIN] });
+  expect(set.value).toEqual({ domains: ['shop.example', DOMAIN] });
 });
 
 const post = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {

@@ -58,7 +58,7 @@ async function startBehind(name: string, port: number, env: Record<string, strin
   const domain = `127.0.0.1:${port}`;
   const { clientId, apiKey } = system.ready.app;
   const set = await system.admin('app', 'domains', clientId, '--set', domain);
-  expect(set.value).toEqual({ clientId, domains: [domain] });
+  expect(set.value).toEqual({ domains: [domain] });
   project.copy('test/e2e/examples/sign-in.html');
   return startExample(project, name, {
     ROLECALL_URL: gateway(),
