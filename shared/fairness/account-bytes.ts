@@ -1,5 +1,6 @@
-import { describeError, ServiceError } from '#shared/errors.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 import type { Redis } from '../redis/connect.ts';
 import { LUA_NOW } from '../redis/fence.ts';
@@ -13,6 +14,7 @@ import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../stores/usage/usage-days.t
 /** How often written bytes are added to the sums, and so how much later than its write a record
  * counts. */
 const INTERVAL_MS = 100;
+const LOG_INTERVAL_MS = 10_000;
 /** Apps in one command: while it runs, Redis does nothing else. */
 const APPS_MAX = 256;
 
@@ -128,7 +130,7 @@ export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>): Byt
   };
   const repeating = startRepeating(flush, {
     intervalMs: INTERVAL_MS,
-    onError: (error) => log.warn({ error: describeError(error) }, 'written bytes could not be counted'),
+    onError: makeThrottledWarning(log, 'written bytes could not be counted', LOG_INTERVAL_MS),
   });
   return {
     add,
