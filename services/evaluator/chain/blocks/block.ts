@@ -46,6 +46,21 @@ export const headerRequest = (number: number): RpcRequest => ({
   params: `["0x${number.toString(16)}",false]`,
 });
 
+/**
+ * Verifies that a call ran at a block, by the number and the parent's hash that it returned beside
+ * its answer.
+ *
+ * @throws RpcFailure `block-mismatch` if another block answered, `block-hash-mismatch` if only the
+ *   hash of its parent is another one
+ */
+export function verifyBlock(
+  ranAt: { readonly blockNumber: bigint; readonly parentHash: string },
+  block: Block,
+): void {
+  if (ranAt.blockNumber !== BigInt(block.number)) throw new RpcFailure('block-mismatch');
+  if (ranAt.parentHash !== block.parentHash) throw new RpcFailure('block-hash-mismatch');
+}
+
 /** A block as the block parameter of a call, in JSON: by hash (EIP-1898) or by number. */
 export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
   pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;

@@ -1,5 +1,5 @@
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
-import { type Block, blockParameter } from '../blocks/block.ts';
+import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { Rpc, RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
@@ -359,7 +359,7 @@ async function aggregate(
         const calls = groups[aggregated.length] ?? [];
         const answers = decodeAggregate3(outcome.result, calls.length + proofs.length);
         if (answers === undefined) throw new RpcFailure('malformed');
-        verifyBlock(answers, block);
+        verifyAggregated(answers, block);
         onState(kept.identify(block, hasHistory ? keptOf(answers) : NOTHING_KEPT));
         aggregated.push(answers.slice(proofs.length));
       }
@@ -414,11 +414,13 @@ function aggregatedOf(read: Read): Aggregated {
   return { target: MULTICALL3_ADDRESS, calldata: NATIVE_BALANCE + word(read.account.slice(2)) };
 }
 
-function verifyBlock([number, parentHash]: readonly AggregatedAnswer[], block: Block): void {
-  const isSameNumber =
-    number?.data.length === WORD_DIGITS && BigInt(`0x${number.data}`) === BigInt(block.number);
-  if (!isSameNumber) throw new RpcFailure('block-mismatch');
-  if (`0x${parentHash?.data.toLowerCase()}` !== block.parentHash) throw new RpcFailure('block-hash-mismatch');
+function verifyAggregated([number, parentHash]: readonly AggregatedAnswer[], block: Block): void {
+  if (number?.data.length !== WORD_DIGITS) throw new RpcFailure('block-mismatch');
+  const ranAt = {
+    blockNumber: BigInt(`0x${number.data}`),
+    parentHash: `0x${parentHash?.data.toLowerCase()}`,
+  };
+  verifyBlock(ranAt, block);
 }
 
 /** The answer of a successful call; nothing for a failed one. */

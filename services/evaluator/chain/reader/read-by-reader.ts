@@ -1,5 +1,5 @@
 import { failed, REVERTED_WITH_DATA, type Read } from '../../domain/read.ts';
-import { type Block, blockParameter } from '../blocks/block.ts';
+import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { READER_CODE } from './reader-code.ts';
@@ -8,7 +8,6 @@ import {
   decodeAnswer,
   encodeReads,
   READER_STATUS,
-  type ReaderAnswer,
   type ReaderStatus,
 } from './reader-codec.ts';
 import {
@@ -68,13 +67,6 @@ export async function readByReader(
 /** The JSON of the parameters of an `eth_call` to the reader. */
 const readerParams = (data: string, block: string): string =>
   `[{"to":"${READER_ADDRESS}","data":"${data}"},${block},{"${READER_ADDRESS}":{"code":"${READER_CODE}"}}]`;
-
-/** The same call proves the block: it returns the block's number and parent hash with the
- * balances. */
-function verifyBlock(answer: ReaderAnswer, block: Block): void {
-  if (answer.blockNumber !== BigInt(block.number)) throw new RpcFailure('block-mismatch');
-  if (answer.parentHash !== block.parentHash) throw new RpcFailure('block-hash-mismatch');
-}
 
 function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): BatchReadings[number] {
   switch (status) {

@@ -122,7 +122,7 @@ export type KeptPair = {
 
 /** The reader's answer: the block it ran in, the hashes that its state keeps, and a status and a
  * value per read. */
-export type ReaderAnswer = {
+type ReaderAnswer = {
   readonly blockNumber: bigint;
   /** `0x` and 64 hex digits. */
   readonly parentHash: string;

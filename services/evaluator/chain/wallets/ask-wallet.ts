@@ -1,5 +1,5 @@
 import { failed, type Reading } from '../../domain/read.ts';
-import { type Block, blockParameter } from '../blocks/block.ts';
+import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import type { BlockSource } from '../reader/reader-codec.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
@@ -63,16 +63,11 @@ export async function askWallet(
     if (answer === undefined) return { reading: failed('gas-exhausted'), isProved: false };
     if (typeof answer !== 'string' || !ANSWER.test(answer)) throw new RpcFailure('malformed');
     const wordAt = (index: number) => answer.slice(2 + index * WORD, 2 + (index + 1) * WORD).toLowerCase();
-    if (isProved) verifyBlock(wordAt(0), wordAt(1), block);
+    if (isProved) verifyBlock({ blockNumber: BigInt(`0x${wordAt(0)}`), parentHash: `0x${wordAt(1)}` }, block);
     const reading = READINGS[Number.parseInt(wordAt(2), 16)];
     if (reading === undefined) throw new RpcFailure('malformed');
     return { reading, isProved };
   });
-}
-
-function verifyBlock(number: string, parentHash: string, block: Block): void {
-  if (BigInt(`0x${number}`) !== BigInt(block.number)) throw new RpcFailure('block-mismatch');
-  if (`0x${parentHash}` !== block.parentHash) throw new RpcFailure('block-hash-mismatch');
 }
 
 /** The code with its arguments behind it; see `ask-wallet.yul`. */
