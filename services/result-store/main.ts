@@ -82,7 +82,7 @@ await runService(
     const { batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
     const { watches, watchMembers } = opened;
 
-    const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
+    const rebuild = { kafka, redis, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
     context.readiness.add('views', () => keeper.areComplete() || 'the views are being rebuilt');
     watchClock(context.metrics, clock);

@@ -4,8 +4,7 @@ import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 import type { Redis } from '../redis/connect.ts';
 import { LUA_NOW } from '../redis/fence.ts';
-import { makeScript } from '../redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '../redis/script.ts';
 import { startRepeating } from '../repeat.ts';
 import { ACCOUNT_SUMMARIES_KEY } from '../stores/apps/accounts.ts';
 import { APP_SUMMARIES_KEY } from '../stores/apps/client-apps.ts';
@@ -19,22 +18,21 @@ const LOG_INTERVAL_MS = 10_000;
 const APPS_MAX = 256;
 
 /**
- * KEYS: marker, the apps' and the accounts' summaries. ARGV: access, then for each app its id and
- * the bytes to add. Answers for each app the time, the sum of its account's day and the most that
+ * KEYS: the apps' and the accounts' summaries. ARGV: for each app its id and the bytes to add. Answers for each app the time, the sum of its account's day and the most that
  * it may be; '' where the app is unknown.
  */
 const COUNT = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
 local day, answers = math.floor(now / ${DAY_MS}), {}
-for i = 2, #ARGV, 2 do
+for i = 1, #ARGV, 2 do
   local client, bytes = ARGV[i], tonumber(ARGV[i + 1])
-  local json, answer = redis.call('HGET', KEYS[2], client), ''
+  local json, answer = redis.call('HGET', KEYS[1], client), ''
   if json then
     local app = cjson.decode(json)
     if bytes > 0 then
       countBytes(app.accountId, client, day, bytes)
       noteActive(client, math.floor(now / ${HOUR_MS}))
     end
-    local limits = redis.call('HGET', KEYS[3], app.accountId)
+    local limits = redis.call('HGET', KEYS[2], app.accountId)
     local sum, max = accountBytes(app.accountId, (limits and cjson.decode(limits) or app.limits).requestsPerMonth, day)
     answer = string.format('%.0f %.0f %.0f', now, sum, max)
   end
@@ -43,7 +41,7 @@ end
 return answers
 `;
 
-const KEYS = [GENERATION_KEY, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
+const KEYS = [APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
 
 /** The bytes that the account of an app has made the system keep today (UTC), and the most that it
  * may. */
@@ -62,7 +60,7 @@ export const msUntilMidnight = (nowMs: number): number => DAY_MS - (nowMs % DAY_
 function makeCount(redis: Redis) {
   const run = makeScript<string[]>(redis, COUNT);
   return async (apps: readonly (readonly [clientId: string, bytes: number])[]): Promise<DayOfAccount[]> =>
-    (await run(KEYS, [ORDINARY_ACCESS, ...apps.flat()])).map((answer) => {
+    (await run(KEYS, apps.flat())).map((answer) => {
       const [nowMs = 0, bytes = 0, bytesMax = Infinity] = answer === '' ? [] : answer.split(' ').map(Number);
       return { nowMs, bytes, bytesMax };
     });

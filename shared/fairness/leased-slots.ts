@@ -1,23 +1,22 @@
 import { inStore, type Redis } from '../redis/connect.ts';
-import { makeScript } from '../redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '../redis/script.ts';
 
 /** Longer than the write of a document may take, until it is in the view or has certainly
  * failed. */
 const LEASE_MS = 30_000;
 
 /**
- * KEYS: marker, the set. ARGV: access, member, maximum member count, lease in ms. A score is the
+ * KEYS: the set. ARGV: member, maximum member count, lease in ms. A score is the
  * time at which the member's lease ends. A member that is in the set already succeeds, so a retry
  * takes no second slot.
  */
 const TAKE = `${REQUIRE_VIEW}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-if redis.call('ZSCORE', KEYS[2], ARGV[2]) then return 1 end
-if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[3]) then return 0 end
-redis.call('ZADD', KEYS[2], now + tonumber(ARGV[4]), ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 1 end
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
 return 1
 `;
 
@@ -43,8 +42,7 @@ export function makeLeasedSlots(redis: Redis) {
       member: string,
       countMax: number,
       leaseMs: number = LEASE_MS,
-    ): Promise<boolean> =>
-      (await take([GENERATION_KEY, set], [ORDINARY_ACCESS, member, countMax, leaseMs])) === 1,
+    ): Promise<boolean> => (await take([set], [member, countMax, leaseMs])) === 1,
     /** Gives a leased slot back before its lease ends. */
     give: (set: string, member: string): Promise<void> =>
       inStore(async () => void (await redis.zrem(set, member))),

@@ -1,6 +1,6 @@
 import { batchCalls } from './batch-calls.ts';
 import { type Redis, storeErrorOf } from './connect.ts';
-import { makeScript, type Script } from './script.ts';
+import { makeScript, REQUIRE_VIEW, type Script } from './script.ts';
 
 /** Calls in one command: while its script runs Redis does nothing else (about 20 µs for each). */
 const CALLS_MAX = 128;
@@ -11,9 +11,9 @@ const CALLS_MAX = 128;
 const CHARACTERS_MAX = 2 * 1024 * 1024;
 
 /** Runs `one` for each call's own slice of keys and arguments. An error is the answer to its own
- * call alone. */
-const runMany = (one: string): string => `
-local function one(KEYS, ARGV) ${one}
+ * call alone. The views are required once for all of them. */
+const runMany = (one: string): string => `${one.includes(REQUIRE_VIEW) ? REQUIRE_VIEW : ''}
+local function one(KEYS, ARGV) ${one.replace(REQUIRE_VIEW, '')}
 end
 local keyCount, argCount = tonumber(ARGV[1]), tonumber(ARGV[2])
 local answers = {}
@@ -40,8 +40,7 @@ const sizeOf = ({ args }: Call): number =>
  * unanswered as one command: a command per call costs client and Redis more than the script.
  *
  * Each call must have the same number of keys, at least one, and of arguments; the script must
- * answer (`false` for nothing). A call that fails by its own script fails alone: an ordinary write
- * and a rebuild may share a command.
+ * answer (`false` for nothing). A call that fails by its own script fails alone.
  *
  * @example
  * const add = makeBatchedScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);

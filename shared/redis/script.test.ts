@@ -1,5 +1,5 @@
 import { COMMAND_TIMEOUT_MS, type Redis } from './connect.ts';
-import { makeScript } from './script.ts';
+import { makeScript, REQUIRE_VIEW, withLock } from './script.ts';
 
 const LUA = `return redis.call('INCRBY', KEYS[1], ARGV[1])`;
 
@@ -37,4 +37,20 @@ it('does not run a script again that failed', async () => {
   const script = makeScript<number>(fakeRedis({ evalsha, eval: whole }), LUA);
   await expect(script(['counter'], [1])).rejects.toMatchObject({ code: 'store-unavailable' });
   expect(whole).not.toHaveBeenCalled();
+});
+
+it('has a script of a view check the marker, and on the connection of a replay the lock', async () => {
+  const sent: unknown[][] = [];
+  const redis = {
+    options: {},
+    evalsha: () => Promise.reject(new Error('NOSCRIPT No matching script.')),
+    eval: async (...args: unknown[]) => void sent.push(args),
+  } as unknown as Redis;
+  await makeScript(redis, `${REQUIRE_VIEW}${LUA}`)(['counter'], [1]);
+  await makeScript(withLock(redis, 'token'), `${REQUIRE_VIEW}${LUA}`)(['counter'], [1]);
+  const [[live, ...liveArgs] = [], [locked, ...lockedArgs] = []] = sent;
+  expect(live).toContain("redis.call('EXISTS', ofSystem('view:generation'))");
+  expect(liveArgs).toEqual([1, 'counter', 1]);
+  expect(locked).toContain("redis.call('GET', ofSystem('view:rebuild-lock')) ~= table.remove(ARGV)");
+  expect(lockedArgs).toEqual([1, 'counter', 1, 'token']);
 });

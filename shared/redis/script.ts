@@ -1,5 +1,50 @@
 import { createHash } from 'node:crypto';
 import { COMMAND_TIMEOUT_MS, inStore, type Redis } from './connect.ts';
+import { VIEW_KEYS } from './fence.ts';
+
+/**
+ * The statement that every script of a view begins with: it ends the script unless the views are
+ * complete.
+ *
+ * What it checks is a property of the connection. As a rule it is the marker. On the connection of a
+ * replay (`withLock`) it is the token in the rebuild lock: a replay may write while there is no
+ * marker, and only while it holds the lock, so that a Redis that is wiped again meanwhile is not
+ * declared complete.
+ */
+export const REQUIRE_VIEW = 'requireView()\n';
+
+const REQUIRE_MARKER = `
+if redis.call('EXISTS', ofSystem('${VIEW_KEYS.marker}')) == 0 then return redis.error_reply('VIEW_REBUILDING') end
+`;
+/** The token follows the script's own arguments. */
+const REQUIRE_LOCK = `
+if redis.call('GET', ofSystem('${VIEW_KEYS.lock}')) ~= table.remove(ARGV) then
+  return redis.error_reply('VIEW_REBUILDING the rebuild lock is lost')
+end
+`;
+
+const lockTokens = new WeakMap<Redis, string>();
+
+/**
+ * The same connection for the holder of the rebuild lock: scripts that are made with it check the
+ * lock's token in place of the marker.
+ *
+ * @example
+ * const { accounts } = openViews(withLock(redis, token));
+ */
+export function withLock(redis: Redis, token: string): Redis {
+  const locked = new Proxy(redis, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  lockTokens.set(locked, token);
+  return locked;
+}
+
+/** Whether the connection is that of a replay. */
+export const isReplay = (redis: Redis): boolean => lockTokens.has(redis);
 
 /** A script with its keys and arguments; every failure is one of the store's errors. */
 export type Script<T> = (keys: readonly string[], args: readonly (string | number | Buffer)[]) => Promise<T>;
@@ -30,9 +75,12 @@ export const makeBinaryScript = <T>(redis: Redis, lua: string): Script<T> =>
 type Sending = { readonly byHash: string; readonly whole: string; readonly boundMs: number };
 
 function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }: Sending): Script<T> {
-  const text = lua.includes('ofSystem(') ? luaOfSystem(redis.options.keyPrefix) + lua : lua;
+  const token = lua.includes(REQUIRE_VIEW) ? lockTokens.get(redis) : undefined;
+  const fenced = lua.replace(REQUIRE_VIEW, token === undefined ? REQUIRE_MARKER : REQUIRE_LOCK);
+  const text = fenced.includes('ofSystem(') ? luaOfSystem(redis.options.keyPrefix) + fenced : fenced;
   const hash = createHash('sha1').update(text).digest('hex');
-  return (keys, args) => {
+  return (keys, ownArgs) => {
+    const args = token === undefined ? ownArgs : [...ownArgs, token];
     // ioredis's types lack the commands that answer bytes.
     const send = (command: string, script: string): Promise<T> =>
       Reflect.get(redis, command).call(redis, script, keys.length, ...keys, ...args);

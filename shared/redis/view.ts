@@ -1,7 +1,7 @@
 import type { Redis } from './connect.ts';
 import { inStore } from './connect.ts';
 import { LUA_NOW, LUA_RUN, READ_VIEW_STATE, VIEW_KEYS, VIEW_STATE_KEYS } from './fence.ts';
-import { makeScript } from './script.ts';
+import { makeScript, REQUIRE_VIEW } from './script.ts';
 
 /** Present while the views are complete. It is missing from an empty Redis, and all processes hold
  * their work until it is back. */
@@ -9,36 +9,17 @@ export const GENERATION_KEY: string = VIEW_KEYS.marker;
 const REBUILD_LOCK_MS = 30_000;
 
 /**
- * The line every script that reads or writes a view begins with. The marker is its first key.
- *
- * A rebuilder passes its lock's token as the first argument instead: it may write while there is no
- * marker, and only while it holds the lock, so that a Redis wiped again in mid-rebuild is not
- * declared complete.
- */
-export const REQUIRE_VIEW = `
-if ARGV[1] == '' then
-  if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('VIEW_REBUILDING') end
-elseif redis.call('GET', ofSystem('${VIEW_KEYS.lock}')) ~= ARGV[1] then
-  return redis.error_reply('VIEW_REBUILDING the rebuild lock is lost')
-end
-`;
-
-/**
- * Ends a script whose first key is the marker if Redis is at its bound. Redis compares with the bound
- * only at the first write of a script, and not if that is one that frees memory, such as LPOP: the
- * others would be carried out. Writing nothing into the marker counts as one that may need memory.
+ * Ends a script if Redis is at its bound. Redis compares with the bound only at the first write of a
+ * script, and not if that is one that frees memory, such as LPOP: the others would be carried out.
+ * Writing nothing into the marker counts as one that may need memory.
  */
 export const LUA_REQUIRE_ROOM = `
-redis.call('SETRANGE', KEYS[1], 0, '')
+redis.call('SETRANGE', ofSystem('${GENERATION_KEY}'), 0, '')
 `;
 
 /** Stored bytes that one reply of Redis carries where documents are listed; one document always
  * fits. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
-
-/** Empty for ordinary access, the lock's token for a rebuilder. */
-export type ViewAccess = string;
-export const ORDINARY_ACCESS: ViewAccess = '';
 
 /** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions, instant before
  * which nonces are void. ARGV: token, time, positions. */
@@ -56,10 +37,9 @@ redis.call('DEL', KEYS[1], KEYS[3])
 return 1
 `;
 
-/** KEYS: lock, last look, end of the charges, positions. ARGV: token. */
-const READ_LAST = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('VIEW_REBUILDING the rebuild lock is lost') end
-return { redis.call('GET', KEYS[2]) or '', redis.call('GET', KEYS[3]) or '', redis.call('HGETALL', KEYS[4]) }
+/** KEYS: last look, end of the charges, positions. */
+const READ_LAST = `${REQUIRE_VIEW}
+return { redis.call('GET', KEYS[1]) or '', redis.call('GET', KEYS[2]) or '', redis.call('HGETALL', KEYS[3]) }
 `;
 
 const RELEASE = `
@@ -106,9 +86,9 @@ export function makeViewState(redis: Redis) {
      */
     readState: (): Promise<'complete' | 'outdated' | 'missing'> => readState(VIEW_STATE_KEYS, ['1']),
     /** The recorded state of an outdated Redis, for the holder of the lock. */
-    async readLast(token: string): Promise<LastSeen> {
-      const keys = [VIEW_KEYS.lock, VIEW_KEYS.seenAt, VIEW_KEYS.chargedUntil, VIEW_KEYS.positions];
-      const [atMs, chargedUntilMs, flat] = await readLast(keys, [token]);
+    async readLast(): Promise<LastSeen> {
+      const keys = [VIEW_KEYS.seenAt, VIEW_KEYS.chargedUntil, VIEW_KEYS.positions];
+      const [atMs, chargedUntilMs, flat] = await readLast(keys, []);
       const positions = new Map<string, number>();
       for (let i = 0; i < flat.length; i += 2) positions.set(flat[i] ?? '', Number(flat[i + 1]));
       return {

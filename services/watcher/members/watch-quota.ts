@@ -3,8 +3,7 @@ import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
 import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import type { Redis } from '../../../shared/redis/connect.ts';
 import { LUA_NOW } from '../../../shared/redis/fence.ts';
-import { makeScript } from '../../../shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '../../../shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '../../../shared/redis/script.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../../../shared/stores/usage/usage-days.ts';
 
 const KEPT_MS = 40 * 86_400_000;
@@ -12,42 +11,42 @@ const KEPT_MS = 40 * 86_400_000;
 const REFUNDED_KEPT_MS = 2 * 86_400_000;
 
 /**
- * KEYS: marker, the month's counter, the share of the watches. ARGV: access, client app, checks,
+ * KEYS: the month's counter, the share of the watches. ARGV: client app, checks,
  * limit of the month, share of it, 1 if the checks were evaluated (then the rest is charged where
  * it is too little), the account. Checked and charged in one step.
  */
 const CHARGE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
-local count, limit = tonumber(ARGV[3]), tonumber(ARGV[4])
-if ARGV[6] ~= '1' then
-  local kept, keptMax = accountBytes(ARGV[7], limit, math.floor(now / ${DAY_MS}))
+local count, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
+if ARGV[5] ~= '1' then
+  local kept, keptMax = accountBytes(ARGV[6], limit, math.floor(now / ${DAY_MS}))
   if kept >= keptMax then return 3 end
 end
 if count == 0 then return 0 end
-local left = limit - tonumber(redis.call('GET', KEYS[2]) or '0')
-local leftOfShare = math.floor(limit * tonumber(ARGV[5]) + ${SHARE_TOLERANCE} - tonumber(redis.call('GET', KEYS[3]) or '0'))
+local left = limit - tonumber(redis.call('GET', KEYS[1]) or '0')
+local leftOfShare = math.floor(limit * tonumber(ARGV[4]) + ${SHARE_TOLERANCE} - tonumber(redis.call('GET', KEYS[2]) or '0'))
 local outcome = count > left and 1 or count > leftOfShare and 2 or 0
 if outcome > 0 then
-  if ARGV[6] ~= '1' then return outcome end
+  if ARGV[5] ~= '1' then return outcome end
   count = math.min(left, leftOfShare)
   if count <= 0 then return outcome end
 end
+redis.call('INCRBY', KEYS[1], count)
 redis.call('INCRBY', KEYS[2], count)
-redis.call('INCRBY', KEYS[3], count)
+redis.call('PEXPIRE', KEYS[1], ${KEPT_MS})
 redis.call('PEXPIRE', KEYS[2], ${KEPT_MS})
-redis.call('PEXPIRE', KEYS[3], ${KEPT_MS})
-noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
+noteActive(ARGV[1], math.floor(now / ${HOUR_MS}))
 return outcome
 `;
 
-/** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access,
- * client app, checks. Once for a part. */
+/** KEYS: the month's counter, the share of the watches, mark of the part. ARGV: client app, checks.
+ * Once for a part. */
 const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
-if not redis.call('SET', KEYS[4], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
-for i = 2, 3 do
+if not redis.call('SET', KEYS[3], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
+for i = 1, 2 do
   local count = tonumber(redis.call('GET', KEYS[i]) or '0')
-  if count > 0 then redis.call('DECRBY', KEYS[i], math.min(count, tonumber(ARGV[3]))) end
+  if count > 0 then redis.call('DECRBY', KEYS[i], math.min(count, tonumber(ARGV[2]))) end
 end
-noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
+noteActive(ARGV[1], math.floor(now / ${HOUR_MS}))
 return 1
 `;
 
@@ -81,8 +80,8 @@ export function makeRefundWatch(redis: Redis): RefundWatch {
   const refund = makeScript<number>(redis, REFUND);
   return async function refundWatch({ clientId, month, count, requestId }) {
     const counter = monthCounterKey(clientId, month);
-    const keys = [GENERATION_KEY, counter, `${counter}:watches`, `wm-refunded:${requestId}`];
-    await refund(keys, [ORDINARY_ACCESS, clientId, count]);
+    const keys = [counter, `${counter}:watches`, `wm-refunded:${requestId}`];
+    await refund(keys, [clientId, count]);
   };
 }
 
@@ -91,17 +90,9 @@ export function makeChargeWatch(redis: Redis): ChargeWatch {
   return async function chargeWatch(asked) {
     const { clientId, accountId, count, month, requestsPerMonth, quotaShare, areEvaluated } = asked;
     const counter = monthCounterKey(clientId, month);
-    const keys = [GENERATION_KEY, counter, `${counter}:watches`];
+    const keys = [counter, `${counter}:watches`];
     const rest = areEvaluated ? 1 : 0;
-    const outcome = await charge(keys, [
-      ORDINARY_ACCESS,
-      clientId,
-      count,
-      requestsPerMonth,
-      quotaShare,
-      rest,
-      accountId,
-    ]);
+    const outcome = await charge(keys, [clientId, count, requestsPerMonth, quotaShare, rest, accountId]);
     return OUTCOMES[outcome] ?? 'charged';
   };
 }

@@ -6,8 +6,7 @@ import {
   ownedAppsKey,
 } from '#shared/fairness/leased-slots.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { appTrailKeys } from '../audit/audit-trail.ts';
 import {
   type DocumentScan,
@@ -50,7 +49,7 @@ export type ClientApps = {
   readonly lease: VersionedDocuments<ClientApp>['lease'];
   /** Puts a document in; false if the view has the same or a newer version. Announces the
    * change. */
-  readonly project: (app: ClientApp, access?: ViewAccess) => Promise<boolean>;
+  readonly project: (app: ClientApp) => Promise<boolean>;
   /** What `select` returns for all apps that are not deleted, oldest first. */
   readonly list: <T>(select: (app: ClientApp) => T) => Promise<T[]>;
   /** A step through all apps, deleted ones included. */
@@ -67,21 +66,21 @@ export type ClientApps = {
 };
 
 /**
- * KEYS: marker, index, summaries, the accounts' summaries. ARGV: access, hash. The limits are those
+ * KEYS: index, summaries, the accounts' summaries. ARGV: hash. The limits are those
  * of the account, read in the same step.
  */
 const FIND_KEY = `${REQUIRE_VIEW}
-local entry = redis.call('HGET', KEYS[2], ARGV[2])
+local entry = redis.call('HGET', KEYS[1], ARGV[1])
 if not entry then return false end
-local app = redis.call('HGET', KEYS[3], string.match(entry, '^%S+'))
+local app = redis.call('HGET', KEYS[2], string.match(entry, '^%S+'))
 if not app then return false end
-return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or ''}
+return {entry, app, redis.call('HGET', KEYS[3], cjson.decode(app).accountId) or ''}
 `;
 
-/** KEYS: marker, the account's apps. ARGV: access. A finite score is the lease of an app that is
+/** KEYS: the account's apps. A finite score is the lease of an app that is
  * being created. */
 const COUNT_OWNED = `${REQUIRE_VIEW}
-return redis.call('ZCOUNT', KEYS[2], '+inf', '+inf')
+return redis.call('ZCOUNT', KEYS[1], '+inf', '+inf')
 `;
 
 /**
@@ -107,8 +106,8 @@ export function makeClientApps(redis: Redis): ClientApps {
     read,
     lease,
     async findKey(hash) {
-      const keys = [GENERATION_KEY, index, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
-      const found = await findKey(keys, [ORDINARY_ACCESS, hash]);
+      const keys = [index, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
+      const found = await findKey(keys, [hash]);
       if (!found) return undefined;
       const [entry, appJson, limitsJson] = found;
       const [, keyId = '', permissions = '', expiresAtMs] = entry.split(' ');
@@ -131,7 +130,7 @@ export function makeClientApps(redis: Redis): ClientApps {
         (app) => isShown(app) && (app.members ?? []).some((member) => member.accountId === accountId),
         select,
       ),
-    countOwned: (accountId) => countOwned([GENERATION_KEY, ownedAppsKey(accountId)], [ORDINARY_ACCESS]),
+    countOwned: (accountId) => countOwned([ownedAppsKey(accountId)], []),
     listEnded: (untilMs, countMax) =>
       inStore(() => redis.zrangebyscore(ENDED_APPS_KEY, '-inf', untilMs, 'LIMIT', 0, countMax)),
     async erase(clientId, nowMs, eraseRecord) {

@@ -2,8 +2,7 @@ import { AUDIT_VIEW_KEPT_MS, Audit, audit } from '#shared/contracts/apps/audit.t
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /** Writes kept in the trail of an account and of an app, the newest. */
 export const WRITES_MAX = 500;
@@ -32,38 +31,38 @@ const appTrail = (clientId: string): Trail => trail(`app:${clientId}`);
 export const appTrailKeys = (clientId: string): string[] => Object.values(appTrail(clientId));
 
 /**
- * KEYS: marker, set of all accounts, of the account, of the app if there is one. ARGV: access, time
+ * KEYS: set of all accounts, of the account, of the app if there is one. ARGV: time
  * in ms, the entry, most entries of an account or app, and of all ('' where entries are kept by
  * time). An entry that is there already is not added again; a repeat moves it. What an account has
  * too much of leaves the set of all with it, so that no account displaces another's entries there.
  */
 const RECORD = `${REQUIRE_VIEW}
 local oldest = '-inf'
-if ARGV[5] == '' then oldest = redis.call('TIME')[1] * 1000 - ${AUDIT_VIEW_KEPT_MS} end
-for i = 2, #KEYS do
-  redis.call('ZADD', KEYS[i], 'GT', ARGV[2], ARGV[3])
+if ARGV[4] == '' then oldest = redis.call('TIME')[1] * 1000 - ${AUDIT_VIEW_KEPT_MS} end
+for i = 1, #KEYS do
+  redis.call('ZADD', KEYS[i], 'GT', ARGV[1], ARGV[2])
   redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', '(' .. oldest)
   redis.call('PEXPIRE', KEYS[i], ${AUDIT_VIEW_KEPT_MS})
 end
-for i = 3, #KEYS do
-  local surplus = redis.call('ZCARD', KEYS[i]) - ARGV[4]
+for i = 2, #KEYS do
+  local surplus = redis.call('ZCARD', KEYS[i]) - ARGV[3]
   if surplus > 0 then
     for _, entry in ipairs(redis.call('ZRANGE', KEYS[i], 0, surplus - 1)) do
       redis.call('ZREM', KEYS[i], entry)
-      if i == 3 then redis.call('ZREM', KEYS[2], entry) end
+      if i == 2 then redis.call('ZREM', KEYS[1], entry) end
     end
   end
 end
-if ARGV[5] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -ARGV[5] - 1) end
+if ARGV[4] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -ARGV[4] - 1) end
 return 1
 `;
 
-/** KEYS: marker, the two sets of a trail. ARGV: access, lowest and highest time in ms, how many of
+/** KEYS: the two sets of a trail. ARGV: lowest and highest time in ms, how many of
  * each set. */
 const READ = `${REQUIRE_VIEW}
 local read = {}
-for i = 2, 3 do
-  read[i - 1] = redis.call('ZREVRANGEBYSCORE', KEYS[i], ARGV[3], ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+for i = 1, 2 do
+  read[i] = redis.call('ZREVRANGEBYSCORE', KEYS[i], ARGV[2], ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[3])
 end
 return read
 `;
@@ -104,7 +103,7 @@ export function makeAuditTrail(redis: Redis) {
     { sinceMs, topMs, passed }: { sinceMs: number; topMs: number | '+inf'; passed: number },
   ): Promise<Scored[]> {
     const count = passed + CHUNK_COUNT;
-    const sets = await readSets([GENERATION_KEY, kept, writes], [ORDINARY_ACCESS, sinceMs, topMs, count]);
+    const sets = await readSets([kept, writes], [sinceMs, topMs, count]);
     return sets
       .flatMap(scoredOf)
       .sort((a, b) => b.atMs - a.atMs)
@@ -133,7 +132,7 @@ export function makeAuditTrail(redis: Redis) {
 
   return {
     /** Idempotent: the same entry is kept once. */
-    async record(entry: Audit, access: ViewAccess = ORDINARY_ACCESS): Promise<void> {
+    async record(entry: Audit): Promise<void> {
       const { accountId, clientId, kind, at } = entry;
       const isByNumber = kind === 'write';
       const set = isByNumber ? 'writes' : 'kept';
@@ -143,14 +142,8 @@ export function makeAuditTrail(redis: Redis) {
         ...(clientId === undefined ? [] : [appTrail(clientId)]),
       ];
       await record(
-        [GENERATION_KEY, ...trails.map((one) => one[set])],
-        [
-          access,
-          Date.parse(at),
-          lineOf(entry),
-          isByNumber ? WRITES_MAX : KEPT_MAX,
-          isByNumber ? ALL_WRITES_MAX : '',
-        ],
+        [...trails.map((one) => one[set])],
+        [Date.parse(at), lineOf(entry), isByNumber ? WRITES_MAX : KEPT_MAX, isByNumber ? ALL_WRITES_MAX : ''],
       );
     },
     /** Newest first. */

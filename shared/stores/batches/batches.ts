@@ -5,8 +5,7 @@ import { RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { countPart } from '#shared/contracts/usage/day-figures.ts';
 import { LUA_HOLD_ENTRIES } from '#shared/fairness/held-entries.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeBinaryScript, makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { makeBinaryScript, makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { LUA_REFUND_MONTH, monthCounterKey } from '../checks/admit.ts';
 import { wantedKey } from '../checks/results.ts';
 import {
@@ -105,12 +104,7 @@ export function makeBatches(redis: Redis) {
       const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';
       const isBegun = await begin(
         [...registrationKeysOf(batch), counter],
-        [
-          ...registrationArgumentsOf(batch, false, ORDINARY_ACCESS),
-          charge?.month ?? '',
-          charge?.checksMax ?? 0,
-          seed,
-        ],
+        [...registrationArgumentsOf(batch, false), charge?.month ?? '', charge?.checksMax ?? 0, seed],
       );
       return isBegun === 1;
     },
@@ -118,19 +112,15 @@ export function makeBatches(redis: Redis) {
     async withdraw(
       batch: Pick<AcceptedBatch, 'requestId' | 'clientId'> & { readonly seed: string },
     ): Promise<void> {
-      await withdraw(registrationKeysOf(batch), [ORDINARY_ACCESS, batch.requestId, batch.seed]);
+      await withdraw(registrationKeysOf(batch), [batch.requestId, batch.seed]);
     },
     /**
      * Registers a batch, unless it is registered.
      *
      * @param isAccepted whether all of its parts are published
      */
-    async register(
-      batch: AcceptedBatch,
-      isAccepted: boolean,
-      access: ViewAccess = ORDINARY_ACCESS,
-    ): Promise<void> {
-      await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted, access));
+    async register(batch: AcceptedBatch, isAccepted: boolean): Promise<void> {
+      await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted));
     },
     /**
      * Abandons batches that were not accepted within this time: refunds their entries without
@@ -140,7 +130,7 @@ export function makeBatches(redis: Redis) {
      * @returns how many, at most `countMax`
      */
     abandon: (countMax: number, idleMs: number = ABANDONED_AFTER_MS): Promise<number> =>
-      abandon([GENERATION_KEY, PUBLISHING_KEY], [ORDINARY_ACCESS, idleMs, countMax]),
+      abandon([PUBLISHING_KEY], [idleMs, countMax]),
     /**
      * Stores a part unless it is stored, and counts it. The first save also refunds its
      * `refundCount` to the month and adds to the figures of the day, unless `isTallied` is false;
@@ -148,10 +138,7 @@ export function makeBatches(redis: Redis) {
      */
     async savePart(
       part: BatchPartCompleted,
-      {
-        access = ORDINARY_ACCESS,
-        isTallied = true,
-      }: { readonly access?: ViewAccess; readonly isTallied?: boolean } = {},
+      { isTallied = true }: { readonly isTallied?: boolean } = {},
     ): Promise<SavedPart> {
       const { requestId, clientId, chargedMonth, roles } = part;
       const refundCount = isTallied && chargedMonth !== undefined ? part.refundCount : 0;
@@ -168,11 +155,7 @@ export function makeBatches(redis: Redis) {
           usageHourKey(clientId, hourOf(Date.parse(part.acceptedAt))),
         ],
         [
-          ...registrationArgumentsOf(
-            { ...part, roleIds: roles.map(({ id }) => id) },
-            isLastPart(part),
-            access,
-          ),
+          ...registrationArgumentsOf({ ...part, roleIds: roles.map(({ id }) => id) }, isLastPart(part)),
           part.part,
           part.firstIndex,
           part.lineCount,
@@ -189,14 +172,11 @@ export function makeBatches(redis: Redis) {
     },
     /** Nothing where the batch was never registered, or is no longer kept. */
     async readStatus(requestId: string): Promise<StoredBatchStatus | undefined> {
-      return parseStatus(
-        requestId,
-        await readStatus([GENERATION_KEY, batchKey(requestId)], [ORDINARY_ACCESS]),
-      );
+      return parseStatus(requestId, await readStatus([batchKey(requestId)], []));
     },
     /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
     async readProgress(requestId: string): Promise<BatchProgress | undefined> {
-      const fields = fieldsOf(await readStatus([GENERATION_KEY, batchKey(requestId)], [ORDINARY_ACCESS]));
+      const fields = fieldsOf(await readStatus([batchKey(requestId)], []));
       if (fields.size === 0) return undefined;
       return {
         clientId: fields.get('clientId') ?? '',
@@ -207,15 +187,15 @@ export function makeBatches(redis: Redis) {
     },
     /** The stored part that holds the entry at this index; nothing while it is not finished. */
     async readPart(requestId: string, index: number): Promise<StoredLines | undefined> {
-      const keys = [GENERATION_KEY, indexKey(requestId), linesKey(requestId)];
-      const found = await readPart(keys, [ORDINARY_ACCESS, index]);
+      const keys = [indexKey(requestId), linesKey(requestId)];
+      const found = await readPart(keys, [index]);
       if (found === null) return undefined;
       const [firstIndex, lineCount, gzip] = found;
       return { firstIndex: Number(firstIndex), lineCount: Number(lineCount), gzip };
     },
     /** How many entries from this index on are finished without a gap, up to `countMax`. */
     countFinished: (requestId: string, index: number, countMax: number): Promise<number> =>
-      countFinished([GENERATION_KEY, indexKey(requestId)], [ORDINARY_ACCESS, index, countMax]),
+      countFinished([indexKey(requestId)], [index, countMax]),
     /** How many batches are unfinished, over all client apps. */
     countUnfinished: (nowMs: number): Promise<number> =>
       inStore(async () => {
@@ -229,12 +209,11 @@ export function makeBatches(redis: Redis) {
  * decided here. */
 export type Batches = ReturnType<typeof makeBatches>;
 
-/** As `LUA_REGISTER_BATCH` expects them, behind the marker. */
+/** As `LUA_REGISTER_BATCH` expects them. */
 const registrationKeysOf = ({
   requestId,
   clientId,
 }: Pick<AcceptedBatch, 'requestId' | 'clientId'>): string[] => [
-  GENERATION_KEY,
   batchKey(requestId),
   unfinishedBatchesKey(clientId),
   UNFINISHED_BATCHES_KEY,
@@ -242,12 +221,7 @@ const registrationKeysOf = ({
   batchListKey(clientId),
 ];
 
-const registrationArgumentsOf = (
-  batch: AcceptedBatch,
-  isAccepted: boolean,
-  access: ViewAccess,
-): (string | number)[] => [
-  access,
+const registrationArgumentsOf = (batch: AcceptedBatch, isAccepted: boolean): (string | number)[] => [
   batch.requestId,
   batch.clientId,
   batch.entryCount,
@@ -320,15 +294,15 @@ const FIELDS = [
 ] as const;
 
 /**
- * KEYS: marker, list. ARGV: access, prefix of a batch's key, the id after which the page begins (''
- * for the first page), most batches. Answers for each batch its id and the fields above.
+ * KEYS: list. ARGV: prefix of a batch's key, the id after which the page begins ('' for the first
+ * page), most batches. Answers for each batch its id and the fields above.
  */
 const READ_LIST = `${REQUIRE_VIEW}
-local rank = ARGV[3] ~= '' and redis.call('ZREVRANK', KEYS[2], ARGV[3])
+local rank = ARGV[2] ~= '' and redis.call('ZREVRANK', KEYS[1], ARGV[2])
 local first = rank and rank + 1 or 0
 local found = {}
-for _, requestId in ipairs(redis.call('ZREVRANGE', KEYS[2], first, first + ARGV[4] - 1)) do
-  local fields = redis.call('HMGET', ofSystem(ARGV[2] .. requestId), ${FIELDS.map((name) => `'${name}'`).join(', ')})
+for _, requestId in ipairs(redis.call('ZREVRANGE', KEYS[1], first, first + ARGV[3] - 1)) do
+  local fields = redis.call('HMGET', ofSystem(ARGV[1] .. requestId), ${FIELDS.map((name) => `'${name}'`).join(', ')})
   table.insert(fields, 1, requestId)
   table.insert(found, fields)
 end
@@ -352,10 +326,7 @@ export function makeBatchList(redis: Redis) {
       clientId: string,
       { countMax, before = '' }: { readonly countMax: number; readonly before?: string },
     ): Promise<BatchSummary[]> {
-      const found = await read(
-        [GENERATION_KEY, batchListKey(clientId)],
-        [ORDINARY_ACCESS, batchKey(''), before, countMax],
-      );
+      const found = await read([batchListKey(clientId)], [batchKey(''), before, countMax]);
       return found.flatMap(([requestId, ...values]) => {
         const fields = new Map(FIELDS.map((name, place) => [name, values[place] ?? undefined] as const));
         return parseSummary(requestId, (name) => fields.get(name)) ?? [];
@@ -469,16 +440,16 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
   redis.call('ZADD', unfinishedKey, batch.acceptedAtMs, batch.requestId)
 end
 local function batchOf(ARGV)
-  return { requestId = ARGV[2], clientId = ARGV[3], entries = ARGV[4], parts = ARGV[5], acceptedAt = ARGV[6],
-    acceptedAtMs = ARGV[7], retainUntilMs = ARGV[8], ruleSet = ARGV[9], roleIds = ARGV[10], isAccepted = ARGV[11],
-    accountId = ARGV[12], preview = ARGV[13] }
+  return { requestId = ARGV[1], clientId = ARGV[2], entries = ARGV[3], parts = ARGV[4], acceptedAt = ARGV[5],
+    acceptedAtMs = ARGV[6], retainUntilMs = ARGV[7], ruleSet = ARGV[8], roleIds = ARGV[9], isAccepted = ARGV[10],
+    accountId = ARGV[11], preview = ARGV[12] }
 end
 `;
 
-/** KEYS: marker, batch, the app's unfinished batches, all unfinished batches, those being
- * published, the app's list. */
+/** KEYS: batch, the app's unfinished batches, all unfinished batches, those being published, the
+ * app's list. */
 const REGISTER = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
-registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batchOf(ARGV))
+registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batchOf(ARGV))
 return 1
 `;
 
@@ -492,48 +463,48 @@ return 1
  */
 const BEGIN = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
 local batch = batchOf(ARGV)
-local isNew = redis.call('EXISTS', KEYS[2]) == 0
-if not isNew and ARGV[14] ~= '' then
-  local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or batch.entries)
+local isNew = redis.call('EXISTS', KEYS[1]) == 0
+if not isNew and ARGV[13] ~= '' then
+  local charged = tonumber(redis.call('HGET', KEYS[1], 'charged') or batch.entries)
   local owed = tonumber(batch.entries) - charged
   if owed > 0 then
-    if tonumber(redis.call('GET', KEYS[7]) or '0') + owed > tonumber(ARGV[15]) then return 0 end
-    redis.call('INCRBY', KEYS[7], owed)
-    redis.call('HSET', KEYS[2], 'charged', batch.entries)
+    if tonumber(redis.call('GET', KEYS[6]) or '0') + owed > tonumber(ARGV[14]) then return 0 end
+    redis.call('INCRBY', KEYS[6], owed)
+    redis.call('HSET', KEYS[1], 'charged', batch.entries)
   end
 end
-redis.call('HDEL', KEYS[2], 'abandoned')
-freeEntries(ARGV[16])
-registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
-if isNew and ARGV[14] ~= '' then redis.call('HSET', KEYS[2], 'charged', batch.entries, 'month', ARGV[14]) end
-if redis.call('ZSCORE', KEYS[5], batch.requestId) then redis.call('ZADD', KEYS[5], nowMs(), batch.requestId) end
+redis.call('HDEL', KEYS[1], 'abandoned')
+freeEntries(ARGV[15])
+registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batch)
+if isNew and ARGV[13] ~= '' then redis.call('HSET', KEYS[1], 'charged', batch.entries, 'month', ARGV[13]) end
+if redis.call('ZSCORE', KEYS[4], batch.requestId) then redis.call('ZADD', KEYS[4], nowMs(), batch.requestId) end
 return 1
 `;
 
-/** KEYS: those of a registration. ARGV: access, the id, its seed. Deletes all data of a batch of
- * which no part was published. */
+/** KEYS: those of a registration. ARGV: the id, its seed. Deletes all data of a batch of which no
+ * part was published. */
 const WITHDRAW = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
+freeEntries(ARGV[1])
 freeEntries(ARGV[2])
-freeEntries(ARGV[3])
-redis.call('ZREM', KEYS[3], ARGV[2])
-redis.call('ZREM', KEYS[5], ARGV[2])
-redis.call('ZREM', KEYS[6], ARGV[2])
-redis.call('DEL', KEYS[2])
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('ZREM', KEYS[4], ARGV[1])
+redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('DEL', KEYS[1])
 return 1
 `;
 
 /**
- * KEYS: marker, batches being published. ARGV: access, ms since the last attempt, how many at most.
+ * KEYS: batches being published. ARGV: ms since the last attempt, how many at most.
  *
  * The entries without results are refunded. Those that were published all the same are charged
  * again with their part.
  */
 const ABANDON = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
 local time = redis.call('TIME')
-local before = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
-local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', before, 'LIMIT', 0, ARGV[3])
+local before = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[1])
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', before, 'LIMIT', 0, ARGV[2])
 for _, requestId in ipairs(due) do
-  redis.call('ZREM', KEYS[2], requestId)
+  redis.call('ZREM', KEYS[1], requestId)
   freeEntries(requestId)
   local key = ofSystem('batch:' .. requestId)
   local clientId, charged, month, done = unpack(redis.call('HMGET', key, 'clientId', 'charged', 'month', 'done'))
@@ -562,64 +533,64 @@ return #due
  * all parts are stored.
  */
 const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}
-local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[14], tonumber(ARGV[16]), ARGV[17]
-registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
-local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[18]) == 0
-redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
+local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[13], tonumber(ARGV[15]), ARGV[16]
+registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batch)
+local isCopy = redis.call('HSETNX', KEYS[6], part, ARGV[17]) == 0
+redis.call('PEXPIREAT', KEYS[6], batch.retainUntilMs)
 if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then
   isCopy = not redis.call('SET', ofSystem('saved:' .. batch.requestId .. '/' .. part), '1', 'NX', 'PX', ${SAVED_KEPT_MS})
 end
-if isCopy then return { 0, isComplete(KEYS[2], batch) and 1 or 0 } end
-redis.call('ZADD', KEYS[8], ARGV[15], part .. ':' .. lineCount)
-redis.call('HINCRBY', KEYS[2], 'partsDone', 1)
-local done = redis.call('HINCRBY', KEYS[2], 'done', lineCount)
+if isCopy then return { 0, isComplete(KEYS[1], batch) and 1 or 0 } end
+redis.call('ZADD', KEYS[7], ARGV[14], part .. ':' .. lineCount)
+redis.call('HINCRBY', KEYS[1], 'partsDone', 1)
+local done = redis.call('HINCRBY', KEYS[1], 'done', lineCount)
 freeEntries(batch.requestId, lineCount)
-for i = 21, #ARGV, 6 do
+for i = 20, #ARGV, 6 do
   for j, outcome in ipairs({ 'granted', 'denied', 'undetermined', 'gained', 'lost' }) do
     local count = tonumber(ARGV[i + j])
-    if count > 0 then redis.call('HINCRBY', KEYS[2], outcome .. ':' .. ARGV[i], count) end
+    if count > 0 then redis.call('HINCRBY', KEYS[1], outcome .. ':' .. ARGV[i], count) end
   end
 end
-if evaluatedAt > (redis.call('HGET', KEYS[2], 'evaluatedAt') or '') then
-  redis.call('HSET', KEYS[2], 'evaluatedAt', evaluatedAt)
+if evaluatedAt > (redis.call('HGET', KEYS[1], 'evaluatedAt') or '') then
+  redis.call('HSET', KEYS[1], 'evaluatedAt', evaluatedAt)
 end
-local complete = isComplete(KEYS[2], batch)
+local complete = isComplete(KEYS[1], batch)
 if complete then
-  expireCounts(KEYS[2], batch)
+  expireCounts(KEYS[1], batch)
+  redis.call('ZREM', KEYS[2], batch.requestId)
   redis.call('ZREM', KEYS[3], batch.requestId)
-  redis.call('ZREM', KEYS[4], batch.requestId)
-  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[9])) do redis.call('PUBLISH', ofSystem(channel), batch.requestId) end
+  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[8])) do redis.call('PUBLISH', ofSystem(channel), batch.requestId) end
 end
-redis.call('PEXPIREAT', KEYS[8], batch.retainUntilMs)
-local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or done)
+redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
+local charged = tonumber(redis.call('HGET', KEYS[1], 'charged') or done)
 if done > charged then
-  redis.call('INCRBY', KEYS[10], done - charged)
-  redis.call('HSET', KEYS[2], 'charged', done)
+  redis.call('INCRBY', KEYS[9], done - charged)
+  redis.call('HSET', KEYS[1], 'charged', done)
 end
-refundMonth(KEYS[10], tonumber(ARGV[19]))
-countDay(KEYS[11], KEYS[12], ARGV[20])
+refundMonth(KEYS[9], tonumber(ARGV[18]))
+countDay(KEYS[10], KEYS[11], ARGV[19])
 return { 1, complete and 1 or 0 }
 `;
 
-/** KEYS: marker, batch. */
+/** KEYS: batch. */
 const READ_STATUS = `${REQUIRE_VIEW}
-return redis.call('HGETALL', KEYS[2])
+return redis.call('HGETALL', KEYS[1])
 `;
 
-/** KEYS: marker, index, lines. ARGV: access, the index of an entry. */
+/** KEYS: index, lines. ARGV: the index of an entry. */
 const READ_PART = `${REQUIRE_VIEW}
-local found = redis.call('ZREVRANGEBYSCORE', KEYS[2], ARGV[2], '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local found = redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[1], '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
 if not found[1] then return false end
 local part, lineCount = string.match(found[1], '^(%d+):(%d+)$')
-if tonumber(ARGV[2]) >= tonumber(found[2]) + tonumber(lineCount) then return false end
-return { found[2], lineCount, redis.call('HGET', KEYS[3], part) }
+if tonumber(ARGV[1]) >= tonumber(found[2]) + tonumber(lineCount) then return false end
+return { found[2], lineCount, redis.call('HGET', KEYS[2], part) }
 `;
 
-/** KEYS: marker, index. ARGV: access, the index of an entry, most entries that matter. */
+/** KEYS: index. ARGV: the index of an entry, most entries that matter. */
 const COUNT_FINISHED = `${REQUIRE_VIEW}
-local from, to = tonumber(ARGV[2]), ARGV[2] + ARGV[3]
-local held = redis.call('ZREVRANGEBYSCORE', KEYS[2], from, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
-local parts = redis.call('ZRANGEBYSCORE', KEYS[2], held[2] or from, '(' .. to, 'WITHSCORES')
+local from, to = tonumber(ARGV[1]), ARGV[1] + ARGV[2]
+local held = redis.call('ZREVRANGEBYSCORE', KEYS[1], from, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local parts = redis.call('ZRANGEBYSCORE', KEYS[1], held[2] or from, '(' .. to, 'WITHSCORES')
 local finished = from
 for i = 1, #parts, 2 do
   local first = tonumber(parts[i + 1])

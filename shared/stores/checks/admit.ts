@@ -4,8 +4,8 @@ import { LUA_HOLD_ENTRIES } from '#shared/fairness/held-entries.ts';
 import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, LUA_REQUIRE_ROOM, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { LUA_REQUIRE_ROOM } from '#shared/redis/view.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from '../usage/usage-days.ts';
 
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC,
@@ -184,8 +184,8 @@ export function makeAdmitter(redis: Redis, now: () => number) {
   const admit = batchCalls(ADMISSIONS_MAX, async (requests: readonly AdmitRequest[]) => {
     const months = monthsAt(now() - MONTH_EDGE_MS);
     const [first, second] = months;
-    const keys = [GENERATION_KEY, VIEW_KEYS.noncesNotBefore];
-    const args: (string | number)[] = [ORDINARY_ACCESS, first.endMs, second.endMs, first.name, second.name];
+    const keys: string[] = [VIEW_KEYS.noncesNotBefore];
+    const args: (string | number)[] = [first.endMs, second.endMs, first.name, second.name];
     for (const request of requests) {
       keys.push(...keysOf(request, months));
       args.push(...argumentsOf(request));
@@ -256,8 +256,8 @@ function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
     logKey(clientId, request.bucket),
     monthCounterKey(clientId, first.name),
     monthCounterKey(clientId, second.name),
-    check?.claim ? claimKey(clientId, check.claim.keyHash) : GENERATION_KEY,
-    check?.nonce ? nonceKey(clientId, check.nonce.nonce) : GENERATION_KEY,
+    check?.claim ? claimKey(clientId, check.claim.keyHash) : '',
+    check?.nonce ? nonceKey(clientId, check.nonce.nonce) : '',
   ];
 }
 
@@ -351,15 +351,14 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each
  * is judged as if it had come alone, and a failed one (a broken key) does not affect the others.
  *
- * KEYS: 1 marker of the views  2 the instant before which nonces are void. Then for each request,
- * all of one client app:
+ * KEYS: 1 the instant before which nonces are void. Then for each request, all of one client app:
  *
  *   1 log of accepted requests (list of `ms:count`, oldest first)
- *   2, 3 the quota counters of the first and the second month   4 the idempotency claim (hash), or the marker again
- *   5 the mark of the nonce (who used it), or the marker again
+ *   2, 3 the quota counters of the first and the second month   4 the idempotency claim (hash), or ''
+ *   5 the mark of the nonce (who used it), or ''
  *
- * ARGV: 1 view access  2, 3 end of the first and the second month, ms  4, 5 names of the months.
- * Then for each request:
+ * ARGV: 1, 2 end of the first and the second month, ms  3, 4 names of the months. Then for each
+ * request:
  *
  *   1 requests per window  2 requests per month (0: no quota)  3 'rate' or 'free' (the rate was paid already)
  *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
@@ -425,7 +424,7 @@ local function admit(k, a)
   end
   local total = count - left
 
-  local month = now < tonumber(ARGV[2]) and 1 or 2
+  local month = now < tonumber(ARGV[1]) and 1 or 2
   local used = 0
   if quota > 0 then used = tonumber(redis.call('GET', KEYS[k + 1 + month]) or '0') end
   local function answer(outcome, claim)
@@ -498,7 +497,7 @@ local function admit(k, a)
   end
   local issued, owner = tonumber(ARGV[a + 14]), ARGV[a + 15]
   if issued then
-    if now - issued >= ${NONCE_MS} or issued <= tonumber(redis.call('GET', KEYS[2]) or '0') then
+    if now - issued >= ${NONCE_MS} or issued <= tonumber(redis.call('GET', KEYS[1]) or '0') then
       enter()
       return answer('nonce-expired')
     end
@@ -513,20 +512,20 @@ local function admit(k, a)
   if issued then redis.call('SET', nonceKey, owner .. seed, 'PX', ${NONCE_MARK_MS}) end
   if quota > 0 then
     used = redis.call('INCRBY', KEYS[k + 1 + month], cost)
-    if used == cost then redis.call('PEXPIREAT', KEYS[k + 1 + month], tonumber(ARGV[1 + month]) + COUNTER_KEPT) end
+    if used == cost then redis.call('PEXPIREAT', KEYS[k + 1 + month], tonumber(ARGV[month]) + COUNTER_KEPT) end
   end
   if body ~= '' then
     redis.call('DEL', claimKey)
     redis.call('HSET', claimKey, 'body', body, 'at', now, 'seed', seed, 'state', 'claimed', 'touched', now,
-      'month', quota > 0 and ARGV[3 + month] or '')
+      'month', quota > 0 and ARGV[2 + month] or '')
     redis.call('PEXPIRE', claimKey, CLAIM_TTL)
   end
   return answer('fresh')
 end
 
 local answers = {}
-for request = 0, (#KEYS - 2) / ${ADMISSION_KEYS} - 1 do
-  local isDone, answer = pcall(admit, 2 + request * ${ADMISSION_KEYS}, 5 + request * ${ADMISSION_ARGUMENTS})
+for request = 0, (#KEYS - 1) / ${ADMISSION_KEYS} - 1 do
+  local isDone, answer = pcall(admit, 1 + request * ${ADMISSION_KEYS}, 4 + request * ${ADMISSION_ARGUMENTS})
   answers[request + 1] = isDone and answer or 'failed'
 end
 return answers

@@ -8,7 +8,7 @@ import { issuedAtOf } from '#shared/contracts/checks/request-id.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /** A log without new checks ends after this time; the results of its checks end earlier. */
 const KEPT_MS = 7 * DAY_MS;
@@ -30,13 +30,13 @@ local function logCheck(key, line, acceptedAtMs)
 end
 `;
 
-/** KEYS: marker, the app's log. ARGV: access, id, line, accepted at. Nothing where the check is
+/** KEYS: the app's log. ARGV: id, line, accepted at. Nothing where the check is
  * logged already. */
 const RESTORE = `${REQUIRE_VIEW}${LUA_LOG_CHECK}
-for _, line in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[4], ARGV[4])) do
-  if string.sub(line, 1, #ARGV[2] + 1) == ARGV[2] .. ' ' then return 0 end
+for _, line in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[3], ARGV[3])) do
+  if string.sub(line, 1, #ARGV[1] + 1) == ARGV[1] .. ' ' then return 0 end
 end
-logCheck(KEYS[2], ARGV[3], ARGV[4])
+logCheck(KEYS[1], ARGV[2], ARGV[3])
 return 1
 `;
 
@@ -66,13 +66,16 @@ export function makeCheckLog(redis: Redis) {
     forget: (clientId: string): Promise<void> =>
       inStore(async () => void (await redis.unlink(checkLogKey(clientId)))),
     /** Logs a check whose result is no longer kept, for a rebuilder. */
-    async restore(
-      { clientId, logged }: { readonly clientId: string; readonly logged: LoggedCheck },
-      access: ViewAccess,
-    ): Promise<void> {
+    async restore({
+      clientId,
+      logged,
+    }: {
+      readonly clientId: string;
+      readonly logged: LoggedCheck;
+    }): Promise<void> {
       const { requestId, acceptedAtMs } = logged;
-      const keys = [GENERATION_KEY, checkLogKey(clientId)];
-      await restore(keys, [access, requestId, lineOfCheck(logged), acceptedAtMs]);
+      const keys = [checkLogKey(clientId)];
+      await restore(keys, [requestId, lineOfCheck(logged), acceptedAtMs]);
     },
   };
 }

@@ -5,8 +5,7 @@ import { type CountedCheck, countCheck } from '#shared/contracts/usage/day-figur
 import { checkOf, DELIVERY_MS_MAX, type NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { isReplay, makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import {
   dayOfDate,
   hourOf,
@@ -66,8 +65,8 @@ const ENDS_SOON_MS = 600_000;
 const SAVED_KEPT_MS = DAY_MS;
 
 /**
- * KEYS: marker, result, the reply channels that wait for it, the figures of the day, the month's
- * counter, the app's log, the figures of the hour. ARGV: access, id, result, when its retention
+ * KEYS: result, the reply channels that wait for it, the figures of the day, the month's
+ * counter, the app's log, the figures of the hour. ARGV: id, result, when its retention
  * ends, how long it is kept at least, figures, log line, accepted at, channel to notify.
  *
  * The first stored result wins, byte for byte. Answers false for the first save, '' for a copy, the
@@ -78,32 +77,32 @@ const SAVED_KEPT_MS = DAY_MS;
  * channel is notified by every save.
  */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}
-local requestId, resultJson, retainUntil, acceptedAtMs = ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[8]
+local requestId, resultJson, retainUntil, acceptedAtMs = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
 local function save()
-  local stored = redis.call('GET', KEYS[2])
+  local stored = redis.call('GET', KEYS[1])
   if stored then return stored == resultJson and '' or stored end
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local keptUntil = ARGV[5] == '0' and retainUntil or math.max(retainUntil, now + ARGV[5])
-  redis.call('SET', KEYS[2], resultJson, 'PXAT', string.format('%.0f', keptUntil))
+  local keptUntil = ARGV[4] == '0' and retainUntil or math.max(retainUntil, now + ARGV[4])
+  redis.call('SET', KEYS[1], resultJson, 'PXAT', string.format('%.0f', keptUntil))
   if retainUntil - now < ${ENDS_SOON_MS}
     and not redis.call('SET', ofSystem('saved:' .. requestId), '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return '' end
-  refundMonth(KEYS[5], 1)
-  countDay(KEYS[4], KEYS[7], ARGV[6])
-  if ARGV[7] ~= '' then
+  refundMonth(KEYS[4], 1)
+  countDay(KEYS[3], KEYS[6], ARGV[5])
+  if ARGV[6] ~= '' then
     local storedMs = string.format('%d', math.max(0, now - tonumber(acceptedAtMs)))
-    logCheck(KEYS[6], (string.gsub(ARGV[7], '%?$', storedMs)), acceptedAtMs)
+    logCheck(KEYS[5], (string.gsub(ARGV[6], '%?$', storedMs)), acceptedAtMs)
   end
-  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[3])) do notify(channel, requestId, resultJson) end
+  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[2])) do notify(channel, requestId, resultJson) end
   return false
 end
 local stored = save()
-if ARGV[9] ~= '' then notify(ARGV[9], requestId, stored and stored ~= '' and stored or resultJson) end
+if ARGV[8] ~= '' then notify(ARGV[8], requestId, stored and stored ~= '' and stored or resultJson) end
 return stored
 `;
 
 const READ = `${REQUIRE_VIEW}
-return redis.call('MGET', unpack(KEYS, 2))
+return redis.call('MGET', unpack(KEYS))
 `;
 
 /** Most ids read at once: Lua's `unpack` fails near 8 000 values. */
@@ -124,7 +123,6 @@ export type SaveResult = {
   /** The channel of the waiting gateway: every save notifies it, the first and a copy, but a
    * rebuild does not. */
   readonly replyChannel?: string;
-  readonly access?: ViewAccess;
 };
 
 /** Called for each saved result of a check, but not in a rebuild. */
@@ -137,12 +135,13 @@ export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
  */
 export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
+  const isRebuild = isReplay(redis);
   const readKeys = makeScript<(string | null)[]>(redis, READ);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
     for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {
       const keys = requestIds.slice(i, i + READ_MANY_MAX).map(resultKey);
-      const values = await readKeys([GENERATION_KEY, ...keys], [ORDINARY_ACCESS]);
+      const values = await readKeys(keys, []);
       found.push(...values.map((value) => value ?? undefined));
     }
     return found;
@@ -154,10 +153,7 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
      */
     async saveIfAbsent(saving: SaveResult): Promise<string> {
       const { requestId, resultJson, retainUntil, keepMs = 0, refund, counted, replyChannel = '' } = saving;
-      const access = saving.access ?? ORDINARY_ACCESS;
-      const isRebuild = access !== ORDINARY_ACCESS;
       const keys = [
-        GENERATION_KEY,
         resultKey(requestId),
         wantedKey(requestId),
         counted ? usageDayKey(counted.clientId, dayOfDate(counted.date)) : '',
@@ -166,7 +162,6 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
         counted ? usageHourKey(counted.clientId, hourOf(counted.logged.acceptedAtMs)) : '',
       ];
       const stored = await save(keys, [
-        access,
         requestId,
         resultJson,
         retainUntil,

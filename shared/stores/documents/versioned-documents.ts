@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import {
-  GENERATION_KEY,
-  ORDINARY_ACCESS,
-  PAGE_BYTES_MAX,
-  REQUIRE_VIEW,
-  type ViewAccess,
-} from '#shared/redis/view.ts';
+import { isReplay, makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 
 /**
  * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a
@@ -30,61 +24,61 @@ end
 `;
 
 /**
- * KEYS: marker, documents, index, index entries by id, summaries, sets that contain the document.
- * ARGV: access, id, version, document, channel ('' for none), index entries as a JSON object,
- * summary ('' for none), then member and score for each of the sets ('' to leave it). The version
- * precedes a stored document, so that no script need parse it.
+ * KEYS: documents, index, index entries by id, summaries, sets that contain the document. ARGV: id,
+ * version, the highest version that it replaces, document, channel ('' for none), index entries as a
+ * JSON object, summary ('' for none), then member and score for each of the sets ('' to leave it).
+ * The version precedes a stored document, so that no script need parse it.
  *
  * Of two documents of one version the view keeps the first, and the projector publishes that one
- * again behind the other. A rebuilder reads both in the order of their offsets, so for it the last
- * one wins.
+ * again behind the other. A replay reads both in the order of their offsets, so for it the last one
+ * wins.
  */
 const PROJECT = `${REQUIRE_VIEW}${SET_INDEX_LUA}
-local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
 local version = stored and tonumber(string.match(stored, '^(%d+) ')) or 0
-if version > tonumber(ARGV[3]) or (version == tonumber(ARGV[3]) and ARGV[1] == '') then return 0 end
-redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ' ' .. ARGV[4])
-setIndex(KEYS[3], KEYS[4], ARGV[2], ARGV[6])
-if ARGV[7] ~= '' then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
+if version > tonumber(ARGV[3]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[4])
+setIndex(KEYS[2], KEYS[3], ARGV[1], ARGV[6])
+if ARGV[7] ~= '' then redis.call('HSET', KEYS[4], ARGV[1], ARGV[7]) end
 local at = 8
-for i = 6, #KEYS do
+for i = 5, #KEYS do
   if ARGV[at + 1] == '' then redis.call('ZREM', KEYS[i], ARGV[at])
   else redis.call('ZADD', KEYS[i], ARGV[at + 1], ARGV[at]) end
   at = at + 2
 end
-if ARGV[5] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[5]), ARGV[2]) end
+if ARGV[5] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[5]), ARGV[1]) end
 return 1
 `;
 
 /**
- * KEYS: marker, documents, index, index entries by id, summaries, ended documents, further sets to
- * leave. ARGV: access, id, channel, now. A document that was written again meanwhile is not an
- * ended one, and stays.
+ * KEYS: documents, index, index entries by id, summaries, ended documents, further sets to leave.
+ * ARGV: id, channel, now. A document that was written again meanwhile is not an ended one, and
+ * stays.
  */
 const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
-local endedAt = redis.call('ZSCORE', KEYS[6], ARGV[2])
-if not endedAt or tonumber(endedAt) > tonumber(ARGV[4]) then return 0 end
-setIndex(KEYS[3], KEYS[4], ARGV[2], '{}')
-for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[2]) end
-redis.call('HDEL', KEYS[5], ARGV[2])
-local removed = redis.call('HDEL', KEYS[2], ARGV[2])
-if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[3]), ARGV[2]) end
+local endedAt = redis.call('ZSCORE', KEYS[5], ARGV[1])
+if not endedAt or tonumber(endedAt) > tonumber(ARGV[3]) then return 0 end
+setIndex(KEYS[2], KEYS[3], ARGV[1], '{}')
+for i = 5, #KEYS do redis.call('ZREM', KEYS[i], ARGV[1]) end
+redis.call('HDEL', KEYS[4], ARGV[1])
+local removed = redis.call('HDEL', KEYS[1], ARGV[1])
+if removed == 1 and ARGV[2] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[2]), ARGV[1]) end
 return removed
 `;
 
-/** KEYS: marker, documents. ARGV: access, id, the version that the caller has ('' for none). 1 if
+/** KEYS: documents. ARGV: id, the version that the caller has ('' for none). 1 if
  * that is still the version. */
 const READ = `${REQUIRE_VIEW}
-local stored = redis.call('HGET', KEYS[2], ARGV[2])
-if stored and string.match(stored, '^(%d+) ') == ARGV[3] then return 1 end
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
+if stored and string.match(stored, '^(%d+) ') == ARGV[2] then return 1 end
 return stored or false
 `;
 
-/** KEYS: marker, documents, index. ARGV: access, index entry. */
+/** KEYS: documents, index. ARGV: index entry. */
 const FIND = `${REQUIRE_VIEW}
-local entry = redis.call('HGET', KEYS[3], ARGV[2])
+local entry = redis.call('HGET', KEYS[2], ARGV[1])
 if not entry then return false end
-return redis.call('HGET', KEYS[2], string.match(entry, '^%S+')) or false
+return redis.call('HGET', KEYS[1], string.match(entry, '^%S+')) or false
 `;
 
 /** How long a version is remembered that was leased and never seen: longer than a message can be on
@@ -92,7 +86,7 @@ return redis.call('HGET', KEYS[2], string.match(entry, '^%S+')) or false
 const LEASED_KEPT_MS = HOUR_MS;
 
 /**
- * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease
+ * KEYS: documents, lease, highest version leased. ARGV: id, version before, lease
  * in ms, holder, '1' where the first version is the time in ms. Looked at and leased in one step: a
  * writer that read an older version, and was slow, leases nothing.
  *
@@ -100,17 +94,17 @@ const LEASED_KEPT_MS = HOUR_MS;
  * document in the topic, and that one must stay the older of the two.
  */
 const LEASE = `${REQUIRE_VIEW}
-local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
 local before = stored and string.match(stored, '^(%d+) ') or '0'
-if before ~= ARGV[3] then return 0 end
-if not redis.call('SET', KEYS[3], ARGV[5], 'NX', 'PX', ARGV[4]) then return 0 end
+if before ~= ARGV[2] then return 0 end
+if not redis.call('SET', KEYS[2], ARGV[4], 'NX', 'PX', ARGV[3]) then return 0 end
 local floor = tonumber(before)
-if floor == 0 and ARGV[6] == '1' then
+if floor == 0 and ARGV[5] == '1' then
   local time = redis.call('TIME')
   floor = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local version = math.max(floor, tonumber(redis.call('GET', KEYS[4]) or '0')) + 1
-redis.call('SET', KEYS[4], version, 'PX', ${LEASED_KEPT_MS})
+local version = math.max(floor, tonumber(redis.call('GET', KEYS[3]) or '0')) + 1
+redis.call('SET', KEYS[3], version, 'PX', ${LEASED_KEPT_MS})
 return version
 `;
 
@@ -176,7 +170,7 @@ export type VersionedDocuments<D> = DocumentLists<D> & {
   readonly read: (id: string, known?: D) => Promise<D | undefined>;
   readonly find: (indexEntry: string) => Promise<D | undefined>;
   /** Puts a document in; false if the view has the same or a newer version. */
-  readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
+  readonly project: (document: D) => Promise<boolean>;
   /**
    * Erases a document: from its topic, and from the view with all that leads to it. False if there
    * was none, if it is not in `endedSet` with a time of `nowMs` or earlier, or if a writer has it.
@@ -219,32 +213,38 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   const release = makeScript<number>(redis, RELEASE);
   const removeEnded = makeScript<number>(redis, REMOVE_ENDED);
   const { documents, index, entries, summaries } = keysOf(key);
-  const keys = [GENERATION_KEY, documents, index, entries, summaries];
+  const keys = [documents, index, entries, summaries];
   const open = (stored: string): D => parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
   const openFound = (stored: string | null) => (stored === null ? undefined : open(stored));
   const readOne = async (id: string, known?: D) => {
-    const stored = await read(keys, [ORDINARY_ACCESS, id, known?.version ?? '']);
+    const stored = await read(keys, [id, known?.version ?? '']);
     return stored === 1 ? known : openFound(stored);
   };
   const takeLease = async (id: string, before: number, leaseMs: number): Promise<Lease | undefined> => {
     const leaseKey = `lease:${key}:${id}:${before + 1}`;
     const holder = randomUUID();
-    const places = [GENERATION_KEY, key, leaseKey, `leased:${key}:${id}`];
+    const places = [key, leaseKey, `leased:${key}:${id}`];
     const clock = startsAtClock ? '1' : '';
-    const version = await lease(places, [ORDINARY_ACCESS, id, before, leaseMs, holder, clock]);
+    const version = await lease(places, [id, before, leaseMs, holder, clock]);
     return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
   };
   return {
     ...makeDocumentLists(redis, { key, open, idOf }),
     read: readOne,
-    find: async (indexEntry) => openFound(await find(keys, [ORDINARY_ACCESS, indexEntry])),
-    async project(document, access = ORDINARY_ACCESS) {
-      const stored = [idOf(document), document.version, JSON.stringify(document)];
+    find: async (indexEntry) => openFound(await find(keys, [indexEntry])),
+    async project(document) {
+      const { version } = document;
+      const stored = [
+        idOf(document),
+        version,
+        isReplay(redis) ? version : version - 1,
+        JSON.stringify(document),
+      ];
       const found = [JSON.stringify(indexOf(document)), summaryOf(document)];
       const sets = setsOf(document);
       const members = sets.flatMap((entry) => [entry.member, scoreOf(entry)]);
       const places = [...keys, ...sets.map(({ set }) => set)];
-      return (await project(places, [access, ...stored, channel, ...found, ...members])) === 1;
+      return (await project(places, [...stored, channel, ...found, ...members])) === 1;
     },
     async eraseEnded(id, { nowMs, endedSet, otherSets = [], eraseRecord }) {
       // Nobody else writes the document meanwhile: a new one of its id comes behind the erasure. The
@@ -255,7 +255,7 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       const isEnded = endedAt !== null && Number(endedAt) <= nowMs;
       if (isEnded) await eraseRecord(id);
       const places = [...keys, endedSet, ...otherSets];
-      const removed = isEnded && (await removeEnded(places, [ORDINARY_ACCESS, id, channel, nowMs]));
+      const removed = isEnded && (await removeEnded(places, [id, channel, nowMs]));
       await lease.release();
       return removed === 1;
     },
@@ -263,9 +263,9 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   };
 }
 
-/** KEYS: marker, set. ARGV: access. */
+/** KEYS: set. */
 const LIST_IDS = `${REQUIRE_VIEW}
-return redis.call('ZRANGE', KEYS[2], 0, -1)
+return redis.call('ZRANGE', KEYS[1], 0, -1)
 `;
 
 /** Documents of one page of a set. */
@@ -322,7 +322,7 @@ function makeDocumentLists<D>(redis: Redis, { key, open, idOf }: ListOptions<D>)
     },
     scan,
     async listSet<T>(set: string, select: (document: D) => T) {
-      const ids = await listIds([GENERATION_KEY, set], [ORDINARY_ACCESS]);
+      const ids = await listIds([set], []);
       const selected: T[] = [];
       for (let at = 0; at < ids.length; ) {
         const texts = await readPage([key], ids.slice(at, at + PAGE_DOCUMENTS_MAX));
@@ -335,16 +335,16 @@ function makeDocumentLists<D>(redis: Redis, { key, open, idOf }: ListOptions<D>)
 }
 
 /**
- * KEYS: marker, hashes. ARGV: access, most bytes, then for each id the index of its hash among the
- * keys, and the id. Returns documents from the first id on until they have the most bytes, at least
- * one; '' for an id without a document.
+ * KEYS: hashes. ARGV: most bytes, then for each id the index of its hash among the keys, and the id.
+ * Returns documents from the first id on until they have the most bytes, at least one; '' for an id
+ * without a document.
  */
 const READ_PAGE = `${REQUIRE_VIEW}
 local found, bytes = {}, 0
-for i = 3, #ARGV, 2 do
+for i = 2, #ARGV, 2 do
   local stored = redis.call('HGET', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) or ''
   bytes = bytes + #stored
-  if #found > 0 and bytes > tonumber(ARGV[2]) then break end
+  if #found > 0 and bytes > tonumber(ARGV[1]) then break end
   found[#found + 1] = stored
 end
 return found
@@ -357,14 +357,10 @@ type ReadPage = (
   ids: readonly string[],
   /** The index of the hash of each id, from 1 on; by default all are in the first one. */
   places?: readonly number[],
-  access?: ViewAccess,
 ) => Promise<string[]>;
 
 export function makeReadPage(redis: Redis): ReadPage {
   const read = makeScript<string[]>(redis, READ_PAGE);
-  return (hashes, ids, places, access = ORDINARY_ACCESS) => {
-    // The marker is the first key.
-    const args = ids.flatMap((id, i) => [(places?.[i] ?? 1) + 1, id]);
-    return read([GENERATION_KEY, ...hashes], [access, PAGE_BYTES_MAX, ...args]);
-  };
+  return (hashes, ids, places) =>
+    read(hashes, [PAGE_BYTES_MAX, ...ids.flatMap((id, i) => [places?.[i] ?? 1, id])]);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '#shared/errors.ts';
+import { makeViewState, type ViewState } from '#shared/redis/view.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { pause } from '#shared/wait-for.ts';
 import { type Rebuild, rebuildViews } from './rebuild-views.ts';
@@ -17,7 +18,7 @@ export type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean
  * @returns false if another process is already doing this
  */
 export async function completeViews(rebuild: Rebuild): Promise<boolean> {
-  const state = await rebuild.views.readState();
+  const state = await makeViewState(rebuild.redis).readState();
   if (state === 'complete') return true;
   return (await (state === 'outdated' ? restoreTail(rebuild) : rebuildViews(rebuild))) !== undefined;
 }
@@ -65,7 +66,7 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
 const COMPLETE_WAIT_MS_MAX = 600_000;
 
 /** Waits until the views are complete, at most 10 min. */
-export async function waitUntilComplete(views: Pick<Rebuild['views'], 'isComplete'>): Promise<void> {
+export async function waitUntilComplete(views: Pick<ViewState, 'isComplete'>): Promise<void> {
   for (const began = Date.now(); !(await views.isComplete()); await delay(CHECK_INTERVAL_MS))
     if (Date.now() - began > COMPLETE_WAIT_MS_MAX)
       throw new ServiceError('view-rebuilding', 'the views were not rebuilt in time');

@@ -1,23 +1,21 @@
 import type { Redis } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /**
- * KEYS: marker, positions, outdated marker. ARGV: access, then for each partition its name, its
- * offset, and the offset that this process was last told is there. A Redis that has a lower one has
- * lost writes unnoticed.
+ * KEYS: positions. ARGV: for each partition its name, its offset, and the offset that this process
+ * was last told is there. A Redis that has a lower one has lost writes unnoticed.
  */
 const SAVE = `${REQUIRE_VIEW}
-for i = 2, #ARGV, 3 do
-  if tonumber(redis.call('HGET', KEYS[2], ARGV[i]) or '0') < tonumber(ARGV[i + 2]) then
-    redis.call('RENAME', KEYS[1], KEYS[3])
+for i = 1, #ARGV, 3 do
+  if tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '0') < tonumber(ARGV[i + 2]) then
+    redis.call('RENAME', ofSystem('${VIEW_KEYS.marker}'), ofSystem('${VIEW_KEYS.outdated}'))
     return redis.error_reply('VIEW_REBUILDING writes were lost')
   end
 end
-for i = 2, #ARGV, 3 do
-  if tonumber(redis.call('HGET', KEYS[2], ARGV[i]) or '-1') < tonumber(ARGV[i + 1]) then
-    redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+for i = 1, #ARGV, 3 do
+  if tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '-1') < tonumber(ARGV[i + 1]) then
+    redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
   end
 end
 return 1
@@ -53,7 +51,7 @@ export function makeSavePositions(redis: Redis): (positions: readonly PartitionO
     }));
     const args = named.flatMap(({ name, offset }) => [name, offset, acknowledged.get(name) ?? 0]);
     try {
-      await save([GENERATION_KEY, VIEW_KEYS.positions, VIEW_KEYS.outdated], [ORDINARY_ACCESS, ...args]);
+      await save([VIEW_KEYS.positions], args);
       for (const { name, offset } of named) acknowledged.set(name, offset);
     } catch (error) {
       // Told once: the position is right after the repair.

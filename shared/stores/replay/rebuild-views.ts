@@ -18,53 +18,32 @@ import { bringsBody, webhookAttempted, webhookRequested } from '#shared/contract
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
-import {
-  type Positions,
-  REBUILD_LOCK_RENEW_MS,
-  type ViewAccess,
-  type ViewState,
-} from '#shared/redis/view.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { withLock } from '#shared/redis/script.ts';
+import { makeViewState, type Positions, REBUILD_LOCK_RENEW_MS } from '#shared/redis/view.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import type { Accounts } from '../apps/accounts.ts';
-import type { ClientApps } from '../apps/client-apps.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { Batches } from '../batches/batches.ts';
-import type { CheckLog } from '../checks/check-log.ts';
-import { type BodyRecord, evaluatedOf, type Results, type SaveResult, savingOf } from '../checks/results.ts';
-import type { RuleSets } from '../rules/rule-sets.ts';
-import type { UsageFigures } from '../usage/usage.ts';
-import { DAY_KEPT_MS, dayOfDate, hourOf, type UsageDays } from '../usage/usage-days.ts';
-import type { WatchMembers } from '../watches/members/watch-members.ts';
-import type { Watches } from '../watches/watches.ts';
-import { type Deliveries, deliveryEndsAt } from '../webhooks/deliveries.ts';
+import { type BodyRecord, evaluatedOf, type SaveResult, savingOf } from '../checks/results.ts';
+import { DAY_KEPT_MS, dayOfDate, hourOf } from '../usage/usage-days.ts';
+import { deliveryEndsAt } from '../webhooks/deliveries.ts';
 import type { WebhookBodies } from '../webhooks/webhook-bodies.ts';
 import { ChargeCount } from './count-charges.ts';
 import { DayCount } from './count-days.ts';
+import { openViews } from './open-views.ts';
 import { positionName } from './positions.ts';
-import type { RestoreAdmission, RestoredClaim } from './restore-admission.ts';
+import type { RestoredClaim } from './restore-admission.ts';
 
 export type Rebuild = {
   readonly kafka: Pick<KafkaConnection, 'readTopic'>;
-  readonly views: ViewState;
-  readonly accounts: Pick<Accounts, 'project'>;
-  readonly clientApps: Pick<ClientApps, 'project'>;
-  readonly ruleSets: Pick<RuleSets, 'project'>;
-  readonly watches: Pick<Watches, 'project' | 'read'>;
-  readonly watchMembers: Pick<WatchMembers, 'project'>;
-  readonly results: Pick<Results, 'saveIfAbsent'>;
-  readonly batches: Pick<Batches, 'register' | 'savePart'>;
-  readonly checkLog: Pick<CheckLog, 'restore'>;
-  readonly deliveries: Pick<Deliveries, 'record'>;
-  readonly webhookBodies: Pick<WebhookBodies, 'keepMsOf'>;
-  readonly admission: RestoreAdmission;
-  readonly usageFigures: Pick<UsageFigures, 'restore'>;
-  readonly usageDays: Pick<UsageDays, 'restore' | 'restoreHour'>;
-  readonly auditTrail: Pick<AuditTrail, 'record'>;
+  readonly redis: Redis;
   /** Epoch ms: records whose retention ended before then are skipped. */
   readonly now: () => number;
   readonly log: Logger;
 };
+
+/** What a rebuild writes: the views, on a connection that checks the rebuild lock. */
+export type LockedViews = ReturnType<typeof openViews> & Pick<Rebuild, 'kafka' | 'now' | 'log'>;
 
 export type RebuildCounts = Readonly<
   Record<
@@ -96,7 +75,7 @@ export type RebuildCounts = Readonly<
  */
 export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | undefined> {
   const began = Date.now();
-  const done = await underRebuildLock(rebuild.views, (token, signal) => applyAll(rebuild, token, signal));
+  const done = await underRebuildLock(rebuild, (views, signal) => applyAll(views, signal));
   if (!done) return undefined;
   rebuild.log.info({ ...done.counts, durationMs: Date.now() - began }, 'views rebuilt');
   return done.counts;
@@ -105,8 +84,7 @@ export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | un
 type Counts = { -readonly [Name in keyof RebuildCounts]: number };
 
 async function applyAll(
-  rebuild: Rebuild,
-  token: string,
+  rebuild: LockedViews,
   signal: AbortSignal,
 ): Promise<{ counts: RebuildCounts; positions: Positions }> {
   const positions = new Map<string, number>();
@@ -132,67 +110,61 @@ async function applyAll(
     });
     for (const [partition, end] of ends) positions.set(positionName(topic.name, partition), end);
   };
-  await applyApps(rebuild, token, follow, counts);
+  await applyApps(rebuild, follow, counts);
   const tally = { charges: new ChargeCount(rebuild.now()), days: new DayCount(rebuild.now()) };
-  await applyAdmissions(rebuild, token, follow, counts, tally);
-  await applyOutcomes(rebuild, token, follow, counts, tally);
-  await applyTally(rebuild, token, counts, tally);
+  await applyAdmissions(rebuild, follow, counts, tally);
+  await applyOutcomes(rebuild, follow, counts, tally);
+  await applyTally(rebuild, counts, tally);
   return { counts, positions };
 }
 
 /** State that is computed from several topics and restored at the end. */
 type Tally = { readonly charges: ChargeCount; readonly days: DayCount };
 
-async function applyTally(
-  rebuild: Rebuild,
-  token: string,
-  counts: Counts,
-  { charges, days }: Tally,
-): Promise<void> {
+async function applyTally(rebuild: LockedViews, counts: Counts, { charges, days }: Tally): Promise<void> {
   for (const month of charges.charges()) {
-    await rebuild.admission.counter(month, token);
+    await rebuild.admission.counter(month);
     counts.counters++;
   }
   const oldest = dayOfDate(new Date(rebuild.now() - DAY_KEPT_MS).toISOString().slice(0, 10));
   for (const { clientId, date, figures } of days.days()) {
     const day = dayOfDate(date);
     if (day < oldest) continue;
-    await rebuild.usageDays.restore(clientId, day, figures, token);
+    await rebuild.usageDays.restore(clientId, day, figures);
     counts.days++;
   }
   for (const { clientId, hour, figures } of days.hours())
-    await rebuild.usageDays.restoreHour(clientId, hourOf(Date.parse(`${hour}:00:00Z`)), figures, token);
+    await rebuild.usageDays.restoreHour(clientId, hourOf(Date.parse(`${hour}:00:00Z`)), figures);
 }
 
 type Follow = <M>(topic: Topic<M>, apply: (message: M) => Promise<unknown>) => Promise<void>;
 
 async function applyApps(
-  { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: Rebuild,
-  token: string,
+  { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: LockedViews,
   follow: Follow,
   counts: Counts,
 ) {
   await follow(account, async (message) => {
-    if (await accounts.project(message, token)) counts.accounts++;
+    if (await accounts.project(message)) counts.accounts++;
   });
   await follow(clientApp, async (message) => {
-    if (await clientApps.project(message, token)) counts.clientApps++;
+    if (await clientApps.project(message)) counts.clientApps++;
   });
   await follow(ruleSet, async (message) => {
-    if (await ruleSets.project(message, token)) counts.ruleSets++;
+    if (await ruleSets.project(message)) counts.ruleSets++;
   });
   // Members of a watch that is gone, or was made again since, stay out of the view.
   const uids = new Map<string, string>();
   await follow(watch, async (message) => {
-    if (await watches.project(message, token)) counts.watches++;
+    if (await watches.project(message)) counts.watches++;
     uids.set(watchKey(message), message.deletedAt === undefined ? watchUid(message) : '');
   });
   await follow(watchMember, async (message) => {
     if (uids.get(watchKey(message)) !== uidOfMember(message)) return;
-    if (await watchMembers.project(message, now(), token)) counts.watchMembers++;
+    if (await watchMembers.project(message, now())) counts.watchMembers++;
   });
   await follow(audit, async (message) => {
-    await auditTrail.record(message, token);
+    await auditTrail.record(message);
     counts.audit++;
   });
 }
@@ -200,8 +172,7 @@ async function applyApps(
 /** The state of admission: the hours' figures, the idempotency claims, and the charges of accepted
  * checks. */
 async function applyAdmissions(
-  { admission, batches, usageFigures, now }: Rebuild,
-  token: string,
+  { admission, batches, usageFigures, now }: LockedViews,
   follow: Follow,
   counts: Counts,
   { charges, days }: Tally,
@@ -217,21 +188,21 @@ async function applyAdmissions(
     if (message.asOf >= (recent.get(key)?.asOf ?? '')) recent.set(key, message);
   });
   for (const message of recent.values())
-    await usageFigures.restore({ ...message, hour: hourOfUsage(message) }, token);
+    await usageFigures.restore({ ...message, hour: hourOfUsage(message) });
   for (const lane of Object.values(LANES))
     await follow(lane, async (message) => {
       charges.addCheck(message);
       const claim = claimOf(message);
       if (!claim) return;
-      await admission.claim(claim, nowMs, token);
+      await admission.claim(claim, nowMs);
       counts.claims++;
     });
   await follow(checkRequestedBatch, async (part) => {
     charges.addPart(part);
     const claim = claimOf(part);
-    if (claim) await admission.claim(claim, nowMs, token);
+    if (claim) await admission.claim(claim, nowMs);
     if (claim && part.part === 0) counts.claims++;
-    await registerPart(batches, part, nowMs, token);
+    await registerPart(batches, part, nowMs);
   });
 }
 
@@ -240,10 +211,9 @@ export async function registerPart(
   batches: Pick<Batches, 'register'>,
   part: BatchPartRequested,
   nowMs: number,
-  token: string,
 ): Promise<void> {
   if (part.delivery.mode === 'watch' || Date.parse(part.retainUntil) <= nowMs) return;
-  await batches.register({ ...part, roleIds: roleIdsOf(part.rules) }, isLastPart(part), token);
+  await batches.register({ ...part, roleIds: roleIdsOf(part.rules) }, isLastPart(part));
 }
 
 /** The claim that a check holds, if it was sent with an idempotency key. */
@@ -258,8 +228,7 @@ const hourOfUsage = ({ hour }: Usage): number => hourOf(Date.parse(`${hour}:00:0
 
 /** Deliveries before bodies: they tell which bodies are kept beyond their retention. */
 async function applyOutcomes(
-  rebuild: Rebuild,
-  token: string,
+  rebuild: LockedViews,
   follow: Follow,
   counts: Counts,
   { charges, days }: Tally,
@@ -272,16 +241,16 @@ async function applyOutcomes(
     // Counters and days are worked out by the tally: a refund or a count here would be a second
     // one.
     const { refund: _, counted, ...saving } = savingOf(body);
-    const kept = await keptInReplay(rebuild, saving, body.acceptedAt, token);
+    const kept = await keptInReplay(rebuild, saving, body.acceptedAt);
     if (kept) {
       const logged = counted && { counted: { ...counted, figures: {} } };
-      await results.saveIfAbsent({ ...kept, ...logged, access: token });
+      await results.saveIfAbsent({ ...kept, ...logged });
       counts.results++;
-    } else if (counted) await checkLog.restore(counted, token);
+    } else if (counted) await checkLog.restore(counted);
   };
   await follow(webhookAttempted, async (message) => {
     if (deliveryEndsAt(message) <= now()) return;
-    await deliveries.record(message, token);
+    await deliveries.record(message);
     counts.attempts++;
   });
   await follow(checkCompleted, applyBody);
@@ -292,7 +261,7 @@ async function applyOutcomes(
     charges.addPartResult(part);
     days.addPart(part);
     if (Date.parse(part.retainUntil) <= now()) return;
-    await batches.savePart(part, { access: token, isTallied: false });
+    await batches.savePart(part, { isTallied: false });
     counts.parts++;
   });
 }
@@ -353,12 +322,11 @@ export async function keptInReplay<S extends SaveResult>(
   { webhookBodies, now }: BodyDependencies,
   saving: S,
   acceptedAt: string,
-  token: ViewAccess,
 ): Promise<S | undefined> {
   const nowMs = now();
   const mayOutlast = saving.keepMs !== undefined && saving.retainUntil < nowMs + saving.keepMs;
   if (!mayOutlast) return saving.retainUntil > nowMs ? saving : undefined;
-  const keepMs = await webhookBodies.keepMsOf({ ...saving, acceptedAt }, nowMs, token);
+  const keepMs = await webhookBodies.keepMsOf({ ...saving, acceptedAt }, nowMs);
   return keepMs > 0 || saving.retainUntil > nowMs ? { ...saving, keepMs } : undefined;
 }
 
@@ -371,9 +339,10 @@ export async function keptInReplay<S extends SaveResult>(
  *   over
  */
 export async function underRebuildLock<T extends { readonly positions: Positions }>(
-  views: ViewState,
-  work: (token: string, signal: AbortSignal) => Promise<T>,
+  { redis, kafka, now, log }: Rebuild,
+  work: (locked: LockedViews, signal: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
+  const views = makeViewState(redis);
   const token = randomUUID();
   if (!(await views.lock(token))) return undefined;
   const lost = new AbortController();
@@ -386,7 +355,8 @@ export async function underRebuildLock<T extends { readonly positions: Positions
     onError: (error) => lost.abort(error),
   });
   try {
-    const done = await work(token, lost.signal);
+    const locked = openViews(withLock(redis, token));
+    const done = await work({ ...locked, kafka, now, log }, lost.signal);
     if (!(await views.finish(token, done.positions)))
       throw new ServiceError('view-rebuilding', 'the rebuild lock is lost');
     return done;

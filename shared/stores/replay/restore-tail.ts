@@ -20,6 +20,7 @@ import {
   applyRecords,
   claimOf,
   keptInReplay,
+  type LockedViews,
   type Rebuild,
   rebuildViews,
   registerPart,
@@ -64,11 +65,11 @@ type TailCounts = Readonly<
 export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefined> {
   const began = Date.now();
   let isTooOld = false;
-  const done = await underRebuildLock(rebuild.views, async (token, signal) => {
-    const last = await rebuild.views.readLast(token);
+  const done = await underRebuildLock(rebuild, async (locked, signal) => {
+    const last = await locked.views.readLast();
     isTooOld = last.atMs === undefined || rebuild.now() - last.atMs > TAIL_MS_MAX;
     if (isTooOld) throw new Error('too much was lost to repair: rebuilding all views');
-    return applyTails(rebuild, token, signal, last);
+    return applyTails(locked, signal, last);
   }).catch((error: unknown) => {
     if (!isTooOld) throw error;
     return undefined;
@@ -101,8 +102,7 @@ type Tail = {
 type Apply<M> = (message: M) => Promise<unknown>;
 
 async function applyTails(
-  rebuild: Rebuild,
-  token: string,
+  rebuild: LockedViews,
   signal: AbortSignal,
   last: LastSeen,
 ): Promise<{ counts: TailCounts; positions: Positions }> {
@@ -131,17 +131,17 @@ async function applyTails(
   // Charges before results: a result that refunds its check finds it counted. Deliveries before
   // bodies.
   await Promise.all([
-    applyDocuments(rebuild, token, tail, counts),
-    applyCharges(rebuild, token, tail, last.chargedUntilMs, counts),
-    applyDeliveries(rebuild, token, tail, counts),
+    applyDocuments(rebuild, tail, counts),
+    applyCharges(rebuild, tail, last.chargedUntilMs, counts),
+    applyDeliveries(rebuild, tail, counts),
   ]);
   const applyBody = async (body: BodyRecord) => {
     const saving = savingOf(body);
     const isPolled = evaluatedOf(body)?.mode === 'poll';
     // The only save of a polled check counts it, even after its retention.
-    const kept = isPolled ? saving : await keptInReplay(rebuild, saving, body.acceptedAt, token);
+    const kept = isPolled ? saving : await keptInReplay(rebuild, saving, body.acceptedAt);
     if (!kept) return;
-    await rebuild.results.saveIfAbsent({ ...kept, access: token });
+    await rebuild.results.saveIfAbsent(kept);
     counts.results++;
   };
   await tail.fromPosition(checkCompleted, applyBody);
@@ -149,7 +149,7 @@ async function applyTails(
     if (bringsBody(message)) await applyBody(message);
   });
   await tail.fromPosition(batchCompleted, async (part) => {
-    await rebuild.batches.savePart(part, { access: token });
+    await rebuild.batches.savePart(part);
     counts.parts++;
   });
   return { counts, positions };
@@ -158,37 +158,35 @@ async function applyTails(
 type Counts = { -readonly [Name in keyof TailCounts]: number };
 
 async function applyDocuments(
-  { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: Rebuild,
-  token: string,
+  { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: LockedViews,
   { fromPosition }: Tail,
   counts: Counts,
 ): Promise<void> {
   await Promise.all([
     fromPosition(account, async (message) => {
-      if (await accounts.project(message, token)) counts.documents++;
+      if (await accounts.project(message)) counts.documents++;
     }),
     fromPosition(clientApp, async (message) => {
-      if (await clientApps.project(message, token)) counts.documents++;
+      if (await clientApps.project(message)) counts.documents++;
     }),
     fromPosition(ruleSet, async (message) => {
-      if (await ruleSets.project(message, token)) counts.documents++;
+      if (await ruleSets.project(message)) counts.documents++;
     }),
     fromPosition(watch, async (message) => {
-      if (await watches.project(message, token)) counts.documents++;
+      if (await watches.project(message)) counts.documents++;
     }),
     fromPosition(watchMember, async (message) => {
-      if (await watchMembers.project(message, now(), token)) counts.documents++;
+      if (await watchMembers.project(message, now())) counts.documents++;
     }),
     fromPosition(audit, async (message) => {
-      await auditTrail.record(message, token);
+      await auditTrail.record(message);
       counts.audit++;
     }),
   ]);
 }
 
 async function applyCharges(
-  { admission, batches, now }: Rebuild,
-  token: string,
+  { admission, batches, now }: LockedViews,
   { fromLastSeen }: Tail,
   chargedUntilMs: number,
   counts: Counts,
@@ -197,7 +195,7 @@ async function applyCharges(
   const nowMs = now();
   const restoreClaim = async (message: CheckRequested | BatchPartRequested) => {
     const claim = claimOf(message);
-    if (claim) await admission.claim(claim, nowMs, token);
+    if (claim) await admission.claim(claim, nowMs);
   };
   await Promise.all([
     ...Object.values(LANES).map((lane) =>
@@ -209,26 +207,25 @@ async function applyCharges(
     fromLastSeen(checkRequestedBatch, async (part) => {
       tail.addPart(part);
       await restoreClaim(part);
-      await registerPart(batches, part, nowMs, token);
+      await registerPart(batches, part, nowMs);
     }),
   ]);
   for (const { times, ...hour } of tail.hours()) {
-    const before = await admission.lastAdmitted(hour, token);
+    const before = await admission.lastAdmitted(hour);
     const lost = countLost(times, before, chargedUntilMs);
     if (!lost) continue;
-    await admission.addCharges({ ...hour, ...lost, before }, token);
+    await admission.addCharges({ ...hour, ...lost, before });
     counts.charges += lost.count;
   }
 }
 
 async function applyDeliveries(
-  { deliveries }: Rebuild,
-  token: string,
+  { deliveries }: LockedViews,
   { fromLastSeen }: Tail,
   counts: Counts,
 ): Promise<void> {
   await fromLastSeen(webhookAttempted, async (message) => {
-    await deliveries.record(message, token);
+    await deliveries.record(message);
     counts.attempts++;
   });
 }

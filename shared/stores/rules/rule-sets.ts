@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 import { type EraseRecord, makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
 
 /** Announces a changed rule set; the message is `<client id>/<id>`. */
@@ -21,18 +21,18 @@ const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
 export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
 
 /**
- * KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum
+ * KEYS: documents, ids. ARGV: client id, id to begin behind ('' for none), maximum
  * count, maximum bytes. The first of the reply tells whether there are more.
  */
 const LIST = `${REQUIRE_VIEW}
-local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
-local ids = redis.call('ZRANGEBYLEX', KEYS[3], from, '+', 'LIMIT', 0, ARGV[4] + 1)
+local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
+local ids = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[3] + 1)
 local found, bytes = {'0'}, 0
 for i, id in ipairs(ids) do
-  local stored = redis.call('HGET', KEYS[2], ARGV[2] .. '/' .. id)
+  local stored = redis.call('HGET', KEYS[1], ARGV[1] .. '/' .. id)
   if stored then
     bytes = bytes + #stored
-    if i > tonumber(ARGV[4]) or (#found > 1 and bytes > tonumber(ARGV[5])) then
+    if i > tonumber(ARGV[3]) or (#found > 1 and bytes > tonumber(ARGV[4])) then
       found[1] = '1'
       break
     end
@@ -78,14 +78,8 @@ export function makeRuleSets(redis: Redis) {
       clientId: string,
       { after = '', countMax }: { after?: string; countMax: number },
     ): Promise<RuleSetPage> {
-      const keys = [GENERATION_KEY, RULE_SETS_KEY, idsKey(clientId)];
-      const [more, ...stored] = await list(keys, [
-        ORDINARY_ACCESS,
-        clientId,
-        after,
-        countMax,
-        PAGE_BYTES_MAX,
-      ]);
+      const keys = [RULE_SETS_KEY, idsKey(clientId)];
+      const [more, ...stored] = await list(keys, [clientId, after, countMax, PAGE_BYTES_MAX]);
       const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
       return { ruleSets, hasMore: more === '1' };
     },
@@ -126,25 +120,25 @@ const holdsKey = (clientId: string, id: string): string => `rule-set-holds:${cli
 /** The deletion of a rule set that is under way. */
 const deletionKey = (clientId: string, id: string): string => `rule-set-deletion:${clientId}/${id}`;
 
-/** KEYS: marker, holds, deletion. ARGV: access, holder. */
+/** KEYS: holds, deletion. ARGV: holder. */
 const HOLD = `${REQUIRE_VIEW}
-if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 local time = redis.call('TIME')
-redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000) + ${HOLD_MS}, ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ${HOLD_MS})
+redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ${HOLD_MS}, ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ${HOLD_MS})
 return 1
 `;
 
 /**
- * KEYS: marker, users, holds, deletion. ARGV: access, holder. A score is the time at which the
+ * KEYS: users, holds, deletion. ARGV: holder. A score is the time at which the
  * entry ends. Returns 0 while a watch refers to the rule set, 2 while another deletion is under
  * way: its mark must stay until it ends.
  */
 const BEGIN_DELETION = `${REQUIRE_VIEW}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if redis.call('ZCOUNT', KEYS[2], now, '+inf') + redis.call('ZCOUNT', KEYS[3], now, '+inf') > 0 then return 0 end
-if not redis.call('SET', KEYS[4], ARGV[2], 'NX', 'PX', ${HOLD_MS}) then return 2 end
+if redis.call('ZCOUNT', KEYS[1], now, '+inf') + redis.call('ZCOUNT', KEYS[2], now, '+inf') > 0 then return 0 end
+if not redis.call('SET', KEYS[3], ARGV[1], 'NX', 'PX', ${HOLD_MS}) then return 2 end
 return 1
 `;
 
@@ -179,14 +173,14 @@ function makeRuleSetUsers(redis: Redis): RuleSetUsers {
     async hold(clientId, id) {
       const holder = randomUUID();
       const [holds, deletion] = [holdsKey(clientId, id), deletionKey(clientId, id)];
-      if ((await hold([GENERATION_KEY, holds, deletion], [ORDINARY_ACCESS, holder])) === 0) return undefined;
+      if ((await hold([holds, deletion], [holder])) === 0) return undefined;
       return { release: () => inStore(async () => void (await redis.zrem(holds, holder))) };
     },
     async beginDeletion(clientId, id) {
       const holder = randomUUID();
       const deletion = deletionKey(clientId, id);
-      const keys = [GENERATION_KEY, ruleSetUsersKey(clientId, id), holdsKey(clientId, id), deletion];
-      const outcome = await beginDeletion(keys, [ORDINARY_ACCESS, holder]);
+      const keys = [ruleSetUsersKey(clientId, id), holdsKey(clientId, id), deletion];
+      const outcome = await beginDeletion(keys, [holder]);
       if (outcome !== 1) return outcome === 0 ? 'in-use' : undefined;
       return { release: async () => void (await endDeletion([deletion], [holder])) };
     },

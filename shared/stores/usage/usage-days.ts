@@ -10,8 +10,7 @@ import {
 import { APPROVED_APPS } from '#shared/fairness/leased-slots.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { APP_SUMMARIES_KEY } from '../apps/client-apps.ts';
 
 /** A day's figures are kept that long after the day. */
@@ -106,19 +105,19 @@ end
 export const textOfFigures = (figures: DayFigures): string => Object.entries(figures).flat().join(' ');
 
 /**
- * KEYS: marker, the day or hour, the apps' summaries. ARGV: access, ms until it ends, the client
+ * KEYS: the day or hour, the apps' summaries. ARGV: ms until it ends, the client
  * app ('' for an hour), the day, names and values. The bytes of today are also added to the
  * account's sum; a repetition adds nothing.
  */
 const RESTORE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_ACCOUNT_BYTES}
-local before = tonumber(redis.call('HGET', KEYS[2], '${BYTES_FIGURE}') or '0')
-redis.call('DEL', KEYS[2])
-for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
-local bytes = tonumber(redis.call('HGET', KEYS[2], '${BYTES_FIGURE}') or '0')
-local app = bytes ~= before and ARGV[3] ~= '' and redis.call('HGET', KEYS[3], ARGV[3])
-if app and tonumber(ARGV[4]) == math.floor(now / ${DAY_MS}) then
-  addToAccount(cjson.decode(app).accountId, tonumber(ARGV[4]), bytes - before)
+local before = tonumber(redis.call('HGET', KEYS[1], '${BYTES_FIGURE}') or '0')
+redis.call('DEL', KEYS[1])
+for i = 4, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+local bytes = tonumber(redis.call('HGET', KEYS[1], '${BYTES_FIGURE}') or '0')
+local app = bytes ~= before and ARGV[2] ~= '' and redis.call('HGET', KEYS[2], ARGV[2])
+if app and tonumber(ARGV[3]) == math.floor(now / ${DAY_MS}) then
+  addToAccount(cjson.decode(app).accountId, tonumber(ARGV[3]), bytes - before)
 end
 return 1
 `;
@@ -132,10 +131,10 @@ export function makeUsageDays(redis: Redis) {
   const restore = async (
     key: string,
     figures: DayFigures,
-    args: readonly [access: ViewAccess, keptMs: number, clientId: string, day: number],
+    args: readonly [keptMs: number, clientId: string, day: number],
   ) => {
     const flat = Object.entries(figures).flat();
-    if (flat.length > 0) await replace([GENERATION_KEY, key, APP_SUMMARIES_KEY], [...args, ...flat]);
+    if (flat.length > 0) await replace([key, APP_SUMMARIES_KEY], [...args, ...flat]);
   };
   const readAll = (keys: readonly string[]) =>
     inStore(() =>
@@ -154,11 +153,11 @@ export function makeUsageDays(redis: Redis) {
     readHours: (clientId: string, hours: readonly number[]): Promise<DayFigures[]> =>
       readAll(hours.map((hour) => usageHourKey(clientId, hour))),
     /** Replaces the stored day, for a rebuild. */
-    restore: (clientId: string, day: number, figures: DayFigures, access: ViewAccess): Promise<void> =>
-      restore(usageDayKey(clientId, day), figures, [access, DAY_KEPT_MS, clientId, day]),
+    restore: (clientId: string, day: number, figures: DayFigures): Promise<void> =>
+      restore(usageDayKey(clientId, day), figures, [DAY_KEPT_MS, clientId, day]),
     /** Replaces the stored hour, for a rebuild. */
-    restoreHour: (clientId: string, hour: number, figures: DayFigures, access: ViewAccess): Promise<void> =>
-      restore(usageHourKey(clientId, hour), figures, [access, HOUR_KEPT_MS, '', 0]),
+    restoreHour: (clientId: string, hour: number, figures: DayFigures): Promise<void> =>
+      restore(usageHourKey(clientId, hour), figures, [HOUR_KEPT_MS, '', 0]),
   };
 }
 

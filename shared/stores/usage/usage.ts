@@ -1,8 +1,7 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { END_INSTANT_LUA, logKey, monthCounterKey, refundsKey } from '../checks/admit.ts';
 import {
   dayOf,
@@ -18,22 +17,22 @@ export const usageKey = (clientId: string, hour: number): string => `usage:{${cl
 const publishLockKey = 'usage:publish-lock';
 
 /**
- * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's
+ * KEYS: usage of the hour, the month's counter, the day's figures, the log of the app's
  * checks, the month's refunds. The instant separates the checks that are counted from later ones.
  * Nothing is read while the views are incomplete, because a counter that is not rebuilt yet would
  * count as 0.
  */
 const READ = `${REQUIRE_VIEW}${END_INSTANT_LUA}
-local figures = redis.call('HMGET', KEYS[2], 'accepted', 'refused')
-return {endInstant(KEYS[5]), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[3]) or '0',
-  redis.call('HGETALL', KEYS[4]), redis.call('GET', KEYS[6]) or '0'}
+local figures = redis.call('HMGET', KEYS[1], 'accepted', 'refused')
+return {endInstant(KEYS[4]), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[2]) or '0',
+  redis.call('HGETALL', KEYS[3]), redis.call('GET', KEYS[5]) or '0'}
 `;
 
-/** KEYS: marker, usage of the hour. ARGV: access, client app, accepted, refused, the hour. */
+/** KEYS: usage of the hour. ARGV: client app, accepted, refused, the hour. */
 const RESTORE = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
-redis.call('HSET', KEYS[2], 'accepted', ARGV[3], 'refused', ARGV[4])
-redis.call('PEXPIRE', KEYS[2], ${USAGE_KEPT_MS})
-noteActive(ARGV[2], ARGV[5])
+redis.call('HSET', KEYS[1], 'accepted', ARGV[2], 'refused', ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ${USAGE_KEPT_MS})
+noteActive(ARGV[1], ARGV[4])
 return 1
 `;
 
@@ -54,8 +53,8 @@ export function makeUsageFigures(redis: Redis) {
     const day = usageDayKey(clientId, dayOf(hour * HOUR_MS));
     const log = logKey(clientId, 'per-second');
     const [asOf, accepted, refused, monthTotal, figures, monthRefunds] = await read(
-      [GENERATION_KEY, usageKey(clientId, hour), counter, day, log, refundsKey(counter)],
-      [ORDINARY_ACCESS],
+      [usageKey(clientId, hour), counter, day, log, refundsKey(counter)],
+      [],
     );
     return {
       clientId,
@@ -84,17 +83,14 @@ export function makeUsageFigures(redis: Redis) {
     lockPublishing: (forMs: number): Promise<boolean> =>
       inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
     /** Puts an hour's figures back, for a rebuilder. */
-    async restore(
-      {
-        clientId,
-        hour,
-        accepted,
-        refused,
-      }: Pick<Usage, 'clientId' | 'accepted' | 'refused'> & { readonly hour: number },
-      access: ViewAccess,
-    ): Promise<void> {
-      const keys = [GENERATION_KEY, usageKey(clientId, hour)];
-      await restore(keys, [access, clientId, accepted, refused, hour]);
+    async restore({
+      clientId,
+      hour,
+      accepted,
+      refused,
+    }: Pick<Usage, 'clientId' | 'accepted' | 'refused'> & { readonly hour: number }): Promise<void> {
+      const keys = [usageKey(clientId, hour)];
+      await restore(keys, [clientId, accepted, refused, hour]);
     },
   };
 }

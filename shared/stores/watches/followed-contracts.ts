@@ -6,8 +6,7 @@ import {
   FOLLOWED_PER_WATCH_MAX,
 } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { logLeaseKey } from './log-positions.ts';
 import { makeWalletIndex } from './members/wallet-index.ts';
 
@@ -45,14 +44,14 @@ const SilentChange = z.object({
 export type SilentChange = z.infer<typeof SilentChange>;
 
 /**
- * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on
+ * KEYS: contracts of the watch. ARGV: uid, then the watch's contracts from now on
  * (`chainId/address`). A chain's hash counts the watches of each contract, and one for each of its
  * apps the watches of that app. A contract beyond the bound of the app is left out, and so is one
  * of an app that follows as many as are free: some are left for others.
  */
 const FOLLOW = `${REQUIRE_VIEW}
-local app = string.match(ARGV[2], '^[^/]*')
-local since, silent = ofSystem('followed-since:' .. ARGV[2]), ofSystem('followed-silent:' .. ARGV[2])
+local app = string.match(ARGV[1], '^[^/]*')
+local since, silent = ofSystem('followed-since:' .. ARGV[1]), ofSystem('followed-silent:' .. ARGV[1])
 local function places(name)
   local chain, contract = string.match(name, '^(%d+)/(.+)$')
   local ofChain = ofSystem('followed:' .. chain)
@@ -64,10 +63,10 @@ local function release(key, contract)
   return true
 end
 local wanted = {}
-for i = 3, #ARGV do wanted[ARGV[i]] = true end
-for _, name in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+for i = 2, #ARGV do wanted[ARGV[i]] = true end
+for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
   if not wanted[name] then
-    redis.call('SREM', KEYS[2], name)
+    redis.call('SREM', KEYS[1], name)
     redis.call('HDEL', since, name)
     redis.call('HDEL', silent, name)
     local ofChain, ofApp, states, contract = places(name)
@@ -75,12 +74,12 @@ for _, name in ipairs(redis.call('SMEMBERS', KEYS[2])) do
     if release(ofChain, contract) then redis.call('HDEL', states, contract) end
   end
 end
-for i = 3, #ARGV do
+for i = 2, #ARGV do
   local ofChain, ofApp, _, contract = places(ARGV[i])
   local free = ${FOLLOWED_PER_CHAIN_MAX} - redis.call('HLEN', ofChain)
   local isAllowed = redis.call('HEXISTS', ofChain, contract) == 1
     or redis.call('HLEN', ofApp) < math.min(free, ${FOLLOWED_PER_APP_MAX})
-  if isAllowed and redis.call('SADD', KEYS[2], ARGV[i]) == 1 then
+  if isAllowed and redis.call('SADD', KEYS[1], ARGV[i]) == 1 then
     redis.call('HINCRBY', ofChain, contract, 1)
     redis.call('HINCRBY', ofApp, contract, 1)
     redis.call('HSET', since, ARGV[i], redis.call('TIME')[1] .. '000')
@@ -97,13 +96,9 @@ export function makeFollowedContracts(redis: Redis) {
   const follow = makeScript<number>(redis, FOLLOW);
   return {
     /** Says which contracts a watch is about: none to end it. */
-    async follow(
-      uid: string,
-      contracts: readonly FollowedContract[],
-      access: ViewAccess = ORDINARY_ACCESS,
-    ): Promise<void> {
+    async follow(uid: string, contracts: readonly FollowedContract[]): Promise<void> {
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
-      await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
+      await follow([ofWatchKey(uid)], [uid, ...names]);
     },
     /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has
      * lost which. */

@@ -1,6 +1,5 @@
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /** A process that dies is replaced after this time. */
 const LOG_LEASE_MS = 5_000;
@@ -46,11 +45,11 @@ export type LogReach = {
   readonly readAt: number | undefined;
 };
 
-/** KEYS: marker, lease. ARGV: access, token, ms. */
+/** KEYS: lease. ARGV: token, ms. */
 const LEASE = `${REQUIRE_VIEW}
-local holder = redis.call('GET', KEYS[2])
-if holder and holder ~= ARGV[2] then return 0 end
-redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
@@ -60,38 +59,38 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
 `;
 
-/** KEYS: marker, position. ARGV: access. */
+/** KEYS: position. */
 const LOAD = `${REQUIRE_VIEW}
-return redis.call('HGETALL', KEYS[2])
+return redis.call('HGETALL', KEYS[1])
 `;
 
-/** KEYS: marker, lease, position. ARGV: access, token, since, last settled block, last block read,
+/** KEYS: lease, position. ARGV: token, since, last settled block, last block read,
  * gaps, then blocks: number and text. */
 const SAVE = `${REQUIRE_VIEW}
-if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[3], 'since', ARGV[3], 'settledTo', ARGV[4], 'readTo', ARGV[5], 'gaps', ARGV[6])
-for i = 7, #ARGV, 2 do
-  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[3], ARGV[i])
-  else redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1]) end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[2], 'since', ARGV[2], 'settledTo', ARGV[3], 'readTo', ARGV[4], 'gaps', ARGV[5])
+for i = 6, #ARGV, 2 do
+  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[2], ARGV[i])
+  else redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
 end
 return 1
 `;
 
-/** KEYS: marker, lease, position. ARGV: access, token, field, value ('' for now). */
+/** KEYS: lease, position. ARGV: token, field, value ('' for now). */
 const NOTE = `${REQUIRE_VIEW}
-if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-redis.call('HSET', KEYS[3], ARGV[3], ARGV[4] == '' and now or ARGV[4])
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] == '' and now or ARGV[3])
 return 1
 `;
 
-/** KEYS: marker, lease, forks. ARGV: access, token, first dropped block. */
+/** KEYS: lease, forks. ARGV: token, first dropped block. */
 const NOTE_FORK = `${REQUIRE_VIEW}
-if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local time = redis.call('TIME')
-redis.call('LPUSH', KEYS[3], string.format('%s/%.0f', ARGV[3], time[1] * 1000 + math.floor(time[2] / 1000)))
-redis.call('LTRIM', KEYS[3], 0, ${FORKS_MAX - 1})
+redis.call('LPUSH', KEYS[2], string.format('%s/%.0f', ARGV[2], time[1] * 1000 + math.floor(time[2] / 1000)))
+redis.call('LTRIM', KEYS[2], 0, ${FORKS_MAX - 1})
 return 1
 `;
 
@@ -107,19 +106,15 @@ export function makeLogPositions(redis: Redis) {
   const save = makeScript<number>(redis, SAVE);
   const note = makeScript<number>(redis, NOTE);
   const noteFork = makeScript<number>(redis, NOTE_FORK);
-  const keysOf = (chainId: number, stream: string) => [
-    GENERATION_KEY,
-    logLeaseKey(chainId),
-    positionKey(chainId, stream),
-  ];
+  const keysOf = (chainId: number, stream: string) => [logLeaseKey(chainId), positionKey(chainId, stream)];
   return {
     /** Takes or renews the lease of a chain; `false` while another process holds it. */
     lease: async (chainId: number, token: string): Promise<boolean> =>
-      (await lease([GENERATION_KEY, logLeaseKey(chainId)], [ORDINARY_ACCESS, token, LOG_LEASE_MS])) === 1,
+      (await lease([logLeaseKey(chainId)], [token, LOG_LEASE_MS])) === 1,
     release: async (chainId: number, token: string): Promise<void> =>
       void (await release([logLeaseKey(chainId)], [token])),
     async load(chainId: number, stream: string): Promise<LogPosition | undefined> {
-      const flat = await load([GENERATION_KEY, positionKey(chainId, stream)], [ORDINARY_ACCESS]);
+      const flat = await load([positionKey(chainId, stream)], []);
       const fields = new Map<string, string>();
       for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '');
       const [since, settledTo, readTo] = ['since', 'settledTo', 'readTo'].map((name) => fields.get(name));
@@ -142,16 +137,13 @@ export function makeLogPositions(redis: Redis) {
     /** Notes that the reader is about to ask who is watched among the accounts of blocks up to this
      * one; `false` where the lease is lost. */
     noteReading: async (chainId: number, stream: string, token: string, to: number): Promise<boolean> =>
-      (await note(keysOf(chainId, stream), [ORDINARY_ACCESS, token, 'reading', to])) === 1,
+      (await note(keysOf(chainId, stream), [token, 'reading', to])) === 1,
     /** Notes that the reader has the logs up to the head. */
     noteRead: async (chainId: number, stream: string, token: string): Promise<void> =>
-      void (await note(keysOf(chainId, stream), [ORDINARY_ACCESS, token, 'readAt', ''])),
+      void (await note(keysOf(chainId, stream), [token, 'readAt', ''])),
     /** Notes a reorg; `false` where the lease is lost. */
     noteFork: async (chainId: number, token: string, from: number): Promise<boolean> =>
-      (await noteFork(
-        [GENERATION_KEY, logLeaseKey(chainId), forksKey(chainId)],
-        [ORDINARY_ACCESS, token, from],
-      )) === 1,
+      (await noteFork([logLeaseKey(chainId), forksKey(chainId)], [token, from])) === 1,
     /** The last reorgs of a chain. */
     forks: (chainId: string): Promise<LogFork[]> =>
       inStore(async () =>
@@ -178,7 +170,7 @@ export function makeLogPositions(redis: Redis) {
       const keys = keysOf(chainId, stream);
       const changes = [...blocks].flatMap(([number, text]) => [number, text ?? '']);
       const position = [since, settledTo, readTo, gaps.join(' ')];
-      return (await save(keys, [ORDINARY_ACCESS, token, ...position, ...changes])) === 1;
+      return (await save(keys, [token, ...position, ...changes])) === 1;
     },
   };
 }

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { MEMBER_PARTITIONS } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { HELD_BACK_PREFIX } from './members/watch-members.ts';
 import { setDueTime } from './watches.ts';
 
@@ -28,71 +27,71 @@ export const SweepKind = z.enum(['schedule', 'asked', 'rule-set', 'gap', 'settle
 export type SweepKind = z.infer<typeof SweepKind>;
 
 /**
- * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms),
+ * KEYS: sweep, open, running, next sweeps. ARGV: uid, sweep (its start, epoch ms),
  * kind, rules, holders (JSON), the next due time. Partitions without members have nothing to ask.
  * It takes the place of a scheduled sweep that is due, whatever its kind, but a settlement does
  * not.
  */
 const BEGIN = `${REQUIRE_VIEW}
-if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
-redis.call('DEL', KEYS[3])
-redis.call('HSET', KEYS[2], 'sweep', ARGV[3], 'kind', ARGV[4], 'rules', ARGV[5], 'holders', ARGV[6])
-redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
-if ARGV[4] == 'settlement' then return 1 end
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('DEL', KEYS[2])
+redis.call('HSET', KEYS[1], 'sweep', ARGV[2], 'kind', ARGV[3], 'rules', ARGV[4], 'holders', ARGV[5])
+redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
+if ARGV[3] == 'settlement' then return 1 end
 for p = 0, ${MEMBER_PARTITIONS - 1} do
-  if redis.call('EXISTS', ofSystem('wm:' .. ARGV[2] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
+  if redis.call('EXISTS', ofSystem('wm:' .. ARGV[1] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[2], 'ask/' .. p) end
 end
-local next = tonumber(redis.call('HGET', KEYS[5], ARGV[2]) or '') or math.huge
-if next <= tonumber(ARGV[3]) then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
+local next = tonumber(redis.call('HGET', KEYS[4], ARGV[1]) or '') or math.huge
+if next <= tonumber(ARGV[2]) then redis.call('HSET', KEYS[4], ARGV[1], ARGV[6]) end
 return 1
 `;
 
-/** KEYS: marker, sweep, open. ARGV: access, sweep, `SADD` or `SREM`, item. */
+/** KEYS: sweep, open. ARGV: sweep, `SADD` or `SREM`, item. */
 const CHANGE_OPEN = `${REQUIRE_VIEW}
-if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return 0 end
-return redis.call(ARGV[3], KEYS[3], ARGV[4])
+if redis.call('HGET', KEYS[1], 'sweep') ~= ARGV[1] then return 0 end
+return redis.call(ARGV[2], KEYS[2], ARGV[3])
 `;
 
 /**
- * KEYS: marker, sweep, open. ARGV: access, sweep, decision (JSON), uid. The first decision stays.
+ * KEYS: sweep, open. ARGV: sweep, decision (JSON), uid. The first decision stays.
  * Partitions where nothing is held back have nothing to settle.
  */
 const DECIDE = `${REQUIRE_VIEW}
-if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return false end
-if redis.call('HSETNX', KEYS[2], 'decision', ARGV[3]) == 1 then
-  redis.call('DEL', KEYS[3])
+if redis.call('HGET', KEYS[1], 'sweep') ~= ARGV[1] then return false end
+if redis.call('HSETNX', KEYS[1], 'decision', ARGV[2]) == 1 then
+  redis.call('DEL', KEYS[2])
   for p = 0, ${MEMBER_PARTITIONS - 1} do
-    if redis.call('EXISTS', ofSystem('${HELD_BACK_PREFIX}' .. ARGV[4] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[3], 'settle/' .. p) end
+    if redis.call('EXISTS', ofSystem('${HELD_BACK_PREFIX}' .. ARGV[3] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[2], 'settle/' .. p) end
   end
 end
-return redis.call('HGET', KEYS[2], 'decision')
+return redis.call('HGET', KEYS[1], 'decision')
 `;
 
 /**
- * KEYS: marker, next sweeps, last sweeps for a gap. ARGV: access, uid, now, least distance in ms.
+ * KEYS: next sweeps, last sweeps for a gap. ARGV: uid, now, least distance in ms.
  * The next sweep is brought forward, but keeps the least distance from the last sweep.
  */
 const SET_NEXT_AFTER_GAP = `${REQUIRE_VIEW}
-local last = tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or '0')
-local at = math.max(tonumber(ARGV[3]), last + tonumber(ARGV[4]))
-local next = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '') or math.huge
+local last = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0')
+local at = math.max(tonumber(ARGV[2]), last + tonumber(ARGV[3]))
+local next = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '') or math.huge
 if next <= at then return 0 end
-redis.call('HSET', KEYS[2], ARGV[2], string.format('%.0f', at))
-redis.call('HSET', KEYS[3], ARGV[2], string.format('%.0f', at))
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', at))
+redis.call('HSET', KEYS[2], ARGV[1], string.format('%.0f', at))
 return 1
 `;
 
-/** KEYS: marker, next sweeps. ARGV: access, uid, time. */
+/** KEYS: next sweeps. ARGV: uid, time. */
 const BRING_FORWARD = `${REQUIRE_VIEW}
-local next = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '') or math.huge
-if next > tonumber(ARGV[3]) then redis.call('HSET', KEYS[2], ARGV[2], ARGV[3]) end
+local next = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '') or math.huge
+if next > tonumber(ARGV[2]) then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
 return 1
 `;
 
-/** KEYS: marker, sweep, open, running. ARGV: access, sweep, uid. */
+/** KEYS: sweep, open, running. ARGV: sweep, uid. */
 const END = `${REQUIRE_VIEW}
-if redis.call('HGET', KEYS[2], 'sweep') == ARGV[2] then redis.call('DEL', KEYS[2], KEYS[3]) end
-if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[4], ARGV[3]) end
+if redis.call('HGET', KEYS[1], 'sweep') == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[3], ARGV[2]) end
 return 1
 `;
 
@@ -135,7 +134,7 @@ export function makeWatchSweeps(redis: Redis) {
   const bringForward = makeScript<number>(redis, BRING_FORWARD);
   const setNextAfterGap = makeScript<number>(redis, SET_NEXT_AFTER_GAP);
   const end = makeScript<number>(redis, END);
-  const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
+  const keysOf = (uid: string) => [sweepKey(uid), openKey(uid)];
   return {
     /** False where a sweep of the watch is running. If one was due, the next one is due at
      * `nextAtMs` (epoch ms) from then on. */
@@ -145,7 +144,7 @@ export function makeWatchSweeps(redis: Redis) {
     ): Promise<boolean> =>
       (await begin(
         [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
-        [ORDINARY_ACCESS, uid, sweep, kind, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
+        [uid, sweep, kind, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
       )) === 1,
     running: (): Promise<string[]> => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
     /** When the oldest running sweep of all watches began, epoch ms. */
@@ -176,19 +175,19 @@ export function makeWatchSweeps(redis: Redis) {
       };
     },
     addPart: async (uid: string, sweep: number, part: string): Promise<void> =>
-      void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SADD', part])),
+      void (await changeOpen(keysOf(uid), [sweep, 'SADD', part])),
     /** A partition has asked (`ask/<p>`) or settled (`settle/<p>`), or a part was answered. */
     finish: async (uid: string, sweep: number, item: string): Promise<void> =>
-      void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SREM', item])),
+      void (await changeOpen(keysOf(uid), [sweep, 'SREM', item])),
     /** Decides once; returns the first decision. */
     async decide(uid: string, sweep: number, decision: SweepDecision): Promise<SweepDecision | undefined> {
-      const stood = await decide(keysOf(uid), [ORDINARY_ACCESS, sweep, JSON.stringify(decision), uid]);
+      const stood = await decide(keysOf(uid), [sweep, JSON.stringify(decision), uid]);
       return stood === null ? undefined : SweepDecision.parse(JSON.parse(stood));
     },
     /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that
      * are being swept. */
     async end(uid: string, sweep: number | undefined): Promise<void> {
-      await end([...keysOf(uid), RUNNING_KEY], [ORDINARY_ACCESS, sweep ?? '', uid]);
+      await end([...keysOf(uid), RUNNING_KEY], [sweep ?? '', uid]);
       // Held revocations are to be announced, and the next sweep may be waiting.
       await setDueTime(redis, uid, 0);
     },
@@ -200,14 +199,14 @@ export function makeWatchSweeps(redis: Redis) {
       }),
     /** Makes the next sweep due then, unless it is due earlier. */
     async bringForward(uid: string, atMs: number): Promise<void> {
-      await bringForward([GENERATION_KEY, NEXT_KEY], [ORDINARY_ACCESS, uid, atMs]);
+      await bringForward([NEXT_KEY], [uid, atMs]);
       await setDueTime(redis, uid, atMs);
     },
     /** Makes a sweep due because transfers were missed; an hour after the last one for that reason
      * at the earliest. */
     async setNextAfterGap(uid: string, nowMs: number): Promise<void> {
-      const keys = [GENERATION_KEY, NEXT_KEY, GAP_KEY];
-      const isSet = await setNextAfterGap(keys, [ORDINARY_ACCESS, uid, nowMs, HOUR_MS]);
+      const keys = [NEXT_KEY, GAP_KEY];
+      const isSet = await setNextAfterGap(keys, [uid, nowMs, HOUR_MS]);
       if (isSet === 1) await setDueTime(redis, uid, nowMs);
     },
     forget: (uid: string): Promise<void> =>

@@ -1,7 +1,6 @@
 import { partitionOfWatch, Watch, watchKey, watchOfUid, watchUid } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { type EraseRecord, makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
 import { ruleSetUsersKey } from '../rules/rule-sets.ts';
 
@@ -27,32 +26,32 @@ export const dueTimeOf = (uid: string): { readonly key: string; readonly member:
   member: watchKey(watchOfUid(uid)),
 });
 
-/** KEYS: marker, documents, due times. ARGV: access, now, due time from now on, maximum count. */
+/** KEYS: documents, due times. ARGV: now, due time from now on, maximum count. */
 const CLAIM = `${REQUIRE_VIEW}
 local found = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[2], 'LIMIT', 0, ARGV[4])) do
-  local stored = redis.call('HGET', KEYS[2], id)
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])) do
+  local stored = redis.call('HGET', KEYS[1], id)
   if stored then
     found[#found + 1] = stored
-    redis.call('ZADD', KEYS[3], ARGV[3], id)
-  else redis.call('ZREM', KEYS[3], id) end
+    redis.call('ZADD', KEYS[2], ARGV[2], id)
+  else redis.call('ZREM', KEYS[2], id) end
 end
 return found
 `;
 
-/** KEYS: marker, watches of the partition, due times. ARGV: access, due time. */
+/** KEYS: watches of the partition, due times. ARGV: due time. */
 const SET_ALL_DUE = `${REQUIRE_VIEW}
-for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do redis.call('ZADD', KEYS[3], 'LT', ARGV[2], id) end
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[2], 'LT', ARGV[1], id) end
 return 1
 `;
 
-/** KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum
+/** KEYS: documents, ids. ARGV: client id, id to begin behind ('' for none), maximum
  * count. */
 const LIST = `${REQUIRE_VIEW}
-local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
+local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
 local found = {}
-for _, id in ipairs(redis.call('ZRANGEBYLEX', KEYS[3], from, '+', 'LIMIT', 0, ARGV[4])) do
-  local stored = redis.call('HGET', KEYS[2], ARGV[2] .. '/' .. id)
+for _, id in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[3])) do
+  local stored = redis.call('HGET', KEYS[1], ARGV[1] .. '/' .. id)
   if stored then found[#found + 1] = stored end
 end
 return found
@@ -99,8 +98,8 @@ export function makeWatches(redis: Redis) {
       clientId: string,
       { after = '', countMax }: { after?: string; countMax: number },
     ): Promise<Watch[]> {
-      const keys = [GENERATION_KEY, WATCHES_KEY, idsKey(clientId)];
-      const stored = await list(keys, [ORDINARY_ACCESS, clientId, after, countMax]);
+      const keys = [WATCHES_KEY, idsKey(clientId)];
+      const stored = await list(keys, [clientId, after, countMax]);
       return stored.map(parseStored);
     },
     /** The watches whose sweeps belong to a partition, tombstones included. */
@@ -109,8 +108,8 @@ export function makeWatches(redis: Redis) {
     /** The watches of a partition that are due, tombstones included; they are due again at
      * `againAtMs` at the latest. */
     async claimDue(partition: number, nowMs: number, againAtMs: number, countMax: number): Promise<Watch[]> {
-      const keys = [GENERATION_KEY, WATCHES_KEY, dueKey(partition)];
-      return (await claim(keys, [ORDINARY_ACCESS, nowMs, againAtMs, countMax])).map(parseStored);
+      const keys = [WATCHES_KEY, dueKey(partition)];
+      return (await claim(keys, [nowMs, againAtMs, countMax])).map(parseStored);
     },
     /** Makes a watch due then, unless it is due earlier. */
     setDue: (uid: string, atMs: number): Promise<void> => setDueTime(redis, uid, atMs),
@@ -123,8 +122,8 @@ export function makeWatches(redis: Redis) {
     },
     /** The same for every watch of a partition. */
     async setAllDue(partition: number, atMs: number): Promise<void> {
-      const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
-      await setAllDue(keys, [ORDINARY_ACCESS, atMs]);
+      const keys = [ofPartitionKey(partition), dueKey(partition)];
+      await setAllDue(keys, [atMs]);
     },
     /**
      * Erases tombstones whose time has come, from view and topic; how many they were.

@@ -8,7 +8,8 @@ import {
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
 
 const listKey = (clientId: string) => `webhooks:${clientId}`;
@@ -92,14 +93,13 @@ export function makeDeliveries(redis: Redis) {
       redisNowMs: number,
     ): Promise<void> {
       const { requestId, resendCount, attemptCount } = delivery;
-      const keys = [GENERATION_KEY, deliveryKey(requestId), resultKey(requestId)];
+      const keys = [deliveryKey(requestId), resultKey(requestId)];
       const step = [resendCount, attemptCount, position, nextAttemptAt];
-      await releaseClaim(keys, [ORDINARY_ACCESS, ...step, keepBodyUntil(delivery, redisNowMs) ?? '']);
+      await releaseClaim(keys, [...step, keepBodyUntil(delivery, redisNowMs) ?? '']);
     },
-    /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as
-     * `access`. */
-    async record(attempted: WebhookAttempted, access: ViewAccess = ORDINARY_ACCESS): Promise<void> {
-      await record(keysOf(attempted), recordArguments(attempted, access));
+    /** Applies a record of the attempt log. Idempotent. */
+    async record(attempted: WebhookAttempted): Promise<void> {
+      await record(keysOf(attempted), recordArguments(attempted));
     },
     read: (requestId: string): Promise<DeliveryView | undefined> =>
       inStore(async () => {
@@ -182,9 +182,8 @@ export function makeDeliveries(redis: Redis) {
  * the attempt log. */
 export type Deliveries = ReturnType<typeof makeDeliveries>;
 
-/** As the scripts expect them: marker, delivery, list, failed, undelivered, the stored body. */
+/** As the scripts expect them: delivery, list, failed, undelivered, the stored body. */
 const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clientId'>) => [
-  GENERATION_KEY,
   deliveryKey(requestId),
   listKey(clientId),
   failedKey(clientId),
@@ -197,7 +196,6 @@ const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
   flat.filter((_, i) => i % 2 === 0 && Number(flat[i + 1]) >= sinceMs);
 
 const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number) => [
-  ORDINARY_ACCESS,
   delivery.requestId,
   delivery.resendCount,
   delivery.attemptCount,
@@ -212,13 +210,12 @@ const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: nu
   keepBodyUntil(delivery, redisNowMs) ?? '',
 ];
 
-function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
+function recordArguments(attempted: WebhookAttempted) {
   const atMs = Date.parse(attempted.at);
   const keptUntil = keepBodyUntil(attempted, atMs);
   const bodyEndsAt =
     attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil);
   return [
-    access,
     attempted.requestId,
     attempted.resendCount,
     attempted.attempt ?? '',
@@ -306,11 +303,11 @@ local function keepBody(key, keepUntil)
 end
 `;
 
-/** KEYS: marker, delivery, list, failed, undelivered, the stored body. */
+/** KEYS: delivery, list, failed, undelivered, the stored body. */
 const CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
-local requestId, resendCount, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state', 'deferrals')
-local deferrals = tonumber(ARGV[12])
+local requestId, resendCount, step, place = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local found = redis.call('HMGET', KEYS[1], 'resendCount', 'step', 'place', 'state', 'deferrals')
+local deferrals = tonumber(ARGV[11])
 if found[1] then
   local foundCount, foundStep = tonumber(found[1]), tonumber(found[2])
   if resendCount < foundCount then return 'superseded' end
@@ -321,37 +318,37 @@ if found[1] then
     if isHeld and deferrals <= tonumber(found[5] or '0') then return 'taken' end
   end
 end
-redis.call('HSET', KEYS[2], 'resendCount', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',
-  'clientId', ARGV[6], 'callbackUrl', ARGV[7], 'acceptedAt', ARGV[8], 'retainUntil', ARGV[9])
-redis.call('PEXPIREAT', KEYS[2], ARGV[11])
+redis.call('HSET', KEYS[1], 'resendCount', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',
+  'clientId', ARGV[5], 'callbackUrl', ARGV[6], 'acceptedAt', ARGV[7], 'retainUntil', ARGV[8])
+redis.call('PEXPIREAT', KEYS[1], ARGV[10])
 if found[1] then
-  redis.call('HDEL', KEYS[2], 'nextAttemptAt')
-  if found[4] ~= 'pending' then redis.call('ZREM', KEYS[4], requestId) end
-else ${addToList(3, 'ARGV[10]', 'ARGV[11]', LISTED_MAX)} end
-redis.call('ZADD', KEYS[5], 'NX', ARGV[10], requestId)
-keepBody(KEYS[6], ARGV[13])
+  redis.call('HDEL', KEYS[1], 'nextAttemptAt')
+  if found[4] ~= 'pending' then redis.call('ZREM', KEYS[3], requestId) end
+else ${addToList(2, 'ARGV[9]', 'ARGV[10]', LISTED_MAX)} end
+redis.call('ZADD', KEYS[4], 'NX', ARGV[9], requestId)
+keepBody(KEYS[5], ARGV[12])
 return 'claimed'
 `;
 
-/** KEYS: marker, delivery, the stored body. ARGV: access, resend count, step, place, next attempt,
+/** KEYS: delivery, the stored body. ARGV: resend count, step, place, next attempt,
  * keep the body until. */
 const RELEASE_CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
-local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'place', 'state')
-if found[4] == 'pending' then keepBody(KEYS[3], ARGV[6]) end
-if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] ~= ARGV[4] then return 0 end
-redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
+local found = redis.call('HMGET', KEYS[1], 'resendCount', 'step', 'place', 'state')
+if found[4] == 'pending' then keepBody(KEYS[2], ARGV[5]) end
+if found[1] ~= ARGV[1] or found[2] ~= ARGV[2] or found[3] ~= ARGV[3] then return 0 end
+redis.call('HSET', KEYS[1], 'place', '', 'nextAttemptAt', ARGV[4])
 return 1
 `;
 
 /**
- * KEYS: marker, delivery, list, failed, undelivered, the stored body. An empty step is a delivery
+ * KEYS: delivery, list, failed, undelivered, the stored body. An empty step is a delivery
  * given up without an attempt. A body that was kept beyond its retention ends with its delivery. A
  * line that is already stored is not added again, so a rebuild may read a record twice.
  */
 const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
-local requestId, resendCount, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local line, nextAttemptAt = ARGV[6], ARGV[7]
-local found = redis.call('HMGET', KEYS[2], 'resendCount', 'step', 'attempts', 'state', 'place')
+local requestId, resendCount, step, state = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local line, nextAttemptAt = ARGV[5], ARGV[6]
+local found = redis.call('HMGET', KEYS[1], 'resendCount', 'step', 'attempts', 'state', 'place')
 local foundCount, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
 local fields = {}
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
@@ -361,28 +358,28 @@ if line ~= '' and not string.find(lines, line, 1, true) then
   set('attempts', lines)
 end
 if not foundCount then
-  set('clientId', ARGV[8]) set('callbackUrl', ARGV[9]) set('retainUntil', ARGV[10])
-  ${addToList(3, 'ARGV[11]', 'ARGV[12]', LISTED_MAX)}
+  set('clientId', ARGV[7]) set('callbackUrl', ARGV[8]) set('retainUntil', ARGV[9])
+  ${addToList(2, 'ARGV[10]', 'ARGV[11]', LISTED_MAX)}
 end
 local advances = not foundCount or resendCount > foundCount
   or (resendCount == foundCount and found[4] == 'pending' and (not step or step > foundStep))
 if advances then
   set('resendCount', resendCount) set('step', step or foundStep or 0) set('place', '') set('state', state)
   if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
-  elseif foundStep ~= 0 then redis.call('HDEL', KEYS[2], 'nextAttemptAt') end
+  elseif foundStep ~= 0 then redis.call('HDEL', KEYS[1], 'nextAttemptAt') end
   if state == 'pending' then
-    redis.call('ZADD', KEYS[5], 'NX', ARGV[11], requestId)
-    keepBody(KEYS[6], ARGV[13])
+    redis.call('ZADD', KEYS[4], 'NX', ARGV[10], requestId)
+    keepBody(KEYS[5], ARGV[12])
   else
-    redis.call('ZREM', KEYS[5], requestId)
-    if ARGV[13] ~= '' then redis.call('PEXPIREAT', KEYS[6], ARGV[13]) end
+    redis.call('ZREM', KEYS[4], requestId)
+    if ARGV[12] ~= '' then redis.call('PEXPIREAT', KEYS[5], ARGV[12]) end
   end
-  if state == 'exhausted' or state == 'stopped' then ${addToList(4, 'ARGV[11]', 'ARGV[12]', FAILED_MAX)}
-  elseif not foundCount or resendCount ~= foundCount then redis.call('ZREM', KEYS[4], requestId) end
+  if state == 'exhausted' or state == 'stopped' then ${addToList(3, 'ARGV[10]', 'ARGV[11]', FAILED_MAX)}
+  elseif not foundCount or resendCount ~= foundCount then redis.call('ZREM', KEYS[3], requestId) end
 end
-if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
+if #fields > 0 then redis.call('HSET', KEYS[1], unpack(fields)) end
 -- A claim has already set the expiry.
-if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[2], ARGV[12]) end
+if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[1], ARGV[11]) end
 return 1
 `;
 

@@ -1,19 +1,19 @@
 import type { NewWebhook, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from '#shared/redis/view.ts';
+import { REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
 import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
 
-/** KEYS: marker, the stored body. ARGV: access, keep it until or ''. Answers its bytes. */
+/** KEYS: the stored body. ARGV: keep it until or ''. Answers its bytes. */
 const KEEP_BODY = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
-keepBody(KEYS[2], ARGV[2])
-return redis.call('STRLEN', KEYS[2])
+keepBody(KEYS[1], ARGV[1])
+return redis.call('STRLEN', KEYS[1])
 `;
 
-/** KEYS: marker, delivery. ARGV: access. */
+/** KEYS: delivery. */
 const READ_STATE = `${REQUIRE_VIEW}
-return redis.call('HGET', KEYS[2], 'state')
+return redis.call('HGET', KEYS[1], 'state')
 `;
 
 /** The first bytes of a body: of an event of a watch, they hold its type and its watch. */
@@ -33,18 +33,14 @@ export function makeWebhookBodies(redis: Redis) {
     /** The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery
      * that begins now. */
     keep: (about: Pick<NewWebhook, 'requestId' | 'retainUntil'>, redisNowMs: number): Promise<number> =>
-      keepBody(
-        [GENERATION_KEY, resultKey(about.requestId)],
-        [ORDINARY_ACCESS, keepBodyUntil(about, redisNowMs) ?? ''],
-      ),
+      keepBody([resultKey(about.requestId)], [keepBodyUntil(about, redisNowMs) ?? '']),
     /** For a rebuilder that has restored the deliveries: how long a body must be kept from now on
      * because its delivery may be open, in ms. One that ended less than 72 h ago is in the view. */
     async keepMsOf(
       { requestId, acceptedAt }: Pick<NewWebhook, 'requestId' | 'acceptedAt'>,
       redisNowMs: number,
-      access: ViewAccess,
     ): Promise<number> {
-      const state = await readState([GENERATION_KEY, deliveryKey(requestId)], [access]);
+      const state = await readState([deliveryKey(requestId)], []);
       const isOpen =
         state === null ? Date.parse(acceptedAt) > redisNowMs - DELIVERY_KEPT_MS : state === 'pending';
       return isOpen ? BODY_KEPT_MS : 0;

@@ -199,12 +199,11 @@ test('a wiped Redis gets the rule sets back from the topic, with their versions 
   await one.send(app, 'DELETE', `${PATH}/gone`);
   const before = await (await one.get(app, PATH)).json();
   await connection.redis.flushdb();
-  const views = openViews(connection.redis);
-  await rebuildViews({ ...views, kafka, now: Date.now, log: makeSilentLogger() });
+  await rebuildViews({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
   await makeClientApps(connection.redis).project(app.document);
   expect(await (await two.get(app, PATH)).json()).toEqual(before);
   expect((await two.send(app, 'PUT', `${PATH}/a`, rulesOf('3'), { 'if-match': '"2"' })).status).toBe(200);
-  const entries = await views.auditTrail.ofApp(app.document.clientId, 10);
+  const entries = await openViews(connection.redis).auditTrail.ofApp(app.document.clientId, 10);
   // Repeats within an hour are one entry, dated by the last.
   const told = entries.map(({ actor, action, subject }) => `${actor} ${action} ${subject}`);
   expect([...new Set(told)]).toEqual([

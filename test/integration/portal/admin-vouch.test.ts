@@ -23,7 +23,7 @@ const stack = new AsyncDisposableStack();
 beforeAll(async () => {
   connection = stack.use(await connectTestRedis(config));
   const kafka = stack.use(await connectTestKafka(config));
-  await rebuildViews({ ...openViews(connection.redis), kafka, now: Date.now, log: makeSilentLogger() });
+  await rebuildViews({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
   portal = stack.use(await startPortal(config));
 });
 

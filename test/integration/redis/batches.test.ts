@@ -13,7 +13,6 @@ import {
   unfinishedBatchesKey,
 } from '#shared/stores/batches/batches.ts';
 import { monthCounterKey } from '#shared/stores/checks/admit.ts';
-import { openViews } from '#shared/stores/replay/open-views.ts';
 import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { dayOf, makeUsageDays } from '#shared/stores/usage/usage-days.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
@@ -42,7 +41,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await connection.redis.flushdb();
   const kafka = { readTopic: async () => new Map<number, number>() };
-  await rebuildViews({ ...openViews(connection.redis), kafka, now: Date.now, log: makeSilentLogger() });
+  await rebuildViews({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
 });
 
 /** Both parts of one batch. */

@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 
 const makeWhole = () =>
-  completeViews({ ...views, kafka: stores.kafka, now: Date.now, log: makeSilentLogger() });
+  completeViews({ redis: stores.redis, kafka: stores.kafka, now: Date.now, log: makeSilentLogger() });
 
 /** Takes a snapshot of Redis; the returned function restores it. */
 async function remember(): Promise<() => Promise<void>> {

@@ -12,6 +12,7 @@ import {
 } from '#shared/contracts/webhooks/webhook.ts';
 import { makeLeasedSlots, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { withLock } from '#shared/redis/script.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { GENERATION_KEY, makeViewState } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
@@ -141,14 +142,14 @@ test('without the generation marker nothing is read and nothing is written', asy
   });
 });
 
-test('a call is not affected by a call of a rebuild or a call with a broken key in the same batch', async () => {
+test('a call is not affected by a rebuild, or by a call with a broken key in the same batch', async () => {
   const results = makeResults(stores.redis);
   const views = makeViewState(stores.redis);
   await views.invalidate();
   await views.lock('mine');
   const [ordinary, rebuilt] = await Promise.allSettled([
     results.saveIfAbsent(savingOf(aResult())),
-    results.saveIfAbsent({ ...savingOf(aResult({ requestId: 'r-rebuilt' })), access: 'mine' }),
+    makeResults(withLock(stores.redis, 'mine')).saveIfAbsent(savingOf(aResult({ requestId: 'r-rebuilt' }))),
   ]);
   expect(ordinary).toMatchObject({ reason: { code: 'view-rebuilding' } });
   expect(rebuilt).toMatchObject({ value: '{"n":1}' });
@@ -399,7 +400,7 @@ test('a rebuilder whose lock was wiped does not mark the views as complete', asy
   await stores.redis.flushdb();
   await views.lock('mine');
   await stores.redis.flushdb();
-  const write = makeResults(stores.redis).saveIfAbsent({ ...savingOf(aResult()), access: 'mine' });
+  const write = makeResults(withLock(stores.redis, 'mine')).saveIfAbsent(savingOf(aResult()));
   await expect(write).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await views.finish('mine')).toBe(false);
   expect(await views.isComplete()).toBe(false);
@@ -453,16 +454,16 @@ test("an emptied Redis gets back the state of admission: the month's counter, an
 
 test('a rebuild raises the counter of a month and never lowers it', async () => {
   const { redis } = stores;
-  const { admission, views } = openViews(stores.redis);
+  const { admission, views } = openViews(withLock(stores.redis, 'mine'));
   await views.lock('mine');
   const month = '2026-11';
   const clientId = `app_${randomUUID()}`;
   const counter = async () => redis.get(monthCounterKey(clientId, month));
-  await admission.counter({ clientId, month, count: 5, refunds: 0 }, 'mine');
+  await admission.counter({ clientId, month, count: 5, refunds: 0 });
   expect(await counter()).toBe('5');
   // A gateway of another version charges while the topics are read.
   await redis.incrby(monthCounterKey(clientId, month), 3);
-  await admission.counter({ clientId, month, count: 6, refunds: 0 }, 'mine');
+  await admission.counter({ clientId, month, count: 6, refunds: 0 });
   expect(await counter()).toBe('8');
   await views.releaseLock('mine');
 });

@@ -1,6 +1,5 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { openViews } from '#shared/stores/replay/open-views.ts';
 import { type Rebuild, type RebuildCounts, rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from './connections.ts';
@@ -34,7 +33,7 @@ export function testStores(redisDatabase: number): TestStores {
     await connection?.[Symbol.asyncDispose]();
   });
   const forRebuild = () => ({
-    ...openViews(connection.redis),
+    redis: connection.redis,
     kafka,
     now: Date.now,
     log: makeSilentLogger(),

@@ -1,6 +1,5 @@
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { type MemberName, nameOf } from './watch-member-text.ts';
 
 /*
@@ -54,29 +53,29 @@ end
 `;
 
 /**
- * KEYS: marker, hash of the wallet, its sorted set. ARGV: access, field of the wallet, the wallet,
+ * KEYS: hash of the wallet, its sorted set. ARGV: field of the wallet, the wallet,
  * where the page begins ('-' for the first), names of a watch at most. Returns where the next page
  * begins ('' for none) and the names. The first page also has that of the hash.
  */
 const OF_WALLET = `${REQUIRE_VIEW}
-local from, ofWatchMax = ARGV[4], tonumber(ARGV[5])
+local from, ofWatchMax = ARGV[3], tonumber(ARGV[4])
 local names = {}
 if from == '-' then
-  local short = redis.call('HGET', KEYS[2], ARGV[2])
+  local short = redis.call('HGET', KEYS[1], ARGV[1])
   if short then
     local number, id = string.match(short, '^(%d+)/(.*)$')
     local uid = redis.call('HGET', ofSystem('${UIDS_KEY}'), number)
-    if uid then names[#names + 1] = uid .. '/' .. (id == '' and ARGV[3] or id) end
+    if uid then names[#names + 1] = uid .. '/' .. (id == '' and ARGV[2] or id) end
   end
 end
 local pageEnd = #names + ${PAGE_NAMES}
 while #names < pageEnd do
-  local first = redis.call('ZRANGEBYLEX', KEYS[3], from, '+', 'LIMIT', 0, 1)[1]
+  local first = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, 1)[1]
   if not first then return { '', names } end
   local uid = string.match(first, '^[^/]*/[^/]*/[^/]*')
   -- '0' follows '/': the names of the watch are below it.
   from = '[' .. uid .. '0'
-  for _, name in ipairs(redis.call('ZRANGEBYLEX', KEYS[3], '[' .. first, '(' .. uid .. '0', 'LIMIT', 0, ofWatchMax)) do
+  for _, name in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], '[' .. first, '(' .. uid .. '0', 'LIMIT', 0, ofWatchMax)) do
     names[#names + 1] = name
   end
 end
@@ -88,15 +87,9 @@ export function makeWalletIndex(redis: Redis) {
   return {
     /** In pages of some thousand; of each watch so many at most. */
     async *membersOf(wallet: string, ofWatchMax: number): AsyncIterable<MemberName[]> {
-      const keys = [GENERATION_KEY, bucketOf(wallet), sortedSetOf(wallet)];
+      const keys = [bucketOf(wallet), sortedSetOf(wallet)];
       for (let from = '-'; from !== ''; ) {
-        const [next, names] = await ofWallet(keys, [
-          ORDINARY_ACCESS,
-          fieldOf(wallet),
-          wallet,
-          from,
-          ofWatchMax,
-        ]);
+        const [next, names] = await ofWallet(keys, [fieldOf(wallet), wallet, from, ofWatchMax]);
         if (names.length > 0) yield names.map(nameOf);
         from = next;
       }

@@ -11,14 +11,8 @@ import {
 import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import {
-  GENERATION_KEY,
-  ORDINARY_ACCESS,
-  PAGE_BYTES_MAX,
-  REQUIRE_VIEW,
-  type ViewAccess,
-} from '#shared/redis/view.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 import { type EraseRecord, makeReadPage } from '#shared/stores/documents/versioned-documents.ts';
 import { dueTimeOf } from '../watches.ts';
 import { LUA_WALLETS, makeWalletIndex } from './wallet-index.ts';
@@ -67,7 +61,6 @@ type WriteOptions = {
   readonly isUnpublished?: boolean;
   /** Whether its revocations count among those of the last hour. Default true. */
   readonly countsRevoked?: boolean;
-  readonly access?: ViewAccess;
 };
 
 /** The view of the members. */
@@ -82,15 +75,12 @@ export function makeWatchMembers(redis: Redis) {
 
   const readHeldBack = makeScript<string[]>(redis, READ_HELD_BACK, LISTING_TIMEOUT_MS);
 
-  const readMany: (
-    uid: string,
-    memberIds: readonly string[],
-    access?: ViewAccess,
-  ) => Promise<(WatchMember | undefined)[]> = async (uid, memberIds, access) => {
-    const found: (WatchMember | undefined)[] = [];
-    for await (const page of pages.readInPages(uid, memberIds, access)) found.push(...page);
-    return found;
-  };
+  const readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]> =
+    async (uid, memberIds) => {
+      const found: (WatchMember | undefined)[] = [];
+      for await (const page of pages.readInPages(uid, memberIds)) found.push(...page);
+      return found;
+    };
 
   const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
     const { keys, places } = placesOf(
@@ -106,13 +96,12 @@ export function makeWatchMembers(redis: Redis) {
     nowMs: number,
     options?: WriteOptions,
   ) => Promise<boolean> = async (before, after, nowMs, options = {}) => {
-    const { dueAtMs, isUnpublished = true, countsRevoked = true, access = ORDINARY_ACCESS } = options;
+    const { dueAtMs, isUnpublished = true, countsRevoked = true } = options;
     const uid = uidOfMember(after);
     const { memberId } = after;
     const partition = partitionOfMember(uid, memberId);
     const watchDue = dueTimeOf(uid);
     const keys = [
-      GENERATION_KEY,
       docsKey(uid, partition),
       idsKey(uid),
       heldBackKey(uid, partition),
@@ -126,7 +115,6 @@ export function makeWatchMembers(redis: Redis) {
     const { figures, revoked } = effectsOf(before, after);
     const [walletsBefore, walletsAfter] = [walletsOf(before), walletsOf(after)];
     const reply = await write(keys, [
-      access,
       memberId,
       before === undefined ? '' : `${before.version}`,
       textOf(after),
@@ -161,10 +149,10 @@ export function makeWatchMembers(redis: Redis) {
     write: writeOne,
     /** Puts a document in that was read from the topic; false if the view has the same or a newer
      * version. */
-    async project(member: WatchMember, nowMs: number, access?: ViewAccess): Promise<boolean> {
+    async project(member: WatchMember, nowMs: number): Promise<boolean> {
       const uid = uidOfMember(member);
       for (;;) {
-        const [before] = await readMany(uid, [member.memberId], access);
+        const [before] = await readMany(uid, [member.memberId]);
         if (before !== undefined && before.version >= member.version) return false;
         const { event, ...rest } = member;
         const isSure = event === undefined || Date.parse(event.at) < nowMs - UNSURE_EVENT_MS;
@@ -173,18 +161,14 @@ export function makeWatchMembers(redis: Redis) {
         if (before === undefined && Date.parse(member.removedAt ?? '') < nowMs - TOMBSTONE_MS) return true;
         const isDue = member.removedAt === undefined && (isNewMember(member) || member.owed !== undefined);
         const dueAtMs = isDue ? nowMs : undefined;
-        const options = { dueAtMs, isUnpublished: !isSure, ...(access === undefined ? {} : { access }) };
+        const options = { dueAtMs, isUnpublished: !isSure };
         if (await writeOne(before, after, nowMs, options)) return true;
       }
     },
     /** Notes checks that changed nothing that is published. */
     async refresh(uid: string, partition: number, members: readonly WatchMember[]): Promise<void> {
       const args = members.flatMap((member) => [member.memberId, member.version, textOf(member)]);
-      if (args.length > 0)
-        await refresh(
-          [GENERATION_KEY, docsKey(uid, partition), dueKey(partition)],
-          [ORDINARY_ACCESS, uid, ...args],
-        );
+      if (args.length > 0) await refresh([docsKey(uid, partition), dueKey(partition)], [uid, ...args]);
     },
     page: pages.read,
     /**
@@ -197,7 +181,7 @@ export function makeWatchMembers(redis: Redis) {
     scan: pages.scan,
     /** Members of whom a revocation is held back. */
     heldBack: (uid: string, partition: number): Promise<string[]> =>
-      readHeldBack([GENERATION_KEY, heldBackKey(uid, partition)], [ORDINARY_ACCESS]),
+      readHeldBack([heldBackKey(uid, partition)], []),
     async figures(uid: string): Promise<WatchFigures> {
       return figuresOf(await inStore(() => redis.hgetall(figuresKey(uid))));
     },
@@ -214,8 +198,8 @@ export function makeWatchMembers(redis: Redis) {
       const { event, ...sent } = member;
       const text = event === undefined ? '' : textOf(sent);
       const reply = await markSent(
-        [GENERATION_KEY, docsKey(uid, partition), outboxKey(partition)],
-        [ORDINARY_ACCESS, member.memberId, member.version, text, `${uid}/${member.memberId}`],
+        [docsKey(uid, partition), outboxKey(partition)],
+        [member.memberId, member.version, text, `${uid}/${member.memberId}`],
       );
       return reply === 1;
     },
@@ -233,8 +217,8 @@ export function makeWatchMembers(redis: Redis) {
         atLeast,
       }: { nowMs: number; holders: number; held: number; share: number; atLeast: number },
     ): Promise<ReadonlySet<string>> {
-      const args = [ORDINARY_ACCESS, nowMs, holders, held, share, atLeast, ...memberIds];
-      return new Set(await mayRevoke([GENERATION_KEY, revokedKey(uid, roleId)], args));
+      const args = [nowMs, holders, held, share, atLeast, ...memberIds];
+      return new Set(await mayRevoke([revokedKey(uid, roleId)], args));
     },
     /** How many revocations of a role were sent in the last hour; released ones do not count. */
     countRevoked: (uid: string, roleId: string, nowMs: number, untilMs: number = Infinity): Promise<number> =>
@@ -290,72 +274,72 @@ const REVOKED_TOGETHER_MS = 3_600_000;
  * Writes one member, if it is still at the version that the writer read; with it all that follows
  * from it, so that nothing is counted twice.
  *
- * KEYS: marker, members of the partition, ids, held back, figures, due, outbox, members of the apps,
- * tombstones, due times of watches. ARGV: access, member id, version before ('' for none), stored,
+ * KEYS: members of the partition, ids, held back, figures, due, outbox, members of the apps,
+ * tombstones, due times of watches. ARGV: member id, version before ('' for none), stored,
  * name (uid and member id), 1 if it is not removed, 1 if a revocation is held back, 1 if its event
  * is to be published, due time ('' for none), changes of the figures (JSON), new revocations by the
  * key of their role (JSON), wallets to add, wallets to remove, now. A change of what is held, or
  * waits for a second check, makes the watch due.
  */
 const WRITE = `${REQUIRE_VIEW}
-local id, name = ARGV[2], ARGV[5]
-local stored = redis.call('HGET', KEYS[2], id)
-if (stored and string.match(stored, '^(%d+) ') or '') ~= ARGV[3] then return 0 end
-redis.call('HSET', KEYS[2], id, ARGV[4])
-if ARGV[6] == '1' then
-  redis.call('ZADD', KEYS[3], 0, id)
-  redis.call('ZREM', KEYS[9], name)
+local id, name = ARGV[1], ARGV[4]
+local stored = redis.call('HGET', KEYS[1], id)
+if (stored and string.match(stored, '^(%d+) ') or '') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], id, ARGV[3])
+if ARGV[5] == '1' then
+  redis.call('ZADD', KEYS[2], 0, id)
+  redis.call('ZREM', KEYS[8], name)
 else
-  redis.call('ZREM', KEYS[3], id)
-  redis.call('ZADD', KEYS[9], ARGV[14], name)
+  redis.call('ZREM', KEYS[2], id)
+  redis.call('ZADD', KEYS[8], ARGV[13], name)
 end
-redis.call(ARGV[7] == '1' and 'SADD' or 'SREM', KEYS[4], id)
-redis.call(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[7], name)
-if ARGV[9] == '' then redis.call('ZREM', KEYS[6], name) else redis.call('ZADD', KEYS[6], ARGV[9], name) end
+redis.call(ARGV[6] == '1' and 'SADD' or 'SREM', KEYS[3], id)
+redis.call(ARGV[7] == '1' and 'SADD' or 'SREM', KEYS[6], name)
+if ARGV[8] == '' then redis.call('ZREM', KEYS[5], name) else redis.call('ZADD', KEYS[5], ARGV[8], name) end
 local app, watch = string.match(name, '^([^/]*)/([^/]*)')
-for figure, change in pairs(cjson.decode(ARGV[10])) do
-  if redis.call('HINCRBY', KEYS[5], figure, change) == 0 then redis.call('HDEL', KEYS[5], figure) end
+for figure, change in pairs(cjson.decode(ARGV[9])) do
+  if redis.call('HINCRBY', KEYS[4], figure, change) == 0 then redis.call('HDEL', KEYS[4], figure) end
   local kind = string.match(figure, '^[^/]*')
-  if kind == 'members' then redis.call('HINCRBY', KEYS[8], app, change) end
+  if kind == 'members' then redis.call('HINCRBY', KEYS[7], app, change) end
   if kind == 'held' or kind == 'pending' or kind == 'looked' then
-    redis.call('ZADD', KEYS[10], 'LT', ARGV[14], app .. '/' .. watch)
+    redis.call('ZADD', KEYS[9], 'LT', ARGV[13], app .. '/' .. watch)
   end
 end
-for revoked, at in pairs(cjson.decode(ARGV[11])) do
+for revoked, at in pairs(cjson.decode(ARGV[10])) do
   local key = ofSystem(revoked)
   redis.call('ZADD', key, at, id)
   redis.call('PEXPIRE', key, ${REVOKED_TOGETHER_MS})
 end
 ${LUA_WALLETS}
-for wallet in string.gmatch(ARGV[12], '%S+') do addToWallet(wallet, name, id) end
-for wallet in string.gmatch(ARGV[13], '%S+') do removeFromWallet(wallet, name, id) end
+for wallet in string.gmatch(ARGV[11], '%S+') do addToWallet(wallet, name, id) end
+for wallet in string.gmatch(ARGV[12], '%S+') do removeFromWallet(wallet, name, id) end
 return 1
 `;
 
 /**
- * KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text
+ * KEYS: members of the partition, due. ARGV: uid, then member id, version and text
  * for each. A member that has changed since stays as it is, and due: its new wallets were not
  * checked.
  */
 const REFRESH = `${REQUIRE_VIEW}
 local ids, names, fields = {}, {}, {}
-for i = 3, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
-for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(ids))) do
-  if stored and string.match(stored, '^(%d+) ') == ARGV[3 * i + 1] then
+for i = 2, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
+for i, stored in ipairs(redis.call('HMGET', KEYS[1], unpack(ids))) do
+  if stored and string.match(stored, '^(%d+) ') == ARGV[3 * i] then
     fields[#fields + 1] = ids[i]
-    fields[#fields + 1] = ARGV[3 * i + 2]
-    names[#names + 1] = ARGV[2] .. '/' .. ids[i]
+    fields[#fields + 1] = ARGV[3 * i + 1]
+    names[#names + 1] = ARGV[1] .. '/' .. ids[i]
   end
 end
 if #fields == 0 then return 0 end
-redis.call('HSET', KEYS[2], unpack(fields))
-if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('ZREM', KEYS[3], unpack(names)) end
+redis.call('HSET', KEYS[1], unpack(fields))
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('ZREM', KEYS[2], unpack(names)) end
 return 1
 `;
 
-/** KEYS: marker, members of whom a revocation is held back. ARGV: access. */
+/** KEYS: members of whom a revocation is held back. */
 const READ_HELD_BACK = `${REQUIRE_VIEW}
-return redis.call('SMEMBERS', KEYS[2])
+return redis.call('SMEMBERS', KEYS[1])
 `;
 
 /**
@@ -374,42 +358,42 @@ return newer
 `;
 
 /**
- * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without
+ * KEYS: members of the partition, outbox. ARGV: member id, version, text without
  * the event ('' if there was none), name. Returns 0 if the member has changed since. A member that
  * is not in the outbox was marked before, and may have been refreshed since, which leaves its
  * version: it is not written again.
  */
 const MARK_SENT = `${REQUIRE_VIEW}
-local stored = redis.call('HGET', KEYS[2], ARGV[2])
-if not stored or string.match(stored, '^(%d+) ') ~= ARGV[3] then return 0 end
-if redis.call('SISMEMBER', KEYS[3], ARGV[5]) == 0 then return 1 end
-if ARGV[4] ~= '' then redis.call('HSET', KEYS[2], ARGV[2], ARGV[4]) end
-redis.call('SREM', KEYS[3], ARGV[5])
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
+if not stored or string.match(stored, '^(%d+) ') ~= ARGV[2] then return 0 end
+if redis.call('SISMEMBER', KEYS[2], ARGV[4]) == 0 then return 1 end
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
+redis.call('SREM', KEYS[2], ARGV[4])
 return 1
 `;
 
 /**
- * Returns the members that may lose the role now. KEYS: marker, revocations of the role. ARGV:
- * access, now, holders, held revocations, share, least count, then member ids. An allowed member
- * stays allowed for the hour.
+ * Returns the members that may lose the role now. KEYS: revocations of the role. ARGV: now, holders,
+ * held revocations, share, least count, then member ids. An allowed member stays allowed for the
+ * hour.
  */
 const MAY_REVOKE = `${REQUIRE_VIEW}
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ${REVOKED_TOGETHER_MS})
-local count = redis.call('ZCARD', KEYS[2])
-local holders = tonumber(ARGV[3]) + count
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - ${REVOKED_TOGETHER_MS})
+local count = redis.call('ZCARD', KEYS[1])
+local holders = tonumber(ARGV[2]) + count
 local allowed = {}
-for i = 7, #ARGV do
-  if redis.call('ZSCORE', KEYS[2], ARGV[i]) then allowed[#allowed + 1] = ARGV[i]
+for i = 6, #ARGV do
+  if redis.call('ZSCORE', KEYS[1], ARGV[i]) then allowed[#allowed + 1] = ARGV[i]
   else
-    local total = count + tonumber(ARGV[4]) + 1
-    if not (total >= tonumber(ARGV[6]) and total > tonumber(ARGV[5]) * holders + ${SHARE_TOLERANCE}) then
-      redis.call('ZADD', KEYS[2], ARGV[2], ARGV[i])
+    local total = count + tonumber(ARGV[3]) + 1
+    if not (total >= tonumber(ARGV[5]) and total > tonumber(ARGV[4]) * holders + ${SHARE_TOLERANCE}) then
+      redis.call('ZADD', KEYS[1], ARGV[1], ARGV[i])
       count = count + 1
       allowed[#allowed + 1] = ARGV[i]
     end
   end
 end
-redis.call('PEXPIRE', KEYS[2], ${REVOKED_TOGETHER_MS})
+redis.call('PEXPIRE', KEYS[1], ${REVOKED_TOGETHER_MS})
 return allowed
 `;
 
@@ -506,13 +490,9 @@ function makeMemberPages(redis: Redis) {
       redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
     );
   /** The first of these members, as many as a page has; undefined for a missing member. */
-  const readFirst = async (
-    uid: string,
-    ids: readonly string[],
-    access?: ViewAccess,
-  ): Promise<(WatchMember | undefined)[]> => {
+  const readFirst = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> => {
     const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
-    const texts = await readTexts(keys, ids, places, access);
+    const texts = await readTexts(keys, ids, places);
     return texts.map((text, i) => (text === '' ? undefined : parseStored(uid, ids[i] ?? '', text)));
   };
   const read: ReadMemberPage = async (uid, { after, countMax }) => {
@@ -524,10 +504,9 @@ function makeMemberPages(redis: Redis) {
   async function* readInPages(
     uid: string,
     ids: readonly string[],
-    access?: ViewAccess,
   ): AsyncGenerator<readonly (WatchMember | undefined)[]> {
     for (let at = 0; at < ids.length; ) {
-      const found = await readFirst(uid, ids.slice(at, at + PAGE_MEMBERS_MAX), access);
+      const found = await readFirst(uid, ids.slice(at, at + PAGE_MEMBERS_MAX));
       yield found;
       at += found.length;
     }
@@ -572,10 +551,10 @@ function nextScanCount(count: number, found: number, bytes: number): number {
 /** The members of a partition that are due, by when. */
 const dueKey = (partition: number): string => `wm-due:${partition}`;
 
-/** KEYS: marker, due members. ARGV: access, due time, names. */
+/** KEYS: due members. ARGV: due time, names. */
 const DROP_DUE = `${REQUIRE_VIEW}
-for i = 3, #ARGV do
-  if tonumber(redis.call('ZSCORE', KEYS[2], ARGV[i]) or '') == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[2], ARGV[i]) end
+for i = 2, #ARGV do
+  if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or '') == tonumber(ARGV[1]) then redis.call('ZREM', KEYS[1], ARGV[i]) end
 end
 return 1
 `;
@@ -611,7 +590,7 @@ function makeDueMembers(redis: Redis) {
     /** Takes members of a partition out of those that are due, if their due time is still this
      * one. */
     async dropDue(partition: number, names: readonly MemberName[], atMs: number): Promise<void> {
-      await dropDue([GENERATION_KEY, dueKey(partition)], [ORDINARY_ACCESS, atMs, ...names.map(textOfName)]);
+      await dropDue([dueKey(partition)], [atMs, ...names.map(textOfName)]);
     },
     /** Makes members due then, unless they are due earlier. */
     setDue: (names: readonly MemberName[], atMs: number): Promise<void> => setTimes('LT', names, atMs),
@@ -632,15 +611,15 @@ const REMOVED_KEY = 'wm-removed';
 const TOMBSTONE_MS = 3_600_000;
 
 /**
- * KEYS: marker, members of the partition, tombstones. ARGV: access, member id, name, time up to
+ * KEYS: members of the partition, tombstones. ARGV: member id, name, time up to
  * which tombstones are dropped. A member that was added again meanwhile has no tombstone, and
  * stays.
  */
 const DROP_REMOVED = `${REQUIRE_VIEW}
-local removedAt = redis.call('ZSCORE', KEYS[3], ARGV[3])
-if not removedAt or tonumber(removedAt) > tonumber(ARGV[4]) then return 0 end
-redis.call('HDEL', KEYS[2], ARGV[2])
-redis.call('ZREM', KEYS[3], ARGV[3])
+local removedAt = redis.call('ZSCORE', KEYS[2], ARGV[2])
+if not removedAt or tonumber(removedAt) > tonumber(ARGV[3]) then return 0 end
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('ZREM', KEYS[2], ARGV[2])
 return 1
 `;
 
@@ -658,8 +637,8 @@ function makeRemovedMembers(redis: Redis) {
           const { uid, memberId } = nameOf(name);
           // A member that is added again meanwhile is published again, behind this record.
           await eraseRecord(name);
-          const keys = [GENERATION_KEY, docsKey(uid, partitionOfMember(uid, memberId)), REMOVED_KEY];
-          return drop(keys, [ORDINARY_ACCESS, memberId, name, untilMs]);
+          const keys = [docsKey(uid, partitionOfMember(uid, memberId)), REMOVED_KEY];
+          return drop(keys, [memberId, name, untilMs]);
         }),
       );
       return names.length;
