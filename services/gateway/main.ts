@@ -191,7 +191,8 @@ await runService(
       batches,
       batchWaiters,
       streamResults: makeStreamResults(batches),
-      readResult: results.read,
+      // A result that a replay has not brought back is one to come.
+      readResult: async (requestId) => (await results.readMany([requestId]))[0],
       waiters,
       ids,
       nonces,

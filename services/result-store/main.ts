@@ -82,8 +82,8 @@ await runService(
     const { batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
     const { watches, watchMembers } = opened;
 
-    const rebuild = { kafka, redis, now: clock.now, log: context.log };
-    const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
+    const replay = { kafka, redis, now: clock.now, log: context.log };
+    const keeper = scope.use(await startKeepingViews(replay, context.stopping));
     context.readiness.add('views', () => keeper.areComplete() || 'the views are being rebuilt');
     watchClock(context.metrics, clock);
     metrics.watchViews(keeper);
@@ -175,6 +175,8 @@ await runService(
       isAtOnce: config.isErasedAtOnce,
     });
     const eraseOld = async () => {
+      // A replay would bring back what is erased.
+      if (!keeper.areComplete()) return;
       const abandoned = await batches.abandon(ABANDON_COUNT_MAX);
       if (abandoned > 0) context.log.warn({ batches: abandoned }, 'incompletely published batches abandoned');
       await eraseDeleted();

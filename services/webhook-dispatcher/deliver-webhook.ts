@@ -258,14 +258,10 @@ function verdictOf(outcome: AttemptOutcome | undefined) {
   return judgeClass(outcome.class) === 'retry' ? 'failing' : 'healthy';
 }
 
-const logOf = ({ requestId, clientId, accountId, resendCount, callbackUrl, retainUntil }: WebhookRetry) => ({
-  requestId,
-  clientId,
-  accountId,
-  resendCount,
-  callbackUrl,
-  retainUntil,
-});
+const logOf = (delivery: WebhookRetry) => {
+  const { requestId, clientId, accountId, resendCount, callbackUrl, acceptedAt, retainUntil } = delivery;
+  return { requestId, clientId, accountId, resendCount, callbackUrl, acceptedAt, retainUntil };
+};
 
 const logOfAttempt = (outcome: AttemptOutcome, isFull: boolean) => ({
   class: outcome.class,

@@ -53,6 +53,6 @@ export function makeLeasedSlots(redis: Redis) {
  * Limits on how many documents of a kind may exist, exact under any concurrency. Each limit is a
  * set of ids, not a counter, so nothing is counted twice and a crash leaks nothing: a creation
  * first leases a slot, then the write of the document to the view makes the slot permanent
- * (`setsOf`). A rebuild of the views restores the set.
+ * (`setsOf`). A replay restores the set.
  */
 export type LeasedSlots = ReturnType<typeof makeLeasedSlots>;

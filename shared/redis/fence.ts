@@ -3,18 +3,19 @@ import { Command, type Redis } from 'ioredis';
 /** A new version raises the number in these names if it changes the format of the views, so that
  * they are rebuilt. */
 export const VIEW_KEYS = {
-  /** Present while the views are complete. */
+  /** Present while the system is open: the views are complete, but for results while there is
+   * `openedAt`. */
   marker: 'view:generation:1',
   /** The marker after a restart or failover of Redis, which may have lost its last writes. */
   outdated: 'view:outdated:1',
   /** The server's run id when the marker was last checked. */
   run: 'view:run',
-  /** Held by the one process that rebuilds. */
+  /** Held by the one process that replays. */
   lock: 'view:rebuild-lock',
-  /** When the views were last known to be complete, epoch ms of Redis's clock. */
+  /** When the system was last known to be open, epoch ms of Redis's clock. */
   seenAt: 'view:seen-at',
-  /** Until when every published charge is in the counters, epoch ms of Redis's clock. */
-  chargedUntil: 'view:charged-until',
+  /** Present from the opening until the results are back: when that was, epoch ms of Redis's clock. */
+  openedAt: 'view:opened-at',
   /** Nonces issued until then, epoch ms of Redis's clock, may have been used by checks that this Redis
    * does not know. */
   noncesNotBefore: 'nonces-not-before',
@@ -31,11 +32,11 @@ local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil
 
 /**
  * KEYS: marker, outdated marker, run, lock, time of the last look, instant before which nonces are
- * void. ARGV: '1' to note the time of this look.
+ * void, opening. ARGV: '1' to note the time of this look.
  *
  * A server that was restarted, or promoted, has another run id, and may lack the last writes that
  * were acknowledged: then the marker is renamed to the outdated one, so every script refuses to
- * run, and a rebuild in progress ends. Among the lost writes may be the mark of a used nonce, so
+ * run, and a replay in progress ends. Among the lost writes may be the mark of a used nonce, so
  * all nonces that were issued until now are void.
  */
 export const READ_VIEW_STATE = `
@@ -55,7 +56,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
 end
 -- A Redis at its bound refuses it; its views are complete all the same.
 if ARGV[1] == '1' then redis.pcall('SET', KEYS[5], now) end
-return 'complete'
+return redis.call('EXISTS', KEYS[7]) == 1 and 'open' or 'complete'
 `;
 
 export const VIEW_STATE_KEYS = [
@@ -65,6 +66,7 @@ export const VIEW_STATE_KEYS = [
   VIEW_KEYS.lock,
   VIEW_KEYS.seenAt,
   VIEW_KEYS.noncesNotBefore,
+  VIEW_KEYS.openedAt,
 ] as const;
 
 /** A server that cannot be fenced at all: no reconnect makes that better. */

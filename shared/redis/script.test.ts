@@ -49,7 +49,7 @@ it('has a script of a view check the marker, and on the connection of a replay t
   await makeScript(redis, `${REQUIRE_VIEW}${LUA}`)(['counter'], [1]);
   await makeScript(withLock(redis, 'token'), `${REQUIRE_VIEW}${LUA}`)(['counter'], [1]);
   const [[live, ...liveArgs] = [], [locked, ...lockedArgs] = []] = sent;
-  expect(live).toContain("redis.call('EXISTS', ofSystem('view:generation'))");
+  expect(live).toContain("redis.call('EXISTS', ofSystem('view:generation:1'))");
   expect(liveArgs).toEqual([1, 'counter', 1]);
   expect(locked).toContain("redis.call('GET', ofSystem('view:rebuild-lock')) ~= table.remove(ARGV)");
   expect(lockedArgs).toEqual([1, 'counter', 1, 'token']);

@@ -13,8 +13,20 @@ import { VIEW_KEYS } from './fence.ts';
  */
 export const REQUIRE_VIEW = 'requireView()\n';
 
+/**
+ * The statement that ends a script while results that a replay has not brought back may be those of
+ * a check that was accepted at `acceptedAtMs`: until they are back, only the replay saves them, so
+ * that the first one wins again.
+ */
+export const REQUIRE_RESULTS = 'requireResults(acceptedAtMs)\n';
+
 const REQUIRE_MARKER = `
 if redis.call('EXISTS', ofSystem('${VIEW_KEYS.marker}')) == 0 then return redis.error_reply('VIEW_REBUILDING') end
+`;
+const REQUIRE_BACK = `
+if tonumber(acceptedAtMs) < tonumber(redis.call('GET', ofSystem('${VIEW_KEYS.openedAt}')) or '0') then
+  return redis.error_reply('VIEW_REBUILDING results are not back')
+end
 `;
 /** The token follows the script's own arguments. */
 const REQUIRE_LOCK = `
@@ -76,7 +88,9 @@ type Sending = { readonly byHash: string; readonly whole: string; readonly bound
 
 function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }: Sending): Script<T> {
   const token = lua.includes(REQUIRE_VIEW) ? lockTokens.get(redis) : undefined;
-  const fenced = lua.replace(REQUIRE_VIEW, token === undefined ? REQUIRE_MARKER : REQUIRE_LOCK);
+  const fenced = lua
+    .replace(REQUIRE_VIEW, token === undefined ? REQUIRE_MARKER : REQUIRE_LOCK)
+    .replace(REQUIRE_RESULTS, isReplay(redis) ? '' : REQUIRE_BACK);
   const text = fenced.includes('ofSystem(') ? luaOfSystem(redis.options.keyPrefix) + fenced : fenced;
   const hash = createHash('sha1').update(text).digest('hex');
   return (keys, ownArgs) => {

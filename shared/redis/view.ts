@@ -21,25 +21,31 @@ redis.call('SETRANGE', ofSystem('${GENERATION_KEY}'), 0, '')
  * fits. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
-/** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions, instant before
- * which nonces are void. ARGV: token, time, positions. */
-const FINISH = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+/** KEYS: marker, outdated marker, run, last look, opening, instant before which nonces are void. ARGV:
+ * time. */
+const OPEN = `${REQUIRE_VIEW}
+if redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
 ${LUA_RUN}
-if run then redis.call('SET', KEYS[4], run) end
 ${LUA_NOW}
-redis.call('SET', KEYS[5], now)
-redis.call('SET', KEYS[6], now)
-redis.call('SET', KEYS[8], now)
-for i = 3, #ARGV, 2 do redis.call('HSET', KEYS[7], ARGV[i], ARGV[i + 1]) end
-redis.call('SET', KEYS[2], ARGV[2])
+if run then redis.call('SET', KEYS[3], run) end
+for i = 4, 6 do redis.call('SET', KEYS[i], now) end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('DEL', KEYS[2])
+return 1
+`;
+
+/** KEYS: opening, positions, lock. ARGV: positions. */
+const FINISH = `${REQUIRE_VIEW}
+for i = 1, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
 redis.call('DEL', KEYS[1], KEYS[3])
 return 1
 `;
 
-/** KEYS: last look, end of the charges, positions. */
+/** KEYS: last look, positions. ARGV: the oldest look that counts. */
 const READ_LAST = `${REQUIRE_VIEW}
-return { redis.call('GET', KEYS[1]) or '', redis.call('GET', KEYS[2]) or '', redis.call('HGETALL', KEYS[3]) }
+local seenAt = tonumber(redis.call('GET', KEYS[1]) or '0')
+if seenAt < tonumber(ARGV[1]) then redis.call('DEL', KEYS[1], KEYS[2]) end
+return { string.format('%.0f', seenAt), redis.call('HGETALL', KEYS[2]) }
 `;
 
 const RELEASE = `
@@ -55,59 +61,59 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 /** By `topic/partition`, the offset below which every record is in the views. */
 export type Positions = ReadonlyMap<string, number>;
 
-export type LastSeen = {
-  /** Epoch ms of Redis's clock; undefined if the views were never complete. */
-  readonly atMs: number | undefined;
-  /** Charges of checks that were accepted until then are in the counters. */
-  readonly chargedUntilMs: number;
-  readonly positions: Positions;
-};
+/** The state of all views together. */
+export type ViewStateName = 'missing' | 'outdated' | 'open' | 'complete';
 
-/** The state of all views together: complete, outdated or missing. */
+/** The state of all views together, and the steps of a replay (`shared/stores/replay/README.md`). */
 export function makeViewState(redis: Redis) {
   const renew = makeScript<number>(redis, RENEW);
   const release = makeScript<number>(redis, RELEASE);
-  const readState = makeScript<'complete' | 'outdated' | 'missing'>(redis, READ_VIEW_STATE);
-  const readLast = makeScript<[string, string, string[]]>(redis, READ_LAST);
+  const readState = makeScript<ViewStateName>(redis, READ_VIEW_STATE);
+  const readLast = makeScript<[string, string[]]>(redis, READ_LAST);
+  const open = makeScript<number>(redis, OPEN);
   const finish = makeScript<number>(redis, FINISH);
+  const { marker, outdated, run, lock, seenAt, openedAt, noncesNotBefore, positions } = VIEW_KEYS;
   return {
-    isComplete: (): Promise<boolean> => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
-    /** Takes the rebuild lock; undefined if another process has it. */
+    isComplete: (): Promise<boolean> =>
+      inStore(async () => {
+        const [generation, opening] = await redis.mget(marker, openedAt);
+        return generation !== null && opening === null;
+      }),
+    /** Takes the rebuild lock; false if another process has it. */
     lock: (token: string): Promise<boolean> =>
-      inStore(async () => (await redis.set(VIEW_KEYS.lock, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
+      inStore(async () => (await redis.set(lock, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
     renewLock: async (token: string): Promise<boolean> =>
-      (await renew([VIEW_KEYS.lock], [token, REBUILD_LOCK_MS])) === 1,
-    /** Frees the lock if it still has this token: for a rebuild that failed. */
-    releaseLock: async (token: string): Promise<void> => void (await release([VIEW_KEYS.lock], [token])),
+      (await renew([lock], [token, REBUILD_LOCK_MS])) === 1,
+    /** Frees the lock if it still has this token: for a replay that failed. */
+    releaseLock: async (token: string): Promise<void> => void (await release([lock], [token])),
     /**
      * `outdated` if the server's run id has changed since the views were complete. Then, and if the
      * marker is `missing`, all processes hold their work. Stores the time of the read while the
-     * views are complete.
+     * system is open.
      */
-    readState: (): Promise<'complete' | 'outdated' | 'missing'> => readState(VIEW_STATE_KEYS, ['1']),
-    /** The recorded state of an outdated Redis, for the holder of the lock. */
-    async readLast(): Promise<LastSeen> {
-      const keys = [VIEW_KEYS.seenAt, VIEW_KEYS.chargedUntil, VIEW_KEYS.positions];
-      const [atMs, chargedUntilMs, flat] = await readLast(keys, []);
-      const positions = new Map<string, number>();
-      for (let i = 0; i < flat.length; i += 2) positions.set(flat[i] ?? '', Number(flat[i + 1]));
-      return {
-        atMs: atMs === '' ? undefined : Number(atMs),
-        chargedUntilMs: Number(chargedUntilMs),
-        positions,
-      };
+    readState: (): Promise<ViewStateName> => readState(VIEW_STATE_KEYS, ['1']),
+    /**
+     * For a replay: when the system was last seen open, and the positions of the views then. The
+     * positions are forgotten if that was before `sinceMs`.
+     */
+    async readLast(sinceMs: number): Promise<{ readonly seenAtMs: number; readonly positions: Positions }> {
+      const [atMs, flat] = await readLast([seenAt, positions], [sinceMs]);
+      const offsets = new Map<string, number>();
+      for (let i = 0; i < flat.length; i += 2) offsets.set(flat[i] ?? '', Number(flat[i + 1]));
+      return { seenAtMs: Number(atMs), positions: offsets };
     },
-    /** Declares the views complete up to these positions and frees the lock; false if the lock was
-     * lost. */
-    async finish(token: string, positions: Positions = new Map()): Promise<boolean> {
-      const { lock, marker, outdated, run, seenAt, chargedUntil, positions: at, noncesNotBefore } = VIEW_KEYS;
-      const keys = [lock, marker, outdated, run, seenAt, chargedUntil, at, noncesNotBefore];
-      return (await finish(keys, [token, new Date().toISOString(), ...[...positions].flat()])) === 1;
+    /** For a replay: lets all processes work, unless they do. */
+    async open(): Promise<void> {
+      const keys = [marker, outdated, run, seenAt, openedAt, noncesNotBefore];
+      await open(keys, [new Date().toISOString()]);
     },
-    /** Removes the marker, so that all processes hold their work until a rebuild: the operator's
-     * `store rebuild`. */
+    /** For a replay: declares the views complete up to these positions, and frees the lock. */
+    finish: async (ends: Positions = new Map()): Promise<void> =>
+      void (await finish([openedAt, positions, lock], [...ends].flat())),
+    /** Has everything read again from the beginning, and all processes hold their work until then:
+     * the operator's `store rebuild`. */
     invalidate: (): Promise<void> =>
-      inStore(async () => void (await redis.del(GENERATION_KEY, VIEW_KEYS.outdated))),
+      inStore(async () => void (await redis.del(marker, outdated, seenAt, openedAt, positions))),
   };
 }
 

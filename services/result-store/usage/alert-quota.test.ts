@@ -6,11 +6,11 @@ import { makeAlertQuota } from './alert-quota.ts';
 const usageOf = (monthTotal: number, asOf = '2026-11-21T10:00:00.000Z'): Usage => ({
   clientId: 'app_1',
   hour: '2026-11-21T10',
-  accepted: 1,
-  refused: 0,
   month: '2026-11',
   monthTotal,
-  monthRefunds: 0,
+  monthOfWatches: 0,
+  day: {},
+  ofHour: {},
   asOf,
 });
 

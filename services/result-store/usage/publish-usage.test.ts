@@ -3,14 +3,14 @@ import type { AppHour } from '#shared/stores/usage/usage.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makePublishUsage } from './publish-usage.ts';
 
-const figuresOf = (accepted: number, asOf: string, clientId = 'app_1'): Usage => ({
+const figuresOf = (monthTotal: number, asOf: string, clientId = 'app_1'): Usage => ({
   clientId,
   hour: '2026-11-21T10',
-  accepted,
-  refused: 0,
   month: '2026-11',
-  monthTotal: accepted,
-  monthRefunds: 0,
+  monthTotal,
+  monthOfWatches: 0,
+  day: {},
+  ofHour: {},
   asOf,
 });
 

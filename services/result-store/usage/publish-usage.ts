@@ -4,7 +4,7 @@ import type { AppHour, UsageFigures } from '#shared/stores/usage/usage.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { pause } from '#shared/wait-for.ts';
 
-/** How often the hour's totals are published: a rebuild counts the checks accepted since from the
+/** How often the hour's totals are published: a replay counts the checks accepted since from the
  * lanes. */
 const PUBLISH_INTERVAL_MS = 60_000;
 /** Totals read and published at once: thousands at once would not be answered within a command's

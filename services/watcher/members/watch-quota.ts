@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
-import { monthCounterKey } from '#shared/stores/checks/admit.ts';
+import { monthCounterKey, watchShareKey } from '#shared/stores/checks/admit.ts';
 import type { Redis } from '../../../shared/redis/connect.ts';
 import { LUA_NOW } from '../../../shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '../../../shared/redis/script.ts';
@@ -80,7 +80,7 @@ export function makeRefundWatch(redis: Redis): RefundWatch {
   const refund = makeScript<number>(redis, REFUND);
   return async function refundWatch({ clientId, month, count, requestId }) {
     const counter = monthCounterKey(clientId, month);
-    const keys = [counter, `${counter}:watches`, `wm-refunded:${requestId}`];
+    const keys = [counter, watchShareKey(counter), `wm-refunded:${requestId}`];
     await refund(keys, [clientId, count]);
   };
 }
@@ -90,7 +90,7 @@ export function makeChargeWatch(redis: Redis): ChargeWatch {
   return async function chargeWatch(asked) {
     const { clientId, accountId, count, month, requestsPerMonth, quotaShare, areEvaluated } = asked;
     const counter = monthCounterKey(clientId, month);
-    const keys = [counter, `${counter}:watches`];
+    const keys = [counter, watchShareKey(counter)];
     const rest = areEvaluated ? 1 : 0;
     const outcome = await charge(keys, [clientId, count, requestsPerMonth, quotaShare, rest, accountId]);
     return OUTCOMES[outcome] ?? 'charged';

@@ -165,6 +165,8 @@ export const WebhookAttempted = z.object({
   responseBody: z.string().optional(),
   nextAttemptAt: z.iso.datetime().optional(),
   callbackUrl: z.string(),
+  /** Of the check, or when the event was made. */
+  acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
 });
 export type WebhookAttempted = z.infer<typeof WebhookAttempted>;

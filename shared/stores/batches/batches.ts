@@ -5,7 +5,7 @@ import { RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { countPart } from '#shared/contracts/usage/day-figures.ts';
 import { LUA_HOLD_ENTRIES } from '#shared/fairness/held-entries.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeBinaryScript, makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeBinaryScript, makeScript, REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { LUA_REFUND_MONTH, monthCounterKey } from '../checks/admit.ts';
 import { wantedKey } from '../checks/results.ts';
 import {
@@ -534,7 +534,8 @@ return #due
  */
 const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}
 local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[13], tonumber(ARGV[15]), ARGV[16]
-registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batch)
+local acceptedAtMs = batch.acceptedAtMs
+${REQUIRE_RESULTS}registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batch)
 local isCopy = redis.call('HSETNX', KEYS[6], part, ARGV[17]) == 0
 redis.call('PEXPIREAT', KEYS[6], batch.retainUntilMs)
 if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then

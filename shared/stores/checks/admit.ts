@@ -6,15 +6,14 @@ import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { LUA_REQUIRE_ROOM } from '#shared/redis/view.ts';
-import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from '../usage/usage-days.ts';
+import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../usage/usage-days.ts';
 
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC,
  * `2026-11`). */
 export const monthCounterKey = (clientId: string, month: string): string => `quota:{${clientId}}:${month}`;
 
-/** How many checks of the month their results have refunded: a rebuild works the counter out from
- * both. */
-export const refundsKey = (monthCounter: string): string => `${monthCounter}:refunds`;
+/** How much of the month's counter the checks of watches are. */
+export const watchShareKey = (monthCounter: string): string => `${monthCounter}:watches`;
 
 /** `refundMonth(counter, count)` refunds checks to a month's counter, at most what was charged;
  * nothing if `counter` is ''. */
@@ -22,11 +21,7 @@ export const LUA_REFUND_MONTH = `
 local function refundMonth(counter, count)
   if counter == '' then return end
   count = math.min(count, tonumber(redis.call('GET', counter) or '0'))
-  if count <= 0 then return end
-  redis.call('DECRBY', counter, count)
-  redis.call('INCRBY', counter .. ':refunds', count)
-  local keptMs = redis.call('PTTL', counter)
-  if keptMs > 0 then redis.call('PEXPIRE', counter .. ':refunds', keptMs) end
+  if count > 0 then redis.call('DECRBY', counter, count) end
 end
 `;
 
@@ -362,7 +357,7 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  *
  *   1 requests per window  2 requests per month (0: no quota)  3 'rate' or 'free' (the rate was paid already)
  *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
- *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id: under it the hour's usage is counted
+ *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id
  *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
  *   10 its account, whose bytes of the day are counted and compared   11 bytes of the record to be written
  *   12 of a batch, the account: its entries are held until they are finished
@@ -372,9 +367,6 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest
  * leaves, month's counter, which month (1 or 2), claim's time, claim's seed, claim's request id,
  * claim's month, with a blank between them; or `failed`.
- *
- * The hour's usage also holds the `last` millisecond in which a check was accepted, and how many
- * were: they tell the checks that a Redis has counted from those that it lost.
  *
  * The log is exact at every rate. An entry's count is that of all requests since the log began, so
  * the window holds the last count less the first entry's, which has left the window: log and total
@@ -448,27 +440,16 @@ local function admit(k, a)
 
   local today = math.floor(now / 86400000)
   local day = ofSystem('usage-day:{' .. client .. '}:' .. today)
-  local function countUsage(member, times)
+  local hour = math.floor(now / 3600000)
+  local function countRefused()
     if quota == 0 then return end
-    local hour = math.floor(now / 3600000)
-    local usage = ofSystem('usage:{' .. client .. '}:' .. hour)
-    if redis.call('HINCRBY', usage, member, times) == times then
-      redis.call('PEXPIRE', usage, ${USAGE_KEPT_MS})
-      noteActive(client, hour)
-    end
-    if member == 'accepted' then
-      local ms, count = string.match(redis.call('HGET', usage, 'last') or '0:0', '^(%d+):(%d+)$')
-      if tonumber(ms) < now then redis.call('HSET', usage, 'last', now .. ':' .. times)
-      elseif tonumber(ms) == now then redis.call('HSET', usage, 'last', now .. ':' .. (count + times)) end
-    end
-    if member == 'refused' then
-      if redis.call('HINCRBY', day, member, times) == times then redis.call('PEXPIRE', day, COUNTER_KEPT) end
-      local ofHour = ofSystem('usage-hour:{' .. client .. '}:' .. hour)
-      if redis.call('HINCRBY', ofHour, member, times) == times then redis.call('PEXPIRE', ofHour, HOUR_KEPT) end
-    end
+    noteActive(client, hour)
+    if redis.call('HINCRBY', day, 'refused', 1) == 1 then redis.call('PEXPIRE', day, COUNTER_KEPT) end
+    local ofHour = ofSystem('usage-hour:{' .. client .. '}:' .. hour)
+    if redis.call('HINCRBY', ofHour, 'refused', 1) == 1 then redis.call('PEXPIRE', ofHour, HOUR_KEPT) end
   end
 
-  if rate == 'rate' and total + places > limit then countUsage('refused', 1) return answer('rate-limited') end
+  if rate == 'rate' and total + places > limit then countRefused() return answer('rate-limited') end
 
   if body ~= '' then
     local held = redis.call('HMGET', claimKey, 'body', 'at', 'seed', 'id', 'month', 'state', 'touched')
@@ -486,12 +467,12 @@ local function admit(k, a)
   end
 
   if kind == 'count' then enter() return answer('counted') end
-  if quota > 0 and used + cost > quota then countUsage('refused', 1) return answer('quota-exceeded') end
+  if quota > 0 and used + cost > quota then countRefused() return answer('quota-exceeded') end
   if quota > 0 then
     local kept, keptMax = accountBytes(account, quota, today)
     if kept >= keptMax or kept + bytes > keptMax then
       enter()
-      countUsage('refused', 1)
+      countRefused()
       return answer('bytes-exceeded')
     end
   end
@@ -507,10 +488,10 @@ local function admit(k, a)
   local batchOf = ARGV[a + 12]
   if batchOf ~= '' and not holdAdmitted(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
-  countUsage('accepted', cost)
   countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0) + (issued and ${NONCE_BYTES} or 0))
   if issued then redis.call('SET', nonceKey, owner .. seed, 'PX', ${NONCE_MARK_MS}) end
   if quota > 0 then
+    noteActive(client, hour)
     used = redis.call('INCRBY', KEYS[k + 1 + month], cost)
     if used == cost then redis.call('PEXPIREAT', KEYS[k + 1 + month], tonumber(ARGV[month]) + COUNTER_KEPT) end
   end

@@ -65,7 +65,7 @@ export function makeCheckLog(redis: Redis) {
     /** Removes the log of an app that is gone. */
     forget: (clientId: string): Promise<void> =>
       inStore(async () => void (await redis.unlink(checkLogKey(clientId)))),
-    /** Logs a check whose result is no longer kept, for a rebuilder. */
+    /** Logs a check whose result is no longer kept, for a replay. */
     async restore({
       clientId,
       logged,

@@ -5,7 +5,7 @@ import { type CountedCheck, countCheck } from '#shared/contracts/usage/day-figur
 import { checkOf, DELIVERY_MS_MAX, type NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { isReplay, makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { isReplay, makeScript, REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import {
   dayOfDate,
   hourOf,
@@ -65,9 +65,9 @@ const ENDS_SOON_MS = 600_000;
 const SAVED_KEPT_MS = DAY_MS;
 
 /**
- * KEYS: result, the reply channels that wait for it, the figures of the day, the month's
- * counter, the app's log, the figures of the hour. ARGV: id, result, when its retention
- * ends, how long it is kept at least, figures, log line, accepted at, channel to notify.
+ * KEYS: result, the reply channels that wait for it, the figures of the day, the month's counter, the
+ * app's log, the figures of the hour. ARGV: id, result, when its retention ends, how long it is kept
+ * at least, figures, log line, accepted at, channel to notify.
  *
  * The first stored result wins, byte for byte. Answers false for the first save, '' for a copy, the
  * stored bytes where they differ. The month's counter is '' unless the check is refunded; the
@@ -78,7 +78,7 @@ const SAVED_KEPT_MS = DAY_MS;
  */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}
 local requestId, resultJson, retainUntil, acceptedAtMs = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
-local function save()
+${REQUIRE_RESULTS}local function save()
   local stored = redis.call('GET', KEYS[1])
   if stored then return stored == resultJson and '' or stored end
   local time = redis.call('TIME')
@@ -101,7 +101,15 @@ if ARGV[8] ~= '' then notify(ARGV[8], requestId, stored and stored ~= '' and sto
 return stored
 `;
 
+/** KEYS: result. */
 const READ = `${REQUIRE_VIEW}
+local stored = redis.call('GET', KEYS[1])
+if stored then return stored end
+local acceptedAtMs = 0
+${REQUIRE_RESULTS}return false
+`;
+
+const READ_MANY = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS))
 `;
 
@@ -112,6 +120,8 @@ const READ_MANY_MAX = 1_000;
 export type SaveResult = {
   readonly requestId: string;
   readonly resultJson: string;
+  /** Epoch ms, Redis's clock. */
+  readonly acceptedAtMs: number;
   /** Epoch ms. */
   readonly retainUntil: number;
   /** Kept at least so long from the first save on, because its delivery may be open. Default 0. */
@@ -120,23 +130,22 @@ export type SaveResult = {
   readonly refund?: { readonly clientId: string; readonly month: string };
   /** The counts that it adds to its client app's day, on the first save only. */
   readonly counted?: CountedCheck & { readonly clientId: string };
-  /** The channel of the waiting gateway: every save notifies it, the first and a copy, but a
-   * rebuild does not. */
+  /** The channel of the waiting gateway: every save notifies it, the first and a copy. */
   readonly replyChannel?: string;
 };
 
-/** Called for each saved result of a check, but not in a rebuild. */
+/** Called for each saved result of a check. */
 export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
 
 /**
  * @example
  * const results = makeResults(redis);
- * const stored = await results.saveIfAbsent({ requestId, resultJson, retainUntil: clock.now() + 3_600_000 });
+ * const stored = await results.saveIfAbsent(savingOf(message));
  */
 export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
-  const isRebuild = isReplay(redis);
-  const readKeys = makeScript<(string | null)[]>(redis, READ);
+  const read = makeScript<string | null>(redis, READ);
+  const readKeys = makeScript<(string | null)[]>(redis, READ_MANY);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
     for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {
@@ -150,9 +159,12 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
     /**
      * Saves a body unless there is one, and notifies the gateways that wait for it; returns the
      * bytes that are stored. Evaluator, dispatcher, result-store and replay save by this.
+     *
+     * @throws ServiceError `view-rebuilding` while a replay brings back results that may have this id
      */
     async saveIfAbsent(saving: SaveResult): Promise<string> {
-      const { requestId, resultJson, retainUntil, keepMs = 0, refund, counted, replyChannel = '' } = saving;
+      const { requestId, resultJson, acceptedAtMs, retainUntil, keepMs = 0 } = saving;
+      const { refund, counted, replyChannel = '' } = saving;
       const keys = [
         resultKey(requestId),
         wantedKey(requestId),
@@ -167,19 +179,23 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
         retainUntil,
         keepMs,
         textOfFigures(counted?.figures ?? {}),
-        // A rebuild does not know when the result was stored.
-        counted ? lineOfCheck(counted.logged) + (isRebuild ? '' : '?') : '',
-        counted?.logged.acceptedAtMs ?? 0,
-        isRebuild ? '' : replyChannel,
+        // A replay does not know when the result was stored.
+        counted ? lineOfCheck(counted.logged) + (isReplay(redis) ? '' : '?') : '',
+        acceptedAtMs,
+        replyChannel,
       ]);
-      if (counted && !isRebuild) observe(counted.logged, stored === null);
+      if (counted) observe(counted.logged, stored === null);
       return stored || resultJson;
     },
-    async read(requestId: string): Promise<string | undefined> {
-      const [found] = await readMany([requestId]);
-      return found;
-    },
-    /** In the order of the ids. */
+    /**
+     * The stored bytes; undefined if there are none.
+     *
+     * @throws ServiceError `view-rebuilding` if a replay may still bring them back
+     */
+    read: async (requestId: string): Promise<string | undefined> =>
+      (await read([resultKey(requestId)], [])) ?? undefined,
+    /** In the order of the ids. Those that a replay has not brought back are undefined too: as
+     * results to come. */
     readMany,
     /** Removes results of an app that is gone; at most 1 000. */
     forget: (requestIds: readonly string[]): Promise<void> =>
@@ -218,6 +234,7 @@ export function savingOf(body: BodyRecord): SaveResult {
   return {
     requestId,
     resultJson,
+    acceptedAtMs: Date.parse(body.acceptedAt),
     retainUntil: Date.parse(retainUntil),
     ...('mode' in body ? {} : { keepMs: BODY_KEPT_MS }),
     ...(refundedMonth !== undefined && { refund: { clientId, month: refundedMonth } }),

@@ -3,8 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { makeViewState, type ViewState } from '#shared/redis/view.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { pause } from '#shared/wait-for.ts';
-import { type Rebuild, rebuildViews } from './rebuild-views.ts';
-import { restoreTail } from './restore-tail.ts';
+import { type Replay, type ReplayOptions, replayTopics } from './replay-topics.ts';
 
 const CHECK_INTERVAL_MS = 500;
 const LOG_INTERVAL_MS = 10_000;
@@ -12,47 +11,41 @@ const LOG_INTERVAL_MS = 10_000;
 export type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
 /**
- * Completes the views if they are incomplete: rebuilds them if Redis is empty, reads the newest
- * records of the topics again if Redis was restarted or replaced.
+ * Completes the views if they are incomplete.
  *
  * @returns false if another process is already doing this
  */
-export async function completeViews(rebuild: Rebuild): Promise<boolean> {
-  const state = await makeViewState(rebuild.redis).readState();
-  if (state === 'complete') return true;
-  return (await (state === 'outdated' ? restoreTail(rebuild) : rebuildViews(rebuild))) !== undefined;
+export async function completeViews(replay: Replay, options: ReplayOptions = {}): Promise<boolean> {
+  const state = await makeViewState(replay.redis).readState();
+  if (state === 'open' || state === 'complete') options.onOpen?.();
+  return state === 'complete' || (await replayTopics(replay, options)) !== undefined;
 }
 
 /**
  * Checks twice a second whether the views are complete, and completes them if not: after Redis was
  * wiped, restarted or replaced, on its first start, and after an operator's `store rebuild`.
  *
- * Resolves once they are complete, or when the process stops.
+ * Resolves once the system is open, or when the process stops.
  */
-export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal): Promise<ViewKeeper> {
+export async function startKeepingViews(replay: Replay, stopping: AbortSignal): Promise<ViewKeeper> {
   const ended = new AbortController();
   const signal = AbortSignal.any([stopping, ended.signal]);
-  const warn = makeThrottledWarning(rebuild.log, 'views are incomplete', LOG_INTERVAL_MS);
+  const warn = makeThrottledWarning(replay.log, 'views are incomplete', LOG_INTERVAL_MS);
+  const opened = Promise.withResolvers<void>();
   let areComplete = false;
-  const checkViews = async () => {
-    try {
-      areComplete = await completeViews(rebuild);
-    } catch (error) {
-      areComplete = false;
-      warn(error);
-    }
-  };
-  await checkViews();
-  while (!areComplete && !signal.aborted) {
-    await pause(CHECK_INTERVAL_MS, signal);
-    await checkViews();
-  }
   const keeping = (async () => {
     while (!signal.aborted) {
+      try {
+        areComplete = await completeViews(replay, { onOpen: opened.resolve, stopping: signal });
+      } catch (error) {
+        areComplete = false;
+        if (!signal.aborted) warn(error);
+      }
       await pause(CHECK_INTERVAL_MS, signal);
-      if (!signal.aborted) await checkViews();
     }
+    opened.resolve();
   })();
+  await opened.promise;
   return {
     areComplete: () => areComplete,
     async [Symbol.asyncDispose]() {
@@ -62,7 +55,7 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
   };
 }
 
-/** Most a command waits for views that another process rebuilds. */
+/** Most a command waits for views that another process completes. */
 const COMPLETE_WAIT_MS_MAX = 600_000;
 
 /** Waits until the views are complete, at most 10 min. */

@@ -15,7 +15,7 @@ import { makeRuleSets } from '../rules/rule-sets.ts';
 import { makeWatchMembers } from '../watches/members/watch-members.ts';
 import { makeDeliveries } from '../webhooks/deliveries.ts';
 
-/** Every view in a Redis: for a rebuild, and for an operator's look-ups. */
+/** Every view in a Redis: for a replay, and for an operator's look-ups. */
 export const openViews = (redis: Redis) => ({
   views: makeViewState(redis),
   accounts: makeAccounts(redis),
@@ -34,3 +34,5 @@ export const openViews = (redis: Redis) => ({
   usageDays: makeUsageDays(redis),
   auditTrail: makeAuditTrail(redis),
 });
+
+export type OpenViews = ReturnType<typeof openViews>;

@@ -1,13 +1,15 @@
 import type { Redis } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
-import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /**
  * KEYS: positions. ARGV: for each partition its name, its offset, and the offset that this process
- * was last told is there. A Redis that has a lower one has lost writes unnoticed.
+ * was last told is there. A Redis that has a lower one has lost writes unnoticed. While a replay
+ * brings results back, the positions are those that it began at.
  */
 const SAVE = `${REQUIRE_VIEW}
-for i = 1, #ARGV, 3 do
+local acceptedAtMs = 0
+${REQUIRE_RESULTS}for i = 1, #ARGV, 3 do
   if tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '0') < tonumber(ARGV[i + 2]) then
     redis.call('RENAME', ofSystem('${VIEW_KEYS.marker}'), ofSystem('${VIEW_KEYS.outdated}'))
     return redis.error_reply('VIEW_REBUILDING writes were lost')

@@ -1,9 +1,9 @@
-import { DAY_MS } from '#shared/contracts/durations.ts';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Redis } from '#shared/redis/connect.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
-import { claimKey, monthCounterKey, refundsKey } from '../checks/admit.ts';
-import { type AppHour, usageKey } from '../usage/usage.ts';
-import { LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from '../usage/usage-days.ts';
+import { claimKey, monthCounterKey, watchShareKey } from '../checks/admit.ts';
+import { LUA_NOTE_ACTIVE } from '../usage/usage-days.ts';
 
 /** How long a claim of an idempotency key is kept. */
 const CLAIM_KEPT_MS = DAY_MS;
@@ -11,10 +11,10 @@ const CLAIM_KEPT_MS = DAY_MS;
 const COUNTER_KEPT_MS = 40 * DAY_MS;
 
 /**
- * KEYS: claim. ARGV: body hash, accepted at, id, month, when the claim ends, state.
- * The check's id replaces its seed. Of two checks of a key the later one holds the claim, in
- * whatever order they are read: a key gets another check only once its claim was spent. Of the
- * parts of one batch, only the last shows that it was published.
+ * KEYS: claim. ARGV: body hash, accepted at, id, month, when the claim ends, state. The check's id
+ * replaces its seed. Of two checks of a key the later one holds the claim, in whatever order they are
+ * read: a key gets another check only once its claim was spent. Of the parts of one batch, only the
+ * last shows that it was published.
  */
 const RESTORE_CLAIM = `${REQUIRE_VIEW}
 local at = tonumber(redis.call('HGET', KEYS[1], 'at') or '0')
@@ -32,36 +32,27 @@ return 1
 `;
 
 /**
- * KEYS: the month's counter, its refunds. ARGV: counter, when both end, refunds. A
- * counter is never lowered: it is higher where checks were charged whose records are not in the
- * topics yet.
+ * KEYS: the month's counter, the watches' share of it. ARGV: when they end, both counts, the client
+ * app, '1' where its total is to be published. A counter is never lowered: it is higher where checks
+ * were charged whose records are not in the topics yet.
  */
-const RESTORE_COUNTER = `${REQUIRE_VIEW}
-local charged = math.max(tonumber(ARGV[1]), tonumber(redis.call('GET', KEYS[1]) or '0'))
-redis.call('SET', KEYS[1], string.format('%.0f', charged), 'PXAT', ARGV[2])
-redis.call('SET', KEYS[2], ARGV[3], 'PXAT', ARGV[2])
+const RAISE_COUNTER = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
+for i = 1, 2 do
+  local count = math.max(tonumber(ARGV[i + 1]), tonumber(redis.call('GET', KEYS[i]) or '0'))
+  if count > 0 then redis.call('SET', KEYS[i], string.format('%.0f', count), 'PXAT', ARGV[1]) end
+end
+if ARGV[5] == '1' then noteActive(ARGV[4], math.floor(now / ${HOUR_MS})) end
 return 1
 `;
 
-/** KEYS: usage of the hour. */
-const READ_ADMITTED = `${REQUIRE_VIEW}
-return redis.call('HGET', KEYS[1], 'last') or ''
-`;
-
-/**
- * KEYS: usage of the hour, the month's counter. ARGV: `last` as it was, `last` as
- * it is to be, how many, the hour, when the counter ends, the client app. Done once: `last` tells.
- */
-const ADD_CHARGES = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
-if (redis.call('HGET', KEYS[1], 'last') or '') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'last', ARGV[2])
-redis.call('HINCRBY', KEYS[1], 'accepted', ARGV[3])
-redis.call('PEXPIRE', KEYS[1], ${USAGE_KEPT_MS})
-noteActive(ARGV[6], ARGV[4])
-redis.call('INCRBY', KEYS[2], ARGV[3])
-redis.call('PEXPIREAT', KEYS[2], ARGV[5])
-return 1
-`;
+/** The counter of a month: its newest total, the charges since, and how much the watches have. */
+type MonthCharges = {
+  readonly clientId: string;
+  readonly month: string;
+  readonly total: number;
+  readonly since: number;
+  readonly ofWatches: number;
+};
 
 export type RestoredClaim = {
   readonly clientId: string;
@@ -75,29 +66,9 @@ export type RestoredClaim = {
   readonly isPublished: boolean;
 };
 
-/** A millisecond, and how many checks were accepted in it. */
-export type AdmittedAt = { readonly ms: number; readonly count: number };
-
-export type LostCharges = AppHour & {
-  readonly month: string;
-  readonly count: number;
-  readonly before: AdmittedAt | undefined;
-  readonly last: AdmittedAt;
-};
-
-/** The counter of a month, and how many refunds it is without. */
-export type MonthCharges = {
-  readonly clientId: string;
-  readonly month: string;
-  readonly count: number;
-  readonly refunds: number;
-};
-
 export function makeRestoreAdmission(redis: Redis) {
   const restoreClaim = makeScript<number>(redis, RESTORE_CLAIM);
-  const readAdmitted = makeScript<string>(redis, READ_ADMITTED);
-  const addCharges = makeScript<number>(redis, ADD_CHARGES);
-  const restoreCounter = makeScript<number>(redis, RESTORE_COUNTER);
+  const raiseCounter = makeScript<number>(redis, RAISE_COUNTER);
   return {
     /** Nothing is done for a claim that would have expired by `nowMs`. */
     async claim(claim: RestoredClaim, nowMs: number): Promise<void> {
@@ -108,32 +79,17 @@ export function makeRestoreAdmission(redis: Redis) {
       const keys = [claimKey(clientId, keyHash)];
       await restoreClaim(keys, [bodyHash, acceptedAtMs, requestId, month, endsAtMs, state]);
     },
-    /** The last millisecond in which the app's checks of an hour were counted; undefined if none
-     * was. */
-    async lastAdmitted({ clientId, hour }: AppHour): Promise<AdmittedAt | undefined> {
-      const stored = await readAdmitted([usageKey(clientId, hour)], []);
-      const [ms, count] = stored.split(':').map(Number);
-      return ms === undefined || count === undefined ? undefined : { ms, count };
-    },
-    /** Adds charges behind `before`, once. */
-    async addCharges({ clientId, hour, month, count, before, last }: LostCharges): Promise<void> {
-      const keys = [usageKey(clientId, hour), monthCounterKey(clientId, month)];
-      const lasts = [before ? textOf(before) : '', textOf(last)];
-      await addCharges(keys, [...lasts, count, hour, counterEndsAt(month), clientId]);
-    },
-    /** Raises the month's counter to `count`; a higher one stays. */
-    async counter({ clientId, month, count, refunds }: MonthCharges): Promise<void> {
+    /** Raises a month's counter, and the watches' share of it; higher ones stay. */
+    async raiseCounter({ clientId, month, total, since, ofWatches }: MonthCharges): Promise<void> {
       const counter = monthCounterKey(clientId, month);
-      const keys = [counter, refundsKey(counter)];
-      await restoreCounter(keys, [count, counterEndsAt(month), refunds]);
+      const counts = [total + since, ofWatches, clientId, since > 0 ? '1' : ''];
+      await raiseCounter([counter, watchShareKey(counter)], [counterEndsAt(month), ...counts]);
     },
   };
 }
 
-/** Restores the counters and claims of admission, for a rebuild. */
+/** Restores the counters and claims of admission, for a replay. */
 export type RestoreAdmission = ReturnType<typeof makeRestoreAdmission>;
-
-const textOf = ({ ms, count }: AdmittedAt): string => `${ms}:${count}`;
 
 function counterEndsAt(month: string): number {
   const [year = 1970, number = 1] = month.split('-').map(Number);

@@ -17,10 +17,10 @@ import { APP_SUMMARIES_KEY } from '../apps/client-apps.ts';
 export const DAY_KEPT_MS = 40 * DAY_MS;
 
 /** An hour's figures are kept that long. */
-const HOUR_KEPT_MS = 50 * HOUR_MS;
+export const HOUR_KEPT_MS = 50 * HOUR_MS;
 
-/** An hour's figures for the totals are kept until they were published for the last time. */
-export const USAGE_KEPT_MS = 3 * HOUR_MS;
+/** The apps whose totals are to be published are kept until they were published for the last time. */
+const USAGE_KEPT_MS = 3 * HOUR_MS;
 const USAGE_APPS = 'usage:apps:';
 export const usageAppsKey = (hour: number): string => `${USAGE_APPS}${hour}`;
 
@@ -29,8 +29,7 @@ export const usageAppsKey = (hour: number): string => `${USAGE_APPS}${hour}`;
 export const LUA_NOTE_ACTIVE = `
 local function noteActive(client, hour)
   local apps = ofSystem('${USAGE_APPS}' .. string.format('%.0f', hour))
-  redis.call('SADD', apps, client)
-  redis.call('PEXPIRE', apps, ${USAGE_KEPT_MS})
+  if redis.call('SADD', apps, client) == 1 then redis.call('PEXPIRE', apps, ${USAGE_KEPT_MS}) end
 end
 `;
 
@@ -105,19 +104,21 @@ end
 export const textOfFigures = (figures: DayFigures): string => Object.entries(figures).flat().join(' ');
 
 /**
- * KEYS: the day or hour, the apps' summaries. ARGV: ms until it ends, the client
- * app ('' for an hour), the day, names and values. The bytes of today are also added to the
- * account's sum; a repetition adds nothing.
+ * KEYS: the day or hour, the apps' summaries. ARGV: ms until it ends, the client app ('' for an
+ * hour), the day, names and values. No figure is lowered. What is added to today's bytes is also
+ * added to the account's sum.
  */
 const RESTORE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_ACCOUNT_BYTES}
-local before = tonumber(redis.call('HGET', KEYS[1], '${BYTES_FIGURE}') or '0')
-redis.call('DEL', KEYS[1])
-for i = 4, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local bytes = 0
+for i = 4, #ARGV, 2 do
+  local missing = tonumber(ARGV[i + 1]) - tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '0')
+  if missing > 0 then redis.call('HINCRBY', KEYS[1], ARGV[i], missing) end
+  if missing > 0 and ARGV[i] == '${BYTES_FIGURE}' then bytes = missing end
+end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
-local bytes = tonumber(redis.call('HGET', KEYS[1], '${BYTES_FIGURE}') or '0')
-local app = bytes ~= before and ARGV[2] ~= '' and redis.call('HGET', KEYS[2], ARGV[2])
+local app = bytes > 0 and ARGV[2] ~= '' and redis.call('HGET', KEYS[2], ARGV[2])
 if app and tonumber(ARGV[3]) == math.floor(now / ${DAY_MS}) then
-  addToAccount(cjson.decode(app).accountId, tonumber(ARGV[3]), bytes - before)
+  addToAccount(cjson.decode(app).accountId, tonumber(ARGV[3]), bytes)
 end
 return 1
 `;
@@ -152,10 +153,10 @@ export function makeUsageDays(redis: Redis) {
     /** In the order of `hours`, which are counted since 1970; kept for `HOUR_KEPT_MS`. */
     readHours: (clientId: string, hours: readonly number[]): Promise<DayFigures[]> =>
       readAll(hours.map((hour) => usageHourKey(clientId, hour))),
-    /** Replaces the stored day, for a rebuild. */
+    /** Raises the figures of a day to these, for a replay. */
     restore: (clientId: string, day: number, figures: DayFigures): Promise<void> =>
       restore(usageDayKey(clientId, day), figures, [DAY_KEPT_MS, clientId, day]),
-    /** Replaces the stored hour, for a rebuild. */
+    /** The same for an hour. */
     restoreHour: (clientId: string, hour: number, figures: DayFigures): Promise<void> =>
       restore(usageHourKey(clientId, hour), figures, [HOUR_KEPT_MS, '', 0]),
   };

@@ -13,6 +13,7 @@ const attempted = {
   status: 500,
   durationMs: 12.5,
   callbackUrl: 'https://hooks.example/x',
+  acceptedAt: '2026-11-21T09:59:00.000Z',
   retainUntil: '2026-11-24T10:00:00.000Z',
 } as const;
 
@@ -24,11 +25,9 @@ test('an attempt always has the same stored bytes, so that a repeated record add
 });
 
 test('a stored delivery and its attempts are shown with their resend counts', () => {
-  const { requestId, clientId, callbackUrl, retainUntil } = attempted;
+  const { requestId, clientId, callbackUrl, acceptedAt, retainUntil } = attempted;
   const stored = {
-    clientId,
-    callbackUrl,
-    retainUntil,
+    ...{ clientId, callbackUrl, acceptedAt, retainUntil },
     state: 'pending',
     resendCount: '1',
     attempts: `${LINE}\n`,
@@ -40,14 +39,22 @@ test('a stored delivery and its attempts are shown with their resend counts', ()
 });
 
 test('attempts are shown oldest first, also if the log of a later one was stored first', () => {
-  const { requestId, clientId, callbackUrl, retainUntil } = attempted;
+  const { requestId, clientId, callbackUrl, acceptedAt, retainUntil } = attempted;
   const line = (over: Partial<WebhookAttempted>) => JSON.stringify(attemptLineOf({ ...attempted, ...over }));
   const attempts = [
     line({ resendCount: 1, attempt: 1, at: '2026-11-21T10:00:00.002Z' }),
     line({ resendCount: 0, attempt: 2, at: '2026-11-21T10:00:00.001Z' }),
     line({ resendCount: 0, attempt: 1, at: '2026-11-21T10:00:00.001Z' }),
   ].join('\n');
-  const stored = { clientId, callbackUrl, retainUntil, state: 'delivered', resendCount: '1', attempts };
+  const stored = {
+    clientId,
+    callbackUrl,
+    acceptedAt,
+    retainUntil,
+    state: 'delivered',
+    resendCount: '1',
+    attempts,
+  };
   const view = parseDelivery(requestId, stored);
   expect(view?.attempts.map((each) => [each.resendCount, each.attempt])).toEqual([
     [0, 1],
@@ -57,9 +64,12 @@ test('attempts are shown oldest first, also if the log of a later one was stored
 });
 
 test('an attempt that the receiver did not answer has no status', () => {
-  const { requestId, clientId, callbackUrl, retainUntil } = attempted;
+  const { requestId, clientId, callbackUrl, acceptedAt, retainUntil } = attempted;
   const attempts = JSON.stringify(attemptLineOf({ ...attempted, status: undefined }));
-  const view = parseDelivery(requestId, { clientId, callbackUrl, retainUntil, state: 'pending', attempts });
+  const view = parseDelivery(requestId, {
+    ...{ clientId, callbackUrl, acceptedAt, retainUntil },
+    ...{ state: 'pending', attempts },
+  });
   expect(view?.attempts[0]?.status).toBeUndefined();
 });
 

@@ -178,7 +178,7 @@ export function makeDeliveries(redis: Redis) {
   };
 }
 
-/** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies
+/** The view of deliveries: the dispatcher writes it, admin and portal read it, a replay applies
  * the attempt log. */
 export type Deliveries = ReturnType<typeof makeDeliveries>;
 
@@ -228,6 +228,8 @@ function recordArguments(attempted: WebhookAttempted) {
     atMs,
     deliveryEndsAt(attempted),
     bodyEndsAt ?? '',
+    attempted.acceptedAt,
+    Date.parse(attempted.acceptedAt),
   ];
 }
 
@@ -343,7 +345,7 @@ return 1
 /**
  * KEYS: delivery, list, failed, undelivered, the stored body. An empty step is a delivery
  * given up without an attempt. A body that was kept beyond its retention ends with its delivery. A
- * line that is already stored is not added again, so a rebuild may read a record twice.
+ * line that is already stored is not added again, so a replay may read a record twice.
  */
 const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 local requestId, resendCount, step, state = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
@@ -358,8 +360,8 @@ if line ~= '' and not string.find(lines, line, 1, true) then
   set('attempts', lines)
 end
 if not foundCount then
-  set('clientId', ARGV[7]) set('callbackUrl', ARGV[8]) set('retainUntil', ARGV[9])
-  ${addToList(2, 'ARGV[10]', 'ARGV[11]', LISTED_MAX)}
+  set('clientId', ARGV[7]) set('callbackUrl', ARGV[8]) set('retainUntil', ARGV[9]) set('acceptedAt', ARGV[13])
+  ${addToList(2, 'ARGV[14]', 'ARGV[11]', LISTED_MAX)}
 end
 local advances = not foundCount or resendCount > foundCount
   or (resendCount == foundCount and found[4] == 'pending' and (not step or step > foundStep))
@@ -368,7 +370,7 @@ if advances then
   if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
   elseif foundStep ~= 0 then redis.call('HDEL', KEYS[1], 'nextAttemptAt') end
   if state == 'pending' then
-    redis.call('ZADD', KEYS[4], 'NX', ARGV[10], requestId)
+    redis.call('ZADD', KEYS[4], 'NX', ARGV[14], requestId)
     keepBody(KEYS[5], ARGV[12])
   else
     redis.call('ZREM', KEYS[4], requestId)
@@ -401,7 +403,7 @@ export type DeliveryView = {
   readonly callbackUrl: string;
   readonly state: WebhookState;
   readonly resendCount: number;
-  readonly acceptedAt: string | undefined;
+  readonly acceptedAt: string;
   readonly retainUntil: string;
   readonly nextAttemptAt: string | undefined;
   /** Oldest first. */
@@ -435,9 +437,8 @@ type Stored = Partial<
 
 /** `undefined` for a hash that is missing or incomplete. */
 export function parseDelivery(requestId: string, stored: Stored): DeliveryView | undefined {
-  const { clientId, callbackUrl, state, retainUntil } = stored;
-  if (clientId === undefined || callbackUrl === undefined || state === undefined || retainUntil === undefined)
-    return undefined;
+  const { clientId, callbackUrl, state, acceptedAt, retainUntil } = stored;
+  if (!clientId || !callbackUrl || !state || !acceptedAt || !retainUntil) return undefined;
   const lines = (stored.attempts ?? '').split('\n').filter((line) => line !== '');
   return {
     requestId,
@@ -445,7 +446,7 @@ export function parseDelivery(requestId: string, stored: Stored): DeliveryView |
     callbackUrl,
     state: WebhookState.parse(state),
     resendCount: Number(stored.resendCount),
-    acceptedAt: stored.acceptedAt,
+    acceptedAt,
     retainUntil,
     nextAttemptAt: stored.nextAttemptAt,
     attempts: lines.map(parseAttemptLine).sort(byStart),

@@ -50,7 +50,7 @@ export function makeResendWebhooks(deps: Dependencies) {
     deps.countBytes(view.clientId, bytes);
     const dueAt = new Date(now()).toISOString();
     return firstDelivery(
-      { ...view, accountId: app.accountId, acceptedAt: view.acceptedAt ?? dueAt },
+      { ...view, accountId: app.accountId },
       { resendCount: resendCount ?? view.resendCount + 1, dueAt },
     );
   };

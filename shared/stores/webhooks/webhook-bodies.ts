@@ -1,14 +1,17 @@
 import type { NewWebhook, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
 import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
 
 /** KEYS: the stored body. ARGV: keep it until or ''. Answers its bytes. */
 const KEEP_BODY = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
 keepBody(KEYS[1], ARGV[1])
-return redis.call('STRLEN', KEYS[1])
+local bytes = redis.call('STRLEN', KEYS[1])
+if bytes > 0 then return bytes end
+local acceptedAtMs = 0
+${REQUIRE_RESULTS}return 0
 `;
 
 /** KEYS: delivery. */
@@ -30,11 +33,15 @@ export function makeWebhookBodies(redis: Redis) {
     /** The first 256 bytes of a stored body; empty if none is stored. */
     readHead: (requestId: string): Promise<string> =>
       inStore(() => redis.getrange(resultKey(requestId), 0, HEAD_BYTES - 1)),
-    /** The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery
-     * that begins now. */
+    /**
+     * The bytes of a stored body, 0 if none is stored. One that is stored is kept for a delivery that
+     * begins now.
+     *
+     * @throws ServiceError `view-rebuilding` if a replay may still bring it back
+     */
     keep: (about: Pick<NewWebhook, 'requestId' | 'retainUntil'>, redisNowMs: number): Promise<number> =>
       keepBody([resultKey(about.requestId)], [keepBodyUntil(about, redisNowMs) ?? '']),
-    /** For a rebuilder that has restored the deliveries: how long a body must be kept from now on
+    /** For a replay that has restored the deliveries: how long a body must be kept from now on
      * because its delivery may be open, in ms. One that ended less than 72 h ago is in the view. */
     async keepMsOf(
       { requestId, acceptedAt }: Pick<NewWebhook, 'requestId' | 'acceptedAt'>,

@@ -48,9 +48,8 @@ export async function rewindRedis(
   return { away, noticedMs: Date.now() - upAt, lostBytes };
 }
 
-/** Changes with every rebuild and every repair, and is restored together with the data. */
-const readWholeSince = ({ open }: ChaosSystem): Promise<string | null> =>
-  open.redis.get(VIEW_KEYS.chargedUntil);
+/** Changes with every replay, and is restored together with the data. */
+const readWholeSince = ({ open }: ChaosSystem): Promise<string | null> => open.redis.get(VIEW_KEYS.marker);
 
 /**
  * Redis continues in another file when it rewrites its log. The cut would then leave a hole before

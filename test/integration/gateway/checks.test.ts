@@ -45,10 +45,11 @@ const resultOf = ({ requestId, rules, acceptedAt }: CheckRequested): string =>
   });
 
 async function answer(message: CheckRequested): Promise<void> {
-  const { requestId, retainUntil, delivery } = message;
+  const { requestId, acceptedAt, retainUntil, delivery } = message;
   await results.saveIfAbsent({
     requestId,
     resultJson: resultOf(message),
+    acceptedAtMs: Date.parse(acceptedAt),
     retainUntil: Date.parse(retainUntil),
     ...(delivery.mode === 'sync' && { replyChannel: delivery.replyChannel }),
   });

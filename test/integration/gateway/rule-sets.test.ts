@@ -5,7 +5,7 @@ import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 import {
@@ -199,7 +199,7 @@ test('a wiped Redis gets the rule sets back from the topic, with their versions 
   await one.send(app, 'DELETE', `${PATH}/gone`);
   const before = await (await one.get(app, PATH)).json();
   await connection.redis.flushdb();
-  await rebuildViews({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
+  await replayTopics({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
   await makeClientApps(connection.redis).project(app.document);
   expect(await (await two.get(app, PATH)).json()).toEqual(before);
   expect((await two.send(app, 'PUT', `${PATH}/a`, rulesOf('3'), { 'if-match': '"2"' })).status).toBe(200);

@@ -49,7 +49,9 @@ const requestIdOf = async (response: Response): Promise<string> => {
 async function theirCheck(isDone: boolean): Promise<string> {
   const requestId = await requestIdOf(await gateway.post(owner, A_POLL_CHECK));
   const resultJson = aCheckResult({ requestId, roles: [{ id: SECRET_ROLE, granted: true }] });
-  if (isDone) await results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.now() + 60_000 });
+  const acceptedAtMs = Date.now();
+  const retainUntil = acceptedAtMs + 60_000;
+  if (isDone) await results.saveIfAbsent({ requestId, resultJson, acceptedAtMs, retainUntil });
   return requestId;
 }
 
@@ -162,7 +164,14 @@ async function theirDelivery(): Promise<string> {
   const at = new Date().toISOString();
   const retainUntil = new Date(Date.now() + 60_000).toISOString();
   const { clientId, accountId } = owner.document;
-  const delivery = { requestId, clientId, accountId, callbackUrl: SECRET_CALLBACK, retainUntil };
+  const delivery = {
+    requestId,
+    clientId,
+    accountId,
+    callbackUrl: SECRET_CALLBACK,
+    acceptedAt: at,
+    retainUntil,
+  };
   await makeDeliveries(connection.redis).record({
     ...delivery,
     resendCount: 0,

@@ -111,6 +111,7 @@ test('results are saved and notices received through a Redis with TLS and a rest
   await makeResults(store.redis).saveIfAbsent({
     requestId: 'r1',
     resultJson: '{}',
+    acceptedAtMs: Date.now(),
     retainUntil,
     replyChannel,
   });

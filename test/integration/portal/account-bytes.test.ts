@@ -92,9 +92,9 @@ test('the sum of the day survives a loss of Redis, and a repeated restoration ad
     if (apps.some(({ clientId }) => clientId === appHour.clientId))
       await stores.kafka.publish(usage, await figures.read(appHour));
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   expect(await read(apps[0]?.clientId ?? '')).toMatchObject({ bytes: 42_000 });
   await stores.redis.del(GENERATION_KEY);
-  await stores.rebuild();
+  await stores.replay();
   expect(await read(apps[1]?.clientId ?? '')).toMatchObject({ bytes: 42_000 });
 });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeResults } from '#shared/stores/checks/results.ts';
-import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 
@@ -16,10 +16,11 @@ const result = { requestId: 'large', words: Array.from({ length: 250_000 }, (_, 
 beforeAll(async () => {
   const { redis } = stack.use(await connectTestRedis(config));
   const kafka = stack.use(await connectTestKafka(config));
-  await rebuildViews({ redis, kafka, now: Date.now, log: makeSilentLogger() });
+  await replayTopics({ redis, kafka, now: Date.now, log: makeSilentLogger() });
   await makeResults(redis).saveIfAbsent({
     requestId: result.requestId,
     resultJson: JSON.stringify(result),
+    acceptedAtMs: Date.now(),
     retainUntil: Date.now() + 600_000,
   });
 });

@@ -1,6 +1,6 @@
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
@@ -23,7 +23,7 @@ const stack = new AsyncDisposableStack();
 beforeAll(async () => {
   connection = stack.use(await connectTestRedis(config));
   const kafka = stack.use(await connectTestKafka(config));
-  await rebuildViews({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
+  await replayTopics({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
   portal = stack.use(await startPortal(config));
 });
 

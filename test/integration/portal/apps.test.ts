@@ -35,7 +35,7 @@ let gateway: RunningGateway;
 const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   [portal, other, gateway] = await Promise.all([
     startPortal(config),
     startPortal(config),
@@ -279,7 +279,7 @@ test('deleted apps leave nothing in Redis once they are erased, and a rebuild do
   };
   expect(await kept()).toEqual([]);
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   for (const { clientId } of made)
     expect(await clientApps.read(clientId)).toMatchObject({ deletedAt: expect.any(String) });
   expect(await clientApps.findKey(hashApiKey(first?.apiKey ?? ''))).toBeUndefined();
@@ -600,7 +600,7 @@ test('a wiped Redis gets back accounts, apps, keys, secrets, scopes, limits and 
   expect(
     (await client.hasty().send('POST', '/api/sign-in', { email: client.email, password: PASSWORD })).status,
   ).toBe(503);
-  await stores.rebuild();
+  await stores.replay();
   await client.send('POST', '/api/sign-in', { email: client.email, password: PASSWORD });
   expect(await look()).toEqual(before);
 });

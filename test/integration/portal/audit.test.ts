@@ -26,7 +26,7 @@ let portal: RunningPortal;
 const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   portal = stack.use(await startPortal(config));
 });
 afterAll(() => stack.disposeAsync());
@@ -80,7 +80,7 @@ test('10 000 writes by a free account displace nothing about people, keys, roles
   expect(after.filter((entry) => entry.accountId === accountId && entry.kind === 'write')).toHaveLength(500);
 
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   expect(keysOf(await everyEntry({ accountId })).toSorted()).toEqual(keysOf(own).toSorted());
   expect(keysOf((await everyEntry()).filter(({ kind }) => kind === 'security')).toSorted()).toEqual(
     keysOf(before).toSorted(),

@@ -24,7 +24,7 @@ const stack = new AsyncDisposableStack();
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   portal = stack.use(
     await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8', PORTAL_PASSWORD_COST: '15' }),
   );

@@ -21,7 +21,7 @@ let server: MailServer;
 const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   server = stack.use(await receiveMails());
   portal = stack.use(await startMailingPortal());
 });

@@ -20,7 +20,7 @@ let other: RunningPortal;
 const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   [portal, other] = await Promise.all([startPortal(config), startPortal(config)]);
   stack.use(portal);
   stack.use(other);
@@ -135,7 +135,7 @@ test('the audit log names members to their team, and the membership is there aga
   ]);
   expect((await owner.get<Entry[]>('/api/audit')).body[0]).toMatchObject({ actor: member.email });
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   const again = makePortalClient(other.url, member.email);
   await again.send('POST', '/api/sign-in', { email: member.email, password: PASSWORD });
   expect((await again.get(path)).body).toMatchObject({ role: 'developer' });

@@ -41,7 +41,7 @@ const audit = async (query: Record<string, string>) =>
   (await operator.get<AuditPage>(`/api/operator/audit?${new URLSearchParams(query)}`)).body;
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   portal = stack.use(await startPortal(config));
   began = new Date().toISOString();
   const signedUp = await signUp(portal.url);
@@ -153,7 +153,7 @@ test('audit entries are filtered by account, app, action and time, and come in p
   const session = await stores.redis.hgetall(ACCOUNTS_KEY);
   expect(Object.keys(session).length).toBeGreaterThan(0);
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   const { auditTrail } = openViews(stores.redis);
   const { entries } = await auditTrail.page({ accountId: renamed?.accountId, countMax: 10 });
   expect(entries.map(({ action, at }) => [action, at])).toEqual(

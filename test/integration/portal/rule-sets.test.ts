@@ -17,7 +17,7 @@ const stack = new AsyncDisposableStack();
 let portal: RunningPortal;
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   portal = stack.use(await startPortal(config));
 });
 afterAll(() => stack.disposeAsync());

@@ -22,7 +22,7 @@ let other: RunningPortal;
 const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   [portal, other] = await Promise.all([startPortal(config), startPortal(config)]);
   stack.use(portal);
   stack.use(other);

@@ -26,7 +26,7 @@ const stack = new AsyncDisposableStack();
 const admin = makeAdmin(config);
 
 beforeAll(async () => {
-  await stores.rebuild();
+  await stores.replay();
   [portal, other] = await Promise.all([startPortal(config), startPortal(config)]);
   stack.use(portal);
   stack.use(other);
@@ -221,7 +221,7 @@ test('the secret is nowhere in plain text, and a wiped Redis comes back with it'
   expect(stored).toContain('recoveryCodes');
   for (const text of [secret, ...recoveryCodes]) expect(stored).not.toContain(text);
   await redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   expect(await codeOfProblem(signIn(client))).toBe('code-required');
   await signInByCode(enrolled);
   expect((await signIn(client, recoveryCodes[3])).status).toBe(200);

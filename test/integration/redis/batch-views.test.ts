@@ -15,7 +15,7 @@ const APP = 'app_batch_views';
 const MONTH = '2026-11';
 const stores = testStores(10);
 
-const { rebuild } = stores;
+const { replay } = stores;
 
 test('a wiped Redis gets the batches back: lines, counts, slots, claims and charges', async () => {
   const idempotency = { keyHash: 'key-of-a-batch', bodyHash: 'body' };
@@ -40,7 +40,7 @@ test('a wiped Redis gets the batches back: lines, counts, slots, claims and char
     await stores.kafka.publish(batchCompleted, part);
 
   await stores.redis.flushdb();
-  await rebuild();
+  await replay();
   const { batches } = openViews(stores.redis);
   expect(await batches.readStatus(requestId)).toMatchObject({
     status: 'completed',
@@ -64,11 +64,11 @@ test('a batch whose gateway ended before its last part has an open claim: a retr
   const claim = () => stores.redis.hmget(claimKey(APP, 'key-of-a-cut-batch'), 'state', 'id');
   await stores.kafka.publish(checkRequestedBatch, cut);
   await stores.redis.flushdb();
-  await rebuild();
+  await replay();
   expect(await claim()).toEqual(['claimed', cut.requestId]);
 
   await stores.kafka.publish(checkRequestedBatch, { ...cut, part: 1, firstIndex: 2 });
   await stores.redis.flushdb();
-  await rebuild();
+  await replay();
   expect(await claim()).toEqual(['published', cut.requestId]);
 });

@@ -13,7 +13,7 @@ import {
   unfinishedBatchesKey,
 } from '#shared/stores/batches/batches.ts';
 import { monthCounterKey } from '#shared/stores/checks/admit.ts';
-import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { dayOf, makeUsageDays } from '#shared/stores/usage/usage-days.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { aBatchPartCompleted } from '../../support/builders/a-batch.ts';
@@ -41,7 +41,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await connection.redis.flushdb();
   const kafka = { readTopic: async () => new Map<number, number>() };
-  await rebuildViews({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
+  await replayTopics({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
 });
 
 /** Both parts of one batch. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
+import { makeScript, withLock } from '#shared/redis/script.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { startRedis } from '../../../deploy/local/infrastructure/redis.ts';
@@ -23,9 +23,10 @@ test('a full Redis is not ready, says so in its own words, and is well once it h
   const log = makeLogger('test', 'info', { write: (line) => void lines.push(line) });
   const context = { ...testContext(), log, readiness: new Readiness() };
   const { redis } = scope.use(await connectRedis({ ...testConfig(0), url }, context));
-  const views = makeViewState(redis);
+  const views = makeViewState(withLock(redis, 'token'));
   await views.lock('token');
-  await views.finish('token');
+  await views.open();
+  await views.finish();
   const check = () => context.readiness.judge().checks['redis'];
   const metric = async (name: string) =>
     Number(new RegExp(`^${name}\\S* (\\d+)`, 'm').exec(await context.metrics.metrics())?.[1]);

@@ -19,9 +19,9 @@ import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeAdmitter, monthCounterKey } from '#shared/stores/checks/admit.ts';
 import { makeResults, replyChannelOf, savingOf } from '#shared/stores/checks/results.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
-import { dayOf } from '#shared/stores/usage/usage-days.ts';
+import { dayOf, hourOf } from '#shared/stores/usage/usage-days.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeProjector } from '../../../services/result-store/project/project-document.ts';
 import { aCheckCompleted, aWebhookOfCheck } from '../../support/builders/a-check-completed.ts';
@@ -52,7 +52,7 @@ async function readRecent(): Promise<Usage[]> {
 
 beforeEach(async () => {
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
 });
 
 test('the first stored result wins, byte for byte, and later saves return it', async () => {
@@ -144,7 +144,7 @@ test('without the generation marker nothing is read and nothing is written', asy
 
 test('a call is not affected by a rebuild, or by a call with a broken key in the same batch', async () => {
   const results = makeResults(stores.redis);
-  const views = makeViewState(stores.redis);
+  const views = makeViewState(withLock(stores.redis, 'mine'));
   await views.invalidate();
   await views.lock('mine');
   const [ordinary, rebuilt] = await Promise.allSettled([
@@ -153,7 +153,8 @@ test('a call is not affected by a rebuild, or by a call with a broken key in the
   ]);
   expect(ordinary).toMatchObject({ reason: { code: 'view-rebuilding' } });
   expect(rebuilt).toMatchObject({ value: '{"n":1}' });
-  await views.finish('mine');
+  await views.open();
+  await views.finish();
   await stores.redis.lpush('result:r-broken', 'not a text');
   const [broken, whole] = await Promise.allSettled([
     results.saveIfAbsent(savingOf(aResult({ requestId: 'r-broken' }))),
@@ -231,7 +232,7 @@ test('a revoked key stays revoked after a wipe, whatever the topic holds before 
   for (const document of [late, revoked]) await follow(document, {} as RecordContext);
   expect((await apps.read(clientId))?.keys[0]?.revokedAt).toBe(revokedAt);
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   expect((await apps.read(clientId))?.keys[0]?.revokedAt).toBe(revokedAt);
 });
 
@@ -266,7 +267,7 @@ test('an idempotency key that was used again after a wipe replays the second che
     acceptedAt: at(2_000),
   });
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   const { admit } = makeAdmitter(stores.redis, Date.now);
   const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
   const check = { seed: '1.00', claim: idempotency };
@@ -277,21 +278,20 @@ test('an idempotency key that was used again after a wipe replays the second che
 test('the newest total of an hour comes back, regardless of the order of two publishers', async () => {
   const clientId = `app_${randomUUID()}`;
   const hour = new Date().toISOString().slice(0, 13);
-  const total = { clientId, hour, refused: 0, month: hour.slice(0, 7), monthTotal: 0, monthRefunds: 0 };
-  await stores.kafka.publish(usage, { ...total, accepted: 7, asOf: `${hour}:30:01.000Z` });
-  await stores.kafka.publish(usage, { ...total, accepted: 5, asOf: `${hour}:30:00.000Z` });
+  const total = { clientId, hour, month: hour.slice(0, 7), monthTotal: 0, monthOfWatches: 0, day: {} };
+  await stores.kafka.publish(usage, { ...total, ofHour: { refused: 7 }, asOf: `${hour}:30:01.000Z` });
+  await stores.kafka.publish(usage, { ...total, ofHour: { refused: 5 }, asOf: `${hour}:30:00.000Z` });
   await stores.redis.flushdb();
-  await stores.rebuild();
-  expect((await readRecent()).find((one) => one.clientId === clientId)?.accepted).toBe(7);
+  await stores.replay();
+  const { usageDays } = openViews(stores.redis);
+  expect(await usageDays.readHours(clientId, [hourOf(Date.now())])).toEqual([{ refused: 7 }]);
 });
 
 test('a failed rebuild releases the lock for the next one', async () => {
   await stores.redis.flushdb();
   const failing = { ...stores.kafka, readTopic: () => Promise.reject(new Error('the broker is away')) };
-  await expect(rebuildViews({ ...stores.forRebuild(), kafka: failing })).rejects.toThrow(
-    'the broker is away',
-  );
-  expect(await stores.rebuild()).toBeDefined();
+  await expect(replayTopics({ ...stores.forReplay(), kafka: failing })).rejects.toThrow('the broker is away');
+  expect(await stores.replay()).toBeDefined();
 });
 
 test('an emptied Redis is rebuilt from the topics: apps, and the first of two results', async () => {
@@ -303,8 +303,8 @@ test('an emptied Redis is rebuilt from the topics: apps, and the first of two re
   await stores.kafka.publish(clientApp, anApp(1, 'one', `app_${first.requestId}`));
   await stores.kafka.publishRecord(checkCompleted.name, { key: 'poison', value: 'not json' });
   await stores.redis.flushdb();
-  const counts = await stores.rebuild();
-  expect(counts?.results).toBeGreaterThanOrEqual(2);
+  const counts = await stores.replay();
+  expect(counts?.[checkCompleted.name]).toBeGreaterThanOrEqual(3);
   const results = makeResults(stores.redis);
   expect(await results.read(first.requestId)).toBe('{"n":1}');
   expect(await results.read(expired.requestId)).toBeUndefined();
@@ -324,11 +324,11 @@ test('the log of checks comes back after a rebuild, of expired results too, each
   const { checkLog, usageDays, views } = openViews(stores.redis);
   const logIds = async () => (await checkLog.list(clientId)).map(({ requestId }) => requestId);
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   expect(await logIds()).toEqual([kept.requestId, expired.requestId]);
   // An operator's rebuild finds the log there.
   await views.invalidate();
-  await stores.rebuild();
+  await stores.replay();
   expect(await logIds()).toEqual([kept.requestId, expired.requestId]);
   const today = dayOf(Date.now());
   const days = await usageDays.read(clientId, [today - 1, today]);
@@ -344,7 +344,7 @@ test('a rebuild keeps the body of an open webhook beyond its retention, and of n
   for (const [{ requestId }, state] of [[failing, 'pending'] as const, [delivered, 'delivered'] as const])
     await stores.kafka.publish(webhookAttempted, { ...attempt, requestId, state });
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   const ids = [deferred, failing, delivered].map(({ requestId }) => requestId);
   expect(await makeResults(stores.redis).readMany(ids)).toEqual(['{"n":1}', '{"n":1}', undefined]);
   // Until the delivery ends.
@@ -365,6 +365,7 @@ const aFailure = (clientId: string, endedMs: number): WebhookAttempted => ({
   class: 'timeout',
   durationMs: 1,
   callbackUrl: 'https://example.com/',
+  acceptedAt: new Date(endedMs - HOUR_MS).toISOString(),
   retainUntil: new Date(endedMs + HOUR_MS).toISOString(),
 });
 
@@ -383,7 +384,7 @@ test('a failed delivery survives a wiped Redis, even after its result has expire
   const failure = aFailure(`app_${randomUUID()}`, Date.now() - 2 * HOUR_MS);
   await stores.kafka.publish(webhookAttempted, failure);
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   const deliveries = makeDeliveries(stores.redis);
   expect((await deliveries.read(failure.requestId))?.state).toBe('exhausted');
   expect(await deliveries.failedSince(failure.clientId, 0)).toEqual([failure.requestId]);
@@ -391,18 +392,19 @@ test('a failed delivery survives a wiped Redis, even after its result has expire
 
 test('one of two rebuilders works and the other waits', async () => {
   await stores.redis.flushdb();
-  const outcomes = await Promise.all([stores.rebuild(), stores.rebuild()]);
+  const outcomes = await Promise.all([stores.replay(), stores.replay()]);
   expect(outcomes.filter((counts) => counts === undefined)).toHaveLength(1);
 });
 
 test('a rebuilder whose lock was wiped does not mark the views as complete', async () => {
-  const views = makeViewState(stores.redis);
+  const views = makeViewState(withLock(stores.redis, 'mine'));
   await stores.redis.flushdb();
   await views.lock('mine');
   await stores.redis.flushdb();
   const write = makeResults(withLock(stores.redis, 'mine')).saveIfAbsent(savingOf(aResult()));
   await expect(write).rejects.toMatchObject({ code: 'view-rebuilding' });
-  expect(await views.finish('mine')).toBe(false);
+  for (const step of [views.open, views.finish])
+    await expect(step()).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await views.isComplete()).toBe(false);
 });
 
@@ -444,7 +446,7 @@ test("an emptied Redis gets back the state of admission: the month's counter, an
   );
 
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
 
   const replay = await ask('4', true);
   expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: ids[0] } });
@@ -459,11 +461,11 @@ test('a rebuild raises the counter of a month and never lowers it', async () => 
   const month = '2026-11';
   const clientId = `app_${randomUUID()}`;
   const counter = async () => redis.get(monthCounterKey(clientId, month));
-  await admission.counter({ clientId, month, count: 5, refunds: 0 });
+  await admission.raiseCounter({ clientId, month, total: 3, since: 2, ofWatches: 0 });
   expect(await counter()).toBe('5');
   // A gateway of another version charges while the topics are read.
   await redis.incrby(monthCounterKey(clientId, month), 3);
-  await admission.counter({ clientId, month, count: 6, refunds: 0 });
+  await admission.raiseCounter({ clientId, month, total: 3, since: 3, ofWatches: 0 });
   expect(await counter()).toBe('8');
   await views.releaseLock('mine');
 });

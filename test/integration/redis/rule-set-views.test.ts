@@ -16,7 +16,7 @@ const stores = testStores(3);
 const eraseRecord = async () => undefined;
 let clientId: string;
 const ruleSets = () => makeRuleSets(stores.redis);
-const { rebuild } = stores;
+const { replay } = stores;
 /** The deletion of a rule set that no watch refers to; nothing while another one is under way. */
 const beginDeletion = async () => {
   const begun = await ruleSets().beginDeletion(clientId, 'a');
@@ -31,7 +31,7 @@ const idsOf = async (page: { after?: string; countMax: number }) => {
 beforeEach(async () => {
   clientId = `app_${randomUUID()}`;
   await stores.redis.flushdb();
-  await rebuild();
+  await replay();
 });
 
 test('a list is ordered by id, in pages, and holds rule sets of its own app only', async () => {
@@ -137,7 +137,7 @@ test('a wiped Redis gets its rule sets, lists and slots back from the topic', as
   await stores.kafka.publish(ruleSet, tombstoneOf(aRuleSet(clientId, 'gone'), new Date().toISOString()));
   await stores.redis.flushdb();
   await expect(ruleSets().read(clientId, 'kept')).rejects.toMatchObject({ code: 'view-rebuilding' });
-  await rebuild();
+  await replay();
   const found = await ruleSets().read(clientId, 'kept');
   expect(found).toEqual(kept);
   expect(found && referenceOf(found)).toEqual({ id: 'kept', version: 3, digest: kept.digest });
@@ -154,6 +154,6 @@ test('deleting a client app removes its rule sets from the view and the topic', 
   await makeEndRuleSets({ ruleSets: ruleSets(), publish: stores.kafka.publish, now: Date.now })(clientId);
   expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], hasMore: false });
   await stores.redis.flushdb();
-  await rebuild();
+  await replay();
   expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], hasMore: false });
 });

@@ -15,7 +15,7 @@ const UID = watchUid(WATCH);
 
 beforeEach(async () => {
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
 });
 
 const owing = (memberId: string, second: number) => ({

@@ -30,7 +30,7 @@ const stores = testStores(10);
 
 beforeEach(async () => {
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
 });
 
 /** A watch whose ten members have the role `gold` until `lost` names them. */

@@ -18,7 +18,7 @@ let clientId: string;
 beforeEach(async () => {
   clientId = `app_${randomUUID()}`;
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
 });
 
 const view = (redis: Redis = stores.redis) => makeWatchMembers(redis);
@@ -69,7 +69,7 @@ test('a rebuild makes a member due whose new wallets were not checked, or who ow
   await view().project(member({ version: 3, stamp: stampOf(2), walletsAt: atSecond(2), owed }), NOW);
   expect(await dueIds(NOW)).toEqual(['alice']);
   await stores.redis.flushdb();
-  await stores.rebuild();
+  await stores.replay();
   await view().project(gone(), Date.parse(atSecond(2)) + HOUR_MS + 1);
   expect(await read()).toBeUndefined();
 });

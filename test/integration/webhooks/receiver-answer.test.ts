@@ -15,7 +15,13 @@ test('what a receiver answered to one attempt is found in the log of attempts, a
   const attempted = (over: Partial<WebhookAttempted>): WebhookAttempted =>
     ({
       ...{ requestId, clientId: 'app_1', accountId: 'acc_1', resendCount: 0, at, state: 'pending' },
-      ...{ class: 'http-5xx', durationMs: 12.5, callbackUrl: 'https://a.example/', retainUntil: at },
+      ...{
+        class: 'http-5xx',
+        durationMs: 12.5,
+        callbackUrl: 'https://a.example/',
+        acceptedAt: at,
+        retainUntil: at,
+      },
       ...(over as object),
     }) as WebhookAttempted;
   await stores.kafka.publish(

@@ -1,6 +1,6 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { type Rebuild, type RebuildCounts, rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { type Replay, type ReplayCounts, replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from './connections.ts';
 
@@ -9,8 +9,8 @@ type TestStores = {
   readonly redis: RedisConnection['redis'];
   readonly kafka: KafkaConnection;
   /** The dependencies of a rebuild of the views. */
-  readonly forRebuild: () => Rebuild;
-  readonly rebuild: () => Promise<RebuildCounts | undefined>;
+  readonly forReplay: () => Replay;
+  readonly replay: () => Promise<ReplayCounts | undefined>;
 };
 
 /**
@@ -32,7 +32,7 @@ export function testStores(redisDatabase: number): TestStores {
     await kafka?.[Symbol.asyncDispose]();
     await connection?.[Symbol.asyncDispose]();
   });
-  const forRebuild = () => ({
+  const forReplay = () => ({
     redis: connection.redis,
     kafka,
     now: Date.now,
@@ -48,7 +48,7 @@ export function testStores(redisDatabase: number): TestStores {
     get kafka() {
       return kafka;
     },
-    forRebuild,
-    rebuild: () => rebuildViews(forRebuild()),
+    forReplay,
+    replay: () => replayTopics(forReplay()),
   };
 }

@@ -10,7 +10,7 @@ import {
 import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
-import { rebuildViews } from '#shared/stores/replay/rebuild-views.ts';
+import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { instant, type Run, wholeNumber } from '../command-line.ts';
 import { readEndpointStates } from '../endpoint-states.ts';
 import type { OpenSystem } from '../open-system.ts';
@@ -19,16 +19,18 @@ import type { OpenSystem } from '../open-system.ts';
  * first. */
 async function rebuildStore(system: OpenSystem) {
   await system.views.invalidate();
-  const counts = await rebuildViews({ ...system, now: system.now });
+  const counts = await replayTopics({ ...system, now: system.now });
   if (counts) return { rebuilt: counts };
   await waitUntilComplete(system.views);
   return { rebuilt: 'by another process' };
 }
 
 /** Redrives dead-lettered records. Checks that have a result are skipped: a result is final. */
-async function redriveRecords({ kafka, results }: OpenSystem, topic: string, sinceMs: number) {
+async function redriveRecords({ kafka, results, views }: OpenSystem, topic: string, sinceMs: number) {
   const records = (await recordsOf(kafka, topic)).filter(({ failedAt }) => Date.parse(failedAt) >= sinceMs);
   const isCheck = topic.startsWith('check.requested.');
+  // A check whose result a replay has not brought back would be evaluated again.
+  await waitUntilComplete(views);
   const stored = isCheck ? await results.readMany(records.map(({ key }) => key)) : [];
   let count = 0;
   for (const [index, deadLettered] of records.entries()) {

@@ -17,7 +17,7 @@ export const DeliverySummary = z
     requestId: z.string(),
     state: WebhookState,
     callbackUrl: z.string(),
-    acceptedAt: instant.optional(),
+    acceptedAt: instant,
     attempts: count,
     lastAttempt: z.object(attemptFacts).optional(),
   })

@@ -18,7 +18,7 @@ import { dueTimeOf } from '../watches.ts';
 import { LUA_WALLETS, makeWalletIndex } from './wallet-index.ts';
 import { type MemberName, nameOf, parseStored, textOf, textOfName, walletsOf } from './watch-member-text.ts';
 
-/** A rebuild publishes the events of this long again: the dispatcher drops those that it has
+/** A replay publishes the events of this long again: the dispatcher drops those that it has
  * delivered. */
 const UNSURE_EVENT_MS = 86_400_000;
 /** Members whose newer versions are read at once. */
@@ -434,7 +434,7 @@ export function effectsOf(before: WatchMember | undefined, after: WatchMember): 
     }
   }
   const revoked = after.roles.flatMap(({ id, granted, since }) => {
-    // A rebuild knows no verdict before; a role that a check decides for the first time was not
+    // A replay knows no verdict before; a role that a check decides for the first time was not
     // taken away.
     const wasGranted = before === undefined || before.roles.some((role) => role.id === id && role.granted);
     return !granted && wasGranted && after.sequence > 1 ? [[id, Date.parse(since)] as const] : [];

@@ -25,19 +25,20 @@ export const f11WipeRedis: Fault = {
     const { redis, views } = system.open;
     const fromMs = Date.now();
     await redis.flushall('ASYNC');
-    // The views may be complete from any instant after the last poll that found them incomplete.
-    let incompleteAtMs = fromMs;
+    // The system may be open from any instant after the last look that found it closed.
+    let closedAtMs = fromMs;
     const areComplete = async () => {
       const beganMs = Date.now();
-      const isComplete = await views.isComplete().catch(() => false);
-      if (!isComplete) incompleteAtMs = beganMs;
-      return isComplete;
+      const state = await views.readState().catch(() => 'missing');
+      if (state === 'missing') closedAtMs = beganMs;
+      return state === 'complete';
     };
     await waitUntil('the views', areComplete, REBUILD_TIMEOUT_MS);
-    const away = { fromMs, toMs: incompleteAtMs };
+    const backMs = Date.now() - fromMs;
+    const away = { fromMs, toMs: closedAtMs };
     await rest(seconds * 500);
     return () => ({
-      figures: [atMost(`${RESULTS} results back`, (away.toMs - fromMs) / 1_000, 60, 's')],
+      figures: [atMost(`${RESULTS} results back`, backMs / 1_000, 60, 's')],
       broken: judgeAway(ledger.attempts, away),
     });
   },
