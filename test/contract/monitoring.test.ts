@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
 import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { makeProgram } from '../../services/developer-portal/admin/program.ts';
@@ -9,6 +10,7 @@ import {
   loadDashboardQueries,
   loadDashboards,
   loadRules,
+  type RuleFile,
   readRuleTests,
   readRunbook,
   readSources,
@@ -46,6 +48,12 @@ const series = new Map<string, ReadonlySet<string>>([
   ['node_filesystem_avail_bytes', new Set(['mountpoint'])],
   ['node_filesystem_size_bytes', new Set(['mountpoint'])],
 ]);
+
+test('the Prometheus Operator has the same rules; `node deploy/k8s/monitoring/write-rules.ts` writes them', () => {
+  const objects = parseAllDocuments(readFileSync(join(DEPLOY, 'k8s', 'monitoring', 'rules.yaml'), 'utf8'));
+  const groups = objects.flatMap((object) => (object.toJS() as { spec: RuleFile }).spec.groups);
+  expect(groups.flatMap((group) => group.rules)).toEqual(rules);
+});
 
 test('rules and dashboards exist', () => {
   expect(rules.length).toBeGreaterThan(50);

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { proxyList } from '#shared/config.ts';
 import { LANES } from '#shared/contracts/checks/check-requested.ts';
 
@@ -43,6 +44,8 @@ export type Manifest = {
     readonly podSelector?: Selector;
     readonly policyTypes?: readonly string[];
     readonly egress?: readonly { readonly to?: readonly Peer[] }[];
+    readonly dependsOn?: readonly { readonly name: string }[];
+    readonly patches?: readonly object[];
     readonly maxUnavailable?: number;
     readonly scaleTargetRef?: { readonly name: string };
     readonly minReplicaCount?: number;
@@ -59,6 +62,15 @@ export type Manifest = {
   };
 };
 
+/** The order of an upgrade: see deploy/README.md. */
+const STEPS = [
+  [],
+  ['result-store'],
+  ['developer-portal', 'webhook-dispatcher'],
+  ['evaluator'],
+  ['watcher'],
+  ['gateway'],
+] as const;
 const NAME_LABEL = 'app.kubernetes.io/name';
 /** The processes that may leave the cluster, and those that get each key. */
 const MAY_LEAVE = ['evaluator', 'webhook-dispatcher'];
@@ -93,8 +105,63 @@ export function judgeManifests(manifests: readonly Manifest[]): string[] {
     ...deployments.flatMap((deployment) => judgeIngress(deployment, settings)),
     ...judgePolicies(ofKind('NetworkPolicy'), names),
     ...judgeScaling(scaled),
+    ...judgeTopics(ofKind('Job')),
+    ...[...deployments, ...ofKind('Job')].flatMap(judgeImages),
   ];
 }
+
+/** Checks that the steps hold every object once, in the order of an upgrade, and that each waits for
+ * the one before. */
+export function judgeSteps(
+  all: readonly Manifest[],
+  steps: readonly { readonly step: Manifest; readonly objects: readonly Manifest[] }[],
+): string[] {
+  const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
+  const held = steps.flatMap(({ objects }) => objects.map(nameOf)).sort();
+  const ofStep = (kind: string) =>
+    steps.map(({ objects }) =>
+      objects.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name),
+    );
+  const before = steps.map((_, index) => steps[index - 1]?.step.metadata.name);
+  return faultsOf({
+    'the steps do not hold every object once': isDeepStrictEqual(held, all.map(nameOf).sort()),
+    'the deployments are not upgraded in order': isDeepStrictEqual(ofStep('Deployment'), STEPS),
+    'the topics are not applied first': ofStep('Job')[0]?.length === 1,
+    'a step does not wait for the one before': steps.every(
+      ({ step }, index) => step.spec.dependsOn?.[0]?.name === before[index],
+    ),
+  });
+}
+
+/** Checks that the policies of public endpoints let through the addresses of the policy `outside`. */
+export function judgePublicEndpoints(manifests: readonly Manifest[]): string[] {
+  const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+  const peersOf = ({ spec }: Manifest) => spec.egress?.map(({ to }) => to);
+  const outside = policies.find(({ metadata }) => metadata.name === 'outside');
+  const open = policies.filter(({ metadata }) => metadata.name.startsWith('public-'));
+  return [
+    ...faultsOf({ 'no policy lets public endpoints through': outside !== undefined && open.length > 0 }),
+    ...open
+      .filter((policy) => !isDeepStrictEqual(peersOf(policy), outside && peersOf(outside)))
+      .map(({ metadata }) => `${metadata.name}: its addresses differ from those of outside`),
+  ];
+}
+
+/** A Job is immutable, so its name has the version. */
+function judgeTopics(jobs: readonly Manifest[]): string[] {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  return faultsOf({
+    "the Job of the topics does not have this version's name":
+      jobs[0]?.metadata.name === `topics-${version.replaceAll('.', '-')}`,
+  });
+}
+
+const judgeImages = ({ metadata: { name }, spec }: Manifest): string[] =>
+  faultsOf({
+    [`${name}: its image has no digest`]: spec.template?.spec.containers.every(({ image }) =>
+      /@sha256:[0-9a-f]{64}$/.test(image),
+    ),
+  });
 
 /** The names of the faults whose condition does not hold. */
 const faultsOf = (judged: Readonly<Record<string, boolean | undefined>>): string[] =>
@@ -202,13 +269,15 @@ function judgePolicies(policies: readonly Manifest[], names: readonly string[]):
 }
 
 function judgeScaling(scaled: readonly Manifest[]): string[] {
-  const evaluator = scaled.find(({ spec }) => spec.scaleTargetRef?.name === 'evaluator');
-  const queries = (evaluator?.spec.triggers ?? []).map(({ metadata }) => metadata.query ?? '').join('\n');
+  const scalingOf = (name: string) => scaled.find(({ spec }) => spec.scaleTargetRef?.name === name)?.spec;
+  const isSizedBy = (name: string, series: string) =>
+    scalingOf(name)?.triggers?.some(({ metadata }) => metadata.query?.includes(`${series}{`));
   return faultsOf({
     'evaluators may outnumber the partitions of a lane':
-      evaluator?.spec.maxReplicaCount === LANES.bulk.partitionCount,
-    'evaluators are not sized by lag': queries.includes('rolecall_consumer_lag{'),
-    'evaluators are not sized by age': queries.includes('rolecall_oldest_unfinished_seconds{'),
+      scalingOf('evaluator')?.maxReplicaCount === LANES.bulk.partitionCount,
+    'evaluators are not sized by lag': isSizedBy('evaluator', 'rolecall_consumer_lag'),
+    'evaluators are not sized by age': isSizedBy('evaluator', 'rolecall_oldest_unfinished_seconds'),
+    'gateways are not sized by CPU': isSizedBy('gateway', 'process_cpu_seconds_total'),
   });
 }
 

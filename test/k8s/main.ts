@@ -1,22 +1,33 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseAllDocuments } from 'yaml';
-import { judgeManifests, type Manifest } from './judge-manifests.ts';
+import { parseAllDocuments, stringify } from 'yaml';
+import { judgeManifests, judgePublicEndpoints, judgeSteps, type Manifest } from './judge-manifests.ts';
 
-// Renders the manifests with kustomize and validates them against the schemas of Kubernetes and
-// KEDA, and against this project's promises. It needs Python 3, Go for KEDA's schemas, and kubectl
-// or kustomize (else it is built with Go).
+// Renders the manifests with kustomize, with their overlays and step by step, and validates them
+// against the schemas of Kubernetes, KEDA, Flux and the Prometheus Operator, and against this
+// project's promises. It needs no cluster, but Python 3, Go for the schemas of custom resources, and
+// kubectl or kustomize (else it is built with Go).
 //
 //   node test/k8s/main.ts
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
+const MANIFESTS = 'deploy/k8s';
 const CACHE = join(ROOT, '.cache', 'k8s');
 const VENV = join(CACHE, 'venv');
-const KEDA = 'github.com/kedacore/keda/v2@v2.17.2';
 const KUSTOMIZE = 'sigs.k8s.io/kustomize/kustomize/v5@v5.7.1';
+/** The custom resource definitions, in the sources of their projects. */
+const DEFINITIONS = {
+  'github.com/kedacore/keda/v2@v2.17.2': 'config/crd/bases/keda.sh_scaledobjects.yaml',
+  'github.com/fluxcd/kustomize-controller@v1.7.3':
+    'config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml',
+  'github.com/prometheus-operator/prometheus-operator@v0.85.0': [
+    'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml',
+    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
+  ],
+} as const;
 
 type RunOptions = { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string };
 
@@ -34,20 +45,24 @@ function run(command: string, args: readonly string[], { env = {}, cwd = ROOT }:
 
 const isInstalled = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
 
-function render(): string {
-  if (isInstalled('kustomize', 'version')) return run('kustomize', ['build', 'deploy/k8s']);
-  if (isInstalled('kubectl', 'version', '--client')) return run('kubectl', ['kustomize', 'deploy/k8s']);
+function findKustomize(): readonly [command: string, verb: string] {
+  if (isInstalled('kustomize', 'version')) return ['kustomize', 'build'];
+  if (isInstalled('kubectl', 'version', '--client')) return ['kubectl', 'kustomize'];
   if (!existsSync(join(CACHE, 'kustomize'))) run('go', ['install', KUSTOMIZE], { env: { GOBIN: CACHE } });
-  return run(join(CACHE, 'kustomize'), ['build', 'deploy/k8s']);
+  return [join(CACHE, 'kustomize'), 'build'];
 }
 
-/** The folder of KEDA's sources, which include its custom resource definitions. */
-function fetchKeda(): string {
-  const { Dir } = JSON.parse(run('go', ['mod', 'download', '-json', KEDA], { cwd: CACHE })) as {
-    Dir: string;
-  };
-  return join(Dir, 'config', 'crd', 'bases', 'keda.sh_scaledobjects.yaml');
-}
+const objectsOf = (rendered: string): Manifest[] =>
+  parseAllDocuments(rendered).map((document) => document.toJS() as Manifest);
+
+/** The files that define the custom resources. */
+const fetchDefinitions = (): string[] =>
+  Object.entries(DEFINITIONS).flatMap(([module, files]) => {
+    const { Dir } = JSON.parse(run('go', ['mod', 'download', '-json', module], { cwd: CACHE })) as {
+      Dir: string;
+    };
+    return [files].flat().map((file) => join(Dir, file));
+  });
 
 function installValidator(): string {
   const python = join(VENV, 'bin', 'python');
@@ -57,15 +72,36 @@ function installValidator(): string {
 }
 
 mkdirSync(CACHE, { recursive: true });
-const rendered = render();
-const file = join(CACHE, 'rendered.yaml');
-writeFileSync(file, rendered);
-const python = installValidator();
-const validate = [join(HERE, 'validate.py'), file, fetchKeda()];
-const isValid = spawnSync(python, validate, { stdio: 'inherit' }).status === 0;
+const [kustomize, verb] = findKustomize();
+const render = (folder: string): string => run(kustomize, [verb, folder]);
+/** Renders an overlay of the manifests. */
+function renderOverlay(members: object): string {
+  const folder = join(CACHE, 'overlay');
+  mkdirSync(folder, { recursive: true });
+  const overlay = { resources: [relative(folder, join(ROOT, MANIFESTS))], ...members };
+  writeFileSync(join(folder, 'kustomization.yaml'), stringify(overlay));
+  return render(folder);
+}
 
-const manifests = parseAllDocuments(rendered).map((document) => document.toJS() as Manifest);
-const faults = judgeManifests(manifests);
+const base = render(MANIFESTS);
+const open = renderOverlay({
+  components: [relative(join(CACHE, 'overlay'), join(ROOT, MANIFESTS, 'public-endpoints'))],
+});
+const flux = render(join(MANIFESTS, 'flux'));
+const file = join(CACHE, 'rendered.yaml');
+writeFileSync(file, [open, flux, render(join(MANIFESTS, 'monitoring'))].join('---\n'));
+const validate = [join(HERE, 'validate.py'), file, ...fetchDefinitions()];
+const isValid = spawnSync(installValidator(), validate, { stdio: 'inherit' }).status === 0;
+
+const steps = objectsOf(flux).map((step) => ({
+  step,
+  objects: objectsOf(renderOverlay({ patches: step.spec.patches })),
+}));
+const faults = [
+  ...judgeManifests(objectsOf(base)),
+  ...judgeSteps(objectsOf(base), steps),
+  ...judgePublicEndpoints(objectsOf(open)),
+];
 for (const fault of faults) process.stdout.write(`${fault}\n`);
-process.stdout.write(`${manifests.length} objects checked, ${faults.length} faults\n`);
+process.stdout.write(`${faults.length} faults\n`);
 process.exitCode = isValid && faults.length === 0 ? 0 : 1;

@@ -16,7 +16,9 @@ type Rule = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 };
-type RuleFile = { readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[] };
+export type RuleFile = {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
+};
 
 const textsIn = (folder: string, ending: string): [file: string, text: string][] =>
   readdirSync(folder)
