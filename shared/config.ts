@@ -71,7 +71,7 @@ export function readSecret(env: Environment, name: string): string | undefined {
 
 /** Returns the function that reads a secret's file again, for a new connection. While the file
  * cannot be read, the last value stays: the server decides whether it is still right. */
-function rereading(file: string | undefined, atStart: string): () => string {
+export function rereading(file: string | undefined, atStart: string): () => string {
   let last = atStart;
   return () => {
     try {

@@ -1,4 +1,4 @@
-import { loadConfig, loadMailSettings, loadSecretKeys } from './config.ts';
+import { loadConfig, loadIdentityProvider, loadMailSettings, loadSecretKeys } from './config.ts';
 
 const KEYS = `1:${'A'.repeat(43)}=`;
 const load = (env: Record<string, string> = {}) => loadConfig({ ROLECALL_SECRET_KEYS: KEYS, ...env });
@@ -71,4 +71,30 @@ test('everybody may sign up, and operators need no second factor, unless it is s
   });
   expect(() => load({ PORTAL_SIGN_UP: 'invited' })).toThrow(/PORTAL_SIGN_UP/);
   expect(() => load({ PORTAL_OPERATOR_TWO_FACTOR: 'true' })).toThrow(/PORTAL_OPERATOR_TWO_FACTOR/);
+});
+
+test('single sign-on is off without OIDC_ISSUER, needs a client and an origin, and hides its secret', () => {
+  const provider = {
+    OIDC_ISSUER: 'https://login.example.com',
+    OIDC_CLIENT_ID: 'portal',
+    OIDC_CLIENT_SECRET: 'hidden',
+  };
+  const origin = { PORTAL_ORIGIN: 'https://portal.example.com' };
+  expect(loadIdentityProvider(origin)).toBeUndefined();
+  const loaded = loadIdentityProvider({ ...provider, ...origin });
+  expect(loaded).toMatchObject({
+    issuer: provider.OIDC_ISSUER,
+    clientId: 'portal',
+    origin: origin.PORTAL_ORIGIN,
+  });
+  expect(loaded?.readClientSecret()).toBe('hidden');
+  expect(JSON.stringify(load({ ...provider, ...origin }))).not.toContain('hidden');
+  expect(() => load(provider)).toThrow(
+    /OIDC_ISSUER: needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, and PORTAL_ORIGIN/,
+  );
+  for (const wrong of ['login.example.com', 'http://login.example.com', 'http://127.0.0.1.example.com/'])
+    expect(() => load({ ...provider, ...origin, OIDC_ISSUER: wrong })).toThrow(
+      /OIDC_ISSUER: not a URL such as/,
+    );
+  expect(() => load({ ...provider, ...origin, OIDC_ISSUER: 'http://127.0.0.1:8080' })).not.toThrow();
 });

@@ -14,6 +14,7 @@ import {
   parsedBy,
   proxyList,
   publicBaseUrl,
+  rereading,
   secret,
   withoutEndSlash,
 } from '#shared/config.ts';
@@ -22,6 +23,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import type { MailSettings } from './features/accounts/mailer.ts';
+import type { IdentityProviderSettings } from './features/single-sign-on/identity-provider.ts';
 import { SignUpMode } from './http/api.ts';
 
 const smtpUrl = z
@@ -46,6 +48,14 @@ const baseUrl = z
   .string()
   .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'not an http URL')
   .transform((text) => text.replace(/\/+$/, ''));
+
+/** An identity provider; unencrypted only on this machine. */
+const issuer = z
+  .string()
+  .refine(
+    (text) => /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1)[:/])/.test(text) && URL.canParse(text),
+    'not a URL such as https://login.example.com',
+  );
 
 /** Demo tokens and wallets of the local system's chain. */
 const Demo = z.object({
@@ -85,6 +95,9 @@ const PortalEnvironment = z.object({
   PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
   PORTAL_SIGN_UP: emptyIsAbsent(SignUpMode),
   PORTAL_OPERATOR_TWO_FACTOR: emptyIsAbsent(z.literal('required')),
+  OIDC_ISSUER: emptyIsAbsent(issuer),
+  OIDC_CLIENT_ID: emptyIsAbsent(z.string()),
+  OIDC_CLIENT_SECRET: secret(emptyIsAbsent(z.string())),
   SMTP_URL: secret(emptyIsAbsent(smtpUrl)),
   MAIL_FROM: emptyIsAbsent(sender),
   WEBHOOK_ALLOWED_CIDRS: cidrList(),
@@ -95,6 +108,12 @@ const PortalEnvironment = z.object({
 });
 
 const MailEnvironment = PortalEnvironment.pick({ SMTP_URL: true, MAIL_FROM: true, PORTAL_ORIGIN: true });
+const ProviderEnvironment = PortalEnvironment.pick({
+  OIDC_ISSUER: true,
+  OIDC_CLIENT_ID: true,
+  OIDC_CLIENT_SECRET: true,
+  PORTAL_ORIGIN: true,
+});
 
 export type PortalConfig = ReturnType<typeof loadConfig>;
 
@@ -102,6 +121,7 @@ export type PortalConfig = ReturnType<typeof loadConfig>;
 export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(PortalEnvironment, env);
   loadMailSettings(env);
+  loadIdentityProvider(env);
   return {
     ...commonConfig(parsed),
     http: {
@@ -155,6 +175,28 @@ export function loadMailSettings(env: Environment): MailSettings | undefined {
   if (from === undefined || PORTAL_ORIGIN === undefined)
     throw new ServiceError('config-invalid', 'SMTP_URL: needs MAIL_FROM, and PORTAL_ORIGIN for its links');
   return { url, from, origin: PORTAL_ORIGIN };
+}
+
+/**
+ * Loaded apart, because of the secret. Nothing where people sign in by password only.
+ *
+ * @throws ServiceError `config-invalid`
+ */
+export function loadIdentityProvider(env: Environment): IdentityProviderSettings | undefined {
+  const found = loadEnvironment(ProviderEnvironment, env);
+  const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, PORTAL_ORIGIN } = found;
+  if (OIDC_ISSUER === undefined) return undefined;
+  if (OIDC_CLIENT_ID === undefined || OIDC_CLIENT_SECRET === undefined || PORTAL_ORIGIN === undefined)
+    throw new ServiceError(
+      'config-invalid',
+      'OIDC_ISSUER: needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, and PORTAL_ORIGIN to return to',
+    );
+  return {
+    issuer: OIDC_ISSUER,
+    clientId: OIDC_CLIENT_ID,
+    readClientSecret: rereading(env['OIDC_CLIENT_SECRET_FILE'], OIDC_CLIENT_SECRET),
+    origin: PORTAL_ORIGIN,
+  };
 }
 
 /** @throws ServiceError `config-invalid` */

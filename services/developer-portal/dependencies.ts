@@ -12,6 +12,7 @@ import { makeRecordReads } from './features/checks/record-reads.ts';
 import { makeReadReceiverAnswer } from './features/deliveries/read-receiver-answer.ts';
 import { makeCountDeadLetters } from './features/operator/count-dead-letters.ts';
 import { makeSessions } from './features/sessions/sessions.ts';
+import type { IdentityProvider } from './features/single-sign-on/identity-provider.ts';
 import { makeReadWatchEvents } from './features/watches/read-watch-events.ts';
 import type { Work } from './features/work.ts';
 import { makeIdempotency } from './http/idempotency.ts';
@@ -25,24 +26,28 @@ type Parts = {
   readonly log: Logger;
   /** Absent if the portal sends no e-mail. */
   readonly mail: { readonly mailer: Pick<Mailer, 'send'>; readonly origin: string } | undefined;
+  /** Absent if people sign in by password only. */
+  readonly identityProvider: IdentityProvider | undefined;
 };
 
 /** All that the portal's handlers use; each takes the parts that it needs. */
 export type Dependencies = ReturnType<typeof makeDependencies>;
 
-export function makeDependencies({ work, kafka, config, chains, log, mail }: Parts) {
+export function makeDependencies({ work, kafka, config, chains, log, mail, identityProvider }: Parts) {
   const { redis, box, throttle, accounts } = work;
   const recordReads = makeRecordReads();
   const passwords = makePasswords({ ln: config.passwordCost });
+  const sessions = makeSessions({ redis, readAccount: accounts.read, ...config.session });
   return {
     ...work,
     config,
     chains,
     mail,
+    identityProvider,
     fetch: globalThis.fetch,
     passwords,
-    provePassword: makeProvePassword({ passwords, throttle }),
-    sessions: makeSessions({ redis, readAccount: accounts.read, ...config.session }),
+    provePassword: makeProvePassword({ passwords, sessions, throttle, now: work.now }),
+    sessions,
     auditAccess: makeAuditAccess({ ...work, log }),
     idempotency: makeIdempotency(redis, box),
     readSentCheck: makeReadSentCheck(kafka, recordReads),

@@ -8,10 +8,11 @@ import { makeSecretBox } from '#shared/secret-box.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeApp } from './app.ts';
-import { loadChains, loadConfig, loadMailSettings, loadSecretKeys } from './config.ts';
+import { loadChains, loadConfig, loadIdentityProvider, loadMailSettings, loadSecretKeys } from './config.ts';
 import { makeDependencies } from './dependencies.ts';
 import { makeMailer } from './features/accounts/mailer.ts';
 import { makeHandlers } from './features/handlers.ts';
+import { makeIdentityProvider } from './features/single-sign-on/identity-provider.ts';
 import { makeWork } from './features/work.ts';
 import { describeClientError } from './http/answer.ts';
 import { makeMetrics } from './metrics.ts';
@@ -38,10 +39,12 @@ await runService(
       origin: mailSettings.origin,
       mailer: scope.use(makeMailer(mailSettings, { metrics, log: context.log })),
     };
+    const providerSettings = loadIdentityProvider(process.env);
+    const identityProvider = providerSettings && makeIdentityProvider(providerSettings, context.log);
     const connections = { redis, publish: kafka.publish, box, now: clock.now };
     const work = makeWork(connections, { countBytes: bytes.add });
     const chains = loadChains(config.chainsFile, process.env);
-    const deps = makeDependencies({ work, kafka, config, chains, log: context.log, mail });
+    const deps = makeDependencies({ work, kafka, config, chains, log: context.log, mail, identityProvider });
     const app = makeApp({ ...deps, handlers: makeHandlers(deps), metrics, log: context.log });
     const server = scope.use(
       await startHttpServer(app, {

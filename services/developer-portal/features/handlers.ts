@@ -10,6 +10,7 @@ import { makeDeliveryHandlers } from './deliveries/handle-deliveries.ts';
 import { makeOperatorHandlers } from './operator/handle-operator.ts';
 import { makeRuleSetHandlers } from './rule-sets/handle-rule-sets.ts';
 import { makeSessionHandlers } from './sessions/handle-sessions.ts';
+import { makeSingleSignOnHandlers } from './single-sign-on/handle-single-sign-on.ts';
 import { makeMemberHandlers } from './team/handle-members.ts';
 import { makeUsageHandlers } from './usage/handle-usage.ts';
 import { makeWatchHandlers } from './watches/handle-watches.ts';
@@ -18,6 +19,7 @@ import { makeWatchHandlers } from './watches/handle-watches.ts';
 export const makeHandlers = (deps: Dependencies): Handlers<OperationId> => ({
   ...makeAccountHandlers(deps),
   ...makeSessionHandlers(deps),
+  ...makeSingleSignOnHandlers(deps),
   ...makeAppHandlers(deps),
   ...makeUsageHandlers(deps),
   ...makeCheckHandlers(deps),

@@ -22,6 +22,7 @@ export const presentAccount = (
   operator: account.operator !== undefined,
   ...(account.operator && { operatorRights: account.operator }),
   limits: limitsOf(account),
+  hasPassword: account.passwordHash !== undefined,
   ...(account.twoFactor && {
     twoFactor: {
       enabledAt: account.twoFactor.enabledAt,

@@ -8,6 +8,7 @@ import { DELIVERY_OPERATIONS } from '../features/deliveries/delivery-operations.
 import { OPERATOR_OPERATIONS } from '../features/operator/operator-operations.ts';
 import { RULE_SET_OPERATIONS } from '../features/rule-sets/rule-set-operations.ts';
 import { SESSION_OPERATIONS } from '../features/sessions/session-operations.ts';
+import { SINGLE_SIGN_ON_OPERATIONS } from '../features/single-sign-on/single-sign-on-operations.ts';
 import { MEMBER_OPERATIONS } from '../features/team/member-operations.ts';
 import { USAGE_OPERATIONS } from '../features/usage/usage-operations.ts';
 import { WATCH_OPERATIONS } from '../features/watches/watch-operations.ts';
@@ -17,6 +18,7 @@ import type { Download, Operation, Upload } from './operation.ts';
 export const OPERATIONS = {
   ...ACCOUNT_OPERATIONS,
   ...SESSION_OPERATIONS,
+  ...SINGLE_SIGN_ON_OPERATIONS,
   ...APP_OPERATIONS,
   ...USAGE_OPERATIONS,
   ...CHECK_OPERATIONS,

@@ -3,6 +3,7 @@ import { Frame } from './features/frame/frame.js';
 import { findPage } from './features/frame/routes.js';
 import { ForgottenPassword, ResetPassword } from './features/sessions/reset-password.js';
 import { SignIn, SignInAgain } from './features/sessions/sign-in.js';
+import { SingleSignOn } from './features/sessions/single-sign-on.js';
 import { ask, onSessionLost } from './lib/api.js';
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './lib/html.js';
 import { followLinks, navigate, usePath } from './lib/router.js';
@@ -79,6 +80,7 @@ function Portal() {
   if (failure) return html`<${Trouble} text=${failure.message} again=${reload} />`;
   if (path === '/reset-password') return html`<${ResetPassword} />`;
   if (path === '/forgotten-password') return html`<${ForgottenPassword} />`;
+  if (path === '/single-sign-on') return html`<${SingleSignOn} onSignedIn=${signedIn} />`;
   if (account === undefined) return html`<main id="main" class="centred"><div class="skeleton"></div></main>`;
   if (account === null || SIGN_IN_PATHS.includes(path))
     return html`<${SignIn} isNew=${path === '/sign-up'} account=${account} onSignedIn=${signedIn} />`;

@@ -51,7 +51,10 @@ export const Account = z.object({
     .optional(),
   /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
   passwordHash: z.string().optional(),
-  /** Absent if the password alone signs in. */
+  /** The person of the identity provider whose account this is: SHA-256 of issuer and id, hex. Such
+   * an account has a password only if an operator has set one. */
+  singleSignOn: z.string().optional(),
+  /** Absent if one factor alone signs in. */
   twoFactor: TwoFactor.optional(),
   /** Whether an operator made the account or vouched for it. Signing up proves nothing about an
    * address. */

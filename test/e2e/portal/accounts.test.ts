@@ -1,7 +1,8 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Scenario: operators look for accounts, apps and changes in a real browser, against one running
 // system, and a developer turns on two-factor authentication, loses the phone, and is helped;
-// another forgets the password.
+// another forgets the password, and one signs in at an identity provider.
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
@@ -9,6 +10,7 @@ import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { waitForFocus } from '../../support/browser/open-browser.ts';
 import { approveApp, codeOf, makeApp, PASSWORD } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
+import { prepareOpenId } from '../../support/fakes/openid-provider.ts';
 import { receiveMails } from '../../support/fakes/receive-mails.ts';
 import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { signUp as signUpByApi, startPortal } from '../../support/systems/start-portal.ts';
@@ -158,13 +160,17 @@ test('a developer turns on two-factor authentication, signs in by codes and is h
   expect([...tom.faults, ...operator.faults]).toEqual([]);
 });
 
+/** Another portal of the shared system. */
+function startOwnPortal(settings: Readonly<Record<string, string>>) {
+  const environment = system.environment();
+  const config = commonConfig(loadEnvironment(z.object(commonEnvironment), environment));
+  return startPortal(config, { ...environment, ...settings });
+}
+
 test('a user who forgot the password sets a new one by a link in an e-mail', async () => {
   await using server = await receiveMails();
   const [port] = await findFreePorts(1);
-  const environment = system.environment();
-  const config = commonConfig(loadEnvironment(z.object(commonEnvironment), environment));
-  await using mailing = await startPortal(config, {
-    ...environment,
+  await using mailing = await startOwnPortal({
     HTTP_PORT: String(port),
     PORTAL_ORIGIN: `http://127.0.0.1:${port}`,
     SMTP_URL: server.url,
@@ -196,4 +202,32 @@ test('a user who forgot the password sets a new one by a link in an e-mail', asy
 
   await una.visit(`${system.ready.portal}/forgotten-password`);
   await page.getByText('Ask an operator of this service').waitFor();
+});
+
+test('a user signs in at the identity provider, and again over the page when the session has ended', async () => {
+  const openid = await prepareOpenId();
+  const email = `${randomUUID()}@example.com`;
+  await using provider = await openid.start({ sub: email, email, email_verified: true });
+  await using joined = await startOwnPortal(openid.environments[0]);
+  await using una = await open({ baseURL: joined.url });
+  const { page } = una;
+  const signIn = () => page.getByRole('button', { name: 'Sign in at your identity provider' }).click();
+  await una.visit('/account?from=link');
+  await expectNoBarrier(una, 'a sign-in with an identity provider');
+  await signIn();
+  await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
+  expect(page.url()).toBe(`${joined.url}/account?from=link`);
+  await page.getByRole('main').getByText(email).waitFor();
+  expect(await page.getByLabel('Current password').count()).toBe(0);
+  await page.getByRole('button', { name: 'Delete account…' }).click();
+  await page.getByText('within five minutes after you have signed in').waitFor();
+  await page.keyboard.press('Escape');
+  await page.context().clearCookies({ name: 'rolecall_session' });
+  await page.getByRole('link', { name: 'Apps' }).click();
+  await page.getByRole('dialog').getByText('Your session has ended').waitFor();
+  await expectNoBarrier(una, 'a lost session of an identity provider');
+  await signIn();
+  await page.getByRole('heading', { level: 1, name: 'Your apps' }).waitFor();
+  await provider.kill('SIGKILL');
+  expect(una.faults).toEqual([]);
 });

@@ -95,11 +95,13 @@ test('without an SMTP server the portal says so, and sends nothing', async () =>
   expect((await client.get('/api/sign-in-options')).body).toEqual({
     resetLinkByEmail: false,
     signUp: 'open',
+    singleSignOn: false,
   });
   const answer = await client.send('POST', '/api/forgotten-password', { email: 'dev@example.com' });
   expect(answer).toMatchObject({ status: 409, body: { code: 'conflict' } });
   expect((await makePortalClient(portal.url).get('/api/sign-in-options')).body).toEqual({
     resetLinkByEmail: true,
     signUp: 'open',
+    singleSignOn: false,
   });
 });

@@ -117,6 +117,14 @@ export function addAccounts(program: Command, run: Run): void {
       return { accountId: one.accountId, twoFactor: false };
     },
   );
+  act(
+    'reset-single-sign-on',
+    'let the next person of the identity provider who has the address join the account',
+    async ({ accountWork, actor }, { accountId }) => {
+      await accountWork.resetSingleSignOn(actor, accountId);
+      return { accountId, singleSignOn: false };
+    },
+  );
   act('delete', 'delete an account and its client apps', async ({ accountWork, actor }, { accountId }) => {
     await accountWork.remove(actor, accountId);
     return { accountId, deleted: true };

@@ -16,11 +16,14 @@ export const AccountAnswer = z
   .object({
     ...accountMembers,
     twoFactor: TwoFactor,
+    /** Absent from an account that signs in at the identity provider: a sign-in within the last five
+     * minutes proves what a password does. */
+    hasPassword: z.boolean(),
     /** Whether the portal refuses everything else until the account has a second factor. */
     mustSetUpTwoFactor: z.boolean(),
   })
   .meta({ id: 'Account' });
-const SessionAnswer = z.object({ account: AccountAnswer }).meta({ id: 'Session' });
+export const SessionAnswer = z.object({ account: AccountAnswer }).meta({ id: 'Session' });
 
 /** The operations on one's own account, by id. */
 export const ACCOUNT_OPERATIONS = {
@@ -100,8 +103,15 @@ export const ACCOUNT_OPERATIONS = {
     access: 'public',
     summary: 'The ways to sign in and to sign up that this portal offers',
     status: 200,
-    /** Whether the portal sends links for a new password by e-mail. */
-    answer: z.object({ resetLinkByEmail: z.boolean(), signUp: SignUpMode }).meta({ id: 'SignInOptions' }),
+    answer: z
+      .object({
+        /** Whether the portal sends links for a new password by e-mail. */
+        resetLinkByEmail: z.boolean(),
+        signUp: SignUpMode,
+        /** Whether people may sign in at an identity provider. */
+        singleSignOn: z.boolean(),
+      })
+      .meta({ id: 'SignInOptions' }),
     codes: [],
   },
   requestResetLink: {
@@ -120,7 +130,7 @@ export const ACCOUNT_OPERATIONS = {
     path: '/api/account/delete',
     access: 'session',
     summary: 'Delete the account and its apps; their keys are refused within a second',
-    body: z.strictObject({ password: TriedPassword }).meta({ id: 'DeleteAccount' }),
+    body: z.strictObject({ password: TriedPassword.optional() }).meta({ id: 'DeleteAccount' }),
     endsSomething: true,
     status: 204,
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],

@@ -83,6 +83,29 @@ export function makeAccountWork({
           return { ...current, operator: rights, passwordHash };
         },
       ),
+    /**
+     * Binds a verified account to a person of the identity provider. The account has no password from
+     * then on, and its sessions end.
+     *
+     * Anybody can sign up with an address of others and make keys before its owner comes, so an
+     * account whose address nobody has verified is not joined. An address can also be given to
+     * another person, so the first one keeps the account.
+     *
+     * @throws ServiceError `conflict`
+     */
+    join: (accountId: string, subject: string) =>
+      changeAccount(accountId, accountId, 'single-sign-on-joined', (current) => {
+        if (current.singleSignOn === subject) return undefined;
+        if (current.singleSignOn !== undefined) throw new ServiceError('conflict', OTHER_PERSON);
+        if (!current.verified) throw new ServiceError('conflict', UNVERIFIED);
+        const { passwordHash: _, ...rest } = current;
+        return { ...rest, singleSignOn: subject };
+      }),
+    /** Lets the next person with the account's address join it. */
+    resetSingleSignOn: (actor: string, accountId: string) =>
+      changeAccount(actor, accountId, 'single-sign-on-reset', ({ singleSignOn, ...rest }) =>
+        singleSignOn === undefined ? undefined : rest,
+      ),
     withdrawOperator: (actor: string, accountId: string) =>
       changeAccount(actor, accountId, 'operator-withdrawn', ({ operator, ...rest }) =>
         operator ? rest : undefined,
@@ -143,7 +166,7 @@ export function makeAccountWork({
           .catch(ignoreNotFound);
       const deletedAt = new Date(now()).toISOString();
       await changeAccount(actor, accountId, 'account-deleted', (current) => {
-        const { passwordHash: _, operator: __, twoFactor: ___, ...rest } = current;
+        const { passwordHash: _, operator: __, twoFactor: ___, singleSignOn: ____, ...rest } = current;
         return { ...rest, deletedAt };
       });
       // A concurrent app creation rereads its account after its write, so one of the two deletes
@@ -157,6 +180,11 @@ const idOf = ({ clientId }: ClientApp): string => clientId;
 
 const PASSWORD_CHANGED = 'the password was changed meanwhile; sign in again';
 const LINK_USED_UP = 'the password was changed meanwhile, so the link is used up';
+
+const OTHER_PERSON =
+  'the account of this address belongs to another person of the identity provider; ask an operator';
+const UNVERIFIED =
+  'somebody signed up with this address and a password, which does not prove that it is theirs; ask an operator';
 
 type WithPassword = Pick<Account, 'passwordHash'>;
 

@@ -14,6 +14,7 @@ const ACCOUNT: Account = {
   version: 1,
   email: 'a@example.com',
   tier: 'free',
+  passwordHash: 'hash',
   verified: true,
   createdAt: new Date(0).toISOString(),
 };
@@ -67,7 +68,12 @@ function setUp(
       accountWork: workOn(stored),
       resetLinks: { find: async (token) => (token === 'good' ? ACCOUNT : undefined) },
       passwords: proved,
-      provePassword: makeProvePassword({ passwords: proved, throttle }),
+      provePassword: makeProvePassword({
+        passwords: proved,
+        throttle,
+        sessions: { list: async () => [] },
+        now: () => 0,
+      }),
       sessions: {
         async open(account) {
           opened.push(account);
@@ -197,4 +203,25 @@ test('a change of password that waits while a reset link sets another is a confl
   const { changePassword, opened } = setUp({ hash }, () => stored);
   await expect(changePassword()).rejects.toMatchObject({ code: 'conflict' });
   expect(opened).toEqual([]);
+});
+
+test('a password by e-mail is for accounts that have one, and not for those of the identity provider', async () => {
+  const made: Promise<unknown>[] = [];
+  const askFor = (account: Account) =>
+    makeAccountHandlers(
+      partially<Dependencies>({
+        accounts: { findByEmail: async () => account },
+        resetLinks: { make: async () => ({ token: 'token', expiresAt: '' }) },
+        mail: {
+          origin: 'https://portal.example',
+          mailer: { send: (_owner, make) => void made.push(make()) },
+        },
+        provePassword: {},
+        throttle: { take: async () => undefined },
+        config: { signUpsPerHour: 100 },
+      }),
+    ).requestResetLink({ body: { email: ACCOUNT.email }, address: '' } as Call<'requestResetLink'>);
+  await askFor(ACCOUNT);
+  await askFor({ ...ACCOUNT, singleSignOn: 'subject' });
+  expect(await Promise.all(made)).toEqual([expect.objectContaining({ to: ACCOUNT.email }), undefined]);
 });

@@ -5,19 +5,16 @@ import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
-import { mustSetUpTwoFactor } from '../../http/guard.ts';
 import { accountIdOf } from '../apps/credentials.ts';
 import { PORTAL_ACTOR } from '../audit/present-audit.ts';
-import { presentAccount } from '../present.ts';
-import { findInvitation } from '../team/find-invitation.ts';
 import type { ACCOUNT_OPERATIONS } from './account-operations.ts';
 import type { Message } from './mailer.ts';
 import { charge, WORK_OF_ADDRESS } from './prove-password.ts';
+import { makeSignIns, TRIES_OF_ADDRESS } from './sign-ins.ts';
 
 /** Allows a few typing errors and slows guessing down; a lockout applies only to the guesser's own
  * address. */
 const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: HOUR_MS / 4 } as const;
-const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: HOUR_MS / 4 } as const;
 /** Counted for every address that is typed, whether or not it has an account. */
 const LINKS_OF_ONE = { name: 'reset-mail', countMax: 3, windowMs: HOUR_MS } as const;
 const LINKS_OF_ADDRESS = { name: 'reset-mail-address', countMax: 20, windowMs: HOUR_MS } as const;
@@ -28,26 +25,9 @@ const WRITE_MS_HIDDEN = 400;
 /** Sign-up, sign-in, sign-out, and changes to one's own account. */
 export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof ACCOUNT_OPERATIONS> {
   const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor, mail, config } = deps;
-  const { auditAccess } = deps;
   const { prove, proveSelf } = deps.provePassword;
   const signUps = { name: 'sign-up', countMax: config.signUpsPerHour, windowMs: HOUR_MS };
-  const presentSession = (account: Account) => ({
-    account: { ...presentAccount(account), mustSetUpTwoFactor: mustSetUpTwoFactor(config, account) },
-  });
-  /** @throws Problem `sign-up-closed`, whether or not the address has an account */
-  const requireMaySignUp = async (email: string, invitation: string, address: string): Promise<void> => {
-    if (config.signUp === 'open') return;
-    if (config.signUp === 'closed')
-      throw new Problem('sign-up-closed', 'Only an operator of this service makes accounts.');
-    const tries = [{ budget: TRIES_OF_ADDRESS, owner: address }];
-    await throttle.take(tries);
-    if (!(await findInvitation(deps, email, invitation)))
-      throw new Problem(
-        'sign-up-closed',
-        'Only the invited may sign up. The invitation is missing, used, withdrawn, expired, or for another address.',
-      );
-    await throttle.refund(tries);
-  };
+  const { presentSession, openSession, requireMaySignUp } = makeSignIns(deps);
 
   return {
     async signUp({ body: { email, password, invitation = '' }, address }) {
@@ -61,33 +41,31 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       ]);
       return {};
     },
-    async signIn({ body: { email, password, code }, address, browser, token, setSessionToken }) {
+    async signIn(call) {
+      const { email, password, code } = call.body;
+      const { address } = call;
       const tries = [
         { budget: TRIES_OF_ONE, owner: `${address} ${email.toLowerCase()}` },
         { budget: TRIES_OF_ADDRESS, owner: address },
       ];
       const known = await accounts.findByEmail(email);
-      const from = `${browser}, ${address}`;
       const proveAll = async () => twoFactor.prove(await prove(known, password, address, tries), code);
-      const account = await proveAll().catch((error: unknown) => {
-        // Not awaited, so that the duration does not show whether the account exists.
-        if (known && isWrong(error)) void auditAccess.signIn('sign-in-failed', known.accountId, from);
-        throw error;
-      });
-      // A new token prevents session fixation: the browser's earlier session ends.
-      if (token !== undefined) await sessions.close(token);
-      setSessionToken(await sessions.open(account, { browser, address }));
-      await auditAccess.signIn('signed-in', account.accountId, from);
-      return presentSession(account);
+      return openSession(known, proveAll, call);
     },
     async signOut({ token, setSessionToken }) {
       if (token !== undefined) await sessions.close(token);
       setSessionToken(undefined);
     },
     readSession: async ({ account }) => presentSession(account),
-    async changePassword({ body: { current, next }, account, address, browser, token, setSessionToken }) {
-      await proveSelf(account, current, address);
-      const passwordHash = await passwords.hash(next, address);
+    async changePassword(call) {
+      const { body, account, address, browser, token, setSessionToken } = call;
+      if (account.passwordHash === undefined)
+        throw new ServiceError(
+          'conflict',
+          'this account has no password: it signs in at the identity provider',
+        );
+      await proveSelf(call, body.current);
+      const passwordHash = await passwords.hash(body.next, address);
       const changed = await accountWork.changePassword(account, passwordHash);
       if (token !== undefined) await sessions.close(token);
       setSessionToken(await sessions.open(changed, { browser, address }));
@@ -108,7 +86,11 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       );
       await accountWork.changePassword(account, passwordHash, 'password-reset');
     },
-    readSignInOptions: async () => ({ resetLinkByEmail: mail !== undefined, signUp: config.signUp }),
+    readSignInOptions: async () => ({
+      resetLinkByEmail: mail !== undefined,
+      signUp: config.signUp,
+      singleSignOn: deps.identityProvider !== undefined,
+    }),
     async requestResetLink({ body: { email }, address }) {
       if (!mail)
         throw new ServiceError('conflict', 'this portal sends no e-mail; ask an operator for a link');
@@ -120,14 +102,15 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       // whether it exists.
       mail.mailer.send(address, async () => {
         const account = await accounts.findByEmail(email);
-        if (!account || account.operator) return undefined;
+        if (!account || account.operator || account.singleSignOn !== undefined) return undefined;
         const { token } = await resetLinks.make(PORTAL_ACTOR, account);
         return messageOf(account, `${mail.origin}/reset-password#${token}`);
       });
       return {};
     },
-    async deleteAccount({ body: { password }, account, address, token, setSessionToken }) {
-      await proveSelf(account, password, address);
+    async deleteAccount(call) {
+      const { account, token, setSessionToken } = call;
+      await proveSelf(call, call.body.password);
       if (account.operator)
         throw new ServiceError('conflict', "an operator's account can only be deleted with `npm run admin`");
       await accountWork.remove(account.accountId, account.accountId);
@@ -136,9 +119,6 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
     },
   };
 }
-
-const isWrong = (error: unknown): boolean =>
-  error instanceof Problem && (error.code === 'credentials-invalid' || error.code === 'code-invalid');
 
 const messageOf = ({ email, twoFactor }: Account, link: string): Message => ({
   to: email,

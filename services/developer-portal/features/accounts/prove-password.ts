@@ -1,6 +1,9 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
 import { Problem } from '#shared/http/problem.ts';
+import type { Call } from '../../http/call.ts';
+import type { OperationId } from '../../http/operations.ts';
+import { type Sessions, sessionIdOf } from '../sessions/sessions.ts';
 import type { Passwords } from './passwords.ts';
 
 const MINUTES_MS = 60_000;
@@ -17,6 +20,9 @@ export const WORK_OF_ADDRESS = {
   windowMs: 15 * MINUTES_MS,
 } as const;
 const WORK_OF_ACCOUNT = { name: 'password-work', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
+
+/** A sign-in that is younger proves as much as a password, for an account that has none. */
+const RECENT_MS = 5 * MINUTES_MS;
 
 /** Charges for work. Work that failed was not done, so it is not charged. */
 export async function charge<T>(
@@ -35,16 +41,18 @@ export async function charge<T>(
 
 type Dependencies = {
   readonly passwords: Pick<Passwords, 'verify'>;
+  readonly sessions: Pick<Sessions, 'list'>;
   readonly throttle: Throttle;
+  readonly now: () => number;
 };
 
 /**
  * Checks passwords within budgets of tries and of work.
  *
  * @example
- * await provePassword.proveSelf(account, body.password, address);
+ * await provePassword.proveSelf(call, body.password);
  */
-export function makeProvePassword({ passwords, throttle }: Dependencies) {
+export function makeProvePassword({ passwords, sessions, throttle, now }: Dependencies) {
   /**
    * Returns the account if the password is right.
    *
@@ -71,8 +79,21 @@ export function makeProvePassword({ passwords, throttle }: Dependencies) {
   };
   return {
     prove,
-    /** The same for the account of a session. */
-    proveSelf: (account: Account, password: string, address: string) =>
-      prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, owner: account.accountId }]),
+    /** The same for the account of a session. Without a password the session must be new. */
+    async proveSelf(
+      { account, token = '', address }: Pick<Call<OperationId>, 'account' | 'token' | 'address'>,
+      password = '',
+    ): Promise<void> {
+      if (account.passwordHash !== undefined) {
+        await prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, owner: account.accountId }]);
+        return;
+      }
+      const own = (await sessions.list(account)).find(({ sessionId }) => sessionId === sessionIdOf(token));
+      if (!own || Date.parse(own.startedAt) + RECENT_MS < now())
+        throw new Problem(
+          'credentials-invalid',
+          'Sign out, sign in again at your identity provider, and repeat this within five minutes.',
+        );
+    },
   };
 }

@@ -17,9 +17,10 @@ export function makeSessionHandlers({ sessions, twoFactor, provePassword }: Depe
     if (token !== undefined) await sessions.close(token);
     setSessionToken(await sessions.open(account, { browser, address }));
   };
-  const proveBoth = async ({ account, body, address }: Call<'disableTwoFactor' | 'renewRecoveryCodes'>) => {
+  const proveBoth = async (call: Call<'disableTwoFactor' | 'renewRecoveryCodes'>) => {
+    const { account, body } = call;
     if (!account.twoFactor) throw new ServiceError('conflict', 'two-factor authentication is off');
-    await provePassword.proveSelf(account, body.password, address);
+    await provePassword.proveSelf(call, body.password);
     return twoFactor.prove(account, body.code);
   };
   return {
@@ -35,9 +36,9 @@ export function makeSessionHandlers({ sessions, twoFactor, provePassword }: Depe
     async endOtherSessions({ account, token = '' }) {
       await sessions.endOthers(account, token);
     },
-    async beginTwoFactor({ account, body, address }) {
-      await provePassword.proveSelf(account, body.password, address);
-      return twoFactor.begin(account);
+    async beginTwoFactor(call) {
+      await provePassword.proveSelf(call, call.body.password);
+      return twoFactor.begin(call.account);
     },
     async enableTwoFactor(call) {
       const { account, recoveryCodes } = await twoFactor.enable(call.account, call.body.code);

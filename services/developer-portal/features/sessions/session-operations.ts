@@ -34,7 +34,7 @@ const Setup = z
   })
   .meta({ id: 'TwoFactorSetup' });
 const PasswordAndCode = z
-  .strictObject({ password: TriedPassword, code: OneTimeCode })
+  .strictObject({ password: TriedPassword.optional(), code: OneTimeCode })
   .meta({ id: 'PasswordAndCode' });
 
 const TWO_FACTOR = '/api/account/two-factor';
@@ -67,7 +67,7 @@ export const SESSION_OPERATIONS = {
     path: `${TWO_FACTOR}/begin`,
     access: 'session',
     summary: 'Make a secret for an authenticator app; it is turned on by a first code within ten minutes',
-    body: z.strictObject({ password: TriedPassword }).meta({ id: 'BeginTwoFactor' }),
+    body: z.strictObject({ password: TriedPassword.optional() }).meta({ id: 'BeginTwoFactor' }),
     status: 200,
     answer: Setup,
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],

@@ -8,6 +8,7 @@ import { Card, loaded, PageHead } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 import { Badge, Facts, rows, Time } from '../../ui/values.js';
 import { AuditList } from '../apps/audit-list.js';
+import { OwnPassword } from './own-password.js';
 import { TwoFactor } from './two-factor.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
@@ -32,7 +33,7 @@ export function Account() {
         ['Client apps', formatCount(clientApps)],
         ['Marketplace keys', formatCount(marketplaceKeys)],
       ]} /><//>
-      <${ChangePassword} />
+      ${account.hasPassword && html`<${ChangePassword} />`}
     </div>
     <${TwoFactor} />
     <${Sessions} />
@@ -42,7 +43,7 @@ export function Account() {
       <button type="button" class="danger" onClick=${() =>
         open(html`<${FormDialog} title="Delete your account?" submit="Delete account" tone="danger"
             send=${(body) => ask('POST /api/account/delete', { body })}>
-            <p class="prose">This cannot be undone.</p><${Password} autofocus />
+            <p class="prose">This cannot be undone.</p><${OwnPassword} autofocus />
           <//>`)}>Delete account…</button>
     <//>
     ${dialog}

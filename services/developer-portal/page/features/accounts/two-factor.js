@@ -3,9 +3,10 @@ import { formatDate, formatPlural } from '../../lib/format.js';
 import { html, useState } from '../../lib/html.js';
 import { useSession } from '../../lib/session.js';
 import { Copyable } from '../../ui/copy.js';
-import { CodeField, FormDialog, MakeSecrets, Password, useDialog } from '../../ui/form.js';
+import { CodeField, FormDialog, MakeSecrets, useDialog } from '../../ui/form.js';
 import { Card, PageHead } from '../../ui/page.js';
 import { Badge } from '../../ui/values.js';
+import { OwnPassword } from './own-password.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
 /** @typedef {Answer<'POST /api/account/two-factor/begin'>} Setup */
@@ -24,13 +25,13 @@ export function TwoFactor() {
     open(html`<${MakeSecrets} title="Make new recovery codes?" submit="Make codes"
         send=${(body) => ask('POST /api/account/two-factor/recovery-codes', { body })} show=${showCodes}
         said="Earlier recovery codes no longer work">
-        <p class="prose">Your current codes stop working.</p><${Password} /><${CodeField} />
+        <p class="prose">Your current codes stop working.</p><${OwnPassword} /><${CodeField} />
       <//>`);
   const turnOff = () =>
     open(html`<${FormDialog} title="Turn off two-factor authentication?" submit="Turn off" tone="danger"
         send=${(body) => ask('POST /api/account/two-factor/disable', { body })}
         said=${`Two-factor authentication is off. ${ENDED}`}>
-        <p class="prose">After that, the password alone is enough to sign in.</p><${Password} /><${CodeField} />
+        <p class="prose">After that, one factor alone is enough to sign in.</p><${OwnPassword} /><${CodeField} />
       <//>`);
   return html`<${Card} title="Two-factor authentication" aside=${html`<${Badge} tone=${twoFactor ? 'good' : 'quiet'}>${twoFactor ? 'On' : 'Off'}<//>`}>
     ${
@@ -75,7 +76,7 @@ function TurnOn() {
   return html`<${FormDialog} title="Turn on two-factor authentication" submit="Continue"
     send=${(body) => ask('POST /api/account/two-factor/begin', { body })} onDone=${setSetup}>
     <p class="prose">You need an app for time-based codes on your phone or in your password manager.</p>
-    <${Password} />
+    <${OwnPassword} />
   <//>`;
 }
 

@@ -29,6 +29,8 @@ export const ACTIONS = {
   'two-factor-enabled': 'turned two-factor authentication on',
   'two-factor-disabled': 'turned two-factor authentication off',
   'two-factor-reset': 'reset two-factor authentication',
+  'single-sign-on-joined': 'joined at the identity provider',
+  'single-sign-on-reset': 'reset the single sign-on of the account',
   'recovery-code-used': 'signed in with a recovery code',
   'recovery-codes-renewed': 'made new recovery codes',
   'app-created': 'created the app',

@@ -8,6 +8,7 @@ import { loaded } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 import { Welcome } from '../frame/frame.js';
 import { wantedPath, withReturn } from './return-path.js';
+import { SingleSignOnButton } from './single-sign-on.js';
 
 /** @import { Account } from '../../lib/types.ts' */
 /** @typedef {(account: Account) => void} OnSignedIn */
@@ -79,6 +80,7 @@ export function SignIn({ isNew, account, onSignedIn }) {
       ${codeStep}
     <//>`
     }
+    ${options.value?.singleSignOn && !codeStep && html`<${SingleSignOnButton} />`}
     ${!isNew && !codeStep && html`<p class="other"><a href=${withReturn('/forgotten-password', wanted)}>Forgotten your password?</a></p>`}
     <p class="other">${
       isNew
@@ -122,6 +124,11 @@ export function SignInAgain({ account, onSignedIn, onLeave }) {
       toast('Signed in again');
     },
   );
+  if (!account.hasPassword)
+    return html`<${Dialog} title="Your session has ended" isCovering=${true}>
+      <p class="sub break">${account.email}</p>
+      <div class="actions"><${SingleSignOnButton} /><button type="button" onClick=${onLeave}>Use another account</button></div>
+    <//>`;
   return html`<${Dialog} title="Your session has ended" isCovering=${true}>
     <${Form} form=${form} submit="Sign in" cancel="Use another account" onCancel=${onLeave}>
       <p class="prose">Sign in again to continue where you were. Your input is kept.</p>
