@@ -12,19 +12,24 @@ type Call<Q, A> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Calls that go out together, and are over together: at the latest `COMMAND_TIMEOUT_MS` after the
- * first was made. */
+/** Calls that go out together, and are over together: at the latest `timeoutMs` after the first was
+ * made. */
 type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PauseTolerantTimeout; size: number };
 
-/** A bound on the questions of one call together; a question above it goes alone. */
-export type SizeBound<Q> = { readonly sizeOf: (question: Q) => number; readonly sizeMax: number };
+type Options<Q> = {
+  /** A bound on the questions of one call together; a question above it goes alone. */
+  readonly sizeOf?: (question: Q) => number;
+  readonly sizeMax?: number;
+  /** Default `COMMAND_TIMEOUT_MS`. */
+  readonly timeoutMs?: number;
+};
 
 /**
  * Gathers calls of one kind into few: requests made while a call is unanswered go out together in
  * the next call, in order. A lone call does not wait. Each answer costs Redis the same, but the two
  * processes far less.
  *
- * A call ends within `COMMAND_TIMEOUT_MS`; a call that has failed by then may still be carried out.
+ * A call ends within `timeoutMs`; a call that has failed by then may still be carried out.
  *
  * @param ask answers questions in their order; a `ServiceError` in an answer's place is that
  *   question's own.
@@ -36,7 +41,7 @@ export type SizeBound<Q> = { readonly sizeOf: (question: Q) => number; readonly 
 export function batchCalls<Q, A>(
   callsMax: number,
   ask: (questions: readonly Q[]) => Promise<readonly (A | ServiceError)[]>,
-  { sizeOf, sizeMax }: SizeBound<Q> = { sizeOf: () => 0, sizeMax: 0 },
+  { sizeOf = () => 0, sizeMax = 0, timeoutMs = COMMAND_TIMEOUT_MS }: Options<Q> = {},
 ): (question: Q) => Promise<A> {
   const waiting: Batch<Q, A>[] = [];
   let [waitingCount, isUnanswered, isScheduled] = [0, false, false];
@@ -57,7 +62,7 @@ export function batchCalls<Q, A>(
     waitingCount -= batch.calls.length;
   };
   const open = (): Batch<Q, A> => {
-    const timeout = startPauseTolerantTimeout(COMMAND_TIMEOUT_MS, () => expire(batch));
+    const timeout = startPauseTolerantTimeout(timeoutMs, () => expire(batch));
     const batch: Batch<Q, A> = { calls: [], timeout, size: 0 };
     waiting.push(batch);
     return batch;

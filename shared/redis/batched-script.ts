@@ -1,6 +1,6 @@
 import { batchCalls } from './batch-calls.ts';
-import { type Redis, storeErrorOf } from './connect.ts';
-import { makeScript, REQUIRE_VIEW, type Script } from './script.ts';
+import { COMMAND_TIMEOUT_MS, REPLAY_TIMEOUT_MS, type Redis, storeErrorOf } from './connect.ts';
+import { isReplay, makeScript, REQUIRE_VIEW, type Script } from './script.ts';
 
 /** Calls in one command: while its script runs Redis does nothing else (about 20 µs for each). */
 const CALLS_MAX = 128;
@@ -55,6 +55,7 @@ export function makeBatchedScript<T>(redis: Redis, lua: string): Script<T> {
     );
     return answers.map((answer) => (answer instanceof Error ? storeErrorOf(answer) : answer));
   };
-  const call = batchCalls(CALLS_MAX, runCalls, { sizeOf, sizeMax: CHARACTERS_MAX });
+  const timeoutMs = isReplay(redis) ? REPLAY_TIMEOUT_MS : COMMAND_TIMEOUT_MS;
+  const call = batchCalls(CALLS_MAX, runCalls, { sizeOf, sizeMax: CHARACTERS_MAX, timeoutMs });
   return (keys, args) => call({ keys, args });
 }

@@ -17,6 +17,9 @@ export type { Redis };
 export const COMMAND_TIMEOUT_MS = 400;
 /** The same for commands with many round trips or large answers. */
 export const LISTING_TIMEOUT_MS = 2_000;
+/** The same for scripts of a replay: nobody waits for one of its calls, and thousands are made at
+ * once. */
+export const REPLAY_TIMEOUT_MS = 30_000;
 /** A command without a waiting caller is dropped, so that the next ones are sent. */
 const FORGET_MS = 2 * COMMAND_TIMEOUT_MS;
 const ASK_ROLE_INTERVAL_MS = 2_000;

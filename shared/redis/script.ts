@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { COMMAND_TIMEOUT_MS, inStore, type Redis } from './connect.ts';
+import { COMMAND_TIMEOUT_MS, inStore, REPLAY_TIMEOUT_MS, type Redis } from './connect.ts';
 import { VIEW_KEYS } from './fence.ts';
 
 /**
@@ -67,7 +67,8 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
  * The client puts the system's prefix before `KEYS`. A key or channel whose name the script makes
  * itself, or is told as an argument, it must write as `ofSystem(name)`.
  *
- * A call ends within `boundMs`; a call that has failed by then may still be carried out.
+ * A call ends within `boundMs`, one of a replay within `REPLAY_TIMEOUT_MS`; a call that has failed by
+ * then may still be carried out.
  *
  * ioredis's `defineCommand` is not used: each pipeline copies every command defined on its client,
  * and an automatic pipeline is made in every tick of the event loop. That was a tenth to a quarter
@@ -104,7 +105,7 @@ function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }:
           if (!isUnknownScript(error)) throw error;
           return send(whole, text);
         }),
-      boundMs,
+      token === undefined ? boundMs : REPLAY_TIMEOUT_MS,
     );
   };
 }
