@@ -29,7 +29,7 @@ export const f11WipeRedis: Fault = {
     let closedAtMs = fromMs;
     const areComplete = async () => {
       const beganMs = Date.now();
-      const state = await views.readState().catch(() => 'missing');
+      const state = await views.readState().catch(() => undefined);
       if (state === 'missing') closedAtMs = beganMs;
       return state === 'complete';
     };
