@@ -23,25 +23,24 @@ import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.t
 import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
-import { makeLogThrottle, makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
+import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
-import { makeChargeChecks } from './members/charge-checks.ts';
-import { makeCheckDue } from './members/check-due.ts';
+import type { Dependencies, Stores } from './dependencies.ts';
+import { checkDue } from './members/check-due.ts';
 import { makeHandleEvaluated } from './members/handle-evaluated.ts';
 import { makeOpenParts } from './members/open-parts.ts';
 import { makePublishChanges } from './members/publish-changes.ts';
-import { makeRemoveMembers } from './members/remove-members.ts';
 import { makeRequestChecks } from './members/request-checks.ts';
 import { makeUnreadChains } from './members/unread-chains.ts';
-import { makeChargeWatch, makeRefundWatch } from './members/watch-quota.ts';
+import { makeWatchQuota } from './members/watch-quota.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeProcessWatch } from './sweeps/process-watch.ts';
+import { makeAnnounceHeld } from './sweeps/announce-held.ts';
+import { makeChangeWatch } from './sweeps/change-watch.ts';
 import { makeProcessWatches } from './sweeps/process-watches.ts';
-import { makeReadLimits } from './sweeps/read-limits.ts';
 import { rememberRuleSets } from './sweeps/remember-rule-sets.ts';
 import { makeRunSweeps } from './sweeps/run-sweeps.ts';
-import { makeSweepFollowers, makeSweepSoon } from './sweeps/sweep-followers.ts';
+import { makeSweepSoon } from './sweeps/sweep-followers.ts';
 import { makeHandleTransfer } from './transfers/handle-transfer.ts';
 
 /** Partitions whose records are handled at once; those of one partition are handled one after
@@ -69,61 +68,39 @@ await runService(
     const bytes = scope.use(startCountingBytes(redis, context.log));
     const kafka = scope.use(await connectKafka(config, 'watcher', context, { countBytes: bytes.add }));
     scope.use(await joinSystem({ kafka, redis, config, context }));
-    const metrics = makeMetrics(context.metrics);
-    const { publish } = kafka;
-    const [watches, members, sweeps] = [makeWatches(redis), makeWatchMembers(redis), makeWatchSweeps(redis)];
-    const [ruleSets, clientApps] = [rememberRuleSets(makeRuleSets(redis)), makeClientApps(redis)];
-    const openParts = makeOpenParts(makeLeasedSlots(redis));
-    const partitions = Array.from({ length: MEMBER_PARTITIONS }, (_, index) => index);
     let owned: ReadonlySet<number> = new Set();
-    const isOwned = (partition: number) => owned.has(partition);
-    const common = {
+    const watches = makeWatches(redis);
+    const stores: Stores = {
       watches,
-      members,
-      sweeps,
-      ruleSets,
+      members: makeWatchMembers(redis),
+      sweeps: makeWatchSweeps(redis),
+      ruleSets: rememberRuleSets(makeRuleSets(redis)),
+      clientApps: makeClientApps(redis),
+      accounts: makeAccounts(redis),
       followed: makeFollowedContracts(redis),
       positions: makeLogPositions(redis),
       chains: makeWatchChains(redis),
       unread: makeUnreadChains(now),
-      clientApps,
-      openParts,
-      publish,
-      isOwned,
-      now,
-      metrics,
+      openParts: makeOpenParts(makeLeasedSlots(redis)),
+      quota: makeWatchQuota(redis),
+      throttle: makeThrottle(redis),
+      publish: kafka.publish,
+      writeDocument: makeWriteDocument(kafka),
+      metrics: makeMetrics(context.metrics),
       log: context.log,
+      now,
+      partitions: Array.from({ length: MEMBER_PARTITIONS }, (_, index) => index),
+      isOwned: (partition: number) => owned.has(partition),
+      partsMax: config.partsMax,
+      pace: () => delay(PACE_MS),
     };
-
-    const sweepSoon = makeSweepSoon(sweeps, common.followed, now);
-    const unpublishable = makeLogThrottle(FAILURE_LOG_INTERVAL_MS);
-    const publishChanges = makePublishChanges({
-      ...common,
-      onUnpublishable: ({ clientId, watchId, memberId }) => {
-        const others = unpublishable();
-        if (others !== undefined)
-          context.log.error({ clientId, watchId, memberId, others }, 'member is too large to be published');
-      },
+    // Each part finds the others in this object when it is called.
+    const deps = stores as Dependencies;
+    Object.assign(deps, makePublishChanges(deps), makeChangeWatch(deps), makeAnnounceHeld(deps), {
+      requestChecks: makeRequestChecks(deps),
+      sweepSoon: makeSweepSoon(deps),
     });
-    const { pause, noteSwept, announceHeld, processWatch } = makeProcessWatch({
-      ...common,
-      sweepSoon,
-      removeMembers: makeRemoveMembers({ ...common, publishMember: publishChanges.publishMember }),
-      writeDocument: makeWriteDocument({ publish }),
-      publishEvent: publishChanges.publishEvent,
-    });
-    const { processWatches, processAllNext } = makeProcessWatches({
-      ...common,
-      partitions,
-      processWatch,
-      oldestDueAt: async () => {
-        const times = await Promise.all(partitions.filter(isOwned).map(members.oldestDueAt));
-        return times.reduce<number | undefined>(
-          (least, at) => (at !== undefined && at < (least ?? Infinity) ? at : least),
-          undefined,
-        );
-      },
-    });
+    const { processWatches, processAllNext } = makeProcessWatches(deps);
     await subscribe(await subscriber(), RULE_SET_CHANGED, {
       onMessage(id) {
         const [clientId = '', ruleSet = ''] = id.split('/');
@@ -131,28 +108,13 @@ await runService(
       },
       onGap: processAllNext,
     });
-    const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
-    const refund = makeRefundWatch(redis);
-    const chargeChecks = makeChargeChecks({ chargeWatch: makeChargeWatch(redis), readLimits, pause });
-    const requestChecks = makeRequestChecks({ ...common, chargeChecks, refund });
-
     scope.use(
       await startTogether([
         kafka.consume({
           groupId: CONSUMER_GROUPS.members,
           topics: [watchEvaluated],
           window: WINDOW,
-          handle: makeHandleEvaluated({
-            ...common,
-            publishChanges,
-            refund,
-            chargeEvents: (watch, count) =>
-              chargeChecks(watch, {
-                count,
-                month: new Date(now()).toISOString().slice(0, 7),
-                areEvaluated: true,
-              }),
-          }),
+          handle: makeHandleEvaluated(deps),
           onAssignment: (assigned) => {
             owned = new Set(assigned);
           },
@@ -161,26 +123,11 @@ await runService(
           window: TRANSFERS_WINDOW,
           groupId: CONSUMER_GROUPS.transfers,
           topics: [chainTransferred],
-          handle: makeHandleTransfer({
-            ...common,
-            requestChecks,
-            throttle: makeThrottle(redis),
-            sweepSoon,
-            sweepFollowers: makeSweepFollowers({ ...common, sweepSoon, partitions }),
-          }),
+          handle: makeHandleTransfer(deps),
         }),
       ]),
     );
 
-    const checkDue = makeCheckDue({ ...common, requestChecks, partitions });
-    const runSweeps = makeRunSweeps({
-      ...common,
-      requestChecks,
-      announceHeld,
-      noteSwept,
-      partsMax: config.partsMax,
-      pace: () => delay(PACE_MS),
-    });
     const repeat = (failure: string, work: () => Promise<unknown>, intervalMs: number) =>
       scope.use(
         startRepeating(async () => void (await work()), {
@@ -189,11 +136,11 @@ await runService(
         }),
       );
     const forOwned = async (work: (partition: number) => Promise<void>) => {
-      for (const partition of partitions.filter(isOwned)) await work(partition);
+      for (const partition of deps.partitions.filter(deps.isOwned)) await work(partition);
     };
-    repeat('due members not checked', checkDue, DUE_INTERVAL_MS);
-    repeat('sweeps not continued', runSweeps, SWEEP_INTERVAL_MS);
+    repeat('due members not checked', () => checkDue(deps), DUE_INTERVAL_MS);
+    repeat('sweeps not continued', makeRunSweeps(deps), SWEEP_INTERVAL_MS);
     repeat('watches not processed', processWatches, WATCHES_INTERVAL_MS);
-    repeat('outbox not published', () => forOwned(publishChanges.publishOutbox), OUTBOX_INTERVAL_MS);
+    repeat('outbox not published', () => forOwned(deps.publishOutbox), OUTBOX_INTERVAL_MS);
   },
 );

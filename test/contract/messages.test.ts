@@ -40,11 +40,11 @@ test.each(files)(
 );
 
 const watchKeysOf = (message: Record<string, unknown>): string[] => {
-  const { clientId, watchId, watchCreatedAt, memberId, account, delivery } = message;
+  const { clientId, watchId, watchUid, memberId, account, delivery } = message;
   return [
     `${account}`,
     `${clientId}/${watchId}`,
-    `${clientId}/${watchId}/${Date.parse(`${watchCreatedAt}`)}/${memberId}`,
+    `${watchUid}/${memberId}`,
     `${(delivery as { partition?: number } | undefined)?.partition}`,
   ];
 };

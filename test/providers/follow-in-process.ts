@@ -32,10 +32,12 @@ export function followInProcess(
         for (const { contract, account, blockNumber } of transfers)
           published.add(`${contract}/${account}/${blockNumber}`);
       },
-      async setState(contract, state) {
-        const shown = states.get(contract) ?? [];
+      async setStates(shownFor, state) {
         const text = state.state === 'live' ? 'live' : `sweeps-only: ${state.reason}`;
-        if (shown.at(-1) !== text) states.set(contract, [...shown, text]);
+        for (const contract of shownFor) {
+          const shown = states.get(contract) ?? [];
+          if (shown.at(-1) !== text) states.set(contract, [...shown, text]);
+        }
       },
       observer: {
         onRead: () => undefined,
@@ -68,7 +70,7 @@ function positionsInMemory(): LogPositions {
     noteRead: async () => undefined,
     noteFork: async () => true,
     forks: async () => [],
-    reach: async () => undefined,
+    reach: async () => ({ reached: undefined, readAt: undefined }),
     load: async (chainId, stream) => positions.get(keyOf(chainId, stream)),
     forget: async (chainId, stream) => void positions.delete(keyOf(chainId, stream)),
     async save(chainId, stream, _, { blocks: changed, ...rest }) {

@@ -56,7 +56,7 @@ export function startFollowingTransfers({
         await publishAll(transfers.map((each) => messageOf(each, { chainId, blockTag, at })));
         metrics.onPublished(chainId, transfers.length);
       },
-      setState: (contractAddress, state) => followed.setState({ chainId, contractAddress, blockTag }, state),
+      setStates: (contracts, state) => followed.setStates({ chainId, blockTag }, contracts, state),
       observer: { ...metrics.observerOf(chainId), onError },
     }),
     onError,

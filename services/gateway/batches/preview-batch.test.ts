@@ -35,19 +35,26 @@ const startWith = (members: () => readonly WatchMember[], options: FakeOptions =
   });
 
 const memberOf = (index: number, over: Partial<WatchMember> = {}): WatchMember => {
-  const ref = `discord:${String(index).padStart(6, '0')}`;
-  return aMember({ memberId: ref, ref, account: accountOf(index), roles: [], ...over });
+  const memberId = `discord:${String(index).padStart(6, '0')}`;
+  return aMember({ memberId, wallets: { account: accountOf(index) }, ...over });
 };
 const membersOf = (count: number) => Array.from({ length: count }, (_, index) => memberOf(index));
 
 describe('a preview', () => {
   it('takes the members of the watch in their order, with their wallets and their verdicts on the previewed roles', async () => {
-    const revoked = { id: 'holder', granted: true, since, heldBack: { since, cause: 'schedule' as const } };
+    const revoked = {
+      id: 'holder',
+      granted: true,
+      since,
+      heldBack: { since, why: { cause: 'schedule' as const } },
+    };
     const members = [
-      aMember({ memberId: ACCOUNT, account: ACCOUNT, ref: undefined, roles: [revoked] }),
+      aMember({ memberId: ACCOUNT.toLowerCase(), wallets: { account: ACCOUNT }, roles: [revoked] }),
       memberOf(1, {
-        accounts: [accountOf(1), accountOf(2)],
-        vaults: [accountOf(9)],
+        wallets: {
+          ...{ account: accountOf(1), accounts: [accountOf(1), accountOf(2)] },
+          vaults: [accountOf(9)],
+        },
         roles: [
           { id: 'holder', granted: false, since },
           { id: 'other', granted: true, since },
@@ -103,7 +110,8 @@ describe('the faults of a preview', () => {
       ...member,
       roles: largeRoles.map(({ roleId }) => ({ id: roleId, granted: true, since })),
     }));
-  const manyWallets = () => [memberOf(1, { accounts: Array.from({ length: 16 }, (_, i) => accountOf(i)) })];
+  const accounts = Array.from({ length: 16 }, (_, i) => accountOf(i));
+  const manyWallets = () => [memberOf(1, { wallets: { account: accountOf(0), accounts } })];
   const costly = Array.from({ length: 13 }, (_, i) => ({
     ...{ type: 'ERC20', chainId: 1, roleId: 'r' },
     contractAddress: accountOf(i),

@@ -1,7 +1,7 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
-import { type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { refOf, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { overloaded } from '#shared/http/problem.ts';
 import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
@@ -64,15 +64,12 @@ async function* readPages(
   } while (after !== undefined);
 }
 
-function entryOf(
-  { account, accounts, vaults, ref, roles }: WatchMember,
-  roleIds: ReadonlySet<string>,
-): BatchEntry {
+function entryOf(member: WatchMember, roleIds: ReadonlySet<string>): BatchEntry {
+  const { wallets, roles } = member;
+  const ref = refOf(member);
   const before = roles.flatMap(({ id, granted }) => (roleIds.has(id) ? [[id, granted] as const] : []));
   return {
-    account,
-    ...(accounts === undefined ? {} : { accounts }),
-    ...(vaults === undefined ? {} : { vaults }),
+    ...wallets,
     ...(ref === undefined ? {} : { ref }),
     ...(before.length === 0 ? {} : { before: Object.fromEntries(before) }),
   };

@@ -43,7 +43,9 @@ function makeWorld(over: {
     },
     ruleSets: { eraseEnded: async () => 0 },
     watches: {
-      list: async () => [watch],
+      async *pagesOf() {
+        yield [watch];
+      },
       setDue: async (uid) => void events.push(`due ${uid}`),
       eraseEnded: async () => 0,
     },

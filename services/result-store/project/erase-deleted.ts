@@ -29,7 +29,6 @@ const COUNT_MAX = 1_000;
 const SIGNS_MS = 2 * DAY_MS;
 /** How long a round waits for the consumers to finish what they have. */
 const CATCH_UP_MS = 10_000;
-const PAGE_COUNT_MAX = 50;
 /** Later than any document ends. */
 const NO_WAIT = Number.MAX_SAFE_INTEGER;
 
@@ -48,7 +47,7 @@ type Dependencies = {
   readonly accounts: Pick<Accounts, 'eraseEnded'>;
   readonly clientApps: Pick<ClientApps, 'read' | 'listEnded' | 'erase'>;
   readonly ruleSets: Pick<RuleSets, 'eraseEnded'>;
-  readonly watches: Pick<Watches, 'list' | 'setDue' | 'eraseEnded'>;
+  readonly watches: Pick<Watches, 'pagesOf' | 'setDue' | 'eraseEnded'>;
   readonly watchMembers: Pick<WatchMembers, 'eraseRemoved' | 'figures' | 'forget'>;
   readonly sweeps: Pick<WatchSweeps, 'forget'>;
   readonly followed: Pick<FollowedContracts, 'follow'>;
@@ -105,7 +104,9 @@ export function makeEraseDeleted(deps: Dependencies) {
   };
   const eraseApp = async (clientId: string, nowMs: number): Promise<void> => {
     await deps.endRuleSets(clientId);
-    await setWatchesDue(deps, clientId);
+    // The watcher deletes a watch without an app when it looks at it next.
+    for await (const page of deps.watches.pagesOf(clientId))
+      for (const each of page) await deps.watches.setDue(watchUid(each), now());
     await deliveries.forget(clientId);
     const logged = await deps.checkLog.list(clientId);
     await deps.results.forget(logged.map(({ requestId }) => requestId));
@@ -148,14 +149,4 @@ export function makeEraseDeleted(deps: Dependencies) {
     const eraseMember = eraseFrom(watchMember);
     while ((await deps.watchMembers.eraseRemoved(untilMs, COUNT_MAX, eraseMember)) === COUNT_MAX);
   };
-}
-
-/** The watcher deletes a watch without an app when it looks at it next. */
-async function setWatchesDue({ watches, now }: Dependencies, clientId: string): Promise<void> {
-  let after = '';
-  for (let page = [] as Awaited<ReturnType<Watches['list']>>; ; after = page.at(-1)?.watchId ?? '') {
-    page = await watches.list(clientId, { after, countMax: PAGE_COUNT_MAX });
-    for (const each of page) await watches.setDue(watchUid(each), now());
-    if (page.length < PAGE_COUNT_MAX) return;
-  }
 }

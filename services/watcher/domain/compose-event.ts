@@ -1,34 +1,43 @@
-import type { StalledChain, Watch, WatchEvent, WatchMember } from '#shared/contracts/watches/watch.ts';
+import {
+  blockNumbersOf,
+  type HeldRole,
+  refOf,
+  type StalledChain,
+  type Watch,
+  type WatchEvent,
+  type WatchMember,
+  watchOfUid,
+} from '#shared/contracts/watches/watch.ts';
 import type { MemberEvent } from './member.ts';
 
 /** An event with its details has at most so many bytes; else they are left out. */
 const EVENT_BYTES_MAX = 1_048_576;
 
-/** Writes a member's event: its bytes, once and for all. `id` is made of the fields that make it
- * unique. */
+/** Writes a member's event: its bytes, once and for all. */
 export function composeRolesChanged(
   member: WatchMember,
   { cause, transfer, sequence, changes, details }: MemberEvent,
-  id: string,
   at: string,
-): WatchEvent {
-  const { watchId, account, accounts, ref, addedAt, seen, checkedAt = at } = member;
+): string {
+  const { wallets, addedAt, checked } = member;
+  const { account, accounts } = wallets;
   const event = {
     type: 'roles.changed',
-    watchId,
+    watchId: watchOfUid(member.watchUid).watchId,
     ...(accounts === undefined ? { account } : { accounts }),
-    ...(ref === undefined ? {} : { ref }),
+    // Left out where there is none, as is the transfer.
+    ref: refOf(member),
     addedAt,
     sequence,
     roles: changes,
     cause,
-    ...(transfer === undefined ? {} : { transfer }),
-    blockNumbers: Object.fromEntries(Object.entries(seen).map(([chainId, { block }]) => [chainId, block])),
-    evaluatedAt: checkedAt,
+    transfer,
+    blockNumbers: blockNumbersOf(member),
+    evaluatedAt: checked?.at ?? at,
   };
   const json = JSON.stringify(event);
   const explained = explain(json, details);
-  return { id, json: Buffer.byteLength(explained) > EVENT_BYTES_MAX ? json : explained, at };
+  return Buffer.byteLength(explained) > EVENT_BYTES_MAX ? json : explained;
 }
 
 /** Adds the details of the roles, which are JSON arrays already, in the order of the rules. */
@@ -51,10 +60,13 @@ export function composeBlindness(
   return { id, json: JSON.stringify({ type, watchId, chains: listed }), at };
 }
 
+/** A role whose revocations are held. */
+export type HeldFigures = Omit<HeldRole, 'heldAt'>;
+
 /** Writes the event that tells of held revocations. */
 export function composeWatchHeld(
   { watchId }: Watch,
-  roles: readonly { readonly id: string; readonly holders: number; readonly revocations: number }[],
+  roles: readonly HeldFigures[],
   id: string,
   at: string,
 ): WatchEvent {

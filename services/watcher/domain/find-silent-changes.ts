@@ -1,6 +1,7 @@
 import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
-import { isNewMember, type WatchMember } from '#shared/contracts/watches/watch.ts';
-import { type Answer, judgeAnswer, type Present } from './judge-answer.ts';
+import type { WatchMember } from '#shared/contracts/watches/watch.ts';
+import type { Answer, Present } from './answer.ts';
+import { judgeAnswer } from './judge-answer.ts';
 
 type Contract = { readonly chainId: number; readonly contractAddress: string };
 /** A member whose role a scheduled sweep found changed, where the balance of one contract alone
@@ -38,10 +39,9 @@ export function findSilentChanges(
 
 const isComparable = (member: WatchMember, answer: Answer, present: Present): boolean =>
   answer.sweep !== undefined &&
-  answer.cause === 'schedule' &&
-  !isNewMember(member) &&
-  member.stamp?.rules === answer.rules &&
-  (member.vaults ?? []).length === 0 &&
+  answer.why.cause === 'schedule' &&
+  member.checked?.rules === answer.rules &&
+  (member.wallets.vaults ?? []).length === 0 &&
   judgeAnswer(member, answer, present) === 'applied';
 
 /** By role, its contract, where the balance of one contract alone decides on it. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { WatchMember } from '#shared/contracts/watches/watch.ts';
+import type { Checked, WatchMember } from '#shared/contracts/watches/watch.ts';
 import {
   aMember,
   anAnswer,
@@ -9,7 +9,7 @@ import {
   UNREAD,
 } from '../../../test/support/builders/a-member-check.ts';
 import { type Fault, storiesHold } from '../../../test/support/judges/member-model.ts';
-import type { Answer } from './judge-answer.ts';
+import type { Answer } from './answer.ts';
 import { applyAnswer, dueAtOf, owe, type Rules, releaseHeld, settleSweeps } from './member.ts';
 
 const apply = (
@@ -21,6 +21,12 @@ const apply = (
 const settle = (member: WatchMember, sweep: number, hold: readonly string[] = []) =>
   settleSweeps(member, { sweeps: [sweep], holdRoles: new Set(hold), at: at(50) });
 const seenAt = (block: number, second = block) => ({ '1': { block, askedAt: Date.parse(at(second)) } });
+
+/** The holder, whose last check has read these blocks. */
+const holderWho = (seen: Checked['seen']): WatchMember => {
+  const { checked, ...member } = holder();
+  return { ...member, ...(checked && { checked: { ...checked, seen } }) };
+};
 
 test('any story of a member leaves it with the role of the chain, and with events without gap or reuse', () => {
   fc.assert(storiesHold(), { numRuns: 300 });
@@ -52,7 +58,7 @@ describe('the event of a check', () => {
       ...{ chainId: 1, contractAddress: '0x1', transactionHash: '0x2' },
       ...{ blockNumber: 1, logIndex: 0 },
     };
-    const answer = anAnswer(1, { gold: true }, { cause: 'transfer', owed: { '1': 1 }, transfer });
+    const answer = anAnswer(1, { gold: true }, { why: { cause: 'transfer', transfer }, owed: { '1': 1 } });
     const { event } = apply(aMember(), answer);
     expect(event?.cause).toBe('first');
     expect(event).not.toHaveProperty('transfer');
@@ -61,7 +67,7 @@ describe('the event of a check', () => {
   test('is absent if no rule could be read', () => {
     const { member, event } = apply(aMember(), anAnswer(1, { gold: undefined }, { errors: [UNREAD] }));
     expect(event).toBeUndefined();
-    expect(member).toMatchObject({ sequence: 0, roles: [], checkedAt: at(1) });
+    expect(member).toMatchObject({ sequence: 0, roles: [], checked: { at: at(1) } });
   });
 
   test('lists changed roles first and the others with their former verdict', () => {
@@ -91,20 +97,22 @@ describe('the event of a check', () => {
       ...{ blockNumber, logIndex: 0 },
     });
     const ofTransfer = (block: number) =>
-      ({ cause: 'transfer', owed: { '1': block }, transfer: transferAt(block) }) as const;
+      ({ why: { cause: 'transfer', transfer: transferAt(block) }, owed: { '1': block } }) as const;
     const unread = { ...ofTransfer(5), read: {}, errors: [UNREAD] };
     const { member } = apply(holder(), anAnswer(5, { gold: undefined, vip: undefined }, unread));
-    expect(member.owed).toMatchObject({ cause: 'transfer', blocks: { '1': 5 }, transfer: transferAt(5) });
+    expect(member.owed).toMatchObject({
+      ...{ why: { cause: 'transfer', transfer: transferAt(5) }, blocks: { '1': 5 } },
+    });
     const retried = apply(
       member,
-      anAnswer(6, { gold: false, vip: false }, { cause: 'transfer', owed: { '1': 5 } }),
+      anAnswer(6, { gold: false, vip: false }, { why: { cause: 'transfer' }, owed: { '1': 5 } }),
     );
     expect(retried.event).toMatchObject({ cause: 'transfer', transfer: transferAt(5) });
     const scheduled = apply(member, anAnswer(6, { gold: false, vip: false }));
     expect(scheduled.event?.transfer).toBeUndefined();
     // A reorg has dropped it.
-    const dropped = owe(member, { since: at(7), blocks: { '1': 6 }, cause: 'transfer' }, rulesNow());
-    expect(dropped.member.owed?.transfer).toBeUndefined();
+    const dropped = owe(member, { since: at(7), blocks: { '1': 6 }, why: { cause: 'transfer' } }, rulesNow());
+    expect(dropped.member.owed?.why.transfer).toBeUndefined();
   });
 });
 
@@ -127,10 +135,14 @@ describe('an answer', () => {
     ['whose head was requested before that of the last check', { read: seenAt(3, 0) }, {}],
     ['of a dropped fork', {}, { forks: { '1': [{ from: 2, knownAt: Date.parse(at(3)) }] } }],
   ])('%s changes no role, and a check is owed', (_, over, rules) => {
-    const answer = anAnswer(2, { gold: false, vip: false }, { cause: 'transfer', owed: { '1': 2 }, ...over });
+    const answer = anAnswer(
+      2,
+      { gold: false, vip: false },
+      { why: { cause: 'transfer' }, owed: { '1': 2 }, ...over },
+    );
     const { member, isDropped, event } = apply(holder(), answer, rules);
     expect([isDropped, event, member.roles]).toEqual([true, undefined, holder().roles]);
-    expect(member.owed).toEqual({ since: at(2), blocks: { '1': 2 }, cause: 'transfer' });
+    expect(member.owed).toEqual({ since: at(2), blocks: { '1': 2 }, why: { cause: 'transfer' } });
   });
 
   test('of a lower block is applied after a reorg, and under another tag', () => {
@@ -170,12 +182,12 @@ describe('an answer', () => {
       );
     for (const second of [5, 609, undefined]) expect(apply(aheadOfAll, madeAt(second)).revoked).toEqual([]);
     const applied = apply(aheadOfAll, madeAt(610));
-    expect([applied.revoked, applied.member.seen['1']?.block]).toEqual([['gold'], 105]);
+    expect([applied.revoked, applied.member.checked?.seen['1']?.block]).toEqual([['gold'], 105]);
   });
 
   test('counts although the last head seems to come from the future, after a step of a clock', () => {
     const stepped = apply(holder(), anAnswer(5, { gold: true, vip: false }, { read: seenAt(5, 605) })).member;
-    for (const second of [20, 120, 590])
+    for (const second of [20, 120, 590, 610])
       expect(apply(stepped, anAnswer(second, { gold: false, vip: false })).revoked).toEqual(['gold']);
   });
 });
@@ -185,8 +197,8 @@ describe('what a member is owed', () => {
     anAnswer(2, { gold: undefined, vip: undefined }, { read: {}, errors: [UNREAD], ...over });
 
   test('stays until a check has read it, and left nothing retryable unread', () => {
-    const owed = apply(holder(), unread({ cause: 'transfer', owed: { '1': 5 } })).member;
-    expect(owed.owed).toEqual({ since: at(2), blocks: { '1': 5 }, cause: 'transfer' });
+    const owed = apply(holder(), unread({ why: { cause: 'transfer' }, owed: { '1': 5 } })).member;
+    expect(owed.owed).toEqual({ since: at(2), blocks: { '1': 5 }, why: { cause: 'transfer' } });
     const behind = apply(owed, anAnswer(4, { gold: true, vip: false })).member;
     expect(behind.owed).toEqual(owed.owed);
     const half = apply(owed, anAnswer(5, { gold: true, vip: undefined }, { errors: [UNREAD] })).member;
@@ -195,22 +207,25 @@ describe('what a member is owed', () => {
   });
 
   test('is raised by what a sweep by new rules, of a pause or a gap could not read, and not by a scheduled one', () => {
-    const byNewRules = unread({ sweep: 7, cause: 'rule-set', rules: 'set#2 latest' });
+    const byNewRules = unread({ sweep: 7, why: { cause: 'rule-set' }, rules: 'set#2 latest' });
     const { member } = apply(holder(), byNewRules, { rules: 'set#2 latest' });
-    expect(member.owed).toEqual({ since: at(2), blocks: { '1': 0 }, cause: 'rule-set' });
+    expect(member.owed).toEqual({ since: at(2), blocks: { '1': 0 }, why: { cause: 'rule-set' } });
     expect(apply(holder(), unread({ sweep: 7, forgives: true })).member.owed).toBeUndefined();
-    const owed = { ...holder(), owed: { since: at(0), blocks: { '1': 9 }, cause: 'transfer' as const } };
+    const owed = {
+      ...holder(),
+      owed: { since: at(0), blocks: { '1': 9 }, why: { cause: 'transfer' as const } },
+    };
     expect(apply(owed, unread({ sweep: 7, forgives: true })).member.owed?.blocks).toEqual({ '1': 9 });
   });
 
   test('on one chain stays if another one was read at an older block, also with the same verdict', () => {
-    const before = { ...holder(), seen: seenAt(200, 9) };
+    const before = holderWho(seenAt(200, 9));
     const answer = anAnswer(
       195,
       { gold: true, vip: false },
       {
         read: { ...seenAt(195, 10), '2': { block: 50, askedAt: Date.parse(at(10)) } },
-        ...{ owed: { '2': 50 }, cause: 'transfer', evaluatedAt: at(10) },
+        ...{ owed: { '2': 50 }, why: { cause: 'transfer' }, evaluatedAt: at(10) },
       },
     );
     expect(apply(before, answer)).toMatchObject({
@@ -220,13 +235,13 @@ describe('what a member is owed', () => {
   });
 
   test('of a chain that no rule names any more is forgotten', () => {
-    const owed = { since: at(1), blocks: { '1': 9, '5': 9 }, cause: 'transfer' as const };
+    const owed = { since: at(1), blocks: { '1': 9, '5': 9 }, why: { cause: 'transfer' as const } };
     const { member } = apply({ ...holder(), owed }, anAnswer(2, { gold: true, vip: false }));
     expect(member.owed?.blocks).toEqual({ '1': 9 });
   });
 
   test('at a block that the chain passed without reaching it, for ten minutes, is forgotten', () => {
-    const owed = { since: at(1), blocks: { '1': 1_000_000 }, cause: 'transfer' as const };
+    const owed = { since: at(1), blocks: { '1': 1_000_000 }, why: { cause: 'transfer' as const } };
     const readAt = (madeAt: number) =>
       anAnswer(
         700,
@@ -240,8 +255,8 @@ describe('what a member is owed', () => {
   });
 
   test('is not raised by a transfer that was seen, unless a reorg has dropped that block', () => {
-    const owed = { since: at(9), blocks: { '1': 4 }, cause: 'transfer' as const };
-    const member = { ...holder(), seen: seenAt(5) };
+    const owed = { since: at(9), blocks: { '1': 4 }, why: { cause: 'transfer' as const } };
+    const member = holderWho(seenAt(5));
     expect(owe(member, owed, rulesNow())).toEqual({ member, revoked: [] });
     const forks = { '1': [{ from: 4, knownAt: Date.parse(at(8)) }] };
     expect(owe(member, owed, rulesNow({ forks })).member.owed).toEqual(owed);
@@ -249,7 +264,7 @@ describe('what a member is owed', () => {
 
   test('makes it due at once, after 5 s, then at doubling intervals up to 10 minutes; a probe every 5 s', () => {
     const since = Date.parse(at(0));
-    const owing = { ...holder(), owed: { since: at(0), blocks: {}, cause: 'schedule' as const } };
+    const owing = { ...holder(), owed: { since: at(0), blocks: {}, why: { cause: 'schedule' as const } } };
     const waitAfter = (ms: number, options = {}) => (dueAtOf(owing, since + ms, options) ?? 0) - since - ms;
     expect(waitAfter(1_000, { isFirst: true })).toBe(0);
     expect([1_000, 5_000, 10_000, 300_000, 900_000].map((ms) => waitAfter(ms))).toEqual([
@@ -277,7 +292,7 @@ describe('a revocation that is held back', () => {
 
   test('is sent at once if a transfer finds it during the sweep', () => {
     const found = apply(holder(), anAnswer(2, DENIED, { sweep: 7 })).member;
-    const { event } = apply(found, anAnswer(3, DENIED, { cause: 'transfer' }));
+    const { event } = apply(found, anAnswer(3, DENIED, { why: { cause: 'transfer' } }));
     expect(event).toMatchObject({ cause: 'transfer', sequence: 2 });
   });
 
@@ -292,7 +307,7 @@ describe('a revocation that is held back', () => {
   });
 
   test('where too many are revoked is held, by a transfer too', () => {
-    const answer = anAnswer(2, DENIED, { cause: 'transfer' });
+    const answer = anAnswer(2, DENIED, { why: { cause: 'transfer' } });
     expect(apply(holder(), answer).revoked).toEqual(['gold']);
     const held = apply(holder(), answer, {}, { roles: new Set(['gold']), at: at(30) });
     expect(held.event).toBeUndefined();
@@ -323,7 +338,7 @@ describe('with a grace, a revocation', () => {
     ...{ chainId: 1, contractAddress: '0x1', transactionHash: '0x2' },
     ...{ blockNumber: 2, logIndex: 0 },
   };
-  const byTransfer = { cause: 'transfer', owed: { '1': 2 }, transfer } as const;
+  const byTransfer = { why: { cause: 'transfer', transfer }, owed: { '1': 2 } } as const;
   const pending = () => apply(holder(), anAnswer(2, { gold: false, vip: false }, byTransfer), rules);
   const lookAt = (block: number, second: number, gold = false, over: Partial<Answer> = {}) =>
     anAnswer(block, { gold, vip: false }, { read: seenAt(block, second), evaluatedAt: at(second), ...over });
@@ -363,7 +378,7 @@ describe('with a grace, a revocation', () => {
 
   test('is held if too many are revoked by then', () => {
     const held = apply(pending().member, lookAt(3, 12), rules, { roles: new Set(['gold']), at: at(12) });
-    expect(held.member.roles[0]?.heldBack).toMatchObject({ since: at(12), cause: 'transfer' });
+    expect(held.member.roles[0]?.heldBack).toMatchObject({ since: at(12), why: { cause: 'transfer' } });
     expect(releaseHeld(held.member, at(20)).event?.cause).toBe('release');
   });
 
@@ -377,7 +392,7 @@ describe('with a grace, a revocation', () => {
 
   test('is looked at by the sweep of a resume, which decides it with its own', () => {
     const swept = apply(pending().member, lookAt(3, 12, false, { sweep: 9 }), rules).member;
-    expect(swept.roles[0]?.heldBack).toMatchObject({ sweep: 9, cause: 'transfer' });
+    expect(swept.roles[0]?.heldBack).toMatchObject({ sweep: 9, why: { cause: 'transfer' } });
     expect(settle(swept, 9).event).toMatchObject({ cause: 'transfer', transfer });
   });
 });

@@ -1,4 +1,5 @@
 import {
+  type Checked,
   type EventCause,
   type HeldBack,
   isHeld,
@@ -8,8 +9,10 @@ import {
   type WatchMember,
   withoutHeldBack,
 } from '#shared/contracts/watches/watch.ts';
-import type { CheckCause, Transfer } from '#shared/contracts/watches/watch-check.ts';
-import { type Answer, hasUnseen, judgeAnswer, type Present, provesFalse } from './judge-answer.ts';
+import type { CheckCause, Transfer, Why } from '#shared/contracts/watches/watch-check.ts';
+import type { Answer, Present } from './answer.ts';
+import { hasUnseen, judgeAnswer, provesFalse } from './judge-answer.ts';
+import { blockTagOf } from './rules-stamp.ts';
 
 /** A role in an event; `before` is `null` if it was never decided before. */
 export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };
@@ -54,37 +57,46 @@ const unchanged = (member: WatchMember): Applied => ({ member, revoked: [] });
 export function applyAnswer(member: WatchMember, answer: Answer, rules: Rules, hold = NO_HOLD): Applied {
   const judgement = judgeAnswer(member, answer, rules);
   if (judgement === 'dropped') return unchanged(member);
-  const due = owing(member, { ...answer, blocks: answer.owed, since: answer.evaluatedAt });
+  const due = owing(member, { since: answer.evaluatedAt, blocks: answer.owed, why: answer.why });
   if (judgement === 'owed') return { ...unchanged(due), isDropped: true };
-  const { stamp, walletsAt } = member;
-  const transfer = answer.cause === 'transfer' ? due.owed?.transfer : undefined;
-  const areRulesNew = stamp !== undefined && stamp.rules !== answer.rules;
+  const { checked } = member;
+  const { cause } = answer.why;
+  const why = whyOf(cause, cause === 'transfer' ? due.owed?.why.transfer : undefined);
+  const areRulesNew = checked !== undefined && checked.rules !== answer.rules;
   const before = new Map(member.roles.map((role) => [role.id, role]));
   const roles = [...answer.verdicts].flatMap(([id, verdict]) => {
     const known = before.get(id);
     const role = known && areRulesNew ? withoutHeldBack(known) : known;
-    return nextRole(role, id, verdict, { member, answer: { ...answer, transfer }, rules, hold }) ?? [];
+    return nextRole(role, id, verdict, { member, answer: { ...answer, why }, rules, hold }) ?? [];
   });
   const { owed: _, ...rest } = member;
   const owed = owedAfter(due.owed, member.owed, answer);
-  const isSameTag = stamp?.rules.split(' ')[1] === answer.rules.split(' ')[1];
-  const isSameStamp = stamp?.rules === answer.rules && stamp.walletsAt === walletsAt;
   const after: WatchMember = {
     ...rest,
     roles: sameOrNew(member.roles, roles),
-    checkedAt: answer.evaluatedAt,
-    errors: [...answer.errors],
-    stamp: isSameStamp ? stamp : { walletsAt, rules: answer.rules },
-    seen: { ...(isSameTag ? member.seen : {}), ...seenBy(answer) },
+    checked: checkedBy(answer, checked),
     ...(owed === undefined ? {} : { owed }),
   };
-  return withEvent(member, after, { cause: answer.cause, transfer }, rules.details);
+  return withEvent(member, after, why, rules.details);
 }
+
+/** Blocks of another block tag say nothing of this one. */
+const checkedBy = (
+  { evaluatedAt: at, rules, read, errors }: Answer,
+  before: Checked | undefined,
+): Checked => ({
+  at,
+  rules,
+  seen: {
+    ...(blockTagOf(before?.rules) === blockTagOf(rules) ? before?.seen : {}),
+    ...Object.fromEntries(Object.entries(read).map(([id, { block, askedAt }]) => [id, { block, askedAt }])),
+  },
+  errors: [...errors],
+});
 
 /** Has a member owe a check that reads these blocks, unless it has seen them. */
 export function owe(member: WatchMember, owed: Owed, present: Present): Applied {
-  const check = { owed: owed.blocks, read: {}, rules: present.rules ?? '' };
-  return hasUnseen(member, check, present)
+  return hasUnseen(member, owed.blocks, present)
     ? { ...unchanged(owing(member, owed)), isDropped: true }
     : unchanged(member);
 }
@@ -129,9 +141,7 @@ export function dueAtOf(
 /** Waits between checks of a member that is owed one. */
 const RETRY_MS = { min: 5_000, max: 600_000 } as const;
 
-const SCHEDULE: Why = { cause: 'schedule' };
-
-type Why = { readonly cause: EventCause; readonly transfer?: Transfer | undefined };
+type EventWhy = { readonly cause: EventCause; readonly transfer?: Transfer | undefined };
 type Ctx = { member: WatchMember; answer: Answer; rules: Rules; hold: Hold };
 
 function nextRole(
@@ -171,14 +181,9 @@ function nextRole(
   return { id, granted: false, since: evaluatedAt };
 }
 
-const firstDenial = ({ evaluatedAt, cause, transfer }: Answer, { details }: Rules, id: string): HeldBack => {
+const firstDenial = ({ evaluatedAt, why }: Answer, { details }: Rules, id: string): HeldBack => {
   const explained = details?.get(id);
-  return {
-    since: evaluatedAt,
-    cause,
-    ...(transfer === undefined ? {} : { transfer }),
-    ...(explained === undefined ? {} : { details: explained }),
-  };
+  return { since: evaluatedAt, why, ...(explained === undefined ? {} : { details: explained }) };
 };
 
 const afterGrace = (at: string, { graceSeconds }: Rules): string =>
@@ -196,39 +201,34 @@ const heldFrom = ({
 }: HeldBack): HeldBack => first;
 
 /** Whether an answer has read a later block than the checks before it, on each chain of a role. */
-const isLater = ({ seen }: WatchMember, { read }: Answer, { chainsOf }: Rules, roleId: string): boolean =>
+const isLater = ({ checked }: WatchMember, { read }: Answer, { chainsOf }: Rules, roleId: string): boolean =>
   [...(chainsOf.get(roleId) ?? Object.keys(read))].every(
-    (chainId) => (read[chainId]?.block ?? -1) > (seen[chainId]?.block ?? -1),
+    (chainId) => (read[chainId]?.block ?? -1) > (checked?.seen[chainId]?.block ?? -1),
   );
-
-const seenBy = ({ read }: Answer) =>
-  Object.fromEntries(Object.entries(read).map(([id, { block, askedAt }]) => [id, { block, askedAt }]));
 
 const CAUSE_RANK: Readonly<Record<CheckCause, number>> = { schedule: 0, 'rule-set': 1, transfer: 2 };
 
 /** A member that owes blocks beside what it owes already. A transfer that is new starts anew. */
-function owing(member: WatchMember, { since, blocks, cause, transfer }: Owed): WatchMember {
+function owing(member: WatchMember, { since, blocks, why }: Owed): WatchMember {
   const { owed } = member;
+  const isTransfer = why.cause === 'transfer';
   const isNew =
     owed === undefined ||
-    (cause === 'transfer' && Object.entries(blocks).some(([id, block]) => block > (owed.blocks[id] ?? -1)));
+    (isTransfer && Object.entries(blocks).some(([id, block]) => block > (owed.blocks[id] ?? -1)));
   const merged = { ...owed?.blocks };
   for (const [id, block] of Object.entries(blocks)) merged[id] = Math.max(block, merged[id] ?? 0);
-  const newest = newestOf(owed?.transfer, transfer, isNew && cause === 'transfer');
+  // Not the known one where a new check of transfers has none: a reorg has dropped it.
+  const transfer = why.transfer ?? (isNew && isTransfer ? undefined : owed?.why.transfer);
+  const isLess = owed !== undefined && CAUSE_RANK[owed.why.cause] > CAUSE_RANK[why.cause];
+  const cause = isLess ? owed.why.cause : why.cause;
   return {
     ...member,
-    owed: {
-      since: isNew ? since : owed.since,
-      blocks: merged,
-      cause: owed && CAUSE_RANK[owed.cause] > CAUSE_RANK[cause] ? owed.cause : cause,
-      ...(newest === undefined ? {} : { transfer: newest }),
-    },
+    owed: { since: isNew ? since : owed.since, blocks: merged, why: whyOf(cause, transfer) },
   };
 }
 
-/** Without the known one where a new check of transfers has none: a reorg has dropped it. */
-const newestOf = (known: Transfer | undefined, next: Transfer | undefined, isNew: boolean) =>
-  next === undefined && isNew ? undefined : (next ?? known);
+const whyOf = (cause: CheckCause, transfer: Transfer | undefined): Why =>
+  transfer === undefined ? { cause } : { cause, transfer };
 
 /**
  * What is still owed after an answer was applied.
@@ -243,7 +243,7 @@ function owedAfter(all: Owed | undefined, before: Owed | undefined, answer: Answ
   const blocks: Record<string, number> = {};
   for (const [id, block] of Object.entries(all.blocks)) {
     const read = answer.read[id];
-    const isOpen = read !== undefined && read.block < block && !provesFalse(read, Date.parse(all.since));
+    const isOpen = read && read.block < block && !provesFalse(read, Date.parse(all.since));
     // A chain without a block has no rule any more.
     if (unread.length > 0 || isOpen) blocks[id] = block;
   }
@@ -279,7 +279,7 @@ const sameOrNew = (before: MemberRole[], after: MemberRole[]): MemberRole[] =>
 function withEvent(
   before: WatchMember,
   after: WatchMember,
-  cause?: Why,
+  cause?: EventWhy,
   details?: ReadonlyMap<string, string>,
 ): Applied {
   if (before.roles === after.roles) return unchanged(after);
@@ -292,13 +292,13 @@ function withEvent(
   // What was held back has the cause of its first check.
   const backs = revoked.flatMap((id) => known.get(id)?.heldBack ?? []);
   const first = cause ? backs.find(({ graceUntil }) => graceUntil !== undefined) : backs[0];
-  const { cause: found, transfer } = (cause?.cause === 'release' ? cause : (first ?? cause)) ?? SCHEDULE;
-  const why = before.sequence === 0 ? 'first' : found;
+  const why: EventWhy = (cause?.cause === 'release' ? cause : (first?.why ?? cause)) ?? { cause: 'schedule' };
+  const isFirst = before.sequence === 0;
   return {
     member: { ...after, sequence },
     event: {
-      cause: why,
-      ...(why === 'transfer' && transfer ? { transfer } : {}),
+      cause: isFirst ? 'first' : why.cause,
+      ...(!isFirst && why.cause === 'transfer' && why.transfer ? { transfer: why.transfer } : {}),
       sequence,
       changes: [...changed, ...all.filter((role) => role.granted === role.before)],
       details: new Map(

@@ -9,3 +9,6 @@ export const rulesStampOf = (
   { id, digest }: Pick<RuleSet, 'id' | 'digest'>,
   { blockTag }: Pick<Watch, 'blockTag'>,
 ): string => `${id}#${digest.slice(DIGEST.from, DIGEST.to)} ${blockTag}`;
+
+/** The block tag of a stamp. */
+export const blockTagOf = (rules: string | undefined): string | undefined => rules?.split(' ')[1];

@@ -2,16 +2,18 @@ import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 import type { CheckCause } from '#shared/contracts/watches/watch-check.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
-import { aMember, atSecond, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
-import { makeCheckDue } from './check-due.ts';
-import type { ChecksToRequest } from './request-checks.ts';
+import { aCheck, aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
+import { checkDue } from './check-due.ts';
 
 const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
-  aMember({ memberId, stamp: { rules: RULES, walletsAt: over.walletsAt ?? atSecond(0) }, ...over });
+  aMember({ memberId, checked: aCheck(1), ...over });
 
 const owed = (cause: CheckCause, blocks: Record<string, number>, second = 99) => ({
-  owed: { since: atSecond(second), cause, blocks },
+  owed: { since: atSecond(second), why: { cause }, blocks },
 });
+
+const BY_TRANSFER = { cause: 'transfer' } as const;
 
 type World = {
   readonly postpone?: (memberIds: string[], atMs: number) => void;
@@ -35,7 +37,7 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
   const watch = 'watch' in world ? world.watch : aWatch();
   const idsIn = (names: { memberId: string }[]) => names.map(({ memberId }) => memberId);
   const { failingUid, asked = [] } = world;
-  await makeCheckDue({
+  await checkDue({
     watches: { readByUid: async () => watch },
     ruleSets: {
       read: async () =>
@@ -58,16 +60,15 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
       },
     },
     async requestChecks(checks: ChecksToRequest) {
-      if (!(await checks.beforePart('part'))) return checks.members;
+      if (world.isFull) return checks.members;
       asked.push(checks);
       return [];
     },
-    positions: { reach: async () => (world.reached === undefined ? undefined : { reached: world.reached }) },
-    openParts: { take: async () => !world.isFull },
+    positions: { reach: async () => ({ reached: world.reached }) },
     partitions: [0, 1],
     isOwned: (partition: number) => partition === 0,
     now: () => Date.parse(atSecond(100)),
-  } as unknown as Parameters<typeof makeCheckDue>[0])();
+  } as unknown as Dependencies);
   return asked;
 }
 
@@ -80,7 +81,7 @@ test('members are asked for the blocks that they are owed, by cause, and are cha
     seen('transferred too', owed('transfer', { '1': 9 })),
     seen('by new rules', owed('rule-set', { '1': 4 })),
   ]);
-  expect(asked.map((each) => [idsOf(each), each.cause, each.isCharged, each.owed])).toEqual([
+  expect(asked.map((each) => [idsOf(each), each.why.cause, each.isCharged, each.owed])).toEqual([
     [['unread'], 'schedule', false, { '1': 0 }],
     [['transferred', 'transferred too'], 'transfer', false, { '1': 9, '10': 3 }],
     [['by new rules'], 'rule-set', false, { '1': 4 }],
@@ -89,12 +90,12 @@ test('members are asked for the blocks that they are owed, by cause, and are cha
 
 test('a first check reads the block that following has reached, or a later one, and is charged', async () => {
   const asked = await askedFor([aMember({ memberId: 'new' })], { reached: 12 });
-  expect(asked).toMatchObject([{ cause: 'schedule', isCharged: true, owed: { '1': 12 } }]);
+  expect(asked).toMatchObject([{ why: { cause: 'schedule' }, isCharged: true, owed: { '1': 12 } }]);
 });
 
 test('a block that was not reached for ten minutes is not asked for any more: its number may be false', async () => {
   const old = owed('transfer', { '1': 1_000_000 }, 100 - 600);
-  expect(await askedFor([seen('false', old)])).toMatchObject([{ cause: 'transfer', owed: {} }]);
+  expect(await askedFor([seen('false', old)])).toMatchObject([{ why: { cause: 'transfer' }, owed: {} }]);
 });
 
 test('a revocation whose grace is over is looked at behind the blocks that its member has seen', async () => {
@@ -102,10 +103,10 @@ test('a revocation whose grace is over is looked at behind the blocks that its m
     roles: [
       {
         ...{ id: 'gold', granted: true, since: atSecond(1) },
-        heldBack: { since: atSecond(1), cause: 'transfer' as const, graceUntil: atSecond(second) },
+        heldBack: { since: atSecond(1), why: BY_TRANSFER, graceUntil: atSecond(second) },
       },
     ],
-    seen: { '1': { block: 7, askedAt: 0 } },
+    checked: aCheck(1, { seen: { '1': { block: 7, askedAt: 0 } } }),
   });
   expect(await askedFor([seen('over', roleUntil(100))])).toMatchObject([
     { isCharged: false, owed: { '1': 8 } },
@@ -117,7 +118,7 @@ test('a revocation is looked at again by other endpoints than those that answere
   const pending = (id: string, answeredBy: Record<string, string[]>) => ({
     ...{ id, granted: true, since: atSecond(1) },
     heldBack: {
-      ...{ since: atSecond(1), cause: 'transfer' as const, graceUntil: atSecond(100) },
+      ...{ since: atSecond(1), why: BY_TRANSFER, graceUntil: atSecond(100) },
       answeredBy,
     },
   });

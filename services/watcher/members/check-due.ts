@@ -1,39 +1,20 @@
 import { contractsToFollow, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
   type HeldBack,
-  isNewMember,
   isPending,
   isPresent,
   type Watch,
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
 import type { EndpointNames } from '#shared/contracts/watches/watch-check.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
 import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
 import { FALSE_BLOCK_MS_MIN } from '../domain/judge-answer.ts';
-import type { OpenParts } from './open-parts.ts';
-import type { ChecksToRequest, RequestChecks } from './request-checks.ts';
 
 /** Due members of a partition that are checked at a time. */
 const DUE_MAX = 1_000;
 /** A check without an answer is requested again after this time at the earliest. */
 const AGAIN_MS = 60_000;
-
-type Dependencies = {
-  readonly watches: Pick<Watches, 'readByUid'>;
-  readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'dropDue' | 'readInPages'>;
-  readonly positions: Pick<LogPositions, 'reach'>;
-  readonly requestChecks: RequestChecks;
-  readonly openParts: Pick<OpenParts, 'take'>;
-  readonly partitions: readonly number[];
-  readonly isOwned: (partition: number) => boolean;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
 
 /** Members of one watch by its uid. */
 export function groupByWatch(names: readonly MemberName[]): Map<string, string[]> {
@@ -55,7 +36,7 @@ type Blocks = Readonly<Record<string, number>>;
  * that it concerns the member.
  */
 export async function reachedBlocks(
-  positions: Pick<LogPositions, 'reach'>,
+  positions: Pick<Dependencies['positions'], 'reach'>,
   watch: Watch,
   ruleSet: RuleSet,
 ): Promise<Blocks> {
@@ -63,129 +44,79 @@ export async function reachedBlocks(
   const reached = await Promise.all(
     [...chainIds].map(async (chainId) => {
       const reach = await positions.reach(chainId, watch.blockTag);
-      return reach === undefined ? [] : [[String(chainId), reach.reached] as const];
+      return reach.reached === undefined ? [] : [[String(chainId), reach.reached] as const];
     }),
   );
   return Object.fromEntries(reached.flat());
 }
 
-type Checks = readonly Omit<ChecksToRequest, 'watch' | 'ruleSet' | 'beforePart'>[];
-
-type MembersToCheck = {
-  readonly uid: string;
-  readonly memberIds: readonly string[];
-  /** The checks of some of them; called for one page of members after another. */
-  readonly checksOf: (
-    members: readonly WatchMember[],
-    of: Pick<ChecksToRequest, 'watch' | 'ruleSet'>,
-  ) => Checks | Promise<Checks>;
-  /** Called with the members whose checks could not be requested. Absent: the others are not tried
-   * then. */
-  readonly onUnrequested?: (members: readonly WatchMember[]) => Promise<unknown>;
-};
-
-/**
- * Requests checks of some members of a watch, unless it is gone or paused. Those that find too many
- * open parts of the client app are not requested: the members stay due.
- *
- * @returns the members that have nothing to be checked for: they, or their watch, are gone, or the
- *   watch is paused
- */
-export async function requestChecksOf(
-  deps: Pick<Dependencies, 'watches' | 'ruleSets' | 'requestChecks' | 'openParts'> & {
-    readonly members: Pick<WatchMembers, 'readInPages'>;
-  },
-  { uid, memberIds, checksOf, onUnrequested }: MembersToCheck,
-): Promise<readonly string[]> {
-  const watch = await deps.watches.readByUid(uid);
-  if (watch === undefined || watch.paused) return memberIds;
-  const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
-  if (ruleSet === undefined) return [];
-  const beforePart = (requestId: string) => deps.openParts.take(watch.clientId, requestId);
-  const idle: string[] = [];
-  let at = 0;
-  for await (const page of deps.members.readInPages(uid, memberIds)) {
-    const members = page.filter(isPresent);
-    idle.push(...memberIds.slice(at, at + page.length).filter((_, index) => !isPresent(page[index])));
-    at += page.length;
-    for (const checks of await checksOf(members, { watch, ruleSet })) {
-      if (checks.members.length === 0) continue;
-      const unrequested = await deps.requestChecks({ watch, ruleSet, ...checks, beforePart });
-      if (unrequested.length === 0) continue;
-      if (!onUnrequested) return idle;
-      await onUnrequested(unrequested);
-    }
-  }
-  return idle;
-}
-
 /** Requests the checks of members that are due by themselves: those that are owed one, and those
  * whose revocation is to be looked at again. */
-export function makeCheckDue(deps: Dependencies) {
-  const checkMembers = async (
-    { partition, uid, memberIds }: { partition: number; uid: string; memberIds: readonly string[] },
-    nowMs: number,
-  ): Promise<void> => {
-    const waiting: { readonly memberId: string; readonly ageMs: number }[] = [];
-    const checksOf: MembersToCheck['checksOf'] = async (members, { watch, ruleSet }) => {
-      const isAnyNew = members.some(isNewMember);
-      const owed = isAnyNew ? await reachedBlocks(deps.positions, watch, ruleSet) : {};
-      for (const member of members.filter(isNewMember)) {
-        const ageMs = ageOf(member, nowMs);
-        if (ageMs > AGAIN_MS) waiting.push({ memberId: member.memberId, ageMs });
-      }
-      return [
-        { members: members.filter(isNewMember), cause: 'schedule', isCharged: true, owed },
-        ...owedChecks(
-          members.filter((member) => !isNewMember(member)),
-          nowMs,
-        ),
-      ];
-    };
-    const idle = await requestChecksOf(deps, { uid, memberIds, checksOf });
-    // The sweep that `resume` starts checks every member. Until then they would be in the way of
-    // those that are due.
-    if (idle.length > 0) await deps.members.dropDue(partition, namesOf(uid, idle), nowMs + AGAIN_MS);
-    // Where checks wait long for their turn, asking again every minute would only add to the queue:
-    // waits double.
-    const names = namesOf(
-      uid,
-      waiting.map(({ memberId }) => memberId),
-    );
-    const agesMs = waiting.map(({ ageMs }) => ageMs);
-    if (names.length > 0) await deps.members.postpone(names, nowMs + Math.min(...agesMs));
-  };
-  /** Returns what failed: a watch whose members cannot be read does not stop the others. */
-  const checkPartition = async (partition: number, nowMs: number): Promise<unknown[]> => {
+export async function checkDue(deps: Dependencies): Promise<void> {
+  const nowMs = deps.now();
+  const own = deps.partitions.filter(deps.isOwned);
+  // All are asked at once; mostly no member is due.
+  const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
+  // A watch whose members cannot be read does not stop the others.
+  const failures: unknown[] = [];
+  for (const [index, partition] of own.entries()) {
+    if ((dueAtMs[index] ?? Infinity) > nowMs) continue;
     const due = await deps.members.due(partition, nowMs, DUE_MAX);
     await deps.members.postpone(due, nowMs + AGAIN_MS);
-    const failures: unknown[] = [];
     for (const [uid, memberIds] of groupByWatch(due))
-      await checkMembers({ partition, uid, memberIds }, nowMs).catch((error: unknown) =>
-        failures.push(error),
-      );
-    return failures;
-  };
-  return async function checkDue(): Promise<void> {
-    const nowMs = deps.now();
-    const own = deps.partitions.filter(deps.isOwned);
-    // All are asked at once; mostly no member is due.
-    const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
-    const failures: unknown[] = [];
-    for (const [index, partition] of own.entries())
-      if ((dueAtMs[index] ?? Infinity) <= nowMs) failures.push(...(await checkPartition(partition, nowMs)));
-    if (failures.length > 0) throw failures[0];
-  };
+      await checkMembers(deps, partition, uid, memberIds).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
 }
+
+async function checkMembers(
+  deps: Dependencies,
+  partition: number,
+  uid: string,
+  memberIds: readonly string[],
+): Promise<void> {
+  const nowMs = deps.now();
+  const namesOf = (ids: readonly string[]) => ids.map((memberId) => ({ uid, memberId }));
+  const drop = async (ids: readonly string[]): Promise<void> => {
+    if (ids.length > 0) await deps.members.dropDue(partition, namesOf(ids), nowMs + AGAIN_MS);
+  };
+  const watch = await deps.watches.readByUid(uid);
+  // The sweep that `resume` starts checks every member. Until then they would be in the way of those
+  // that are due.
+  if (watch === undefined || watch.paused) return drop(memberIds);
+  const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+  if (ruleSet === undefined) return;
+  let at = 0;
+  for await (const page of deps.members.readInPages(uid, memberIds)) {
+    await drop(memberIds.slice(at, at + page.length).filter((_, index) => !isPresent(page[index])));
+    at += page.length;
+    const members = page.filter(isPresent);
+    const added = members.filter(({ checked }) => checked === undefined);
+    const known = members.filter(({ checked }) => checked !== undefined);
+    // Where checks wait long for their turn, asking again every minute would only add to the queue:
+    // waits double.
+    const slow = added.filter((member) => ageOf(member, nowMs) > AGAIN_MS);
+    const ages = slow.map((member) => ageOf(member, nowMs));
+    if (slow.length > 0)
+      await deps.members.postpone(namesOf(slow.map(({ memberId }) => memberId)), nowMs + Math.min(...ages));
+    const owed = added.length > 0 ? await reachedBlocks(deps.positions, watch, ruleSet) : {};
+    const ofAdded: Checks = { members: added, why: { cause: 'schedule' }, isCharged: true, owed };
+    // Too many parts of the client app are open: the members stay due.
+    for (const checks of [...(added.length > 0 ? [ofAdded] : []), ...owedChecks(known, nowMs)])
+      if ((await deps.requestChecks({ watch, ruleSet, ...checks })).length > 0) return;
+  }
+}
+
+type Checks = Omit<ChecksToRequest, 'watch' | 'ruleSet'>;
 
 /** The checks of members that have been checked before, by cause and by the endpoints to avoid: at
  * the blocks that they are owed, or at later ones. */
-function owedChecks(members: readonly WatchMember[], nowMs: number) {
-  const byCause = Map.groupBy(members, ({ owed }) => owed?.cause ?? 'schedule');
+function owedChecks(members: readonly WatchMember[], nowMs: number): Checks[] {
+  const byCause = Map.groupBy(members, ({ owed }) => owed?.why.cause ?? 'schedule');
   return [...byCause].flatMap(([cause, ofCause]) =>
     byEndpointsToAvoid(ofCause, nowMs).map(({ members: alike, avoid }) => ({
       members: alike,
-      cause,
+      why: { cause },
       isCharged: false,
       owed: mostOf(alike.map((member) => blocksOwed(member, nowMs))),
       avoid,
@@ -225,9 +156,11 @@ function endpointsToAvoid(member: WatchMember, nowMs: number): EndpointNames | u
 /** The blocks that a member is owed; behind those that it has seen if a revocation is to be looked
  * at again. A number that was not reached for long may be false, and is not asked for any more. */
 function blocksOwed(member: WatchMember, nowMs: number): Blocks {
-  const { owed, seen } = member;
+  const { owed, checked } = member;
   const isToLook = looksOf(member, nowMs).length > 0;
-  const later = Object.fromEntries(Object.entries(seen).map(([id, { block }]) => [id, block + 1]));
+  const later = Object.fromEntries(
+    Object.entries(checked?.seen ?? {}).map(([id, { block }]) => [id, block + 1]),
+  );
   const isFresh = owed !== undefined && nowMs - Date.parse(owed.since) < FALSE_BLOCK_MS_MIN;
   return mostOf([isFresh ? owed.blocks : {}, isToLook ? later : {}]);
 }
@@ -238,9 +171,6 @@ function mostOf(all: readonly Blocks[]): Blocks {
     for (const [id, block] of Object.entries(blocks)) most[id] = Math.max(block, most[id] ?? 0);
   return most;
 }
-
-const namesOf = (uid: string, memberIds: readonly string[]): MemberName[] =>
-  memberIds.map((memberId) => ({ uid, memberId }));
 
 /** How long the member has had its wallets, ms. */
 const ageOf = ({ walletsAt }: WatchMember, nowMs: number): number => nowMs - Date.parse(walletsAt);

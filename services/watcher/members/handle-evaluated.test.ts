@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
+  type Checked,
   partitionOfMember,
-  uidOfMember,
   type Watch,
   type WatchCommand,
   type WatchEvaluated,
@@ -13,7 +13,8 @@ import {
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { LogFork } from '#shared/stores/watches/log-positions.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
-import { aMember, anAnswer, atSecond, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
+import { aCheck, aMember, anAnswer, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { rulesStampOf } from '../domain/rules-stamp.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';
 import { makePublishChanges } from './publish-changes.ts';
@@ -52,15 +53,15 @@ function makeWorld(
     if (--stepsLeft === 0) throw new Error('crash');
     return result;
   };
-  const nameOf = (member: WatchMember) => ({ uid: uidOfMember(member), memberId: member.memberId });
   const [silent, notes]: [unknown[], unknown[]] = [[], []];
+  const watchesDue: string[] = [];
   const members = {
     isDue: async () => over.isDue ?? false,
     readMany: () => step(() => [known.member]),
     async *readInPages(_: string, ids: readonly string[]) {
       if (ids.length > 0) yield await step(() => [known.member]);
     },
-    write: (before: WatchMember, after: WatchMember, _: number, options: { dueAtMs?: number }) =>
+    write: (before: WatchMember, after: WatchMember, options: { dueAtMs?: number }) =>
       step(() => {
         if (before.version !== known.member.version) return false;
         known.member = after;
@@ -68,7 +69,7 @@ function makeWorld(
         outbox.add(after.memberId);
         return true;
       }),
-    refresh: (_: string, __: number, refreshed: readonly WatchMember[]) =>
+    refresh: (refreshed: readonly WatchMember[]) =>
       step(() => {
         for (const member of refreshed) {
           if (member.version === known.member.version) known.member = member;
@@ -79,11 +80,14 @@ function makeWorld(
       step(() => {
         known.due = Math.min(known.due ?? Infinity, atMs);
       }),
-    heldBack: () =>
-      step(() => (known.member.roles.some(({ heldBack }) => heldBack) ? [known.member.memberId] : [])),
-    figures: () => step(() => ({ members: 1, holders: new Map([['gold', 1]]), held: new Map() })),
+    async *heldBack() {
+      yield await step(() => [known.member].filter(({ roles }) => roles.some(({ heldBack }) => heldBack)));
+    },
+    noteRevoked: () => step(() => undefined),
+    figures: () =>
+      step(() => ({ holders: new Map([['gold', 1]]), held: new Map(), sweeps: new Map([[SWEEP, {}]]) })),
     mayRevoke: (_: string, __: string, ids: readonly string[]) => step(() => new Set(ids)),
-    outbox: () => step(() => (outbox.size > 0 ? [nameOf(known.member)] : [])),
+    outbox: () => step(() => [...outbox].map((memberId) => ({ uid: UID, memberId }))),
     markSent: (member: WatchMember) =>
       step(() => {
         if (member.version !== known.member.version) return false;
@@ -95,7 +99,10 @@ function makeWorld(
   };
   const dependencies = {
     members,
-    watches: { readByUid: () => step(() => aWatch({ ...over.watch, paused: over.paused })) },
+    watches: {
+      readByUid: () => step(() => aWatch({ ...over.watch, paused: over.paused })),
+      setDue: async (uid: string) => void watchesDue.push(uid),
+    },
     ruleSets: { read: () => step(() => over.ruleSet ?? aRuleSet('app_1', 'set')) },
     positions: { forks: () => step(() => over.forks ?? []) },
     chains: { note: async (_: unknown, note: unknown) => void notes.push(note) },
@@ -108,8 +115,8 @@ function makeWorld(
     followed: {
       noteSilent: async (...noted: unknown[]) => void silent.push(noted),
     },
-    chargeEvents: async () => undefined,
-    refund: async (refund: unknown) => void refunds.push(refund),
+    clientApps: { read: async () => undefined },
+    quota: { refund: async (refund: unknown) => void refunds.push(refund) },
     metrics: { countChecks: () => undefined, countEvent: () => undefined },
     now: () => NOW,
     publish: (to: { name: string }, message: WatchMember & { requestId: string; resultJson: string }) =>
@@ -118,7 +125,6 @@ function makeWorld(
         else events.push({ id: message.requestId, json: message.resultJson });
       }),
   };
-  type Dependencies = Parameters<typeof makeHandleEvaluated>[0] & Parameters<typeof makePublishChanges>[0];
   return {
     known,
     outbox,
@@ -127,10 +133,11 @@ function makeWorld(
     refunds,
     silent,
     notes,
+    watchesDue,
     async handle(record: WatchEvaluated, crashAt = Infinity): Promise<void> {
       stepsLeft = crashAt;
-      const all = dependencies as unknown as Dependencies;
-      await makeHandleEvaluated({ ...all, publishChanges: makePublishChanges(all) })(record, CONTEXT);
+      const deps = dependencies as unknown as Dependencies;
+      await makeHandleEvaluated({ ...deps, ...makePublishChanges(deps) })(record, CONTEXT);
       stepsLeft = Infinity;
     },
     /** Redis is emptied: the view is built again from the topic, as `project` does. */
@@ -152,7 +159,7 @@ const LOG: readonly WatchEvaluated[] = [
   anAnswer(aMember(), true, 1),
   anAnswer(aMember(), false, 2, { sweep: SWEEP }),
   settle(3),
-  anAnswer(aMember(), true, 4, { cause: 'transfer' }),
+  anAnswer(aMember(), true, 4, { why: { cause: 'transfer' } }),
 ];
 
 /** Handles the log; at one record the process crashes, and the next one handles the record
@@ -197,13 +204,13 @@ describe.each([false, true])('with the loss of Redis: %s', (losesRedis) => {
 });
 
 const seen: Partial<WatchMember> = {
-  ...{ sequence: 1, checkedAt: atSecond(1), stamp: { rules: RULES, walletsAt: atSecond(0) } },
+  ...{ sequence: 1, checked: aCheck(1) },
   roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
 };
 
 test('a member whose transfer could not be read stays due, later each time, until it is read', async () => {
   const world = makeWorld({ member: seen });
-  await world.handle(anAnswer(aMember(), undefined, 99, { cause: 'transfer', owed: { '1': 2 } }));
+  await world.handle(anAnswer(aMember(), undefined, 99, { why: { cause: 'transfer' }, owed: { '1': 2 } }));
   // It is the one that is asked for all that the chain owes.
   expect(world.known.due).toBe(NOW + 5_000);
   expect(world.notes).toMatchObject([{ read: new Map(), members: [{ unreadChains: ['1'] }] }]);
@@ -221,13 +228,13 @@ test('an answer from a fork that is gone makes the member due at once', async ()
   const forks = [{ from: 4, knownAt: Date.parse(atSecond(20)) }];
   const world = makeWorld({ member: seen, forks });
   world.known.due = undefined;
-  await world.handle(anAnswer(aMember(), false, 5, { cause: 'transfer', owed: { '1': 5 } }));
+  await world.handle(anAnswer(aMember(), false, 5, { why: { cause: 'transfer' }, owed: { '1': 5 } }));
   expect(world.events).toEqual([]);
   expect(world.known).toMatchObject({ due: NOW, member: { owed: { blocks: { '1': 5 } } } });
 });
 
 test('a check of former wallets leaves a member due whose wallets were replaced', async () => {
-  const world = makeWorld({ member: { ...seen, walletsAt: atSecond(50) } });
+  const world = makeWorld({ member: { ...seen, checked: undefined, walletsAt: atSecond(50) } });
   await world.handle(anAnswer(aMember(), false, 60));
   expect(world.known.due).toBe(NOW);
   expect(world.events).toEqual([]);
@@ -235,7 +242,8 @@ test('a check of former wallets leaves a member due whose wallets were replaced'
 
 test('a check of other vaults is not applied, although it was requested after the vaults were replaced', async () => {
   const vaults = ['0x00000000000000000000000000000000000000bb'];
-  const world = makeWorld({ member: { ...seen, vaults, walletsAt: atSecond(50) } });
+  const withVaults = { checked: undefined, wallets: { ...aMember().wallets, vaults } };
+  const world = makeWorld({ member: { ...seen, ...withVaults, walletsAt: atSecond(50) } });
   const answerOf = (walletsAt: string, second: number) =>
     anAnswer(aMember(), false, second, { walletTimes: [Date.parse(walletsAt)] });
   await world.handle(answerOf(aMember().walletsAt, 60));
@@ -249,7 +257,7 @@ test('a check that was evaluated after its rules were replaced revokes nothing, 
   const digest = 'sha-256=:b3RoZXJSdWxlcw==:';
   const ruleSet = aRuleSet('app_1', 'set', { digest });
   const world = makeWorld({ member: seen, ruleSet });
-  await world.handle(anAnswer(aMember(), false, 2, { cause: 'transfer' }));
+  await world.handle(anAnswer(aMember(), false, 2, { why: { cause: 'transfer' } }));
   expect(world.events).toEqual([]);
   expect(world.known.due).toBe(NOW);
   await world.handle(anAnswer(aMember(), false, 3, { rules: rulesStampOf(ruleSet, aWatch()) }));
@@ -271,10 +279,10 @@ test('a settlement leaves a member due whose wallets were replaced', async () =>
       id: 'gold',
       granted: true,
       since: atSecond(1),
-      heldBack: { since: atSecond(1), cause: 'schedule' as const, sweep: SWEEP },
+      heldBack: { since: atSecond(1), why: { cause: 'schedule' as const }, sweep: SWEEP },
     },
   ];
-  const world = makeWorld({ member: { ...seen, roles, walletsAt: atSecond(50) } });
+  const world = makeWorld({ member: { ...seen, roles, checked: undefined, walletsAt: atSecond(50) } });
   await world.handle(settle(60));
   expect(world.events).toHaveLength(1);
   expect(world.known.due).toBe(NOW);
@@ -291,7 +299,7 @@ test.each([
         id: 'gold',
         granted: true,
         since: atSecond(1),
-        heldBack: { since: atSecond(1), cause: 'schedule' as const, sweep: SWEEP },
+        heldBack: { since: atSecond(1), why: { cause: 'schedule' as const }, sweep: SWEEP },
       },
     ];
     const world = makeWorld({ member: { ...seen, roles }, ...over });
@@ -309,6 +317,14 @@ test('a revocation that a sweep finds after it was decided is left to the settle
   expect(world.known.member.roles[0]?.heldBack?.sweep).toBe(SWEEP);
   await world.handle({ ...settle(3), sweep: SWEEP + 1, sweeps: [SWEEP, SWEEP + 1] } as WatchCommand);
   expect(world.events).toHaveLength(1);
+});
+
+test('a watch is processed when a revocation is held back, and not for another change', async () => {
+  const world = makeWorld({ member: seen });
+  await world.handle(anAnswer(aMember(), true, 2));
+  expect(world.watchesDue).toEqual([]);
+  await world.handle(anAnswer(aMember(), false, 3, { sweep: SWEEP }));
+  expect(world.watchesDue).toEqual([UID]);
 });
 
 test('a member that was removed in mid-sweep is not touched by the answer', async () => {
@@ -355,10 +371,10 @@ test('a check that an interrupted sweep requests twice is refunded once, and the
 });
 
 test('a transfer whose check was answered by an endpoint that lags behind is checked again at once, and then at doubling intervals', async () => {
-  const seenBlock = { '1': { block: 60, askedAt: Date.parse(atSecond(60)) } };
-  const world = makeWorld({ member: { ...seen, seen: seenBlock } });
+  const seenBlock: Checked['seen'] = { '1': { block: 60, askedAt: Date.parse(atSecond(60)) } };
+  const world = makeWorld({ member: { ...seen, checked: aCheck(1, { seen: seenBlock }) } });
   const behind = (second: number) =>
-    anAnswer(aMember(), true, second, { cause: 'transfer', owed: { '1': 61 } });
+    anAnswer(aMember(), true, second, { why: { cause: 'transfer' }, owed: { '1': 61 } });
   await world.handle(behind(50));
   expect(world.known).toMatchObject({
     due: NOW,
@@ -373,18 +389,19 @@ test('an owed block without its check is owed by the member that has not seen it
   const world = makeWorld({ member: seen });
   const owe: WatchCommand = {
     ...{ command: 'owe', clientId: 'app_1', watchUid: UID, partition: PARTITION, at: atSecond(9) },
-    ...{ memberIds: [aMember().memberId], owed: { '1': 7 } },
+    memberIds: [aMember().memberId],
+    owed: { since: atSecond(9), blocks: { '1': 7 }, why: { cause: 'transfer' } },
   };
   await world.handle(owe);
   expect(world.known).toMatchObject({
     due: NOW,
-    member: { owed: { blocks: { '1': 7 }, cause: 'transfer' } },
+    member: { owed: { blocks: { '1': 7 }, why: { cause: 'transfer' } } },
   });
 });
 
 test('with a grace, a revocation makes no event, and its member is due when the grace ends', async () => {
   const world = makeWorld({ member: seen, watch: { graceSeconds: 30 } });
-  await world.handle(anAnswer(aMember(), false, 90, { cause: 'transfer' }));
+  await world.handle(anAnswer(aMember(), false, 90, { why: { cause: 'transfer' } }));
   expect([world.events, world.known.due]).toEqual([[], Date.parse(atSecond(120))]);
   expect(world.topic.at(-1)?.roles[0]?.heldBack).toMatchObject({ graceUntil: atSecond(120) });
 });
@@ -409,7 +426,7 @@ describe('a role that a sweep finds changed', () => {
       [
         UID,
         { chainId: 1, contractAddress: contractAddress.toLowerCase(), blockTag: 'latest' },
-        { accounts: [aMember().account], blockNumber: 20, foundAt: atSecond(20) },
+        { accounts: [aMember().wallets.account], blockNumber: 20, foundAt: atSecond(20) },
         Date.parse(atSecond(10)),
       ],
     ]);
@@ -430,11 +447,14 @@ describe('a role that a sweep finds changed', () => {
     ['the rule is on the native coin', rulesOf(native), { sweep: SWEEP }],
     [
       'the member has vaults',
-      { ...rulesOf(rule), member: { vaults: [`0x${'dd'.repeat(20)}`] } },
+      {
+        ...rulesOf(rule),
+        member: { wallets: { ...aMember().wallets, vaults: [`0x${'dd'.repeat(20)}`] } },
+      },
       { sweep: SWEEP },
     ],
-    ['a transfer caused the check', rulesOf(rule), { cause: 'transfer' }],
-    ['the sweep was for new rules', rulesOf(rule), { cause: 'rule-set', sweep: SWEEP }],
+    ['a transfer caused the check', rulesOf(rule), { why: { cause: 'transfer' } }],
+    ['the sweep was for new rules', rulesOf(rule), { why: { cause: 'rule-set' }, sweep: SWEEP }],
   ])('is not noted where %s', async (_, over, context) => {
     expect(await silentOf(over, context)).toEqual([]);
   });

@@ -7,10 +7,9 @@ import { RoleVerdict, RuleFault } from '#shared/contracts/checks/result.ts';
 import { simpleRulesOf } from '#shared/contracts/rules/rule.ts';
 import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import {
+  accountsOf,
   type EventCause,
-  isNewMember,
   isPresent,
-  uidOfMember,
   type Watch,
   type WatchCommand,
   type WatchEvaluated,
@@ -18,20 +17,13 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
-import { memberEventId } from '#shared/contracts/watches/watch-event.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
-import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Answer, Present } from '../domain/answer.ts';
 import { composeRolesChanged } from '../domain/compose-event.ts';
 import { countHeld } from '../domain/exceeds-share.ts';
 import { findSilentChanges } from '../domain/find-silent-changes.ts';
-import type { Answer } from '../domain/judge-answer.ts';
 import {
   type Applied,
   applyAnswer,
@@ -42,45 +34,10 @@ import {
   settleSweeps,
 } from '../domain/member.ts';
 import { rulesStampOf } from '../domain/rules-stamp.ts';
-import type { WatcherMetrics } from '../metrics.ts';
-import type { OpenParts } from './open-parts.ts';
-import type { PublishChanges } from './publish-changes.ts';
-import type { UnreadChains } from './unread-chains.ts';
-import type { RefundWatch } from './watch-quota.ts';
+import { chargeChecks } from './request-checks.ts';
 
 /** Concurrent writes should never make a write fail this often: more is a bug. */
 const TRIES_MAX = 20;
-
-type Dependencies = {
-  readonly watches: Pick<Watches, 'readByUid'>;
-  readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<
-    WatchMembers,
-    | 'isDue'
-    | 'readMany'
-    | 'readInPages'
-    | 'write'
-    | 'refresh'
-    | 'setDue'
-    | 'heldBack'
-    | 'figures'
-    | 'mayRevoke'
-  >;
-  readonly followed: Pick<FollowedContracts, 'noteSilent'>;
-  readonly positions: Pick<LogPositions, 'forks'>;
-  /** Which chains could not be read for a watch. */
-  readonly chains: Pick<WatchChains, 'note'>;
-  readonly unread: UnreadChains;
-  readonly sweeps: Pick<WatchSweeps, 'finish' | 'read'>;
-  readonly openParts: Pick<OpenParts, 'give'>;
-  readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
-  readonly refund: RefundWatch;
-  /** Charges the checks of transfers that led to events; a watch beyond its quota is paused. */
-  readonly chargeEvents: (watch: Watch, count: number) => Promise<unknown>;
-  readonly metrics: Pick<WatcherMetrics, 'countChecks' | 'countEvent'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
 
 /** How a member changes; called again with the stored member if another writer changed it first. */
 type Change = (member: WatchMember) => Applied;
@@ -92,31 +49,42 @@ type Change = (member: WatchMember) => Applied;
  */
 export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated> {
   return async function handleEvaluated(message, { partition }) {
-    await deps.publishChanges.publishOutbox(partition);
+    await deps.publishOutbox(partition);
     if ('command' in message) await applyCommand(deps, message);
-    else await applyPart(deps, message, partition);
+    else await applyPart(deps, message);
   };
 }
 
-async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition: number): Promise<void> {
+async function applyPart(deps: Dependencies, part: BatchPartCompleted): Promise<void> {
   if (part.delivery.mode !== 'watch')
     throw new ServiceError(
       'message-unreadable',
       `delivery.mode must be "watch", not "${part.delivery.mode}"`,
     );
   const { check } = part.delivery;
-  const { watchUid: uid, cause, sweep } = check;
+  const { watchUid: uid, sweep } = check;
+  const { cause } = check.why;
   const watch = await deps.watches.readByUid(uid);
   const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
   const answers = await readAnswers(part, check);
   const members = (await deps.members.readMany(uid, [...answers.keys()])).filter(isPresent);
-  await refundPart(deps, part, part.refundCount + countRepeats(members, answers));
+  const refundCount = part.refundCount + countRepeats(members, answers);
+  const { clientId, chargedMonth: month, requestId } = part;
+  // A check is refunded if nothing was decided and every failure is retryable, as any other check
+  // is, and if it repeats an answered check.
+  if (month !== undefined && refundCount > 0)
+    await deps.quota.refund({ clientId, month, count: refundCount, requestId });
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
   if (watch && ruleSet && !watch.paused) {
     deps.metrics.countChecks(cause, answers.size);
-    const rules = await rulesNow(deps, watch, ruleSet, answers);
+    const chainIds = [...answers.values()].flatMap(({ read, owed }) => Object.keys({ ...read, ...owed }));
+    const rules: Rules = {
+      ...(await presentOf(deps, watch, ruleSet, chainIds)),
+      graceSeconds: watch.graceSeconds,
+      chainsOf: chainsByRole(ruleSet),
+    };
     const held = await holdExcess(deps, watch, members, answers, rules);
-    const at = new Date(deps.now()).toISOString();
+    const at = isoOf(deps.now());
     const change: Change = (member) => {
       const answer = answers.get(member.memberId);
       const hold = { roles: held.get(member.memberId) ?? new Set<string>(), at };
@@ -126,35 +94,28 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
     };
     if (watch.follow)
       await noteSilentChanges(deps, watch, findSilentChanges(members, answers, ruleSet, rules));
-    const causes = await changeMembers(deps, { watch, partition, members, change, answers });
+    const causes = await changeMembers(deps, { watch, members, change, answers });
     // Also a transfer's revocation that a second check has sent.
     const charged = causes.filter((of) => cause === 'transfer' || of === 'transfer').length;
-    if (charged > 0) await deps.chargeEvents(watch, charged);
+    if (charged > 0)
+      await chargeChecks(deps, watch, { count: charged, month: at.slice(0, 7), areEvaluated: true });
   }
-  if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
-  await deps.openParts.give(part.clientId, part.requestId);
+  if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, requestId);
+  await deps.openParts.give(clientId, requestId);
 }
 
 /** What holds for a watch now. The forks are read with each record: a dropped transfer is published
  * after its fork is noted. */
-async function rulesNow(
-  { positions }: Pick<Dependencies, 'positions'>,
+async function presentOf(
+  { positions }: Dependencies,
   watch: Watch,
-  ruleSet: RuleSet,
-  answers: ReadonlyMap<string, Answer>,
-): Promise<Rules> {
-  const chainIds = new Set(
-    [...answers.values()].flatMap(({ read, owed }) => Object.keys({ ...read, ...owed })),
-  );
+  ruleSet: RuleSet | undefined,
+  chainIds: readonly string[],
+): Promise<Present> {
   const forks = await Promise.all(
-    [...chainIds].map(async (chainId) => [chainId, await positions.forks(chainId)] as const),
+    [...new Set(chainIds)].map(async (chainId) => [chainId, await positions.forks(chainId)] as const),
   );
-  return {
-    rules: rulesStampOf(ruleSet, watch),
-    forks: Object.fromEntries(forks),
-    graceSeconds: watch.graceSeconds,
-    chainsOf: chainsByRole(ruleSet),
-  };
+  return { rules: ruleSet && rulesStampOf(ruleSet, watch), forks: Object.fromEntries(forks) };
 }
 
 /** By rule set, for as long as it is in memory. */
@@ -183,12 +144,12 @@ async function noteSilentChanges(
   for (const { chainId, contractAddress, member, answer } of changes) {
     if (await members.isDue({ uid, memberId: member.memberId })) continue;
     const change = {
-      accounts: (member.accounts ?? [member.account]).map((each) => each.toLowerCase()),
+      accounts: accountsOf(member),
       blockNumber: answer.read[String(chainId)]?.block ?? 0,
       foundAt: answer.evaluatedAt,
     };
     const contract = { chainId, contractAddress, blockTag: watch.blockTag };
-    await followed.noteSilent(uid, contract, change, Date.parse(member.checkedAt ?? ''));
+    await followed.noteSilent(uid, contract, change, Date.parse(member.checked?.at ?? ''));
   }
 }
 
@@ -200,19 +161,11 @@ async function noteSilentChanges(
 const countRepeats = (members: readonly WatchMember[], answers: ReadonlyMap<string, Answer>): number =>
   members.filter((member) => {
     const answer = answers.get(member.memberId);
-    if (!answer || isNewMember(member) || member.checkedAt === answer.evaluatedAt) return false;
-    if (answer.sweep !== undefined && Date.parse(member.checkedAt ?? '') < answer.sweep) return false;
+    const checkedAt = member.checked?.at;
+    if (!answer || checkedAt === undefined || checkedAt === answer.evaluatedAt) return false;
+    if (answer.sweep !== undefined && Date.parse(checkedAt) < answer.sweep) return false;
     return [...answer.verdicts.values()].some((verdict) => verdict !== undefined);
   }).length;
-
-/**
- * A check is refunded if nothing was decided and every failure is retryable, as any other check is,
- * and if it repeats an answered check.
- */
-async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, count: number): Promise<void> {
-  const { clientId, chargedMonth: month, requestId } = part;
-  if (month !== undefined && count > 0) await refund({ clientId, month, count, requestId });
-}
 
 async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<void> {
   const { watchUid: uid, partition } = command;
@@ -225,22 +178,38 @@ async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<
       (command.command === 'settle' && (await deps.sweeps.read(uid))?.sweep !== command.sweep));
   if (watch && !isGivenUp) {
     const change = await decisionOf(deps, watch, command);
-    for await (const page of deps.members.readInPages(uid, await membersOf(deps, command)))
-      await changeMembers(deps, {
-        watch,
-        partition,
-        members: page.filter(isPresent),
-        change,
-        decision: command.command,
-      });
+    for await (const page of membersOf(deps, command)) {
+      const members = page.filter(isPresent);
+      // What a release sends does not count together with the revocations of the hour.
+      if (command.command === 'settle')
+        for (const [roleId, ids] of revokedBy(members, change))
+          await deps.members.noteRevoked(uid, roleId, ids, Date.parse(command.at));
+      await changeMembers(deps, { watch, members, change });
+    }
   }
   if (command.command === 'settle') await deps.sweeps.finish(uid, command.sweep, `settle/${partition}`);
 }
 
-const membersOf = ({ members }: Dependencies, command: WatchCommand): Promise<readonly string[]> =>
-  command.command === 'owe'
-    ? Promise.resolve(command.memberIds)
-    : members.heldBack(command.watchUid, command.partition);
+/** The members that a command is about. All of a partition are looked through for those of whom a
+ * revocation is held back, unless there are none. */
+async function* membersOf(
+  { members }: Dependencies,
+  command: WatchCommand,
+): AsyncGenerator<readonly (WatchMember | undefined)[]> {
+  const { watchUid: uid, partition } = command;
+  if (command.command === 'owe') return yield* members.readInPages(uid, command.memberIds);
+  const { held, sweeps } = await members.figures(uid);
+  if (held.size + sweeps.size > 0) yield* members.heldBack(uid, partition);
+}
+
+/** By role, the members that would lose it. */
+function revokedBy(members: readonly WatchMember[], change: Change): ReadonlyMap<string, string[]> {
+  const byRole = new Map<string, string[]>();
+  for (const member of members)
+    for (const roleId of change(member).revoked)
+      byRole.set(roleId, [...(byRole.get(roleId) ?? []), member.memberId]);
+  return byRole;
+}
 
 async function decisionOf(deps: Dependencies, watch: Watch, command: WatchCommand): Promise<Change> {
   const { at } = command;
@@ -248,46 +217,40 @@ async function decisionOf(deps: Dependencies, watch: Watch, command: WatchComman
   if (command.command === 'settle')
     return (member) => settleSweeps(member, { ...command, holdRoles: new Set(command.holdRoles) });
   const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
-  const forks = await Promise.all(
-    Object.keys(command.owed).map(async (chainId) => [chainId, await deps.positions.forks(chainId)] as const),
-  );
-  const { owed: blocks, transfer } = command;
-  const owed = { since: at, blocks, cause: 'transfer' as const, ...(transfer ? { transfer } : {}) };
-  const present = { rules: ruleSet && rulesStampOf(ruleSet, watch), forks: Object.fromEntries(forks) };
+  const { owed } = command;
+  const present = await presentOf(deps, watch, ruleSet, Object.keys(owed.blocks));
   return (member) => owe(member, owed, present);
 }
 
 type Changes = {
   readonly watch: Watch;
-  readonly partition: number;
+  /** Of one partition. */
   readonly members: readonly WatchMember[];
   readonly change: Change;
   /** By member id; absent: the members are not checked. */
   readonly answers?: ReadonlyMap<string, Answer>;
-  readonly decision?: WatchCommand['command'];
 };
 
 /** Changes members and publishes their changes; returns the causes of the events. */
 async function changeMembers(deps: Dependencies, changes: Changes): Promise<readonly EventCause[]> {
-  const { watch, partition, members, answers } = changes;
+  const { watch, members, answers } = changes;
   const uid = watchUid(watch);
   const written = (await Promise.all(members.map((member) => writeChange(deps, changes, member)))).filter(
     (each) => each !== undefined,
   );
-  const [changed, unchanged] = [true, false].map((is) => written.filter(({ isChanged }) => isChanged === is));
-  await deps.members.refresh(
-    uid,
-    partition,
-    (unchanged ?? []).map(({ member }) => member),
-  );
+  const changed = written.filter(({ isChanged }) => isChanged);
+  const unchanged = written.filter(({ isChanged }) => !isChanged);
+  await deps.members.refresh(unchanged.map(({ member }) => member));
   await Promise.all(
-    (unchanged ?? []).map(async ({ member: { memberId }, dueAtMs }) => {
+    unchanged.map(async ({ member: { memberId }, dueAtMs }) => {
       if (dueAtMs !== undefined) await deps.members.setDue([{ uid, memberId }], dueAtMs);
     }),
   );
-  await Promise.all((changed ?? []).map(({ member }) => deps.publishChanges.publishMember(watch, member)));
+  await Promise.all(changed.map(({ member }) => deps.publishMember(watch, member)));
+  // Held roles are announced, and looks are decided, when the watch is processed.
+  if (changed.some(({ isHeldBack }) => isHeldBack)) await deps.watches.setDue(uid, deps.now());
   if (answers) await noteChains(deps, watch, written, answers);
-  return (changed ?? []).flatMap(({ cause }) => cause ?? []);
+  return changed.flatMap(({ cause }) => cause ?? []);
 }
 
 /** Notes which chains were read for a watch, and has the next members checked that these chains
@@ -304,7 +267,7 @@ async function noteChains(
       read.set(chainId, Math.max(read.get(chainId) ?? 0, Date.parse(answer.evaluatedAt)));
   const owing = written.map(({ member, unreadChains }) => ({ ...member, unreadChains }));
   await chains.note(watch, { read, members: owing }, now());
-  const names = written.map(({ member }) => ({ uid: uidOfMember(member), memberId: member.memberId }));
+  const names = written.map(({ member: { watchUid: uid, memberId } }) => ({ uid, memberId }));
   for (const chainId of read.keys()) {
     const next = unread.take(
       chainId,
@@ -320,6 +283,8 @@ type Written = {
   /** Whether the topic needs it; otherwise the view alone is to be refreshed. */
   readonly isChanged: boolean;
   readonly dueAtMs: number | undefined;
+  /** Whether a revocation was, or is, held back. */
+  readonly isHeldBack: boolean;
   /** Of its event. */
   readonly cause?: EventCause | undefined;
   /** Chains for which it owes a check, and which the answer could not read. */
@@ -330,11 +295,10 @@ type Written = {
  * not concern the member. */
 async function writeChange(
   deps: Dependencies,
-  { change, decision, answers }: Changes,
+  { change, answers }: Changes,
   read: WatchMember,
 ): Promise<Written | undefined> {
   const { members: view, now, metrics } = deps;
-  const uid = uidOfMember(read);
   let before: WatchMember | undefined = read;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (!isPresent(before)) return undefined;
@@ -345,41 +309,42 @@ async function writeChange(
     const isFirst = isDropped === true && before.owed === undefined;
     // A decision leaves a member due whose new wallets were not checked yet.
     const dueAtMs =
-      decision && isNewMember(member)
+      answers === undefined && member.checked === undefined
         ? nowMs
         : dueAtOf(member, nowMs, { isFirst, isProbe: isProbe(deps, member, unreadChains) });
-    const written = { dueAtMs, unreadChains };
+    const isHeldBack = [...before.roles, ...member.roles].some(({ heldBack }) => heldBack);
+    const written = { dueAtMs, unreadChains, isHeldBack };
     if (isDropped || !isToPublish(before, member)) return { ...written, member, isChanged: false };
     const { event: _, ...rest } = member;
-    const at = new Date(nowMs).toISOString();
-    const composed = event && composeRolesChanged(member, event, memberEventId(member, event.sequence), at);
     const after: WatchMember = {
       ...rest,
       version: Math.max(nowMs, before.version + 1),
-      ...(composed === undefined ? {} : { event: composed }),
+      ...(event && { event: composeRolesChanged(member, event, isoOf(nowMs)) }),
     };
-    if (await view.write(before, after, nowMs, { dueAtMs, countsRevoked: decision !== 'release' })) {
+    if (await view.write(before, after, { dueAtMs })) {
       if (event) metrics.countEvent(event.cause);
       return { ...written, member: after, isChanged: true, cause: event?.cause };
     }
-    [before] = await view.readMany(uid, [read.memberId]);
+    [before] = await view.readMany(read.watchUid, [read.memberId]);
   }
   throw new ServiceError('overloaded', 'too many concurrent writes to this member');
 }
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();
 
 const unreadChainsOf = ({ owed }: WatchMember, answer: Answer | undefined): string[] =>
   answer === undefined ? [] : Object.keys(owed?.blocks ?? {}).filter((chainId) => !(chainId in answer.read));
 
 /** Whether this member is asked soon again for all that its chains owe. */
 function isProbe({ unread }: Dependencies, member: WatchMember, chainIds: readonly string[]): boolean {
-  const name = { uid: uidOfMember(member), memberId: member.memberId };
+  const name = { uid: member.watchUid, memberId: member.memberId };
   return chainIds.map((chainId) => unread.note(chainId, name)).includes(true);
 }
 
 /** Whether the topic needs the new state: what changes no role, stamp or sequence is in the view
- * alone. Equal ones are the same objects. */
+ * alone. Equal roles are the same object. */
 const isToPublish = (before: WatchMember, after: WatchMember): boolean =>
-  before.roles !== after.roles || before.stamp !== after.stamp;
+  before.roles !== after.roles || before.checked?.rules !== after.checked?.rules;
 
 const inflate = promisify(gunzip);
 
@@ -411,7 +376,7 @@ function detailsByRole(
 async function readAnswers(part: BatchPartCompleted, check: WatchCheck): Promise<Map<string, Explained>> {
   // A part that the evaluator could not parse names no roles: it says nothing of its members.
   if (part.roles.length === 0) return new Map();
-  const { cause, rules, owed, transfer, sweep, forgives, walletTimes } = check;
+  const { why, rules, owed, sweep, forgives, walletTimes } = check;
   const text = (await inflate(Buffer.from(part.linesGzip, 'base64'))).toString();
   const answers = new Map<string, Explained>();
   for (const json of text.split('\n')) {
@@ -431,7 +396,7 @@ async function readAnswers(part: BatchPartCompleted, check: WatchCheck): Promise
       return [id, { block, askedAt, madeAt: blockTimes[id] }] as const;
     });
     answers.set(ref, {
-      ...{ cause, rules, owed, transfer, sweep, forgives, errors, evaluatedAt },
+      ...{ why, rules, owed, sweep, forgives, errors, evaluatedAt },
       walletsAt: new Date(walletsAtMs).toISOString(),
       verdicts: new Map(verdicts),
       read: Object.fromEntries(read),
@@ -450,12 +415,10 @@ async function holdExcess(
   answers: ReadonlyMap<string, Answer>,
   rules: Rules,
 ): Promise<Map<string, Set<string>>> {
-  const byRole = new Map<string, string[]>();
-  for (const member of members) {
+  const byRole = revokedBy(members, (member) => {
     const answer = answers.get(member.memberId);
-    for (const roleId of answer ? applyAnswer(member, answer, rules).revoked : [])
-      byRole.set(roleId, [...(byRole.get(roleId) ?? []), member.memberId]);
-  }
+    return answer ? applyAnswer(member, answer, rules) : { member, revoked: [] };
+  });
   const excess = new Map<string, Set<string>>();
   if (byRole.size === 0) return excess;
   const uid = watchUid(watch);

@@ -1,76 +1,61 @@
-import {
-  type Watch,
-  type WatchEvent,
-  type WatchMember,
-  watchMember,
-} from '#shared/contracts/watches/watch.ts';
-import { WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
+import { type WatchMember, watchMember } from '#shared/contracts/watches/watch.ts';
+import { memberEventId, WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
 import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { publishNewer } from '#shared/stores/watches/members/write-watch-members.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
+import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { groupByWatch } from './check-due.ts';
 
 /** A gateway that adds or removes a member publishes it itself within this time. */
 const WRITTEN_BY_GATEWAY_MS = 10_000;
-
-type Dependencies = {
-  readonly publish: KafkaConnection['publish'];
-  readonly members: Pick<
-    WatchMembers,
-    'markSent' | 'outbox' | 'project' | 'readInPages' | 'readMany' | 'readNewer'
-  >;
-  readonly watches: Pick<Watches, 'readByUid'>;
-  /** Called if a member cannot be published, because its document has too many bytes. */
-  readonly onUnpublishable: (member: WatchMember) => void;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
-export type PublishChanges = ReturnType<typeof makePublishChanges>;
+const LOG_INTERVAL_MS = 10_000;
 
 /**
  * Steps 2 to 4 of a change (README.md): publishes the member's new state, then its event, and then
  * marks the event as sent in the view. A repetition sends the same bytes under the same id.
  */
-export function makePublishChanges(deps: Dependencies) {
-  const { publish, members, watches, now } = deps;
-  const publishEvent = async (
-    { clientId, accountId, callbackUrl }: Pick<Watch, 'clientId' | 'accountId' | 'callbackUrl'>,
-    { id, json, at }: WatchEvent,
-  ): Promise<void> => {
+export function makePublishChanges(
+  deps: Dependencies,
+): Pick<Dependencies, 'publishEvent' | 'publishMember' | 'publishOutbox'> {
+  const tooLarge = makeLogThrottle(LOG_INTERVAL_MS);
+
+  const publishEvent: Dependencies['publishEvent'] = async (watch, { id, json, at }) => {
+    const { clientId, accountId, callbackUrl } = watch;
     const retainUntil = new Date(Date.parse(at) + WATCH_EVENT_KEPT_MS).toISOString();
     const about = { requestId: id, clientId, accountId, callbackUrl, acceptedAt: at, retainUntil };
-    await publish(webhookRequested, firstDelivery(about, { resultJson: json }));
+    await deps.publish(webhookRequested, firstDelivery(about, { resultJson: json }));
   };
 
-  const publishMember = async (watch: Watch | undefined, member: WatchMember): Promise<void> => {
+  const publishMember: Dependencies['publishMember'] = async (watch, member) => {
+    const { watchUid, memberId, event: json, sequence, version } = member;
     try {
-      await publish(watchMember, member);
-      // A deleted watch sends nothing.
-      if (member.event && watch) await publishEvent(watch, member.event);
-      if (!(await members.markSent(member))) await publishNewer(deps, member);
+      await deps.publish(watchMember, member);
+      // A version is the time of its write.
+      const at = new Date(version).toISOString();
+      if (json !== undefined && watch)
+        await publishEvent(watch, { id: memberEventId(member, sequence), json, at });
+      if (!(await deps.members.markSent(member))) await publishNewer(deps, member);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'message-too-large')) throw error;
       // It stays in the outbox. The other members of the partition, which are those of other
       // clients, must not wait for it.
-      deps.onUnpublishable(member);
+      const others = tooLarge();
+      if (others !== undefined)
+        deps.log.error({ watchUid, memberId, others }, 'member is too large to be published');
     }
   };
 
   return {
     publishEvent,
     publishMember,
-    /** Publishes the events that a dead process has left in the outbox. */
-    async publishOutbox(partition: number): Promise<void> {
-      for (const [uid, memberIds] of groupByWatch(await members.outbox(partition))) {
-        const watch = await watches.readByUid(uid);
-        for await (const page of members.readInPages(uid, memberIds))
+    async publishOutbox(partition) {
+      for (const [uid, memberIds] of groupByWatch(await deps.members.outbox(partition))) {
+        const watch = await deps.watches.readByUid(uid);
+        for await (const page of deps.members.readInPages(uid, memberIds))
           await Promise.all(
             page.map((member) =>
-              member && isLeftBehind(member, now()) ? publishMember(watch, member) : undefined,
+              member && isLeftBehind(member, deps.now()) ? publishMember(watch, member) : undefined,
             ),
           );
       }
@@ -78,7 +63,6 @@ export function makePublishChanges(deps: Dependencies) {
   };
 }
 
-/** A version is the time of its write. An event is due at once: the record that caused it waits for
- * nothing else. */
+/** An event is due at once: the record that caused it waits for nothing else. */
 const isLeftBehind = ({ event, version }: WatchMember, nowMs: number): boolean =>
   event !== undefined || nowMs - version > WRITTEN_BY_GATEWAY_MS;

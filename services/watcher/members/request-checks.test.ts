@@ -4,8 +4,9 @@ import { ServiceError } from '#shared/errors.ts';
 import { boundResults } from '#shared/stores/batches/cut-parts.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
-import { makeChargeChecks } from './charge-checks.ts';
-import { makeRequestChecks } from './request-checks.ts';
+import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { chargeChecks, makeRequestChecks } from './request-checks.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 const LIMITS = { requestsPerMonth: 1_000, requestsPerSecond: 10 };
@@ -25,28 +26,28 @@ function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: S
       world.published.push(part);
     },
     openParts: { give: async (_: string, requestId: string) => void world.given.push(requestId) },
-    refund: async (refund: (typeof world.refunded)[number]) => void world.refunded.push(refund),
-    chargeChecks: makeChargeChecks({
-      async chargeWatch({ count }: { count: number }) {
+    quota: {
+      async charge({ count }: { count: number }) {
         world.charged.push(count);
         return outcomes.shift() ?? 'charged';
       },
-      readLimits: async () => (over.isAppGone ? undefined : LIMITS),
-      pause: async (_: unknown, reason: string) => void world.paused.push(reason),
-    } as unknown as Parameters<typeof makeChargeChecks>[0]),
+      refund: async (refund: (typeof world.refunded)[number]) => void world.refunded.push(refund),
+    },
+    clientApps: { read: async () => (over.isAppGone ? undefined : { limits: LIMITS }) },
+    accounts: { read: async () => undefined },
+    pause: async (_: unknown, reason: string) => void world.paused.push(reason),
     now: () => NOW,
   } as unknown as Parameters<typeof makeRequestChecks>[0]);
   return Object.assign(world, { requestChecks });
 }
 
-const members = (count: number) =>
-  Array.from({ length: count }, (_, i) => aMember({ memberId: `m${i}`, ref: `m${i}` }));
+const members = (count: number) => Array.from({ length: count }, (_, i) => aMember({ memberId: `m${i}` }));
 const asked = (count: number) => ({
   ...{
     watch: aWatch(),
     ruleSet: aRuleSet('app_1', 'set'),
     members: members(count),
-    cause: 'schedule' as const,
+    why: { cause: 'schedule' as const },
     owed: {},
   },
   isCharged: true,
@@ -149,4 +150,25 @@ test('a part of a watch is bounded in the bytes of its result, as one of a batch
     expect(
       entries.reduce((sum, entry) => sum + boundOf(Buffer.byteLength(JSON.stringify(entry))), 0),
     ).toBeLessThanOrEqual(PART_RESULT_BYTES_MAX);
+});
+
+test('a watch whose sent events exceed the quota is charged the rest of it, and paused with the reason; so is one without bytes', async () => {
+  const charges: object[] = [];
+  const paused: string[] = [];
+  const outcomes = ['charged', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day'] as const;
+  const deps = partially<Dependencies>({
+    clientApps: { read: async () => ({ limits: { requestsPerMonth: 1_000 } }) as never },
+    accounts: { read: async () => undefined },
+    quota: { charge: async (charge) => outcomes[charges.push(charge) - 1] ?? 'charged' },
+    pause: async (_, reason) => void paused.push(reason),
+  });
+  const events = { count: 3, month: '2026-11', areEvaluated: true };
+  expect(await chargeChecks(deps, aWatch(), events)).toBe(true);
+  const { clientId, accountId } = aWatch();
+  expect(charges).toEqual([{ clientId, accountId, quotaShare: 0.5, requestsPerMonth: 1_000, ...events }]);
+  expect(paused).toEqual([]);
+  expect(await chargeChecks(deps, aWatch(), events)).toBe(false);
+  expect(await chargeChecks(deps, aWatch(), events)).toBe(false);
+  expect(await chargeChecks(deps, aWatch(), { count: 0, month: '2026-11' })).toBe(false);
+  expect(paused).toEqual(['quota-exceeded', 'quota-share-exceeded', 'bytes-per-day']);
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import {
   type BatchEntry,
   type BatchPartRequested,
@@ -6,76 +7,66 @@ import {
 } from '#shared/contracts/batches/batch.ts';
 import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
 import type { Rule } from '#shared/contracts/rules/rule.ts';
-import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rules/rule-set.ts';
+import { referenceOf, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import {
   partitionOfMember,
   type Watch,
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import type { EndpointNames, WatchCheck } from '#shared/contracts/watches/watch-check.ts';
+import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { boundResults, cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
+import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
 import { rulesStampOf } from '../domain/rules-stamp.ts';
-import type { makeChargeChecks } from './charge-checks.ts';
-import type { OpenParts } from './open-parts.ts';
-import type { RefundWatch } from './watch-quota.ts';
+import type { Charge } from './watch-quota.ts';
 
 /** A later result is not used. */
 const RESULT_KEPT_MS = 86_400_000;
 const BATCH_PARTITION_SHARE = 4;
 
-type Dependencies = {
-  readonly publish: KafkaConnection['publish'];
-  readonly chargeChecks: ReturnType<typeof makeChargeChecks>;
-  readonly refund: RefundWatch;
-  readonly openParts: Pick<OpenParts, 'give'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
-/** Checks of members of one partition. */
-export type ChecksToRequest = Pick<WatchCheck, 'cause' | 'owed' | 'transfer' | 'sweep' | 'forgives'> & {
-  readonly watch: Watch;
-  readonly ruleSet: RuleSet;
-  readonly members: readonly WatchMember[];
-  readonly isCharged: boolean;
-  /** By chain id, the endpoints that are asked only if there are too few others. */
-  readonly avoid?: EndpointNames | undefined;
-  /** Counts a part among the open ones, before it is charged and published; false ends the
-   * requests. */
-  readonly beforePart: (requestId: string) => Promise<boolean>;
-  /** Called with the id of a part that surely could not be published. */
-  readonly afterLostPart?: (requestId: string) => Promise<void>;
-};
-
 /**
- * Requests checks.
+ * Charges checks of a watch; none where they are free, which is refused only where the account's
+ * bytes of the day are used up. The limits of an app are those of its account, or its own where the
+ * view has no such account.
  *
- * @returns the members whose checks were not requested: `beforePart` said so, the app was deleted,
- *   or quota or bytes are used up and the watch was paused
+ * @returns false if not all were charged: the app was deleted, or quota or bytes are used up and
+ *   the watch was paused
  */
-export type RequestChecks = (checks: ChecksToRequest) => Promise<readonly WatchMember[]>;
+export async function chargeChecks(
+  { clientApps, accounts, quota, pause }: Pick<Dependencies, 'clientApps' | 'accounts' | 'quota' | 'pause'>,
+  watch: Watch,
+  checks: Pick<Charge, 'count' | 'month' | 'areEvaluated'>,
+): Promise<boolean> {
+  const { clientId, accountId, quotaShare } = watch;
+  const app = await clientApps.read(clientId);
+  if (app === undefined || app.deletedAt !== undefined) return false;
+  const account = await accounts.read(app.accountId);
+  const { requestsPerMonth } = account ? appLimitsOf(account) : app.limits;
+  const outcome = await quota.charge({ clientId, accountId, quotaShare, requestsPerMonth, ...checks });
+  if (outcome !== 'charged') await pause(watch, outcome);
+  return outcome === 'charged';
+}
 
 /**
  * Cuts checks of members into parts of a batch, whose results come back to the partition of the
  * members. A part that surely could not be published is refunded: it is requested, and charged,
- * again.
+ * again. `beforePart` and a watch without quota or bytes, which is paused, end the requests.
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
  */
-export function makeRequestChecks(deps: Dependencies): RequestChecks {
+export function makeRequestChecks(deps: Dependencies): Dependencies['requestChecks'] {
   return async function requestChecks(checks) {
     const { watch, ruleSet, members, isCharged } = checks;
     const { clientId } = watch;
     const parts = partsOf(members, rulesOf(ruleSet), watch.explain);
     for (const [index, part] of parts.entries()) {
       const requestId = `watch_${randomUUID()}`;
-      if (!(await checks.beforePart(requestId))) return parts.slice(index).flat();
+      const isOpen = checks.beforePart ?? ((id: string) => deps.openParts.take(clientId, id));
+      if (!(await isOpen(requestId))) return parts.slice(index).flat();
       const message = messageOf(checks, part, requestId, deps.now());
       const month = message.acceptedAt.slice(0, 7);
-      if (!(await deps.chargeChecks(watch, { count: isCharged ? part.length : 0, month }))) {
+      if (!(await chargeChecks(deps, watch, { count: isCharged ? part.length : 0, month }))) {
         await deps.openParts.give(clientId, requestId);
         return parts.slice(index).flat();
       }
@@ -85,7 +76,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
         });
       } catch (error) {
         if (isSurelyUnwritten(error)) {
-          if (isCharged) await deps.refund({ clientId, month, count: part.length, requestId });
+          if (isCharged) await deps.quota.refund({ clientId, month, count: part.length, requestId });
           await deps.openParts.give(clientId, requestId);
           await checks.afterLostPart?.(requestId);
         }
@@ -97,7 +88,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
 }
 
 function messageOf(
-  { watch, ruleSet, cause, owed, transfer, sweep, forgives, avoid }: ChecksToRequest,
+  { watch, ruleSet, why, owed, sweep, forgives, avoid }: ChecksToRequest,
   part: readonly WatchMember[],
   requestId: string,
   nowMs: number,
@@ -105,11 +96,10 @@ function messageOf(
   const uid = watchUid(watch);
   const check: WatchCheck = {
     watchUid: uid,
-    cause,
+    why,
     rules: rulesStampOf(ruleSet, watch),
     walletTimes: part.map(({ walletsAt }) => Date.parse(walletsAt)),
     owed,
-    ...(transfer === undefined ? {} : { transfer }),
     ...(sweep === undefined ? {} : { sweep }),
     ...(forgives ? { forgives } : {}),
   };
@@ -139,12 +129,7 @@ function messageOf(
   };
 }
 
-const entryOf = ({ account, accounts, vaults, memberId }: WatchMember): BatchEntry => ({
-  account,
-  ...(accounts === undefined ? {} : { accounts }),
-  ...(vaults === undefined ? {} : { vaults }),
-  ref: memberId,
-});
+const entryOf = ({ wallets, memberId }: WatchMember): BatchEntry => ({ ...wallets, ref: memberId });
 
 /** Cuts members into parts by the bounds of a batch's parts, so that no result is larger than one
  * of a batch. */
@@ -158,7 +143,7 @@ function partsOf(
   const resultBytesOf = boundResults({ rules, explain, hasProof: false });
   for (const member of members) {
     const bytes = bytesOf(entryOf(member));
-    cutter.add(member, { reads: readsOf(member), bytes, resultBytes: resultBytesOf(bytes) });
+    cutter.add(member, { reads: readsOf(member.wallets), bytes, resultBytes: resultBytesOf(bytes) });
   }
   return cutter.end();
 }

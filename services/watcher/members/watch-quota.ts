@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { monthCounterKey, watchShareKey } from '#shared/stores/checks/admit.ts';
-import type { Redis } from '../../../shared/redis/connect.ts';
-import { LUA_NOW } from '../../../shared/redis/fence.ts';
-import { makeScript, REQUIRE_VIEW } from '../../../shared/redis/script.ts';
-import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../../../shared/stores/usage/usage-days.ts';
+import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '#shared/stores/usage/usage-days.ts';
 
 const KEPT_MS = 40 * 86_400_000;
 /** Longer than the topic keeps a record: it may be handled again. */
@@ -38,8 +38,8 @@ noteActive(ARGV[1], math.floor(now / ${HOUR_MS}))
 return outcome
 `;
 
-/** KEYS: the month's counter, the share of the watches, mark of the part. ARGV: client app, checks.
- * Once for a part. */
+/** KEYS: the month's counter, the share of the watches, mark of the part. ARGV: client app,
+ * checks. Once for a part. */
 const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
 if not redis.call('SET', KEYS[3], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
 for i = 1, 2 do
@@ -52,47 +52,46 @@ return 1
 
 const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day'] as const;
 
-/**
- * Charges the checks of watches to the quota of their app's month, up to the share that watches may
- * use. If less is left, nothing is charged; of checks that were already evaluated, as many are
- * charged as are left. Refused with `bytes-per-day`, also where none is to be charged, if the
- * account has used its bytes of the day.
- */
-export type ChargeWatch = (charge: {
+export type Charge = {
   readonly clientId: string;
   readonly accountId: string;
   readonly count: number;
+  /** Such as `2026-11`. */
   readonly month: string;
   readonly requestsPerMonth: number;
   readonly quotaShare: number;
+  /** The checks were already evaluated, so as many as the quota still allows are charged. */
   readonly areEvaluated?: boolean;
-}) => Promise<(typeof OUTCOMES)[number]>;
+};
 
-/** Refunds checks of a part that nothing was decided of, once for each part. */
-export type RefundWatch = (refund: {
-  readonly clientId: string;
-  readonly month: string;
-  readonly count: number;
-  readonly requestId: string;
-}) => Promise<void>;
-
-export function makeRefundWatch(redis: Redis): RefundWatch {
-  const refund = makeScript<number>(redis, REFUND);
-  return async function refundWatch({ clientId, month, count, requestId }) {
-    const counter = monthCounterKey(clientId, month);
-    const keys = [counter, watchShareKey(counter), `wm-refunded:${requestId}`];
-    await refund(keys, [clientId, count]);
-  };
-}
-
-export function makeChargeWatch(redis: Redis): ChargeWatch {
+/** The month's quota of a client app, and the share of it that its watches may use. */
+export function makeWatchQuota(redis: Redis) {
   const charge = makeScript<number>(redis, CHARGE);
-  return async function chargeWatch(asked) {
-    const { clientId, accountId, count, month, requestsPerMonth, quotaShare, areEvaluated } = asked;
+  const refund = makeScript<number>(redis, REFUND);
+  const keysOf = (clientId: string, month: string) => {
     const counter = monthCounterKey(clientId, month);
-    const keys = [counter, watchShareKey(counter)];
-    const rest = areEvaluated ? 1 : 0;
-    const outcome = await charge(keys, [clientId, count, requestsPerMonth, quotaShare, rest, accountId]);
-    return OUTCOMES[outcome] ?? 'charged';
+    return [counter, watchShareKey(counter)];
+  };
+  return {
+    /** Charges checks. If less is left, nothing is charged. Refused with `bytes-per-day`, also where
+     * none is to be charged, if the account has used its bytes of the day. */
+    async charge({ areEvaluated = false, ...asked }: Charge): Promise<(typeof OUTCOMES)[number]> {
+      const { clientId, accountId, count, month, requestsPerMonth, quotaShare } = asked;
+      const rest = areEvaluated ? 1 : 0;
+      const args = [clientId, count, requestsPerMonth, quotaShare, rest, accountId];
+      return OUTCOMES[await charge(keysOf(clientId, month), args)] ?? 'charged';
+    },
+    /** Refunds checks of a part that nothing was decided of, once for each part. */
+    async refund({
+      clientId,
+      month,
+      count,
+      requestId,
+    }: Pick<Charge, 'clientId' | 'month' | 'count'> & { readonly requestId: string }): Promise<void> {
+      const keys = [...keysOf(clientId, month), `wm-refunded:${requestId}`];
+      await refund(keys, [clientId, count]);
+    },
   };
 }
+
+export type WatchQuota = ReturnType<typeof makeWatchQuota>;

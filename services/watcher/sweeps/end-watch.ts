@@ -1,76 +1,74 @@
-import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
-import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import type { RemoveMembers } from '../members/remove-members.ts';
-import type { ChangeWatch } from './change-watch.ts';
+import { removedMember, type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import type { Dependencies } from '../dependencies.ts';
 
+/** Members that leave at a time, with one round of the watches. */
+const COUNT_MAX = 1_000;
+/** Members removed by one command to Redis, fewer if they are large: a bound, so that other
+ * commands do not wait long. */
+const CHUNK = 128;
+/** Pages of one round: other watches are processed after it. */
+const PAGES_MAX = 16;
 /** A watch whose deletion continues is processed again after this time. */
 const CONTINUE_MS = 2_000;
 
-export type EndWatchDependencies = {
-  readonly watches: Pick<Watches, 'setDue'>;
-  readonly clientApps: Pick<ClientApps, 'read'>;
-  readonly members: Pick<WatchMembers, 'figures' | 'forget'>;
-  readonly sweeps: Pick<WatchSweeps, 'forget'>;
-  readonly followed: Pick<FollowedContracts, 'follow'>;
-  readonly chains: Pick<WatchChains, 'forget'>;
-  readonly removeMembers: RemoveMembers;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
-/** Removes the data of watches that were deleted. */
-export function makeEndWatch(
-  deps: EndWatchDependencies,
-  { change, changeStored }: Pick<ChangeWatch, 'change' | 'changeStored'>,
-) {
-  /**
-   * Removes the data of a watch that was deleted, some members at a time.
-   *
-   * @returns whether no data is left
-   */
-  const endWatch = async (watch: Watch): Promise<boolean> => {
-    const uid = watchUid(watch);
-    const { members } = await deps.members.figures(uid);
-    if (members > 0) {
-      await deps.removeMembers(watch);
-      await deps.watches.setDue(uid, deps.now() + CONTINUE_MS);
-      return false;
-    }
-    await deps.followed.follow(uid, []);
-    await deps.sweeps.forget(uid);
-    await deps.chains.forget(uid);
-    await deps.members.forget(uid);
-    return true;
+/** Removes members of a watch that was deleted, some at a time. */
+export async function removeMembers(deps: Dependencies, watch: Watch): Promise<void> {
+  const removeOne = async ({ event: _, ...member }: WatchMember): Promise<void> => {
+    const nowMs = deps.now();
+    const after = {
+      ...removedMember(member, new Date(nowMs).toISOString()),
+      version: Math.max(nowMs, member.version + 1),
+    };
+    if (await deps.members.write(member, after)) await deps.publishMember(undefined, after);
   };
+  for (let count = 0, pages = 0; count < COUNT_MAX && pages < PAGES_MAX; pages++) {
+    const { members: page } = await deps.members.page(watchUid(watch), { countMax: CHUNK });
+    if (page.length === 0) return;
+    await Promise.all(page.map(removeOne));
+    count += page.length;
+  }
+}
 
-  return {
-    endWatch,
-    /**
-     * Removes the data of a deleted watch with the same id.
-     *
-     * @returns whether no data is left
-     */
-    async endFormer({ formerCreatedAt, ...watch }: Watch): Promise<boolean> {
-      if (formerCreatedAt === undefined) return true;
-      if (!(await endWatch({ ...watch, createdAt: formerCreatedAt }))) return false;
-      await changeStored(watch, ({ formerCreatedAt: _, ...rest }) => rest);
-      return true;
-    },
-    /**
-     * Deletes a watch if its app was deleted.
-     *
-     * @returns whether this call deleted the watch
-     */
-    async deleteWithApp(watch: Watch): Promise<boolean> {
-      const app = await deps.clientApps.read(watch.clientId);
-      if (app && app.deletedAt === undefined) return false;
-      await change(watch, (current) => ({ ...current, deletedAt: new Date(deps.now()).toISOString() }));
-      return true;
-    },
-  };
+/**
+ * Removes the data of a watch that was deleted, some members at a time.
+ *
+ * @returns whether no data is left
+ */
+export async function endWatch(deps: Dependencies, watch: Watch): Promise<boolean> {
+  const uid = watchUid(watch);
+  const { members } = await deps.members.figures(uid);
+  if (members > 0) {
+    await removeMembers(deps, watch);
+    await deps.watches.setDue(uid, deps.now() + CONTINUE_MS);
+    return false;
+  }
+  await deps.followed.follow(uid, []);
+  await deps.sweeps.forget(uid);
+  await deps.chains.forget(uid);
+  await deps.members.forget(uid);
+  return true;
+}
+
+/**
+ * Removes the data of a deleted watch with the same id.
+ *
+ * @returns whether no data is left
+ */
+export async function endFormer(deps: Dependencies, { formerCreatedAt, ...watch }: Watch): Promise<boolean> {
+  if (formerCreatedAt === undefined) return true;
+  if (!(await endWatch(deps, { ...watch, createdAt: formerCreatedAt }))) return false;
+  await deps.changeStored(watch, ({ formerCreatedAt: _, ...rest }) => rest);
+  return true;
+}
+
+/**
+ * Deletes a watch if its app was deleted.
+ *
+ * @returns whether this call deleted the watch
+ */
+export async function deleteWithApp(deps: Dependencies, watch: Watch): Promise<boolean> {
+  const app = await deps.clientApps.read(watch.clientId);
+  if (app && app.deletedAt === undefined) return false;
+  await deps.change(watch, (current) => ({ ...current, deletedAt: new Date(deps.now()).toISOString() }));
+  return true;
 }

@@ -2,8 +2,10 @@ import { rulesNameOf } from '#shared/contracts/rules/rule-set.ts';
 import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
-import { makeProcessWatch } from './process-watch.ts';
+import { makeAnnounceHeld } from './announce-held.ts';
+import { makeChangeWatch } from './change-watch.ts';
 import { makeProcessWatches } from './process-watches.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
@@ -66,6 +68,11 @@ function makeWorld(
         sweeps: over.sweeps ?? new Map(),
       }),
       forget: async () => undefined,
+      oldestDueAt: async () => over.memberDueAt,
+      async page(uid: string) {
+        world.removed.push(uid);
+        return { members: [] };
+      },
     },
     sweeps: {
       read: async () => over.running && { rules: over.running, sweep: NOW - 1_000 },
@@ -78,16 +85,14 @@ function makeWorld(
     },
     followed: {
       follow: async () => undefined,
-      chainsOf: async () => (over.followedAt === undefined ? [] : [1]),
+      chainsOf: async () => new Map(over.followedAt === undefined ? [] : [[1, NOW]]),
     },
     chains: {
       forget: async () => undefined,
       sight: async () => world.sight,
-      firstLookAt: async () => NOW,
     },
     positions: { reach: async () => ({ reached: 1, readAt: world.followedAt }) },
     sweepSoon: async (watch: Watch) => void world.soon.push(watch),
-    removeMembers: async (watch: Watch) => void world.removed.push(watchUid(watch)),
     async writeDocument(_: unknown, key: string, change: (current: Watch | undefined) => Watch | undefined) {
       const document = change(documents.get(key));
       if (document) documents.set(key, document);
@@ -101,11 +106,11 @@ function makeWorld(
     log: { warn: () => undefined },
     isOwned: () => true,
     partitions: [0],
-    oldestDueAt: async () => over.memberDueAt,
     now: () => world.nowMs,
-  } as unknown as Parameters<typeof makeProcessWatch>[0] & Parameters<typeof makeProcessWatches>[0];
-  const { announceHeld, noteSwept, processWatch } = makeProcessWatch(deps);
-  return Object.assign(world, { announceHeld, noteSwept }, makeProcessWatches({ ...deps, processWatch }));
+  } as unknown as Dependencies;
+  Object.assign(deps, makeChangeWatch(deps), makeAnnounceHeld(deps));
+  const { announceHeld, noteSwept } = deps;
+  return Object.assign(world, { announceHeld, noteSwept }, makeProcessWatches(deps));
 }
 
 const of = (watchId: string, over: Partial<Watch> = {}) => aWatch({ watchId, ...over });

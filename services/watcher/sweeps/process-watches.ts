@@ -1,29 +1,12 @@
-import { type Watch, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
+import { watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
-import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import type { Logger } from '#shared/telemetry/log.ts';
-import type { WatcherMetrics } from '../metrics.ts';
-import { PROCESS_AGAIN_MS, type WatchStatus } from './process-watch.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { PROCESS_AGAIN_MS, processWatch, type WatchStatus } from './process-watch.ts';
 
 /** A watch that could not be processed is processed again after this time. */
 const RETRY_MS = 2_000;
 /** Watches of a partition that are processed in one round. */
 const WATCHES_MAX = 1_000;
-
-type Dependencies = {
-  readonly watches: Pick<Watches, 'claimDue' | 'setAllDue' | 'setDue'>;
-  readonly sweeps: Pick<WatchSweeps, 'oldestAt'>;
-  readonly processWatch: (watch: Watch) => Promise<WatchStatus | undefined>;
-  readonly metrics: Pick<WatcherMetrics, 'setWatches' | 'setOverdue'>;
-  readonly log: Pick<Logger, 'warn'>;
-  readonly isOwned: (partition: number) => boolean;
-  readonly partitions: readonly number[];
-  /** When the first due member of the own partitions was due, epoch ms. */
-  readonly oldestDueAt: () => Promise<number | undefined>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
 
 /**
  * Processes the due watches of the own partitions, in rounds. A watch is due when it or its rule
@@ -42,7 +25,7 @@ export function makeProcessWatches(deps: Dependencies) {
     const due = await deps.watches.claimDue(partition, nowMs, nowMs + PROCESS_AGAIN_MS, WATCHES_MAX);
     for (const watch of due)
       try {
-        const status = await deps.processWatch(watch);
+        const status = await processWatch(deps, watch);
         if (status) statuses.set(watchKey(watch), status);
         else statuses.delete(watchKey(watch));
       } catch (error) {
@@ -54,9 +37,10 @@ export function makeProcessWatches(deps: Dependencies) {
 
   const showMetrics = async (): Promise<void> => {
     const totals = { members: 0, held: 0 };
-    const [dueAt, sweptAt] = await Promise.all([deps.oldestDueAt(), deps.sweeps.oldestAt()]);
+    const dueAt = await Promise.all(deps.partitions.filter(deps.isOwned).map(deps.members.oldestDueAt));
     // The members of a running sweep were due when it began.
-    let oldest = Math.min(dueAt ?? Infinity, sweptAt ?? Infinity);
+    const times = [...dueAt, await deps.sweeps.oldestAt()];
+    let oldest = Math.min(...times.map((atMs) => atMs ?? Infinity));
     for (const statuses of own.values())
       for (const { members, isHeld, dueSinceMs = Infinity } of statuses.values()) {
         totals.members += members;

@@ -7,9 +7,9 @@ import {
 import type { SweepFigures } from '#shared/stores/watches/members/watch-members.ts';
 import type { Sweep, SweepDecision } from '#shared/stores/watches/watch-sweeps.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
-import { aMember, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
+import { aCheck, aMember, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
-import type { ChecksToRequest } from '../members/request-checks.ts';
+import type { ChecksToRequest } from '../dependencies.ts';
 import { makeRunSweeps, SWEEP_MS_MAX } from './run-sweeps.ts';
 
 const UID = watchUid(aWatch());
@@ -51,7 +51,7 @@ function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: objec
   const dependencies = {
     watches: { readByUid: async () => world.watch },
     ruleSets: { read: async () => world.ruleSet },
-    positions: { reach: async () => undefined },
+    positions: { reach: async () => ({ reached: undefined }) },
     members: {
       async *scan() {
         for (;;) yield world.page;
@@ -80,7 +80,7 @@ function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: objec
     },
     async requestChecks(checks: ChecksToRequest) {
       const { beforePart, members } = checks;
-      if (!(await beforePart('part'))) return members;
+      if (!(await beforePart?.('part'))) return members;
       world.asked += 1;
       world.checks.push(checks);
       return [];
@@ -107,7 +107,10 @@ function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: objec
 
 test('a sweep looks at a revocation whose grace is over by other endpoints than those of its first check', async () => {
   const since = new Date(BEGAN - 2).toISOString();
-  const heldBack = { since, cause: 'schedule', graceUntil: new Date(BEGAN - 1).toISOString() } as const;
+  const heldBack = {
+    ...{ since, why: { cause: 'schedule' as const } },
+    graceUntil: new Date(BEGAN - 1).toISOString(),
+  };
   const world = makeWorld();
   const answeredBy = { '1': ['0'] };
   const gold = { id: 'gold', granted: true, since, heldBack: { ...heldBack, answeredBy } };
@@ -282,8 +285,10 @@ test('a sweep is settled at once, however soon it follows a sweep that was given
 
 test('a sweep asks no member that was checked since it began: another owner may have asked', async () => {
   const world = makeWorld();
-  const checked = aMember({ memberId: 'checked', checkedAt: new Date(BEGAN).toISOString() });
-  const before = aMember({ memberId: 'before', checkedAt: new Date(BEGAN - 1).toISOString() });
+  const checked = aMember({ memberId: 'checked', checked: aCheck(0, { at: new Date(BEGAN).toISOString() }) });
+  const before = aMember({
+    ...{ memberId: 'before', checked: aCheck(0, { at: new Date(BEGAN - 1).toISOString() }) },
+  });
   world.page = [checked, before, aMember({ memberId: 'never' })];
   await world.runSweeps();
   await waitUntil('the parts that may wait', async () => world.asked === 3);
@@ -292,10 +297,10 @@ test('a sweep asks no member that was checked since it began: another owner may 
 });
 
 test.each([
-  ['schedule', { cause: 'schedule', isCharged: true, forgives: true }],
-  ['asked', { cause: 'schedule', isCharged: true, forgives: false }],
-  ['rule-set', { cause: 'rule-set', isCharged: true, forgives: false }],
-  ['gap', { cause: 'schedule', isCharged: false, forgives: false }],
+  ['schedule', { why: { cause: 'schedule' }, isCharged: true, forgives: true }],
+  ['asked', { why: { cause: 'schedule' }, isCharged: true, forgives: false }],
+  ['rule-set', { why: { cause: 'rule-set' }, isCharged: true, forgives: false }],
+  ['gap', { why: { cause: 'schedule' }, isCharged: false, forgives: false }],
 ] as const)('the checks of a sweep of the kind %s', async (kind, checks) => {
   const world = makeWorld({ kind });
   await world.runSweeps();

@@ -1,6 +1,5 @@
 import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
-  type HeldRole,
   partitionOfWatch,
   type Watch,
   type WatchCommand,
@@ -9,19 +8,14 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
-import type { SweepFigures, WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { Sweep, SweepKind, WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import type { Logger } from '#shared/telemetry/log.ts';
+import type { SweepFigures } from '#shared/stores/watches/members/watch-members.ts';
+import type { Sweep, SweepKind } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { HeldFigures } from '../domain/compose-event.ts';
 import { countHeld, exceedsShare } from '../domain/exceeds-share.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import { rulesStampOf } from '../domain/rules-stamp.ts';
 import { byEndpointsToAvoid, reachedBlocks } from '../members/check-due.ts';
-import type { OpenParts } from '../members/open-parts.ts';
-import type { RequestChecks } from '../members/request-checks.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
@@ -30,32 +24,6 @@ export const SWEEP_MS_MAX = 15 * 60_000;
 const SWEEPS_PER_APP_MAX = 16;
 /** A settlement that was not carried out is published again. */
 const SETTLE_AGAIN_MS = 60_000;
-
-type Dependencies = {
-  readonly watches: Pick<Watches, 'readByUid'>;
-  readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'scan' | 'figures' | 'countRevoked'>;
-  readonly sweeps: WatchSweeps;
-  readonly positions: Pick<LogPositions, 'reach'>;
-  readonly requestChecks: RequestChecks;
-  readonly openParts: Pick<OpenParts, 'take'>;
-  /** Tells the client which roles are held from now on, unless it has released them since. */
-  readonly announceHeld: (
-    watch: Watch,
-    roles: readonly Omit<HeldRole, 'heldAt'>[],
-    sinceMs: number,
-  ) => Promise<void>;
-  /** Notes that the sweep has ended. */
-  readonly noteSwept: (watch: Watch, sweep: number) => Promise<void>;
-  readonly publish: KafkaConnection['publish'];
-  readonly isOwned: (partition: number) => boolean;
-  readonly partsMax: number;
-  /** Waits before the number of parts without results is checked again. */
-  readonly pace: () => Promise<unknown>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-  readonly log: Logger;
-};
 
 /** Continues the running sweeps: requests the checks of the own partitions, and ends the sweeps of
  * the own watches. */
@@ -87,13 +55,13 @@ export function makeRunSweeps(deps: Dependencies) {
     };
     for await (const page of deps.members.scan(uid, partition)) {
       // Another owner may have begun.
-      const members = page.filter(({ checkedAt = '' }) => !(Date.parse(checkedAt) >= sweep));
+      const members = page.filter(({ checked }) => !(Date.parse(checked?.at ?? '') >= sweep));
       for (const group of byEndpointsToAvoid(members, deps.now())) {
         const unrequested = await deps.requestChecks({
           watch,
           ruleSet,
           ...group,
-          cause: kind === 'rule-set' ? 'rule-set' : 'schedule',
+          why: { cause: kind === 'rule-set' ? 'rule-set' : 'schedule' },
           sweep,
           // What following knows by now: a later change of a member has its own check.
           owed: forgives ? {} : await reachedBlocks(deps.positions, watch, ruleSet),
@@ -130,7 +98,7 @@ export function makeRunSweeps(deps: Dependencies) {
     const nowMs = deps.now();
     // The holders of a settlement were counted when it began.
     const countedAt = kind === 'settlement' ? nowMs : sweep;
-    const excessive: Omit<HeldRole, 'heldAt'>[] = [];
+    const excessive: HeldFigures[] = [];
     for (const [id, revocations] of found) {
       const [sent, sentBefore] = await Promise.all([
         deps.members.countRevoked(uid, id, nowMs),
@@ -252,15 +220,7 @@ const isOutdated = (sweep: Sweep, watch: Watch, ruleSet: RuleSet | undefined): b
 
 /** Begins a sweep; false if one is running. `sweep`: of a settlement, the sweep that it settles. */
 export async function beginSweep(
-  {
-    sweeps,
-    members,
-    now,
-  }: {
-    sweeps: Pick<WatchSweeps, 'begin'>;
-    members: Pick<WatchMembers, 'figures'>;
-    now: () => number;
-  },
+  { sweeps, members, now }: Pick<Dependencies, 'sweeps' | 'members' | 'now'>,
   watch: Watch,
   ruleSet: RuleSet,
   kind: SweepKind,

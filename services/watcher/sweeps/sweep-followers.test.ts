@@ -1,7 +1,9 @@
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
-import { makeSweepFollowers } from './sweep-followers.ts';
+import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { sweepFollowers } from './sweep-followers.ts';
 
 const CONTRACT = { chainId: 1, contractAddress: `0x${'aa'.repeat(20)}`, blockTag: 'latest' } as const;
 
@@ -18,14 +20,15 @@ test('a gap in the transfers of a contract sweeps the active watches that follow
   ];
   const notFollowing = watchUid(named('follows another'));
   const swept: string[] = [];
-  await makeSweepFollowers({
+  const deps = partially<Dependencies>({
     watches: { inPartition: async (partition) => (partition === 0 ? watches : []) },
     followed: { isFollowedBy: async (uid) => uid !== notFollowing },
     ruleSets: { read: async () => undefined },
     sweepSoon: async ({ watchId }) => void swept.push(watchId),
     partitions: [0, 1],
     now: () => Date.parse(atSecond(100)),
-  })(CONTRACT);
+  });
+  await sweepFollowers(deps, CONTRACT);
   expect(swept).toEqual(['follows']);
 });
 
@@ -34,7 +37,7 @@ test('a gap sweeps a watch by its rule set if Redis has lost which contracts it 
   const ofContract = (contractAddress: string) => [
     { type: 'ERC20', chainId: 1, contractAddress, roleId: 'gold', minToken: '1' },
   ];
-  await makeSweepFollowers({
+  const deps = partially<Dependencies>({
     watches: {
       inPartition: async () => [
         aWatch({ watchId: 'follows', ruleSet: 'ours' }),
@@ -51,6 +54,7 @@ test('a gap sweeps a watch by its rule set if Redis has lost which contracts it 
     sweepSoon: async ({ watchId }) => void swept.push(watchId),
     partitions: [0],
     now: () => Date.parse(atSecond(100)),
-  })(CONTRACT);
+  });
+  await sweepFollowers(deps, CONTRACT);
   expect(swept).toEqual(['follows']);
 });

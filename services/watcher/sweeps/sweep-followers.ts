@@ -1,23 +1,7 @@
 import { contractsOf } from '#shared/contracts/rules/rule-set.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-
-type Dependencies = {
-  readonly watches: Pick<Watches, 'inPartition'>;
-  readonly followed: Pick<FollowedContracts, 'isFollowedBy'>;
-  readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly sweepSoon: SweepSoon;
-  readonly partitions: readonly number[];
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
-/** Makes a sweep of a watch due. */
-type SweepSoon = (watch: Watch) => Promise<void>;
+import type { Dependencies } from '../dependencies.ts';
 
 type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>;
 
@@ -28,14 +12,8 @@ const NEW_MS = 60_000;
 export const isNewWatch = ({ createdAt }: Pick<Watch, 'createdAt'>, nowMs: number): boolean =>
   nowMs - Date.parse(createdAt) < NEW_MS;
 
-/** Makes a free sweep of a watch due, because transfers were missed or were too many: anyone can
- * cause that, so it is an hour after the last one for this reason at the earliest. */
 export const makeSweepSoon =
-  (
-    sweeps: Pick<WatchSweeps, 'setNextAfterGap'>,
-    followed: Pick<FollowedContracts, 'noteMissed'>,
-    now: () => number,
-  ): SweepSoon =>
+  ({ sweeps, followed, now }: Dependencies): Dependencies['sweepSoon'] =>
   async (watch) => {
     const uid = watchUid(watch);
     await followed.noteMissed(uid, now());
@@ -48,7 +26,7 @@ export const makeSweepSoon =
  * processed again.
  */
 export async function isAbout(
-  { followed, ruleSets }: Pick<Dependencies, 'followed' | 'ruleSets'>,
+  { followed, ruleSets }: Dependencies,
   watch: Watch,
   transfer: Missed,
 ): Promise<boolean> {
@@ -68,19 +46,17 @@ export async function isAbout(
  * contract due. A reader that fell behind tells this of each of its contracts, so the rule sets of
  * all watches are not read for it.
  */
-export const makeSweepFollowers =
-  ({ watches, partitions, sweepSoon, ...deps }: Dependencies) =>
-  async (missed: Missed): Promise<void> => {
-    for (const partition of partitions) {
-      const active = (await watches.inPartition(partition)).filter(
-        (watch) =>
-          watch.deletedAt === undefined &&
-          !watch.paused &&
-          watch.follow &&
-          watch.blockTag === missed.blockTag &&
-          !isNewWatch(watch, deps.now()),
-      );
-      const areFollowers = await Promise.all(active.map((watch) => isAbout(deps, watch, missed)));
-      for (const [index, watch] of active.entries()) if (areFollowers[index]) await sweepSoon(watch);
-    }
-  };
+export async function sweepFollowers(deps: Dependencies, missed: Missed): Promise<void> {
+  for (const partition of deps.partitions) {
+    const active = (await deps.watches.inPartition(partition)).filter(
+      (watch) =>
+        watch.deletedAt === undefined &&
+        !watch.paused &&
+        watch.follow &&
+        watch.blockTag === missed.blockTag &&
+        !isNewWatch(watch, deps.now()),
+    );
+    const areFollowers = await Promise.all(active.map((watch) => isAbout(deps, watch, missed)));
+    for (const [index, watch] of active.entries()) if (areFollowers[index]) await deps.sweepSoon(watch);
+  }
+}

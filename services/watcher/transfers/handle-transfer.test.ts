@@ -4,10 +4,13 @@ import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
-import type { ChecksToRequest } from '../members/request-checks.ts';
+import type { ChecksToRequest } from '../dependencies.ts';
 import { MEMBERS_OF_WALLET_MAX, makeHandleTransfer } from './handle-transfer.ts';
 
-const { account, memberId } = aMember();
+const {
+  wallets: { account },
+  memberId,
+} = aMember();
 const CONTRACT = `0x${'cc'.repeat(20)}`;
 const RULES = [{ type: 'ERC20', chainId: 1, contractAddress: CONTRACT, roleId: 'gold', minToken: '1' }];
 const manyIds = Array.from({ length: MEMBERS_OF_WALLET_MAX + 1 }, (_, index) => `member-${index}`);
@@ -40,7 +43,7 @@ async function handle(
   const [commands, withdrawn]: [unknown[], unknown[]] = [[], []];
   let [drawn, ruleSetsRead] = [0, 0];
   await makeHandleTransfer({
-    watches: { readByUid: async () => watch },
+    watches: { readByUid: async () => watch, inPartition: async () => [watch] },
     ruleSets: {
       async read() {
         ruleSetsRead += 1;
@@ -78,8 +81,8 @@ async function handle(
       return isFull ? checks.members : [];
     },
     publish: async (_: unknown, command: unknown) => void commands.push(command),
-    sweepFollowers: async (missed: unknown) => void swept.push(missed),
-    now: () => 0,
+    partitions: [0],
+    now: () => Date.parse(atSecond(100)),
   } as unknown as Parameters<typeof makeHandleTransfer>[0])(transfer, {} as RecordContext).catch(
     (error: unknown) => {
       if (error !== failure) throw error;
@@ -93,7 +96,9 @@ const NOTHING = { due: [], asked: [], swept: [], commands: [], withdrawn: [], dr
 test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
   const { due, asked } = await handle(TRANSFER, aWatch());
   expect(due).toHaveLength(1);
-  expect(asked).toMatchObject([{ cause: 'transfer', isCharged: false, owed: { '1': 9 }, transfer: EVENT }]);
+  expect(asked).toMatchObject([
+    { why: { cause: 'transfer', transfer: EVENT }, isCharged: false, owed: { '1': 9 } },
+  ]);
 });
 
 test('a transfer withdraws a change that a sweep found earlier than the transfer arrived', async () => {
@@ -103,8 +108,8 @@ test('a transfer withdraws a change that a sweep found earlier than the transfer
 
 test('a dropped transfer has its members checked from the first dropped block on, and is not named', async () => {
   const { asked } = await handle({ ...TRANSFER, dropped: true }, aWatch());
-  expect(asked).toMatchObject([{ cause: 'transfer', owed: { '1': 9 } }]);
-  expect(asked[0]).not.toHaveProperty('transfer');
+  expect(asked).toMatchObject([{ owed: { '1': 9 } }]);
+  expect(asked[0]?.why).toEqual({ cause: 'transfer' });
 });
 
 test.each([
@@ -131,7 +136,10 @@ test('while Redis has lost which contracts are followed, the rule set says wheth
 test('a transfer that finds too many open parts is left to the owner of the member, who owes its block', async () => {
   const { commands } = await handle(TRANSFER, aWatch(), { isFull: true });
   expect(commands).toMatchObject([
-    { command: 'owe', memberIds: [memberId], owed: { '1': 9 }, transfer: EVENT },
+    {
+      ...{ command: 'owe', memberIds: [memberId] },
+      owed: { blocks: { '1': 9 }, why: { cause: 'transfer', transfer: EVENT } },
+    },
   ]);
 });
 
@@ -155,5 +163,5 @@ test.each([
 
 test('transfers that may have been missed make sweeps due, and no single member', async () => {
   const { account: _, ...missed } = TRANSFER;
-  expect(await handle(missed, aWatch())).toEqual({ ...NOTHING, swept: [missed] });
+  expect(await handle(missed, aWatch())).toEqual({ ...NOTHING, swept: [aWatch()] });
 });

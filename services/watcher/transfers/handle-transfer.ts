@@ -1,26 +1,20 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import {
+  isPresent,
   partitionOfMember,
   type Watch,
   type WatchCommand,
-  type WatchMember,
   watchEvaluated,
-  watchOfUid,
+  watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import type { Transfer } from '#shared/contracts/watches/watch-check.ts';
+import type { Why } from '#shared/contracts/watches/watch-check.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Budget, Draw, Throttle } from '#shared/fairness/throttle.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { Budget, Draw } from '#shared/fairness/throttle.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
-import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import { groupByWatch, requestChecksOf } from '../members/check-due.ts';
-import type { OpenParts } from '../members/open-parts.ts';
-import type { RequestChecks } from '../members/request-checks.ts';
-import { isAbout } from '../sweeps/sweep-followers.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { groupByWatch } from '../members/check-due.ts';
+import { isAbout, sweepFollowers } from '../sweeps/sweep-followers.ts';
 
 /** A transfer whose check has no answer is checked again then. */
 const AGAIN_MS = 20_000;
@@ -32,30 +26,11 @@ export const MEMBERS_OF_WALLET_MAX = 100;
  * are swept instead. */
 const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, windowMs: HOUR_MS };
 
-type Dependencies = {
-  readonly watches: Pick<Watches, 'readByUid'>;
-  readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly followed: Pick<FollowedContracts, 'isFollowedBy' | 'withdrawSilent'>;
-  readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readInPages'>;
-  readonly throttle: Pick<Throttle, 'take' | 'refund'>;
-  readonly openParts: Pick<OpenParts, 'take'>;
-  readonly requestChecks: RequestChecks;
-  readonly publish: KafkaConnection['publish'];
-  /** Sweeps a watch soon. */
-  readonly sweepSoon: (watch: Watch) => Promise<void>;
-  /** Sweeps every watch that follows the contract. */
-  readonly sweepFollowers: (
-    contract: Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>,
-  ) => Promise<void>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 /** Requests the checks that a transfer makes due: of the members whose wallet it names. */
 export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred> {
   return async function handleTransfer(transfer) {
     const { account } = transfer;
-    if (account === undefined) return deps.sweepFollowers(transfer);
+    if (account === undefined) return sweepFollowers(deps, transfer);
     for await (const names of deps.members.ofWallet(account, MEMBERS_OF_WALLET_MAX + 1))
       for (const [uid, memberIds] of groupByWatch(names)) await checkMembers(deps, transfer, uid, memberIds);
   };
@@ -78,7 +53,7 @@ async function checkMembers(
   if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudget(deps, draws)))
     return deps.sweepSoon(watch);
   try {
-    await requestTransferChecks(deps, transfer, uid, memberIds);
+    await requestTransferChecks(deps, transfer, watch, memberIds);
   } catch (error) {
     // The record is processed again.
     await deps.throttle.refund(draws);
@@ -89,57 +64,45 @@ async function checkMembers(
 async function requestTransferChecks(
   deps: Dependencies,
   transferred: ChainTransferred,
-  uid: string,
+  watch: Watch,
   memberIds: readonly string[],
 ): Promise<void> {
+  const uid = watchUid(watch);
   // Until the answer comes: it takes the member out of those that are due.
   await deps.members.setDue(
     memberIds.map((memberId) => ({ uid, memberId })),
     deps.now() + AGAIN_MS,
   );
-  const transfer = transferOf(transferred);
-  const owed = {
-    owed: { [String(transferred.chainId)]: transferred.blockNumber },
-    ...(transfer === undefined ? {} : { transfer }),
-  };
-  for (const [partition, ofPartition] of byPartition(uid, memberIds)) {
-    const checksOf = (members: readonly WatchMember[]) => [
-      { members, cause: 'transfer' as const, isCharged: false, ...owed },
-    ];
-    const onUnrequested = (members: readonly WatchMember[]) => {
+  const blocks = { [String(transferred.chainId)]: transferred.blockNumber };
+  const why = whyOf(transferred);
+  const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+  if (watch.paused || ruleSet === undefined) return;
+  for (const [partition, ofPartition] of byPartition(uid, memberIds))
+    for await (const page of deps.members.readInPages(uid, ofPartition)) {
+      const members = page.filter(isPresent);
+      const checks = { watch, ruleSet, members, why, isCharged: false, owed: blocks };
+      const unrequested = members.length > 0 ? await deps.requestChecks(checks) : [];
+      if (unrequested.length === 0) continue;
+      const at = new Date(deps.now()).toISOString();
       const command: WatchCommand = {
-        command: 'owe',
-        clientId: watchOfUid(uid).clientId,
-        watchUid: uid,
-        partition,
-        at: new Date(deps.now()).toISOString(),
-        memberIds: members.map(({ memberId }) => memberId),
-        ...owed,
+        ...{ command: 'owe', clientId: watch.clientId, watchUid: uid, partition, at },
+        memberIds: unrequested.map(({ memberId }) => memberId),
+        owed: { since: at, blocks, why },
       };
-      return deps.publish(watchEvaluated, command);
-    };
-    await requestChecksOf(deps, { uid, memberIds: ofPartition, checksOf, onUnrequested });
-  }
+      await deps.publish(watchEvaluated, command);
+    }
 }
 
-/** The event, if it is still there and known. */
-function transferOf({
-  chainId,
-  contractAddress,
-  blockNumber,
-  dropped,
-  transactionHash,
-  logIndex,
-}: ChainTransferred): Transfer | undefined {
-  if (dropped || transactionHash === undefined || logIndex === undefined) return undefined;
-  return { chainId, contractAddress, blockNumber, transactionHash, logIndex };
+/** With the event, if it is still there and known. */
+function whyOf(transferred: ChainTransferred): Why {
+  const { chainId, contractAddress, blockNumber, dropped, transactionHash, logIndex } = transferred;
+  if (dropped || transactionHash === undefined || logIndex === undefined) return { cause: 'transfer' };
+  const transfer = { chainId, contractAddress, blockNumber, transactionHash, logIndex };
+  return { cause: 'transfer', transfer };
 }
 
 /** Counts checks against the budget of their client app; false if it is used up. */
-const isWithinBudget = (
-  { throttle }: Pick<Dependencies, 'throttle'>,
-  draws: readonly Draw[],
-): Promise<boolean> =>
+const isWithinBudget = ({ throttle }: Dependencies, draws: readonly Draw[]): Promise<boolean> =>
   throttle.take(draws).then(
     () => true,
     (error: unknown) => {

@@ -22,18 +22,24 @@ export const Transfer = z.object({
 });
 export type Transfer = z.infer<typeof Transfer>;
 
+/** Why a member is checked. */
+export const Why = z.object({
+  cause: CheckCause,
+  /** The newest event that caused the check, if one did, and no reorg has dropped it. */
+  transfer: Transfer.optional(),
+});
+export type Why = z.infer<typeof Why>;
+
 /** A part of checks of members: the watcher's fields, which come back with the results. */
 export const WatchCheck = z.object({
   watchUid: z.string(),
-  cause: CheckCause,
+  why: Why,
   /** The stamp of the checks: by which rules, under which block tag (`rulesStampOf`) … */
   rules: z.string(),
   /** … and of each entry, when its wallets were set, epoch ms. */
   walletTimes: z.array(z.number().int().nonnegative()),
   /** By chain id, the least block that the members were owed. */
   owed: BlockNumbers,
-  /** The newest one that caused the checks, if no reorg has dropped it. */
-  transfer: Transfer.optional(),
   /** The sweep that the part belongs to. */
   sweep: z.number().int().nonnegative().optional(),
   /** Of a scheduled sweep: what could not be read is left to the next one. */

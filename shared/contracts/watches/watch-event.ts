@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { HOUR_MS } from '../durations.ts';
-import { uidOfMember, type WatchMember } from './watch.ts';
+import type { WatchMember } from './watch.ts';
 
 /** How long the body of an event is kept, so that it can be shown and sent again. */
 export const WATCH_EVENT_KEPT_MS = 72 * HOUR_MS;
@@ -27,8 +27,8 @@ export const aboutWatchEventId = (type: AboutWatch, text: string): string =>
  * @example
  * memberEventId(member, member.sequence); // 'watch_…', the newest one
  */
-export const memberEventId = (member: WatchMember, sequence: number): string =>
-  PREFIX + hashOf(`${uidOfMember(member)}/${member.memberId}/${member.addedAt}/${sequence}`);
+export const memberEventId = ({ watchUid, memberId, addedAt }: WatchMember, sequence: number): string =>
+  PREFIX + hashOf(`${watchUid}/${memberId}/${addedAt}/${sequence}`);
 
 /** Whether the id of a delivery is that of an event of a watch. */
 export const isWatchEventId = (requestId: string): boolean => requestId.startsWith(PREFIX);

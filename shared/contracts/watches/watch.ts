@@ -5,7 +5,7 @@ import { Wallets } from '../checks/check-requested.ts';
 import { RuleFault } from '../checks/result.ts';
 import { BlockTag } from '../rules/rule.ts';
 import { defineTopic } from '../topic.ts';
-import { BlockNumbers, CheckCause, EndpointNames, Transfer } from './watch-check.ts';
+import { BlockNumbers, CheckCause, EndpointNames, Why } from './watch-check.ts';
 
 /** Partitions of members; a member's partition never changes, so neither does this count. */
 export const MEMBER_PARTITIONS = 24;
@@ -112,9 +112,8 @@ export type Watch = z.infer<typeof Watch>;
 export const HeldBack = z.object({
   /** Since when: of the first check that denied the role, or when it was held. */
   since: z.iso.datetime(),
-  /** Of that first check, as are `transfer` and `details`. */
-  cause: CheckCause,
-  transfer: Transfer.optional(),
+  /** Of that first check, as are the details. */
+  why: Why,
   /** Of the rules of the role, as JSON. */
   details: z.string().optional(),
   /** A check of a later block decides, from then on. */
@@ -155,8 +154,7 @@ export const Owed = z.object({
   since: z.iso.datetime(),
   /** By chain id, the least block; 0: any. */
   blocks: BlockNumbers,
-  cause: CheckCause,
-  transfer: Transfer.optional(),
+  why: Why,
 });
 export type Owed = z.infer<typeof Owed>;
 
@@ -168,19 +166,26 @@ export const SeenBlock = z.object({
 });
 export type SeenBlock = z.infer<typeof SeenBlock>;
 
+/** What the last applied check of a member's wallets has found, beside the verdicts. */
+export const Checked = z.object({
+  at: z.iso.datetime(),
+  /** By which rules, under which block tag (`rulesStampOf`). */
+  rules: z.string(),
+  /** By chain id, the newest block that an applied check has read under this block tag. */
+  seen: z.record(z.string(), SeenBlock),
+  errors: z.array(RuleFault),
+});
+export type Checked = z.infer<typeof Checked>;
+
 /** A member of a watch and its last verdicts: the whole document, keyed by watch and member. */
 export const WatchMember = z.object({
-  clientId: z.string(),
-  watchId: z.string(),
-  /** When the watch was made: a watch that was deleted and made again has no members of the one
-   * before. */
-  watchCreatedAt: z.iso.datetime(),
+  /** See `watchUid`: a watch that was deleted and made again has no members of the one before. */
+  watchUid: z.string(),
   /** The client's `ref`, or the account in lower case. */
   memberId: z.string(),
   /** Epoch ms of Redis's clock when it was written, or one more than the previous version. */
   version,
-  ...Wallets.shape,
-  ref: z.string().optional(),
+  wallets: Wallets,
   addedAt: z.iso.datetime(),
   /** When the wallets were set. Never the same for other wallets. */
   walletsAt: z.iso.datetime(),
@@ -188,15 +193,11 @@ export const WatchMember = z.object({
   /** Events so far. */
   sequence: count,
   roles: z.array(MemberRole),
-  checkedAt: z.iso.datetime().optional(),
-  errors: z.array(RuleFault),
-  /** The wallets and rules of the last check that was applied. */
-  stamp: z.object({ walletsAt: z.iso.datetime(), rules: z.string() }).optional(),
-  /** By chain id. */
-  seen: z.record(z.string(), SeenBlock),
+  /** Absent until a check of these wallets was applied. */
+  checked: Checked.optional(),
   owed: Owed.optional(),
-  /** The last event, where it may not be published yet. */
-  event: WatchEvent.optional(),
+  /** The bytes of the last event, where it may not be published yet. */
+  event: z.string().optional(),
 });
 export type WatchMember = z.infer<typeof WatchMember>;
 
@@ -234,8 +235,7 @@ export const WatchCommand = z.discriminatedUnion('command', [
     command: z.literal('owe'),
     ...command,
     memberIds: z.array(z.string()),
-    owed: BlockNumbers,
-    transfer: Transfer.optional(),
+    owed: Owed,
   }),
 ]);
 export type WatchCommand = z.infer<typeof WatchCommand>;
@@ -251,8 +251,23 @@ type WatchName = { readonly clientId: string; readonly watchId: string };
 export const isPresent = (member: WatchMember | undefined): member is WatchMember =>
   member !== undefined && member.removedAt === undefined;
 
-/** Whether a member's wallets were not checked yet. */
-export const isNewMember = ({ stamp, walletsAt }: WatchMember): boolean => stamp?.walletsAt !== walletsAt;
+/** The `ref` of a member, which is never an address; `undefined`: its account is its id. */
+export const refOf = ({ memberId }: Pick<WatchMember, 'memberId'>): string | undefined =>
+  /^0x[0-9a-f]{40}$/.test(memberId) ? undefined : memberId;
+
+/** The wallets of a member, in lower case; those that may have delegated to one of them apart. */
+export const accountsOf = ({ wallets: { account, accounts = [account] } }: WatchMember): string[] =>
+  accounts.map((each) => each.toLowerCase());
+
+/** By chain id, the blocks that the last checks of a member have read. */
+export const blockNumbersOf = ({ checked }: WatchMember): Record<string, number> =>
+  Object.fromEntries(Object.entries(checked?.seen ?? {}).map(([chainId, { block }]) => [chainId, block]));
+
+/** The tombstone of a member. */
+export const removedMember = (
+  { checked: _, owed: __, ...member }: WatchMember,
+  removedAt: string,
+): WatchMember => ({ ...member, roles: [], removedAt });
 
 export const watchKey = ({ clientId, watchId }: WatchName): string => `${clientId}/${watchId}`;
 
@@ -269,9 +284,6 @@ export function watchOfUid(uid: string): WatchName {
   const [clientId = '', watchId = ''] = uid.split('/');
   return { clientId, watchId };
 }
-
-export const uidOfMember = ({ watchCreatedAt: createdAt, ...member }: WatchMember): string =>
-  watchUid({ ...member, createdAt });
 
 /** The partition that a member belongs to: all that concerns it happens in the order of that
  * partition. */
@@ -295,7 +307,7 @@ export const watch = defineTopic({
 export const watchMember = defineTopic({
   name: 'watch-member.v1',
   schema: WatchMember,
-  keyOf: (member) => `${uidOfMember(member)}/${member.memberId}`,
+  keyOf: ({ watchUid: uid, memberId }) => `${uid}/${memberId}`,
   partitionCount: MEMBER_PARTITIONS,
   cleanup: 'compact',
   // Of a rule set of 256 KiB: every role, an error of every rule, and an event that names every

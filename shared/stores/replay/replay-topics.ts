@@ -14,7 +14,7 @@ import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import { erasesDocument, parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { usage } from '#shared/contracts/usage/usage.ts';
-import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { watch, watchKey, watchMember, watchOfUid, watchUid } from '#shared/contracts/watches/watch.ts';
 import { bringsBody, webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -180,8 +180,8 @@ async function replayDocuments(
     uids.set(watchKey(message), message.deletedAt === undefined ? watchUid(message) : '');
   });
   await fromPosition(watchMember, async (message) => {
-    const uid = uids.get(watchKey(message)) ?? (isFull ? '' : uidOfMember(message));
-    if (uid === uidOfMember(message)) await watchMembers.project(message, nowMs);
+    const uid = uids.get(watchKey(watchOfUid(message.watchUid))) ?? (isFull ? '' : message.watchUid);
+    if (uid === message.watchUid) await watchMembers.project(message, nowMs);
   });
   await fromPosition(audit, auditTrail.record);
 }

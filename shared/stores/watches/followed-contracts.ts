@@ -107,11 +107,17 @@ export function makeFollowedContracts(redis: Redis) {
         if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
         return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
       }),
-    /** The chains on which a watch follows contracts. */
-    chainsOf: (uid: string): Promise<number[]> =>
-      inStore(async () => [
-        ...new Set((await redis.smembers(ofWatchKey(uid))).map((name) => Number.parseInt(name, 10))),
-      ]),
+    /** By chain on which a watch follows contracts, since when it does, or may have missed no transfer,
+     * epoch ms. */
+    chainsOf: (uid: string): Promise<ReadonlyMap<number, number>> =>
+      inStore(async () => {
+        const since = new Map<number, number>();
+        for (const [name, atMs] of Object.entries(await redis.hgetall(sinceKey(uid)))) {
+          const chainId = Number.parseInt(name, 10);
+          since.set(chainId, Math.min(since.get(chainId) ?? Infinity, Number(atMs)));
+        }
+        return since;
+      }),
     /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its
      * contract until it is looked at again. */
     noteMissed: (uid: string, nowMs: number): Promise<void> =>
@@ -155,12 +161,18 @@ export function makeFollowedContracts(redis: Redis) {
     /** For the reader of logs: which of these wallets, in lower case, belong to a member of any
      * watch. */
     watchedAmong: makeWalletIndex(redis).watchedAmong,
-    /** For the reader of logs: says how a contract is followed. */
-    setState: (contract: FollowedContract, state: FollowingState): Promise<void> =>
-      inStore(
-        async () =>
-          void (await redis.hset(stateKey(contract.chainId), fieldOf(contract), JSON.stringify(state))),
-      ),
+    /** For the reader of logs: says how contracts of a chain are followed. */
+    setStates: (
+      of: Omit<FollowedContract, 'contractAddress'>,
+      contracts: readonly string[],
+      state: FollowingState,
+    ): Promise<void> =>
+      inStore(async () => {
+        const fields = contracts.map((contractAddress) => fieldOf({ ...of, contractAddress }));
+        const text = JSON.stringify(state);
+        if (fields.length > 0)
+          await redis.hset(stateKey(of.chainId), Object.fromEntries(fields.map((field) => [field, text])));
+      }),
     /** How each of a watch's contracts is followed, in the order given. */
     states: (
       uid: string,

@@ -1,4 +1,5 @@
 import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /** A process that dies is replaced after this time. */
@@ -39,9 +40,11 @@ export type LogFork = { readonly from: number; readonly knownAt: number };
 
 /** How far the reader of a chain's logs is. */
 export type LogReach = {
-  /** The highest block of which it has asked, or is asking, who is watched. */
-  readonly reached: number;
-  /** When it last had the logs up to the head, epoch ms. */
+  /** The highest block of which it has asked, or is asking, who is watched; `undefined`: it has not
+   * begun. */
+  readonly reached: number | undefined;
+  /** When it last had the logs up to the head, or knew that the chain's logs cannot be followed,
+   * epoch ms. */
   readonly readAt: number | undefined;
 };
 
@@ -64,32 +67,21 @@ const LOAD = `${REQUIRE_VIEW}
 return redis.call('HGETALL', KEYS[1])
 `;
 
-/** KEYS: lease, position. ARGV: token, since, last settled block, last block read,
- * gaps, then blocks: number and text. */
-const SAVE = `${REQUIRE_VIEW}
+/** KEYS: lease, position. ARGV: token, then fields and values ('' removes a field,
+ * `now` is Redis's time). */
+const SAVE = `${REQUIRE_VIEW}${LUA_NOW}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[2], 'since', ARGV[2], 'settledTo', ARGV[3], 'readTo', ARGV[4], 'gaps', ARGV[5])
-for i = 6, #ARGV, 2 do
-  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[2], ARGV[i])
-  else redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
+for i = 2, #ARGV, 2 do
+  local value = ARGV[i + 1] == 'now' and string.format('%.0f', now) or ARGV[i + 1]
+  if value == '' then redis.call('HDEL', KEYS[2], ARGV[i]) else redis.call('HSET', KEYS[2], ARGV[i], value) end
 end
 return 1
 `;
 
-/** KEYS: lease, position. ARGV: token, field, value ('' for now). */
-const NOTE = `${REQUIRE_VIEW}
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] == '' and now or ARGV[3])
-return 1
-`;
-
 /** KEYS: lease, forks. ARGV: token, first dropped block. */
-const NOTE_FORK = `${REQUIRE_VIEW}
+const NOTE_FORK = `${REQUIRE_VIEW}${LUA_NOW}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-local time = redis.call('TIME')
-redis.call('LPUSH', KEYS[2], string.format('%s/%.0f', ARGV[2], time[1] * 1000 + math.floor(time[2] / 1000)))
+redis.call('LPUSH', KEYS[2], string.format('%s/%.0f', ARGV[2], now))
 redis.call('LTRIM', KEYS[2], 0, ${FORKS_MAX - 1})
 return 1
 `;
@@ -104,9 +96,17 @@ export function makeLogPositions(redis: Redis) {
   const release = makeScript<number>(redis, RELEASE);
   const load = makeScript<string[]>(redis, LOAD);
   const save = makeScript<number>(redis, SAVE);
-  const note = makeScript<number>(redis, NOTE);
   const noteFork = makeScript<number>(redis, NOTE_FORK);
-  const keysOf = (chainId: number, stream: string) => [logLeaseKey(chainId), positionKey(chainId, stream)];
+  /** False, and nothing written, where the lease is lost. */
+  const write = async (
+    chainId: number,
+    stream: string,
+    token: string,
+    fields: readonly (readonly [string | number, string | number])[],
+  ): Promise<boolean> => {
+    const keys = [logLeaseKey(chainId), positionKey(chainId, stream)];
+    return (await save(keys, [token, ...fields.flat()])) === 1;
+  };
   return {
     /** Takes or renews the lease of a chain; `false` while another process holds it. */
     lease: async (chainId: number, token: string): Promise<boolean> =>
@@ -136,11 +136,11 @@ export function makeLogPositions(redis: Redis) {
       inStore(async () => void (await redis.unlink(positionKey(chainId, stream)))),
     /** Notes that the reader is about to ask who is watched among the accounts of blocks up to this
      * one; `false` where the lease is lost. */
-    noteReading: async (chainId: number, stream: string, token: string, to: number): Promise<boolean> =>
-      (await note(keysOf(chainId, stream), [token, 'reading', to])) === 1,
+    noteReading: (chainId: number, stream: string, token: string, to: number): Promise<boolean> =>
+      write(chainId, stream, token, [['reading', to]]),
     /** Notes that the reader has the logs up to the head. */
     noteRead: async (chainId: number, stream: string, token: string): Promise<void> =>
-      void (await note(keysOf(chainId, stream), [token, 'readAt', ''])),
+      void (await write(chainId, stream, token, [['readAt', 'now']])),
     /** Notes a reorg; `false` where the lease is lost. */
     noteFork: async (chainId: number, token: string, from: number): Promise<boolean> =>
       (await noteFork([logLeaseKey(chainId), forksKey(chainId)], [token, from])) === 1,
@@ -152,26 +152,25 @@ export function makeLogPositions(redis: Redis) {
           return { from: Number(from), knownAt: Number(knownAt) };
         }),
       ),
-    /** How far the reader is; `undefined` where it has not begun. */
-    reach: (chainId: number, stream: string): Promise<LogReach | undefined> =>
+    /** How far the reader is. */
+    reach: (chainId: number, stream: string): Promise<LogReach> =>
       inStore(async () => {
         const stored = await redis.hmget(positionKey(chainId, stream), 'readTo', 'reading', 'readAt');
         const [readTo, reading, readAt] = stored.map((text) => (text === null ? undefined : Number(text)));
-        if (readTo === undefined && reading === undefined) return undefined;
-        return { reached: Math.max(readTo ?? 0, reading ?? 0), readAt };
+        const blocks = [readTo, reading].filter((block) => block !== undefined);
+        return { reached: blocks.length === 0 ? undefined : Math.max(...blocks), readAt };
       }),
     /** Saves a change; `false`, and nothing saved, where the lease is lost. */
-    async save(
+    save: (
       chainId: number,
       stream: string,
       token: string,
-      { since, settledTo, readTo, blocks, gaps }: LogPositionChange,
-    ): Promise<boolean> {
-      const keys = keysOf(chainId, stream);
-      const changes = [...blocks].flatMap(([number, text]) => [number, text ?? '']);
-      const position = [since, settledTo, readTo, gaps.join(' ')];
-      return (await save(keys, [token, ...position, ...changes])) === 1;
-    },
+      { blocks, gaps, ...position }: LogPositionChange,
+    ): Promise<boolean> =>
+      write(chainId, stream, token, [
+        ...Object.entries({ ...position, gaps: gaps.join(' ') }),
+        ...[...blocks].map(([number, text]) => [number, text ?? ''] as const),
+      ]),
   };
 }
 

@@ -4,10 +4,30 @@ import {
   type RuleSet,
   ruleSetKey,
 } from '#shared/contracts/rules/rule-set.ts';
-import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import {
+  blockNumbersOf,
+  refOf,
+  type Watch,
+  type WatchMember,
+  watchUid,
+} from '#shared/contracts/watches/watch.ts';
 import type { RuleSets } from '../rules/rule-sets.ts';
 import type { FollowedContracts } from './followed-contracts.ts';
 import type { WatchMembers } from './members/watch-members.ts';
+
+/** The settings that a client chooses, in the order in which it sees them. */
+export const WATCH_SETTINGS = [
+  'ruleSet',
+  'callbackUrl',
+  'everySeconds',
+  'follow',
+  'blockTag',
+  'explain',
+  'graceSeconds',
+  'stalledAfterSeconds',
+  'quotaShare',
+  'massRevocation',
+] as const satisfies readonly (keyof Watch)[];
 
 export type PresentWatchDependencies = {
   readonly members: Pick<WatchMembers, 'figures'>;
@@ -29,8 +49,7 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
 
   async function presentWith(ruleSet: RuleSet | undefined, watch: Watch): Promise<Presented> {
     const uid = watchUid(watch);
-    const { blockTag } = watch;
-    const contracts = watch.follow && ruleSet ? contractsUpTo(ruleSet, blockTag) : [];
+    const contracts = watch.follow && ruleSet ? contractsUpTo(ruleSet, watch.blockTag) : [];
     const [figures, following] = await Promise.all([
       members.figures(uid),
       watch.paused ? contracts.map(whilePaused) : followed.states(uid, contracts),
@@ -47,16 +66,7 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
         : {}),
       members: figures.members,
       following,
-      ruleSet: watch.ruleSet,
-      callbackUrl: watch.callbackUrl,
-      everySeconds: watch.everySeconds,
-      follow: watch.follow,
-      blockTag,
-      explain: watch.explain,
-      graceSeconds: watch.graceSeconds,
-      stalledAfterSeconds: watch.stalledAfterSeconds,
-      quotaShare: watch.quotaShare,
-      massRevocation: watch.massRevocation,
+      ...Object.fromEntries(WATCH_SETTINGS.map((name) => [name, watch[name]])),
       createdAt: watch.createdAt,
       updatedAt: watch.updatedAt,
     };
@@ -96,7 +106,9 @@ const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf
 
 /** A member as clients see it. */
 export function presentMember(member: WatchMember): Record<string, unknown> {
-  const { account, accounts, vaults, ref, roles, sequence, addedAt, checkedAt, seen, errors } = member;
+  const { wallets, roles, sequence, addedAt, checked } = member;
+  const { account, accounts, vaults } = wallets;
+  const ref = refOf(member);
   const pending = roles.flatMap(({ id, heldBack }) =>
     heldBack?.graceUntil === undefined ? [] : [{ id, since: heldBack.since }],
   );
@@ -115,8 +127,8 @@ export function presentMember(member: WatchMember): Record<string, unknown> {
     sequence,
     addedAt,
     ...(since === '' ? {} : { since }),
-    ...(checkedAt === undefined ? {} : { checkedAt }),
-    blockNumbers: Object.fromEntries(Object.entries(seen).map(([chainId, { block }]) => [chainId, block])),
-    errors,
+    ...(checked === undefined ? {} : { checkedAt: checked.at }),
+    blockNumbers: blockNumbersOf(member),
+    errors: checked?.errors ?? [],
   };
 }

@@ -2,7 +2,7 @@ import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watche
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { setDueTime } from './watches.ts';
 
-/** By chain id, when a check of the watch read it last, epoch ms. */
+/** By chain id, when a check of the watch read it last, epoch ms; 0: none has. */
 const readKey = (uid: string): string => `wm-chain-read:${uid}`;
 /** The members that owe a check which could not read the chain, by since when they owe it. */
 const unreadKey = (uid: string, chainId: string | number): string => `wm-chain-unread:${uid}:${chainId}`;
@@ -37,26 +37,21 @@ export function makeWatchChains(redis: Redis) {
     note: (watch: Watch, { read, members }: ChainNote, nowMs: number): Promise<void> =>
       inStore(async () => {
         const uid = watchUid(watch);
-        const unread = new Map<string, (string | number)[]>();
-        for (const { memberId, owed, unreadChains } of members)
-          for (const chainId of unreadChains) {
-            const scored = unread.get(chainId) ?? [];
-            scored.push(owed ? Date.parse(owed.since) : nowMs, memberId);
-            unread.set(chainId, scored);
-          }
-        const areBlind = await Promise.all([...read.keys()].map((id) => redis.exists(unreadKey(uid, id))));
-        const seen = [...read.keys()].filter((_, index) => areBlind[index] === 1);
-        if (read.size > 0) await redis.hset(readKey(uid), Object.fromEntries(read));
-        for (const chainId of seen) {
+        for (const [chainId, atMs] of read) {
+          await redis.hset(readKey(uid), chainId, atMs);
           const ids = members.filter(({ unreadChains }) => !unreadChains.includes(chainId));
-          if (ids.length > 0)
-            await redis.zrem(unreadKey(uid, chainId), ...ids.map(({ memberId }) => memberId));
-          if ((await redis.exists(unreadKey(uid, chainId))) === 0) await setDueTime(redis, uid, nowMs);
+          const key = unreadKey(uid, chainId);
+          const count = ids.length > 0 ? await redis.zrem(key, ...ids.map(({ memberId }) => memberId)) : 0;
+          if (count > 0 && (await redis.exists(key)) === 0) await setDueTime(redis, uid, nowMs);
         }
-        for (const [chainId, scored] of unread) await redis.zadd(unreadKey(uid, chainId), ...scored);
-        // So that the hash names each chain that has a set.
-        for (const chainId of unread.keys()) await redis.hsetnx(readKey(uid), `set/${chainId}`, nowMs);
-        if (unread.size > 0) await setDueTime(redis, uid, nowMs + watch.stalledAfterSeconds * 1_000);
+        for (const chainId of new Set(members.flatMap(({ unreadChains }) => unreadChains))) {
+          const scored = members
+            .filter(({ unreadChains }) => unreadChains.includes(chainId))
+            .flatMap(({ memberId, owed }) => [owed ? Date.parse(owed.since) : nowMs, memberId]);
+          await redis.zadd(unreadKey(uid, chainId), ...scored);
+          await redis.hsetnx(readKey(uid), chainId, 0);
+          await setDueTime(redis, uid, nowMs + watch.stalledAfterSeconds * 1_000);
+        }
       }),
     /**
      * How a chain is for a watch.
@@ -71,10 +66,7 @@ export function makeWatchChains(redis: Redis) {
       inStore(async () => {
         const key = unreadKey(uid, chainId);
         const readAt = await redis.hget(readKey(uid), String(chainId));
-        const of = (owedSince: number | undefined): ChainSight => ({
-          readAt: readAt === null ? undefined : Number(readAt),
-          owedSince,
-        });
+        const of = (owedSince: number | undefined) => ({ readAt: Number(readAt) || undefined, owedSince });
         for (;;) {
           const flat = await redis.zrange(key, '0', String(COMPARED_MAX - 1), 'WITHSCORES');
           const ids = flat.filter((_, index) => index % 2 === 0);
@@ -86,16 +78,9 @@ export function makeWatchChains(redis: Redis) {
           if (first >= 0) return of(Number(flat[2 * first + 1]));
         }
       }),
-    /** When a chain was looked at first that nothing has been read of since, epoch ms. */
-    firstLookAt: (uid: string, chainId: number, nowMs: number): Promise<number> =>
-      inStore(async () => {
-        const field = `look/${chainId}`;
-        await redis.hsetnx(readKey(uid), field, nowMs);
-        return Number((await redis.hget(readKey(uid), field)) ?? nowMs);
-      }),
     forget: (uid: string): Promise<void> =>
       inStore(async () => {
-        const chainIds = (await redis.hkeys(readKey(uid))).map((field) => field.replace(/^[a-z]+\//, ''));
+        const chainIds = await redis.hkeys(readKey(uid));
         await redis.unlink(readKey(uid), ...chainIds.map((chainId) => unreadKey(uid, chainId)));
       }),
   };

@@ -3,7 +3,6 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { MEMBER_PARTITIONS } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
-import { HELD_BACK_PREFIX } from './members/watch-members.ts';
 import { setDueTime } from './watches.ts';
 
 const RUNNING_KEY = 'wm-sweeps';
@@ -26,21 +25,28 @@ const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
 export const SweepKind = z.enum(['schedule', 'asked', 'rule-set', 'gap', 'settlement']);
 export type SweepKind = z.infer<typeof SweepKind>;
 
+/** Adds a task for each partition of a watch that has members. */
+const LUA_ADD_TASKS = `
+local function addTasks(uid, open, kind)
+  for p = 0, ${MEMBER_PARTITIONS - 1} do
+    if redis.call('EXISTS', ofSystem('wm:' .. uid .. ':' .. p)) == 1 then redis.call('SADD', open, kind .. p) end
+  end
+end
+`;
+
 /**
  * KEYS: sweep, open, running, next sweeps. ARGV: uid, sweep (its start, epoch ms),
  * kind, rules, holders (JSON), the next due time. Partitions without members have nothing to ask.
  * It takes the place of a scheduled sweep that is due, whatever its kind, but a settlement does
  * not.
  */
-const BEGIN = `${REQUIRE_VIEW}
+const BEGIN = `${REQUIRE_VIEW}${LUA_ADD_TASKS}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('DEL', KEYS[2])
 redis.call('HSET', KEYS[1], 'sweep', ARGV[2], 'kind', ARGV[3], 'rules', ARGV[4], 'holders', ARGV[5])
 redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
 if ARGV[3] == 'settlement' then return 1 end
-for p = 0, ${MEMBER_PARTITIONS - 1} do
-  if redis.call('EXISTS', ofSystem('wm:' .. ARGV[1] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[2], 'ask/' .. p) end
-end
+addTasks(ARGV[1], KEYS[2], 'ask/')
 local next = tonumber(redis.call('HGET', KEYS[4], ARGV[1]) or '') or math.huge
 if next <= tonumber(ARGV[2]) then redis.call('HSET', KEYS[4], ARGV[1], ARGV[6]) end
 return 1
@@ -54,15 +60,13 @@ return redis.call(ARGV[2], KEYS[2], ARGV[3])
 
 /**
  * KEYS: sweep, open. ARGV: sweep, decision (JSON), uid. The first decision stays.
- * Partitions where nothing is held back have nothing to settle.
+ * Without sweeps that hold something back there is nothing to settle.
  */
-const DECIDE = `${REQUIRE_VIEW}
+const DECIDE = `${REQUIRE_VIEW}${LUA_ADD_TASKS}
 if redis.call('HGET', KEYS[1], 'sweep') ~= ARGV[1] then return false end
 if redis.call('HSETNX', KEYS[1], 'decision', ARGV[2]) == 1 then
   redis.call('DEL', KEYS[2])
-  for p = 0, ${MEMBER_PARTITIONS - 1} do
-    if redis.call('EXISTS', ofSystem('${HELD_BACK_PREFIX}' .. ARGV[3] .. ':' .. p)) == 1 then redis.call('SADD', KEYS[2], 'settle/' .. p) end
-  end
+  if #cjson.decode(ARGV[2]).sweeps > 0 then addTasks(ARGV[3], KEYS[2], 'settle/') end
 end
 return redis.call('HGET', KEYS[1], 'decision')
 `;

@@ -12,6 +12,9 @@ const ENDED_KEY = `${WATCHES_KEY}:ended`;
 /** How long a tombstone is kept; its members are removed meanwhile. */
 const TOMBSTONE_MS = 86_400_000;
 
+/** Watches read at a time where all of an app are. */
+const PAGE_MAX = 50;
+
 const idsKey = (clientId: string): string => `watches:of:${clientId}`;
 /** The set of slots that limits the watches of an app; see `leased-slots.ts`. */
 export const watchSlotsKey = (clientId: string): string => `places:watches:${clientId}`;
@@ -101,6 +104,15 @@ export function makeWatches(redis: Redis) {
       const keys = [WATCHES_KEY, idsKey(clientId)];
       const stored = await list(keys, [clientId, after, countMax]);
       return stored.map(parseStored);
+    },
+    /** The watches of an app, in the order of their ids. */
+    async *pagesOf(clientId: string): AsyncGenerator<readonly Watch[]> {
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const keys = [WATCHES_KEY, idsKey(clientId)];
+        const page: Watch[] = (await list(keys, [clientId, after, PAGE_MAX])).map(parseStored);
+        yield page;
+        after = page.length < PAGE_MAX ? undefined : page.at(-1)?.watchId;
+      }
     },
     /** The watches whose sweeps belong to a partition, tombstones included. */
     inPartition: (partition: number): Promise<Watch[]> =>

@@ -22,7 +22,7 @@ import {
   writeOfDay,
 } from '../documents/write-document.ts';
 import type { RuleSetHold, RuleSets } from '../rules/rule-sets.ts';
-import { makePresentWatch, type PresentWatchDependencies } from './present-watch.ts';
+import { makePresentWatch, type PresentWatchDependencies, WATCH_SETTINGS } from './present-watch.ts';
 
 /** How long a watch waits for the deletion of its rule set. */
 const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
@@ -52,19 +52,7 @@ export type WatchWrite = {
 };
 
 /** The settings that a client chooses. */
-export type WatchSettings = Pick<
-  Watch,
-  | 'ruleSet'
-  | 'callbackUrl'
-  | 'everySeconds'
-  | 'follow'
-  | 'blockTag'
-  | 'explain'
-  | 'graceSeconds'
-  | 'stalledAfterSeconds'
-  | 'quotaShare'
-  | 'massRevocation'
->;
+export type WatchSettings = Pick<Watch, (typeof WATCH_SETTINGS)[number]>;
 
 export type WatchWrites = ReturnType<typeof makeWatchWrites>;
 
@@ -274,16 +262,4 @@ function nextOf(
   };
 }
 
-const settingsOf = (watch: WatchSettings) => [
-  watch.ruleSet,
-  watch.callbackUrl,
-  watch.everySeconds,
-  watch.follow,
-  watch.blockTag,
-  watch.explain,
-  watch.graceSeconds,
-  watch.stalledAfterSeconds,
-  watch.quotaShare,
-  watch.massRevocation.share,
-  watch.massRevocation.atLeast,
-];
+const settingsOf = (watch: WatchSettings) => WATCH_SETTINGS.map((name) => watch[name]);

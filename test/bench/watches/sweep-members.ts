@@ -159,8 +159,8 @@ async function copyMembers({ open: { redis } }: BenchSystem, copies: readonly Be
   for (let at = 0; at < copies.length; at += COPIES)
     await Promise.all(
       copies.slice(at, at + COPIES).map(({ account, ref }) => {
-        const copy = { ...told, memberId: ref, ref, account };
-        return view.write(undefined, copy, told.version, { isUnpublished: false });
+        const copy = { ...told, memberId: ref, wallets: { account } };
+        return view.write(undefined, copy, { isUnpublished: false });
       }),
     );
 }
@@ -210,7 +210,7 @@ export async function memberBytesOf({ open: { redis } }: BenchSystem): Promise<n
   do {
     const [next, keys] = await redis.scan(cursor, 'COUNT', 1_000);
     cursor = next;
-    const mine = keys.filter((key) => /^(wm|wallets:|wallet-members:)/.test(key));
+    const mine = keys.filter((key) => /^(wm|wallets$)/.test(key));
     const sizes = await Promise.all(mine.map((key) => redis.memory('USAGE', key, 'SAMPLES', 0)));
     bytes += sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   } while (cursor !== '0');

@@ -2,6 +2,7 @@
 // An unreadable balance is an error, never a "no", and does not affect the rules of other chains.
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ChainList } from '#shared/client/api-types.ts';
+import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { type DemoChain, demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
@@ -186,6 +187,36 @@ test('the list of chains tells when a chain goes away and when it is back, while
     name: `Chain ${UNASKED}`,
     nativeSymbol: 'ETH',
     state: 'unknown',
+  });
+});
+
+test('a member that is added while the only endpoint of its chain is away has its first event once the endpoint is back', async () => {
+  await using receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
+  const call = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${system.ready.gateways[0]}${path}`, {
+      method,
+      headers: { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const rules = [on(31_337).erc20({ roleId: 'holder' })];
+  expect((await call('PUT', '/access-control/rule-sets/outage', { rules })).status).toBe(201);
+  const watch = { ruleSet: 'outage', callbackUrl: receiver.url };
+  expect((await call('PUT', `${WATCHES_PATH}/outage`, watch)).status).toBe(201);
+  await liveNode.setFault('refuse');
+  const add = [{ account: system.chain.holder, ref: 'm0' }];
+  expect((await call('POST', `${WATCHES_PATH}/outage/members`, { add })).status).toBe(200);
+  const shown = await waitUntil('a first check without an answer', async () => {
+    const { body } = await call('GET', `${WATCHES_PATH}/outage/members/m0`);
+    return (body['errors'] as unknown[]).length > 0 && body;
+  });
+  expect(shown).toMatchObject({ sequence: 0, roles: [], errors: [{ retryable: true, chainId: 31_337 }] });
+  await liveNode.setFault('none');
+  const { body } = await receiver.waitFor((webhook) => webhook.body.includes('"watchId":"outage"'));
+  expect(JSON.parse(body)).toMatchObject({
+    ...{ type: 'roles.changed', ref: 'm0', sequence: 1, cause: 'first' },
+    roles: [{ id: 'holder', granted: true, before: null }],
   });
 });
 

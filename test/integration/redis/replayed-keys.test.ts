@@ -13,7 +13,7 @@ import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts'
 import { ruleSet, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { usage } from '#shared/contracts/usage/usage.ts';
-import { type WatchMember, watch, watchMember } from '#shared/contracts/watches/watch.ts';
+import { type WatchMember, watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import {
   type WebhookAttempted,
   webhookAttempted,
@@ -22,14 +22,14 @@ import {
 import { makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { savingOf } from '#shared/stores/checks/results.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { makeChargeWatch } from '../../../services/watcher/members/watch-quota.ts';
+import { makeWatchQuota } from '../../../services/watcher/members/watch-quota.ts';
 import { aBatchPart, aBatchPartCompleted } from '../../support/builders/a-batch.ts';
 import { aCheckCompleted, aWebhookOfCheck } from '../../support/builders/a-check-completed.ts';
 import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
 import { aClientApp } from '../../support/builders/a-client-app.ts';
 import { aRuleSet } from '../../support/builders/a-rule-set.ts';
-import { aMember, aWatch } from '../../support/builders/a-watch.ts';
+import { aCheck, aMember, aWatch } from '../../support/builders/a-watch.ts';
 import { dumpRedis } from '../../support/infrastructure/dump-redis.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { patternOf, REDIS_KEYS } from '../../support/judges/redis-keys.ts';
@@ -183,27 +183,27 @@ async function membersOfWallet(): Promise<string[]> {
 /** As a watcher: the view, then the topic, then marked as sent. */
 async function writeMembers({ watchMembers }: Views, clientId: string, accountId: string): Promise<void> {
   const at = aMember().addedAt;
-  const cause = 'schedule' as const;
   const role = (id: string, over: object = {}) => ({ id, granted: true, since: at, ...over });
-  const stamp = { walletsAt: aMember().walletsAt, rules: 'set#1 latest' };
+  const about = {
+    watchUid: watchUid(aWatch({ clientId })),
+    wallets: { account: WALLET },
+    checked: aCheck(1),
+  };
   const members: WatchMember[] = [
-    aMember({ clientId, memberId: 'holder', account: WALLET, sequence: 1, roles: [role('a')], stamp }),
+    aMember({ ...about, memberId: 'holder', sequence: 1, roles: [role('a')] }),
     // A second member of the same wallet, and a revocation that is held.
     aMember({
-      clientId,
-      memberId: 'held',
-      account: WALLET,
-      roles: [role('a', { heldBack: { since: at, cause } })],
-      stamp,
+      ...{ ...about, memberId: 'held' },
+      roles: [role('a', { heldBack: { since: at, why: { cause: 'schedule' } } })],
     }),
-    aMember({ clientId, memberId: 'gone', removedAt: now(), stamp }),
+    aMember({ ...about, memberId: 'gone', removedAt: now() }),
   ];
   for (const member of members) {
-    await watchMembers.write(undefined, member, Date.now());
+    await watchMembers.write(undefined, member);
     await stores.kafka.publish(watchMember, member);
     await watchMembers.markSent(member);
   }
-  await makeChargeWatch(stores.redis)({
+  await makeWatchQuota(stores.redis).charge({
     ...{ clientId, accountId, count: 3, month: now().slice(0, 7), requestsPerMonth: 1_000, quotaShare: 0.5 },
   });
 }

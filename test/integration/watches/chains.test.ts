@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const owing = (memberId: string, second: number) => ({
   memberId,
-  owed: { since: atSecond(second), blocks: { '1': 0 }, cause: 'schedule' as const },
+  owed: { since: atSecond(second), blocks: { '1': 0 }, why: { cause: 'schedule' as const } },
   unreadChains: ['1'],
 });
 const all = async (ids: readonly string[]) => ids.map(() => true);
@@ -68,7 +68,6 @@ describe('the sight of a chain', () => {
 
   test('ends with its watch', async () => {
     await chains().note(WATCH, { read: new Map([['2', NOW]]), members: [owing('a', 980)] }, NOW);
-    await chains().firstLookAt(UID, 3, NOW);
     await chains().forget(UID);
     expect(await stores.redis.keys('wm-chain-*')).toEqual([]);
   });
@@ -79,7 +78,7 @@ describe('the reach of the reader of logs', () => {
   const saved = { since: 1, settledTo: 5, readTo: 7, blocks: new Map(), gaps: [] };
 
   test('is the block that it reads, noted by the holder of the lease alone', async () => {
-    expect(await positions().reach(1, 'latest')).toBeUndefined();
+    expect(await positions().reach(1, 'latest')).toEqual({ reached: undefined, readAt: undefined });
     await positions().lease(1, 'mine');
     await positions().save(1, 'latest', 'mine', saved);
     expect(await positions().reach(1, 'latest')).toEqual({ reached: 7, readAt: undefined });

@@ -3,6 +3,7 @@ import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { type FollowedContract, makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { logLeaseKey, makeLogPositions } from '#shared/stores/watches/log-positions.ts';
+import { WALLETS_KEY } from '#shared/stores/watches/members/wallet-index.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { type RunningChain, startChain } from '../../../deploy/local/infrastructure/chain.ts';
@@ -10,6 +11,9 @@ import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { startFollowingTransfers } from '../../../services/evaluator/lanes/follow-transfers.ts';
 import { makeFollowingMetrics } from '../../../services/evaluator/metrics.ts';
+import { reachedBlocks } from '../../../services/watcher/members/check-due.ts';
+import { aRuleSet } from '../../support/builders/a-rule-set.ts';
+import { aWatch } from '../../support/builders/a-watch.ts';
 import {
   type FaultKind,
   type RpcFaultProxy,
@@ -72,7 +76,7 @@ const contractsOf = (blockTag: FollowedContract['blockTag']): FollowedContract[]
 async function watch(wallets: readonly string[], blockTag: FollowedContract['blockTag'] = 'latest') {
   await makeFollowedContracts(connection.redis).follow('uid', contractsOf(blockTag));
   for (const wallet of wallets)
-    await connection.redis.zadd(`wallet-members:${wallet}`, 0, 'app/watch/1/member');
+    await connection.redis.zadd(WALLETS_KEY, 0, `${wallet.slice(2)}/app/watch/1/member`);
 }
 
 const states = async (blockTag: FollowedContract['blockTag'] = 'latest') => {
@@ -293,6 +297,15 @@ test('another endpoint replaces an endpoint without logs, which still reads bala
   expect(evaluator.calls.some((call) => call.startsWith(`${CHAIN_ID}/1/ok`))).toBe(true);
 });
 
+test('a chain that serves no logs counts as read while its head can be read: its watches are not blind', async () => {
+  await watch([aWallet()]);
+  const proxy = await aProxy('no-logs');
+  anEvaluator([proxy.url]);
+  const reach = () => makeLogPositions(connection.redis).reach(CHAIN_ID, 'latest');
+  await waitUntil('a note', async () => (await reach()).readAt);
+  expect((await reach()).reached).toBeUndefined();
+});
+
 test('transfers that the broker did not acknowledge are published again', async () => {
   const member = aWallet();
   await watch([member]);
@@ -335,6 +348,20 @@ test('a position that is too old is dropped, and all members of the contracts be
       .map(({ contractAddress }) => contractAddress)
       .toSorted(),
   );
+});
+
+test('a member that is added after the block of its transfer was read has its first check at that block or a later one', async () => {
+  const [member, other] = [aWallet(), aWallet()];
+  await watch([other]);
+  const evaluator = anEvaluator();
+  await waitUntil('following', areLive);
+  const { blockNumber } = await transfers.erc20(member);
+  await untilHeadIsRead();
+  expect(evaluator.of(member)).toEqual([]);
+  const rule = { type: 'ERC20', chainId: CHAIN_ID, contractAddress: chain.erc20, roleId: 'gold' };
+  const ruleSet = aRuleSet('app', 'set', { rules: [{ ...rule, minToken: '1' }] });
+  const owed = await reachedBlocks(makeLogPositions(connection.redis), aWatch(), ruleSet);
+  expect(owed[CHAIN_ID]).toBeGreaterThanOrEqual(blockNumber);
 });
 
 test('losing the position in Redis loses no transfer of the last blocks, and makes all members of the contracts due', async () => {

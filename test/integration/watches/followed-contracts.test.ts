@@ -63,14 +63,14 @@ test('several client apps cannot take all contract slots of a chain: another app
 });
 
 test('the states of many contracts cost as few commands as those of one', async () => {
-  const { follow, setState, states } = makeFollowedContracts(connection.redis);
+  const { follow, setStates, states } = makeFollowedContracts(connection.redis);
   const commandCount = async () =>
     Number(/total_commands_processed:(\d+)/.exec(await connection.redis.info('stats'))?.[1]);
   const asked = contracts(0, WATCH_CONTRACTS);
   await follow('app/w/1', asked.slice(1));
   await connection.redis.set(logLeaseKey(CHAIN_ID), 'reader');
-  await setState(contract(2), { state: 'live' });
-  await setState(contract(3), { state: 'sweeps-only', reason: 'too busy' });
+  await setStates(contract(2), [contract(2).contractAddress], { state: 'live' });
+  await setStates(contract(3), [contract(3).contractAddress], { state: 'sweeps-only', reason: 'too busy' });
   const before = await commandCount();
   const found = await states('app/w/1', asked);
   expect((await commandCount()) - before).toBeLessThan(WATCH_CONTRACTS);
@@ -101,7 +101,7 @@ test('a contract is followed for a watch under one block tag, until the watch is
 });
 
 test('a change that a sweep found without a transfer is the contract’s reason, until a transfer tells of it', async () => {
-  const { follow, states, setState, noteMissed, noteSilent, withdrawSilent } = makeFollowedContracts(
+  const { follow, states, setStates, noteMissed, noteSilent, withdrawSilent } = makeFollowedContracts(
     connection.redis,
   );
   const [uid, account] = ['app/silent/1', `0x${'aa'.repeat(20)}`];
@@ -110,7 +110,7 @@ test('a change that a sweep found without a transfer is the contract’s reason,
   const reasonOf = async () => (await states(uid, [one]))[0]?.reason;
   await connection.redis.set(logLeaseKey(one.chainId), 'test');
   await follow(uid, [one]);
-  await setState(one, { state: 'live' });
+  await setStates(one, [one.contractAddress], { state: 'live' });
   const followedAt = Number((await connection.redis.time())[0]) * 1_000;
 
   // Following had just begun, or had missed transfers, when the member was last checked.
@@ -131,9 +131,9 @@ test('a change that a sweep found without a transfer is the contract’s reason,
   expect(await reasonOf()).toBeDefined();
 
   // While the contract is not followed, that is its reason.
-  await setState(one, { state: 'sweeps-only', reason: 'No logs.' });
+  await setStates(one, [one.contractAddress], { state: 'sweeps-only', reason: 'No logs.' });
   expect(await reasonOf()).toBe('No logs.');
-  await setState(one, { state: 'live' });
+  await setStates(one, [one.contractAddress], { state: 'live' });
   await withdrawSilent(uid, { ...one, account, blockNumber: 50 });
   expect(await reasonOf()).toBeUndefined();
 

@@ -15,7 +15,7 @@ import { makeOpenParts } from '../../../services/watcher/members/open-parts.ts';
 import { makeUnreadChains } from '../../../services/watcher/members/unread-chains.ts';
 import { beginSweep, makeRunSweeps } from '../../../services/watcher/sweeps/run-sweeps.ts';
 import { aRuleSet } from '../../support/builders/a-rule-set.ts';
-import { aMember, anAnswer, atSecond, aWatch, RULES } from '../../support/builders/a-watch.ts';
+import { aCheck, aMember, anAnswer, atSecond, aWatch } from '../../support/builders/a-watch.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -49,23 +49,20 @@ async function makeWorld() {
   const now = () => Date.parse(atSecond(++second));
   const common = {
     ...{ members, sweeps, now, openParts: makeOpenParts(makeLeasedSlots(stores.redis)) },
-    watches: { readByUid: async () => world.watch },
+    watches: { readByUid: async () => world.watch, setDue: async () => undefined },
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
   };
   const handle = makeHandleEvaluated({
     ...common,
-    refund: async () => undefined,
-    chargeEvents: async () => undefined,
+    clientApps: { read: async () => undefined },
     metrics: { countChecks: () => undefined, countEvent: () => undefined },
     positions: { forks: async () => [] },
     chains: { note: async () => undefined },
     unread: makeUnreadChains(now),
-    publishChanges: {
-      publishOutbox: async () => undefined,
-      async publishMember(_: unknown, member: WatchMember) {
-        if (member.event) world.told.push(member.memberId);
-        await members.markSent(member);
-      },
+    publishOutbox: async () => undefined,
+    async publishMember(_: unknown, member: WatchMember) {
+      if (member.event) world.told.push(member.memberId);
+      await members.markSent(member);
     },
   } as unknown as Parameters<typeof makeHandleEvaluated>[0]);
   const runSweeps = makeRunSweeps({
@@ -79,7 +76,7 @@ async function makeWorld() {
         const answer = anAnswer(member, !world.lost.has(member.memberId), ++second, {
           ...(sweep === undefined ? {} : { sweep }),
         });
-        await beforePart(answer.requestId);
+        await beforePart?.(answer.requestId);
         log.push(answer);
       }
       return true;
@@ -106,11 +103,9 @@ async function makeWorld() {
     await members.write(
       undefined,
       aMember({
-        ...{ memberId, ref: memberId, sequence: 1, checkedAt: atSecond(1) },
-        stamp: { rules: RULES, walletsAt: atSecond(0) },
+        ...{ memberId, sequence: 1, checked: aCheck(1) },
         roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
       }),
-      now(),
       { isUnpublished: false },
     );
   return Object.assign(world, {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import {
   partitionOfMember,
   partitionOfWatch,
-  uidOfMember,
+  removedMember,
+  type Watch,
   type WatchMember,
   watch,
   watchMember,
@@ -13,12 +14,12 @@ import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
 import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
-import { makeWalletIndex } from '#shared/stores/watches/members/wallet-index.ts';
+import { makeWalletIndex, WALLETS_KEY } from '#shared/stores/watches/members/wallet-index.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
-import { makeChargeWatch, makeRefundWatch } from '../../../services/watcher/members/watch-quota.ts';
-import { aMember, atSecond, aWatch } from '../../support/builders/a-watch.ts';
+import { makeWatchQuota } from '../../../services/watcher/members/watch-quota.ts';
+import { aCheck, aMember, atSecond, aWatch } from '../../support/builders/a-watch.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
 // Scenario: the views of watches and members are in a database of a real Redis that only this file
@@ -35,14 +36,13 @@ const members = () => makeWatchMembers(stores.redis);
 const wallets = () => makeWalletIndex(stores.redis);
 
 /** A member of this test's app. */
-const member = (memberId: string, over: Partial<WatchMember> = {}): WatchMember => {
-  const isAccount = memberId.startsWith('0x');
-  return aMember({ clientId, memberId, account: WALLET, ...(isAccount ? {} : { ref: memberId }), ...over });
-};
-const add = (one: WatchMember) => members().write(undefined, one, NOW, { isUnpublished: false });
+const member = (memberId: string, over: Partial<WatchMember> = {}): WatchMember =>
+  aMember({ watchUid: uidOf(), memberId, wallets: { account: WALLET }, ...over });
+const uidOf = (over: Partial<Watch> = {}) => watchUid(aWatch({ clientId, ...over }));
+const add = (one: WatchMember) => members().write(undefined, one, { isUnpublished: false });
 const remove = (one: WatchMember) => {
-  const gone = { ...one, version: one.version + 1, roles: [], removedAt: atSecond(2) };
-  return members().write(one, gone, NOW, { isUnpublished: false });
+  const gone = { ...removedMember(one, atSecond(2)), version: one.version + 1 };
+  return members().write(one, gone, { isUnpublished: false });
 };
 const namesOf = async (wallet: string, ofWatchMax = 10) => {
   const pages = await Array.fromAsync(members().ofWallet(wallet, ofWatchMax));
@@ -51,7 +51,7 @@ const namesOf = async (wallet: string, ofWatchMax = 10) => {
     .map(({ uid, memberId }) => `${uid}/${memberId}`)
     .sort();
 };
-const nameOf = (one: WatchMember) => `${uidOfMember(one)}/${one.memberId}`;
+const nameOf = (one: WatchMember) => `${one.watchUid}/${one.memberId}`;
 
 beforeEach(async () => {
   clientId = `app_${randomUUID()}`;
@@ -64,11 +64,13 @@ describe('the members of a wallet', () => {
     const all = [
       member('alice'),
       member(WALLET),
-      member('alice', { watchId: 'other' }),
-      member('r'.repeat(128), { watchId: 'long' }),
+      member('alice', { watchUid: uidOf({ watchId: 'other' }) }),
+      member('r'.repeat(128), { watchUid: uidOf({ watchId: 'long' }) }),
       member('vault', {
-        account: `0x${'11'.repeat(20)}`,
-        vaults: [WALLET.toUpperCase().replace('0X', '0x')],
+        wallets: {
+          account: `0x${'11'.repeat(20)}`,
+          vaults: [WALLET.toUpperCase().replace('0X', '0x')],
+        },
       }),
     ];
     for (const one of all) expect(await add(one)).toBe(true);
@@ -87,7 +89,8 @@ describe('the members of a wallet', () => {
       ...Array.from({ length: 5_000 }, (_, index) => `${crowded}/a/member/${index}`),
       ...others.flatMap((uid) => [`${uid}/${WALLET}`, `${uid}/b`, `${uid}~/c`]),
     ];
-    await redis.zadd(`wallet-members:${WALLET}`, ...names.flatMap((name) => [0, name]));
+    const entries = names.flatMap((name) => [0, `${WALLET.slice(2)}/${name}`]);
+    await redis.zadd(WALLETS_KEY, ...entries);
     const pages = await Array.fromAsync(members().ofWallet(WALLET, 3));
     const found = pages.flat().map(({ uid, memberId }) => `${uid}/${memberId}`);
     expect(found.filter((name) => name.startsWith(`${crowded}/`))).toHaveLength(3);
@@ -97,20 +100,13 @@ describe('the members of a wallet', () => {
   });
 
   test('are those of the new watch if a watch was deleted and created again', async () => {
-    const [former, present] = [member('alice'), member('alice', { watchCreatedAt: atSecond(500) })];
+    const later = uidOf({ createdAt: atSecond(500) });
+    const [former, present] = [member('alice'), member('alice', { watchUid: later })];
     await add(former);
     await remove(former);
-    await members().forget(uidOfMember(former));
+    await members().forget(former.watchUid);
     await add(present);
     expect(await namesOf(WALLET)).toEqual([nameOf(present)]);
-  });
-
-  test('are kept packed with the members of other wallets', async () => {
-    const wallets = Array.from({ length: 100 }, (_, i) => `0x${String(i).padStart(37, '0')}abc`);
-    for (const [i, account] of wallets.entries())
-      await add(member(`a-member-of-the-usual-length-${i}`, { account }));
-    expect(await stores.redis.object('ENCODING', 'wallets:abc')).toBe('listpack');
-    expect(await stores.redis.hlen('wallets:abc')).toBe(wallets.length);
   });
 });
 
@@ -119,17 +115,16 @@ const seenAt = (block: number) => ({ '1': { block, askedAt: NOW } });
 test('a check without a change is recorded in the view, unless the member has changed since', async () => {
   const roles = [{ id: 'gold', granted: true, since: atSecond(1) }];
   const [alice, carol] = ['alice', 'carol'].map((id) =>
-    member(id, { roles, sequence: 1, checkedAt: atSecond(1), seen: seenAt(5) }),
+    member(id, { roles, sequence: 1, checked: aCheck(1, { seen: seenAt(5) }) }),
   ) as [WatchMember, WatchMember];
   for (const one of [alice, carol]) await add(one);
-  const uid = uidOfMember(alice);
+  const uid = uidOf();
   const changed = { ...carol, version: 9, sequence: 2 };
-  await members().write(carol, changed, NOW, { dueAtMs: NOW });
+  await members().write(carol, changed, { dueAtMs: NOW });
   await members().setDue([{ uid, memberId: 'alice' }], NOW);
-  const checked = { checkedAt: atSecond(50), seen: seenAt(6) };
-  for (const one of [alice, carol])
-    await members().refresh(uid, partitionOfMember(uid, one.memberId), [{ ...one, ...checked }]);
-  expect((await members().page(uid, { countMax: 10 })).members).toEqual([{ ...alice, ...checked }, changed]);
+  const checked = aCheck(50, { seen: seenAt(6) });
+  for (const one of [alice, carol]) await members().refresh([{ ...one, checked }]);
+  expect((await members().page(uid, { countMax: 10 })).members).toEqual([{ ...alice, checked }, changed]);
   const dueOf = (memberId: string) => members().due(partitionOfMember(uid, memberId), NOW, 10);
   expect(await dueOf('alice')).not.toContainEqual({ uid, memberId: 'alice' });
   expect(await dueOf('carol')).toContainEqual({ uid, memberId: 'carol' });
@@ -142,7 +137,7 @@ test('of many members only the newer ones are read, however large the others are
   const all = Array.from({ length: 100 }, (_, i) => member(`m${i}`, { roles }));
   for (const one of all) await add(one);
   const newest = { ...member('m7', { roles, sequence: 1 }), version: 2 };
-  await members().write(all[7], newest, NOW);
+  await members().write(all[7], newest);
   const sentBytes = async () =>
     Number(/total_net_output_bytes:(\d+)/.exec(await stores.redis.info('stats'))?.[1]);
   const before = await sentBytes();
@@ -161,7 +156,7 @@ describe('a page of members', () => {
   test('has as many as are asked for, and says where the next one begins', async () => {
     const ids = ['alice', 'bob', 'carol', 'dave'];
     for (const id of ids) await add(member(id));
-    const uid = uidOfMember(member('alice'));
+    const uid = uidOf();
     expect(await pageOf(uid, 3)).toEqual([['alice', 'bob', 'carol'], 'carol']);
     expect(await pageOf(uid, 3, 'carol')).toEqual([['dave'], undefined]);
     expect(await pageOf(uid, 4)).toEqual([ids, undefined]);
@@ -174,7 +169,7 @@ describe('a page of members', () => {
       ...{ id: `${i}${'\u{1f511}'.repeat(124)}`, granted: true, since: atSecond(1) },
     }));
     for (const id of ['alice', 'bob', 'carol', 'dave']) await add(member(id, { roles }));
-    const uid = uidOfMember(member('alice'));
+    const uid = uidOf();
     expect(await pageOf(uid, 4)).toEqual([['alice', 'bob'], 'bob']);
     expect(await pageOf(uid, 4, 'bob')).toEqual([['carol', 'dave'], undefined]);
   });
@@ -184,7 +179,7 @@ describe('many large members', () => {
   const LARGE = Array.from({ length: 1_000 }, (_, i) => ({
     ...{ id: `${i}${'\u{1f511}'.repeat(60)}`, granted: true, since: atSecond(1) },
   }));
-  const uidOfAll = () => uidOfMember(member('any'));
+  const uidOfAll = () => uidOf();
   /** Members of one partition, 250 KB each. */
   async function addLarge(countMax: number): Promise<string[]> {
     const ids = Array.from({ length: 24 * countMax }, (_, i) => `m${i}`)
@@ -213,15 +208,14 @@ describe('many large members', () => {
 });
 
 test('a member whose event was marked as sent and that was refreshed since stays as it is if it is marked again', async () => {
-  const one = member('alice', { sequence: 1, event: { id: 'watch_1', json: '{}', at: atSecond(1) } });
-  await members().write(undefined, one, NOW);
+  const one = member('alice', { sequence: 1, event: '{}' });
+  await members().write(undefined, one);
   expect(await members().markSent(one)).toBe(true);
   const { event: _, ...sent } = one;
-  const refreshed = { ...sent, seen: seenAt(9) };
-  const uid = uidOfMember(one);
-  await members().refresh(uid, partitionOfMember(uid, 'alice'), [refreshed]);
+  const refreshed = { ...sent, checked: aCheck(9, { seen: seenAt(9) }) };
+  await members().refresh([refreshed]);
   expect(await members().markSent(one)).toBe(true);
-  expect(await members().readMany(uid, ['alice'])).toEqual([refreshed]);
+  expect(await members().readMany(one.watchUid, ['alice'])).toEqual([refreshed]);
 });
 
 test('a refund returns as many attempts as were counted, and never more than there are', async () => {
@@ -242,15 +236,15 @@ test('a wiped Redis gets every member back as it was, with the figures and the i
       id: 'gold',
       granted: true,
       since: atSecond(1),
-      heldBack: { since: atSecond(1), cause: 'schedule' as const },
+      heldBack: { since: atSecond(1), why: { cause: 'schedule' as const } },
     },
   ];
-  const all = [member('alice', { roles, sequence: 3, checkedAt: atSecond(1) }), member('bob')];
+  const all = [member('alice', { roles, sequence: 3, checked: aCheck(1) }), member('bob')];
   await stores.kafka.publish(watch, aWatch({ clientId }));
   for (const one of all) await stores.kafka.publish(watchMember, one);
   await stores.redis.flushdb();
   await stores.replay();
-  const uid = uidOfMember(member('alice'));
+  const uid = uidOf();
   expect((await members().page(uid, { countMax: 10 })).members).toEqual(all);
   expect(await members().figures(uid)).toEqual({
     ...{ members: 2, holders: new Map([['gold', 1]]), held: new Map([['gold', 1]]) },
@@ -340,25 +334,6 @@ describe('a watch is due', () => {
     expect(await claim(NOW + 4)).toBe(0);
   });
 
-  test('when a revocation of a member is held', async () => {
-    const one = aWatch({ clientId });
-    await watches().project(one);
-    await claim(NOW);
-    await add(
-      member('alice', {
-        roles: [
-          {
-            id: 'gold',
-            granted: true,
-            since: atSecond(1),
-            heldBack: { since: atSecond(1), cause: 'schedule' as const },
-          },
-        ],
-      }),
-    );
-    expect(await claim(NOW)).toBe(1);
-  });
-
   test('with every other watch of its partition, when changes may have been missed', async () => {
     const one = aWatch({ clientId });
     await watches().project(one);
@@ -406,9 +381,9 @@ test('the begin of a sweep moves the due time if a sweep was due; otherwise, or 
 });
 
 test('checks beyond the quota are not charged; already evaluated checks are charged up to the quota', async () => {
-  const chargeWatch = makeChargeWatch(stores.redis);
+  const quota = makeWatchQuota(stores.redis);
   const charge = (count: number, areEvaluated: boolean, quotaShare = 0.5) =>
-    chargeWatch({
+    quota.charge({
       clientId,
       accountId: 'acc_1',
       count,
@@ -427,9 +402,9 @@ test('checks beyond the quota are not charged; already evaluated checks are char
 });
 
 test('a share of the quota that is a whole number of checks can be used up, although binary fractions round it', async () => {
-  const chargeWatch = makeChargeWatch(stores.redis);
+  const quota = makeWatchQuota(stores.redis);
   const charge = (count: number) =>
-    chargeWatch({
+    quota.charge({
       clientId,
       accountId: 'acc_1',
       count,
@@ -451,9 +426,10 @@ test('the charges and refunds of watches are in the published totals of their ap
   };
   const month = new Date().toISOString().slice(0, 7);
   const charge = { clientId, accountId: 'acc_1', month, count: 5, requestsPerMonth: 9, quotaShare: 1 };
-  await makeChargeWatch(stores.redis)(charge);
+  const quota = makeWatchQuota(stores.redis);
+  await quota.charge(charge);
   expect(await totals()).toMatchObject({ clientId, monthTotal: 5 });
-  await makeRefundWatch(stores.redis)({ clientId, month, count: 2, requestId: 'watch_1' });
+  await quota.refund({ clientId, month, count: 2, requestId: 'watch_1' });
   expect(await totals()).toMatchObject({ clientId, monthTotal: 3 });
 });
 
@@ -479,18 +455,16 @@ describe('revocations of a role', () => {
     expect(await allow(ids(1, 1), NOW + HOUR_MS + 1, 19)).toEqual(new Set(['m1']));
   });
 
-  test('count for an hour in the decision on a sweep, unless a release has sent them', async () => {
-    const gold = { id: 'gold', since: atSecond(900) };
-    const write = async (memberId: string, countsRevoked: boolean) => {
-      const holder = member(memberId, { sequence: 1, roles: [{ ...gold, granted: true }] });
-      await add(holder);
-      const after = { ...holder, version: 2, sequence: 2, roles: [{ ...gold, granted: false }] };
-      await members().write(holder, after, NOW, { countsRevoked });
-    };
-    await write('sent', true);
-    await write('released', false);
-    const uid = watchUid(aWatch({ clientId }));
+  test('count for an hour in the decision on a sweep, also after a wipe', async () => {
+    const gold = { id: 'gold', since: atSecond(900), granted: false };
+    const uid = uidOf();
+    await members().noteRevoked(uid, 'gold', ['alice'], Date.parse(gold.since));
+    await members().noteRevoked(uid, 'gold', ['alice'], Date.parse(gold.since));
     const atMs = Date.parse(gold.since);
+    expect(await members().countRevoked(uid, 'gold', NOW)).toBe(1);
+    await stores.redis.del(`wm-revoked:${uid}/gold`);
+    await members().project(member('alice', { sequence: 2, roles: [gold] }), NOW);
+    await members().project(member('bob', { sequence: 1, roles: [gold] }), NOW);
     expect(await members().countRevoked(uid, 'gold', NOW)).toBe(1);
     expect(await members().countRevoked(uid, 'gold', NOW, atMs - 1)).toBe(0);
     expect(await members().countRevoked(uid, 'gold', atMs + HOUR_MS)).toBe(0);

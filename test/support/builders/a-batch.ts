@@ -55,5 +55,11 @@ export const aBatchPartCompleted = (
 export const OF_WATCH = {
   mode: 'watch',
   partition: 3,
-  check: { watchUid: 'app_1/w/1', cause: 'schedule', rules: 'set#1 latest', walletTimes: [], owed: {} },
+  check: {
+    watchUid: 'app_1/w/1',
+    why: { cause: 'schedule' },
+    rules: 'set#1 latest',
+    walletTimes: [],
+    owed: {},
+  },
 } as const satisfies BatchDelivery;

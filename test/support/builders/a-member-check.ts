@@ -1,23 +1,19 @@
 import type { RuleFault } from '#shared/contracts/checks/result.ts';
 import type { WatchMember } from '#shared/contracts/watches/watch.ts';
-import type { Answer } from '../../../services/watcher/domain/judge-answer.ts';
+import type { Answer } from '../../../services/watcher/domain/answer.ts';
 import { applyAnswer, type Rules } from '../../../services/watcher/domain/member.ts';
 
 export const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString();
 
 export const aMember = (over: Partial<WatchMember> = {}): WatchMember => ({
-  clientId: 'app_1',
-  watchId: 'w',
-  watchCreatedAt: at(0),
+  watchUid: `app_1/w/${Date.parse(at(0))}`,
   memberId: '0x00000000000000000000000000000000000000aa',
   version: 1,
-  account: '0x00000000000000000000000000000000000000AA',
+  wallets: { account: '0x00000000000000000000000000000000000000AA' },
   addedAt: at(0),
   walletsAt: at(0),
   sequence: 0,
   roles: [],
-  seen: {},
-  errors: [],
   ...over,
 });
 
@@ -25,7 +21,7 @@ type Verdicts = Record<string, boolean | undefined>;
 
 /** An answer of a check that read this block of chain 1 at the second of that number. */
 export const anAnswer = (block: number, verdicts: Verdicts, over: Partial<Answer> = {}): Answer => ({
-  cause: 'schedule',
+  why: { cause: 'schedule' },
   walletsAt: at(0),
   rules: 'set#1 latest',
   owed: {},

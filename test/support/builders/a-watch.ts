@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import {
+  type Checked,
   partitionOfMember,
   type Watch,
   type WatchMember,
@@ -39,27 +40,32 @@ export const aWatch = (over: Partial<Watch> = {}): Watch => ({
 
 /** A member of `aWatch` that was never checked. */
 export const aMember = (over: Partial<WatchMember> = {}): WatchMember => ({
-  clientId: 'app_1',
-  watchId: 'w',
-  watchCreatedAt: atSecond(0),
+  watchUid: watchUid(aWatch()),
   memberId: '0x00000000000000000000000000000000000000aa',
   version: 1,
-  account: '0x00000000000000000000000000000000000000aa',
+  wallets: { account: '0x00000000000000000000000000000000000000aa' },
   addedAt: atSecond(0),
   walletsAt: atSecond(0),
   sequence: 0,
   roles: [],
-  seen: {},
-  errors: [],
   ...over,
 });
 
 /** The rules of `aRuleSet`, in `aWatch`. */
 export const RULES = rulesStampOf(aRuleSet('app_1', 'set'), { blockTag: 'latest' });
 
+/** A check of a member by `RULES` at this second, which has read nothing. */
+export const aCheck = (second: number, over: Partial<Checked> = {}): Checked => ({
+  at: atSecond(second),
+  rules: RULES,
+  seen: {},
+  errors: [],
+  ...over,
+});
+
 /** The result of a check of one member for the role `gold`; `undefined`: it could not be read. */
 export function anAnswer(
-  { memberId, account, walletsAt }: Pick<WatchMember, 'memberId' | 'account' | 'walletsAt'>,
+  { memberId, wallets, walletsAt }: Pick<WatchMember, 'memberId' | 'wallets' | 'walletsAt'>,
   granted: boolean | undefined,
   second: number,
   check: Partial<WatchCheck> = {},
@@ -71,7 +77,7 @@ export function anAnswer(
   };
   const line = {
     index: 0,
-    account,
+    account: wallets.account,
     ref: memberId,
     roles: granted === undefined ? [] : [{ id: 'gold', granted }],
     errors: granted === undefined ? [error] : [],
@@ -88,7 +94,7 @@ export function anAnswer(
       mode: 'watch',
       partition: partitionOfMember(uid, memberId),
       check: {
-        ...{ watchUid: uid, cause: 'schedule', rules: RULES, owed: {} },
+        ...{ watchUid: uid, why: { cause: 'schedule' }, rules: RULES, owed: {} },
         walletTimes: [Date.parse(walletsAt)],
         ...check,
       },

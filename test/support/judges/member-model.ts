@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { WatchMember } from '#shared/contracts/watches/watch.ts';
-import type { Answer, Fork } from '../../../services/watcher/domain/judge-answer.ts';
+import type { Answer, Fork } from '../../../services/watcher/domain/answer.ts';
 import {
   type Applied,
   applyAnswer,
@@ -17,7 +17,7 @@ const GRACE_SECONDS = 20;
 /** Whether the role is granted at a block, by the one or the other rules. */
 type Truth = readonly [boolean, boolean];
 type Block = { readonly id: number; readonly truth: Truth };
-type Request = Pick<Answer, 'rules' | 'cause' | 'owed' | 'sweep' | 'forgives' | 'walletsAt'>;
+type Request = Pick<Answer, 'rules' | 'why' | 'owed' | 'sweep' | 'forgives' | 'walletsAt'>;
 type Pending = { readonly answer: Answer; readonly block: Block | undefined };
 
 export type Step =
@@ -94,7 +94,7 @@ export class MemberModel {
   #sweep: number | undefined;
   readonly #requests: Request[] = [];
   readonly #pending: Pending[] = [];
-  #member: WatchMember = aMember({ owed: { since: at(0), blocks: {}, cause: 'schedule' } });
+  #member: WatchMember = aMember({ owed: { since: at(0), blocks: {}, why: { cause: 'schedule' } } });
   #published = this.#member;
   readonly #events: MemberEvent[] = [];
   /** The highest block that was applied by these rules, for these wallets. */
@@ -105,7 +105,7 @@ export class MemberModel {
   constructor(isGraced: boolean, fault?: Fault) {
     this.#isGraced = isGraced;
     this.#fault = fault;
-    this.#request({ cause: 'schedule', owed: { [CHAIN]: 0 } });
+    this.#request({ owed: { [CHAIN]: 0 } });
   }
 
   run(all: readonly Step[]): void {
@@ -126,7 +126,8 @@ export class MemberModel {
 
   #request(request: Partial<Request>): void {
     const { walletsAt } = this.#member;
-    this.#requests.push({ rules: this.#stamp, walletsAt, cause: 'schedule', owed: {}, ...request });
+    const why = { cause: 'schedule' } as const;
+    this.#requests.push({ rules: this.#stamp, walletsAt, why, owed: {}, ...request });
   }
 
   get #stamp(): string {
@@ -175,7 +176,7 @@ export class MemberModel {
   }
 
   #transfer(number: number): void {
-    if (!this.#isPaused) this.#request({ cause: 'transfer', owed: { [CHAIN]: number } });
+    if (!this.#isPaused) this.#request({ why: { cause: 'transfer' }, owed: { [CHAIN]: number } });
   }
 
   #beginSweep(): void {
@@ -229,7 +230,11 @@ export class MemberModel {
       graceSeconds: this.#isGraced ? GRACE_SECONDS : 0,
       chainsOf: new Map([['gold', new Set([CHAIN])]]),
     };
-    const member = this.#fault === 'forgets-seen' ? { ...this.#member, seen: {} } : this.#member;
+    const { checked } = this.#member;
+    const member =
+      this.#fault === 'forgets-seen' && checked
+        ? { ...this.#member, checked: { ...checked, seen: {} } }
+        : this.#member;
     const applied = applyAnswer(member, answer, rules);
     const { owed: _, ...rest } = applied.member;
     const { event } = applied;
@@ -259,7 +264,8 @@ export class MemberModel {
   #decide({ member, event }: Applied): void {
     const before = this.#member;
     this.#member = member;
-    if (member.roles !== before.roles || member.stamp !== before.stamp) this.#published = member;
+    if (member.roles !== before.roles || member.checked?.rules !== before.checked?.rules)
+      this.#published = member;
     if (event === undefined) return;
     const last = this.#events.at(-1);
     this.#events.push(event);
@@ -273,12 +279,13 @@ export class MemberModel {
     this.#rules += 1;
     this.#sweep = undefined;
     // Its sweep; a paused watch has it at `resume`.
-    if (!this.#isPaused) this.#request({ cause: 'rule-set', owed: { [CHAIN]: this.#followed.length - 1 } });
+    if (!this.#isPaused)
+      this.#request({ why: { cause: 'rule-set' }, owed: { [CHAIN]: this.#followed.length - 1 } });
   }
 
   #changeWallets(): void {
-    const { roles, ...rest } = this.#member;
-    const owed = { since: at(this.#second), blocks: {}, cause: 'schedule' as const };
+    const { roles, checked: _, ...rest } = this.#member;
+    const owed = { since: at(this.#second), blocks: {}, why: { cause: 'schedule' as const } };
     const kept = roles.map(({ id, granted, since }) => ({ id, granted, since }));
     this.#member = { ...rest, roles: kept, walletsAt: at(this.#second), owed };
     this.#published = this.#member;
@@ -304,15 +311,15 @@ export class MemberModel {
 
   /** As a due member is checked. */
   #retry(): void {
-    const { owed, roles, seen } = this.#member;
+    const { owed, roles, checked } = this.#member;
     const now = at(this.#second);
     const isToLook = roles.some(
       ({ heldBack: back }) => back?.graceUntil && !back.looked && back.graceUntil <= now,
     );
     if (this.#isPaused || (owed === undefined && !isToLook)) return;
-    const later = isToLook ? (seen[CHAIN]?.block ?? -1) + 1 : 0;
+    const later = isToLook ? (checked?.seen[CHAIN]?.block ?? -1) + 1 : 0;
     const block = Math.max(owed?.blocks[CHAIN] ?? 0, later);
-    this.#request({ cause: owed?.cause ?? 'schedule', owed: { [CHAIN]: block } });
+    this.#request({ why: owed?.why ?? { cause: 'schedule' }, owed: { [CHAIN]: block } });
   }
 
   /** The chain goes on without changes, and all that is owed is checked. */

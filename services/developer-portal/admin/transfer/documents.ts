@@ -1,7 +1,7 @@
 import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
-import { isPresent, uidOfMember, watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { isPresent, watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 /** The version of the export's format: an import refuses a later one. */
@@ -68,7 +68,7 @@ export const KINDS = {
   }),
   watchMembers: kind({
     topic: watchMember,
-    isWanted: (member, { watches }) => isPresent(member) && watches.has(uidOfMember(member)),
+    isWanted: (member, { watches }) => isPresent(member) && watches.has(member.watchUid),
     isKnown: async ({ watchMembers }, member) =>
       (await watchMembers.readNewer({ ...member, version: member.version - 1 })) !== undefined,
     project: ({ watchMembers, now }, member) => watchMembers.project(member, now()),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
-import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import { aClientApp } from '../../../../test/support/builders/a-client-app.ts';
 import { aMember, aWatch } from '../../../../test/support/builders/a-watch.ts';
 import { partially } from '../../../../test/support/builders/partially.ts';
@@ -98,7 +98,7 @@ const anAccount = (accountId: string, changes: Partial<Account> = {}): Account =
 });
 const WATCH: Watch = aWatch({ clientId: 'app_1', watchId: 'vip', accountId: 'acc_1' });
 const member = (memberId: string, changes: Partial<WatchMember> = {}): WatchMember =>
-  aMember({ watchId: WATCH.watchId, memberId, ...changes });
+  aMember({ watchUid: watchUid(WATCH), memberId, ...changes });
 
 /** Two accounts, each with an app; the first has a watch with two members. */
 async function aSystem() {

@@ -125,7 +125,7 @@ test('finds the events of a member by their sequence, also those that no dispatc
     ]),
   );
   const { reader } = readerOf({ bodies, deliveries: [aDelivery(idOf(4))] }, member);
-  const account = `0x${member.account?.slice(2).toUpperCase()}`;
+  const account = `0x${member.wallets.account.slice(2).toUpperCase()}`;
   const first = await reader.ofMember(watch, account, { countMax: 2 });
   expect(first).toEqual({
     events: [

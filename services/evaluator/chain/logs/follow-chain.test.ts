@@ -1,6 +1,7 @@
 import type { LogPosition, LogPositionChange } from '#shared/stores/watches/log-positions.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { ContractState } from './contract-states.ts';
 import { ChainFollower, type Transferred } from './follow-chain.ts';
 import { TooManyLogs, TooManyTransfers } from './read-logs.ts';
@@ -26,6 +27,9 @@ function aFollower() {
     fork: 0,
     nowMs: 0,
     isBusy: false,
+    /** Of every read of logs. */
+    failure: undefined as RpcFailure | undefined,
+    isHeadAway: false,
     isMine: true,
     forks: [] as number[],
     order: [] as string[],
@@ -48,12 +52,15 @@ function aFollower() {
   };
   const follower = new ChainFollower({
     blockTime: new BlockTime(1_000),
-    readHead: async (): Promise<Block> => ({
-      number: state.head,
-      hash: hashOf(state.head, state.fork),
-      parentHash: hashOf(state.head - 1, state.fork),
-      timestamp: 0,
-    }),
+    async readHead(): Promise<Block> {
+      if (state.isHeadAway) throw new RpcFailure('method-unsupported');
+      return {
+        number: state.head,
+        hash: hashOf(state.head, state.fork),
+        parentHash: hashOf(state.head - 1, state.fork),
+        timestamp: 0,
+      };
+    },
     logs: {
       get blocksMax() {
         return state.blocksMax;
@@ -63,6 +70,7 @@ function aFollower() {
       },
       async read(range) {
         state.ranges.push(range);
+        if (state.failure) throw state.failure;
         if (state.isBusy && range.contracts.includes(BUSY)) throw new TooManyTransfers(BUSY);
         const logs = state.transfers.filter(
           ({ contract, blockNumber }) =>
@@ -102,8 +110,8 @@ function aFollower() {
       if (state.isBrokerAway) throw new Error('the broker is away');
       state.published.push(...transfers);
     },
-    async setState(contract, next) {
-      state.states.set(contract, next);
+    async setStates(contracts, next) {
+      for (const contract of contracts) state.states.set(contract, next);
     },
     async noteReading(to) {
       state.order.push(`reading ${to}`);
@@ -145,6 +153,32 @@ test('a chain whose contracts all have too many transfers counts as read while i
   expect(state.states.get(BUSY)).toMatchObject({ state: 'sweeps-only' });
   expect(state.readNotes).toBe(1);
 });
+
+const REFUSAL = new RpcFailure('rpc-error', { isErrorAnswer: true, words: 'no' });
+
+test.each([
+  ['do not offer the method', new RpcFailure('method-unsupported')],
+  ['refuse in words of their own', REFUSAL],
+])('a chain whose endpoints %s for logs counts as read while its head can be read', async (_, failure) => {
+  const { state, step } = aFollower();
+  state.failure = failure;
+  for (let steps = 0; steps < 5; steps++) await step();
+  expect([state.readNotes, state.states.get(BUSY)?.state]).toEqual([1, 'sweeps-only']);
+  state.isHeadAway = true;
+  state.nowMs += 60_000;
+  for (let steps = 0; steps < 5; steps++) await step();
+  expect(state.readNotes).toBe(1);
+});
+
+test.each([new RpcFailure('timeout'), new RpcFailure('unreachable')])(
+  'a chain whose endpoints do not answer when they are asked for logs does not count as read: %s',
+  async (failure) => {
+    const { state, step } = aFollower();
+    state.failure = failure;
+    for (let steps = 0; steps < 5; steps++) await step();
+    expect([state.readNotes, state.states.get(BUSY)?.state]).toEqual([0, 'sweeps-only']);
+  },
+);
 
 test('a contract that was left out is live again within a minute, and then all its members are due', async () => {
   const { state, step } = aFollower();

@@ -2,7 +2,7 @@ import type { Block } from '../blocks/block.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { startTimeLimit } from '../rpc/time-limit.ts';
-import { type ContractState, ContractStates, LIVE, stateOfFailure, sweepsOnly } from './contract-states.ts';
+import { type ContractState, LIVE, stateOfFailure, sweepsOnly } from './contract-states.ts';
 import {
   applyRead,
   type DueTransfer,
@@ -37,11 +37,11 @@ export type FollowerOptions = SavedWindowOptions & {
   readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Resolves when the broker has acknowledged all. */
   readonly publish: (transfers: readonly Transferred[]) => Promise<void>;
-  readonly setState: (contract: string, state: ContractState) => Promise<void>;
+  readonly setStates: (contracts: readonly string[], state: ContractState) => Promise<void>;
   /** Notes that it is about to ask who is watched in the blocks up to this one; `false` if another
    * process follows the chain now. */
   readonly noteReading: (to: number) => Promise<boolean>;
-  /** Notes that it has the logs up to the head. */
+  /** Notes that it has the logs up to the head, or knows that the chain serves none. */
   readonly noteRead: () => Promise<void>;
   /** Notes a reorg by the first block that it dropped; `false` as above. */
   readonly noteFork: (from: number) => Promise<boolean>;
@@ -103,11 +103,12 @@ const TOO_BUSY = sweepsOnly(
 export class ChainFollower {
   readonly #options: FollowerOptions;
   readonly #saved: SavedWindow;
-  readonly #states: ContractStates;
   /** A log contradicted the window: it is read again as a whole. */
   #mustReread = false;
   #notedReadAtMs = Number.NEGATIVE_INFINITY;
   #failureCount = 0;
+  /** The endpoints have answered with the head in this step. */
+  #hasHead = false;
   /** Heads in a row that are below the window. */
   #lowHeadCount = 0;
   /** Busy contracts, and until when each is not followed (monotonic ms). */
@@ -121,7 +122,6 @@ export class ChainFollower {
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#saved = new SavedWindow(options);
-    this.#states = new ContractStates(options.setState, () => performance.now());
   }
 
   /**
@@ -131,7 +131,6 @@ export class ChainFollower {
    * @returns `ok`, `failed`, or `lost` if another process follows the chain now
    */
   async step(contracts: readonly string[], signal: AbortSignal): Promise<'ok' | 'failed' | 'lost'> {
-    this.#states.keepOnly(contracts);
     for (const contract of this.#gaps) if (!contracts.includes(contract)) this.#gaps.delete(contract);
     for (let attempt = 1; ; attempt += 1) {
       const followed = contracts.filter((contract) => !this.#isBusy(contract)).toSorted();
@@ -153,7 +152,7 @@ export class ChainFollower {
   }
 
   async #readToHead(contracts: readonly string[], signal: AbortSignal): Promise<boolean> {
-    const head = await this.#options.readHead(signal);
+    const head = await this.#readHead(signal);
     let window = await this.#openWindow(head, contracts);
     const hasNewFork = await this.#isReplaced(window, head, signal);
     if (hasNewFork) this.#options.observer.onReorg();
@@ -172,20 +171,27 @@ export class ChainFollower {
       this.#noteFirstRead(window);
       // The endpoints do not have the rest yet.
       if (read.to < plan.to) break;
-      if (window.readTo < head.number) await this.#states.set(contracts, CATCHING_UP);
+      if (window.readTo < head.number) await this.#options.setStates(contracts, CATCHING_UP);
     }
     if (!(await this.#publishGaps(contracts, window, head))) return false;
     const isBehind = head.number - window.readTo > blockTime.blocksIn(BEHIND_MS_MAX);
-    await this.#states.set(contracts, isBehind ? BEHIND : LIVE);
+    await this.#options.setStates(contracts, isBehind ? BEHIND : LIVE);
     if (!isBehind) await this.#noteRead();
     return true;
   }
 
   /** Every contract has too many transfers: their watches rely on sweeps, and are not blind. */
   async #readHeadAlone(signal: AbortSignal): Promise<true> {
-    await this.#options.readHead(signal);
+    await this.#readHead(signal);
     await this.#noteRead();
     return true;
+  }
+
+  async #readHead(signal: AbortSignal): Promise<Block> {
+    this.#hasHead = false;
+    const head = await this.#options.readHead(signal);
+    this.#hasHead = true;
+    return head;
   }
 
   async #noteRead(): Promise<void> {
@@ -328,11 +334,14 @@ export class ChainFollower {
     if (error instanceof TooManyTransfers) {
       this.#busyUntilMs.set(error.contract, this.#options.monotonicMs() + BUSY_MS);
       this.#gaps.add(error.contract);
-      await this.#states.set([error.contract], TOO_BUSY);
+      await this.#options.setStates([error.contract], TOO_BUSY);
     }
     if (isRetried) return;
     this.#failureCount += 1;
-    if (this.#failureCount >= FAILURES_MAX) await this.#states.set(contracts, stateOfFailure(error));
+    if (this.#failureCount < FAILURES_MAX) return;
+    await this.#options.setStates(contracts, stateOfFailure(error));
+    // The chain can be read, its logs cannot: as above.
+    if (this.#hasHead && isWithoutLogs(error)) await this.#noteRead();
   }
 }
 
@@ -346,6 +355,11 @@ function withoutBusiest(error: unknown, plan: ReadPlan, next: ReadPlan | undefin
   const isSmaller = next !== undefined && next.to - next.from < plan.to - plan.from;
   return isSmaller ? error : new TooManyTransfers(error.contract);
 }
+
+/** Whether the endpoints answer, and refuse to serve the logs. */
+const isWithoutLogs = (error: unknown): boolean =>
+  error instanceof RpcFailure &&
+  (error.isRefusal || error.kind === 'method-unsupported' || error.kind === 'too-many-logs');
 
 const parseName = (name: string): { contract: string; account: string } => {
   const [contract = '', account = ''] = name.split('/');

@@ -31,7 +31,7 @@ type FollowingOptions = {
   readonly followerOf: (
     chainId: number,
     blockTag: BlockTag,
-  ) => Pick<FollowerOptions, 'watchedAmong' | 'publish' | 'setState' | 'observer'>;
+  ) => Pick<FollowerOptions, 'watchedAmong' | 'publish' | 'setStates' | 'observer'>;
   readonly onError: (error: unknown) => void;
   /** Called when this process begins or ceases to follow a chain. */
   readonly onLease: (chainId: number, isHeld: boolean) => void;
@@ -54,9 +54,7 @@ type Following = {
  * endpoint.
  */
 export function startFollowing(options: FollowingOptions): AsyncDisposable {
-  const chains = [...options.chains].map(
-    ([chainId, chain]) => new FollowedChain(chainId, chain, randomUUID(), options),
-  );
+  const chains = [...options.chains].map(([chainId, chain]) => followChain(chainId, chain, options));
   const tick = async (): Promise<void> => {
     await Promise.all(chains.map((chain) => chain.tick().catch(options.onError)));
   };
@@ -64,103 +62,89 @@ export function startFollowing(options: FollowingOptions): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {
       await ticking[Symbol.asyncDispose]();
-      await Promise.all(chains.map((chain) => chain[Symbol.asyncDispose]()));
+      await Promise.all(chains.map((chain) => chain.stop()));
     },
   };
 }
 
-class FollowedChain implements AsyncDisposable {
-  readonly #chainId: number;
-  readonly #chain: FollowableChain;
-  readonly #token: string;
-  readonly #options: FollowingOptions;
-  readonly #following = new Map<BlockTag, Following>();
-  #isHeld = false;
-  #isStopped = false;
+function followChain(chainId: number, chain: FollowableChain, options: FollowingOptions) {
+  const { positions, contractsOf, followerOf, onError, onLease, monotonicMs, backOffMsMin } = options;
+  const token = randomUUID();
+  const all = new Map<BlockTag, Following>();
+  let [hasLease, isStopped] = [false, false];
 
-  constructor(chainId: number, chain: FollowableChain, token: string, options: FollowingOptions) {
-    this.#chainId = chainId;
-    this.#chain = chain;
-    this.#token = token;
-    this.#options = options;
-  }
-
-  /** Takes or renews the lease if the chain has followed contracts, and starts and ends followers
-   * accordingly. */
-  async tick(): Promise<void> {
-    const { contractsOf, positions } = this.#options;
-    const contracts = Map.groupBy(await contractsOf(this.#chainId), ({ blockTag }) => blockTag);
-    if (contracts.size === 0 && !this.#isHeld) return;
-    const isHeld = await positions.lease(this.#chainId, this.#token);
-    if (this.#isStopped) return;
-    this.#noteLease(isHeld);
-    for (const [blockTag, following] of this.#following) {
-      if (isHeld && contracts.has(blockTag)) continue;
-      await this.#end(blockTag, following);
-      if (isHeld) await positions.forget(this.#chainId, blockTag);
-    }
-    if (!isHeld) return;
-    if (contracts.size === 0) await this.#release();
-    for (const [blockTag, followed] of contracts)
-      this.#follow(
-        blockTag,
-        followed.map(({ contractAddress }) => contractAddress),
-      );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isStopped = true;
-    for (const [blockTag, following] of this.#following) await this.#end(blockTag, following);
-    // The next process need not wait for the lease to end.
-    if (this.#isHeld) await this.#release().catch(this.#options.onError);
-  }
-
-  #follow(blockTag: BlockTag, contracts: readonly string[]): void {
-    const known = this.#following.get(blockTag);
-    if (known !== undefined) {
-      known.contracts = contracts;
-      return;
-    }
-    const { positions, followerOf, monotonicMs, backOffMsMin } = this.#options;
+  const noteLease = (isHeld: boolean): void => {
+    if (isHeld !== hasLease) onLease(chainId, isHeld);
+    hasLease = isHeld;
+  };
+  const release = async (): Promise<void> => {
+    noteLease(false);
+    await positions.release(chainId, token);
+  };
+  const begin = (blockTag: BlockTag, contracts: readonly string[]): void => {
     const controller = new AbortController();
     const follower = new ChainFollower({
-      ...this.#chain,
-      ...followerOf(this.#chainId, blockTag),
-      readHead: (signal) => this.#chain.readHead(blockTag, signal),
-      load: () => positions.load(this.#chainId, blockTag),
-      save: (change) => positions.save(this.#chainId, blockTag, this.#token, change),
-      noteReading: (to) => positions.noteReading(this.#chainId, blockTag, this.#token, to),
-      noteRead: () => positions.noteRead(this.#chainId, blockTag, this.#token),
-      noteFork: (from) => positions.noteFork(this.#chainId, this.#token, from),
+      ...chain,
+      ...followerOf(chainId, blockTag),
+      readHead: (signal) => chain.readHead(blockTag, signal),
+      load: () => positions.load(chainId, blockTag),
+      save: (change) => positions.save(chainId, blockTag, token, change),
+      noteReading: (to) => positions.noteReading(chainId, blockTag, token, to),
+      noteRead: () => positions.noteRead(chainId, blockTag, token),
+      noteFork: (from) => positions.noteFork(chainId, token, from),
       monotonicMs,
     });
     const blocks = blockTag === 'latest' ? POLL_BLOCKS : POLL_BLOCKS_OF_TAG;
-    const intervalMs = () => Math.max(POLL_MS_MIN, blocks * this.#chain.blockTime.ms);
+    const intervalMs = () => Math.max(POLL_MS_MIN, blocks * chain.blockTime.ms);
     const following: Following = { controller, contracts, ended: Promise.resolve() };
-    const waits = { intervalMs, backOffMsMin };
-    following.ended = pollUntilEnd(follower, waits, () => following.contracts, controller.signal)
-      .catch(this.#options.onError)
+    following.ended = pollUntilEnd(
+      follower,
+      { intervalMs, backOffMsMin },
+      () => following.contracts,
+      controller.signal,
+    )
+      .catch(onError)
       .then(() => {
-        if (this.#following.get(blockTag) === following) this.#following.delete(blockTag);
+        if (all.get(blockTag) === following) all.delete(blockTag);
       });
-    this.#following.set(blockTag, following);
-  }
-
-  async #end(blockTag: BlockTag, following: Following): Promise<void> {
+    all.set(blockTag, following);
+  };
+  const end = async (blockTag: BlockTag, following: Following): Promise<void> => {
     following.controller.abort();
-    this.#following.delete(blockTag);
+    all.delete(blockTag);
     await following.ended;
-  }
+  };
 
-  async #release(): Promise<void> {
-    this.#noteLease(false);
-    await this.#options.positions.release(this.#chainId, this.#token);
-  }
-
-  #noteLease(isHeld: boolean): void {
-    if (isHeld !== this.#isHeld) this.#options.onLease(this.#chainId, isHeld);
-    this.#isHeld = isHeld;
-  }
+  return {
+    /** Takes or renews the lease if the chain has followed contracts, and starts and ends followers
+     * accordingly. */
+    async tick(): Promise<void> {
+      const contracts = Map.groupBy(await contractsOf(chainId), ({ blockTag }) => blockTag);
+      if (contracts.size === 0 && !hasLease) return;
+      const isHeld = await positions.lease(chainId, token);
+      if (isStopped) return;
+      noteLease(isHeld);
+      for (const [blockTag, following] of all) {
+        if (isHeld && contracts.has(blockTag)) continue;
+        await end(blockTag, following);
+        if (isHeld) await positions.forget(chainId, blockTag);
+      }
+      if (!isHeld) return;
+      if (contracts.size === 0) await release();
+      for (const [blockTag, followed] of contracts) {
+        const addresses = followed.map(({ contractAddress }) => contractAddress);
+        const following = all.get(blockTag);
+        if (following) following.contracts = addresses;
+        else begin(blockTag, addresses);
+      }
+    },
+    async stop(): Promise<void> {
+      isStopped = true;
+      for (const [blockTag, following] of all) await end(blockTag, following);
+      // The next process need not wait for the lease to end.
+      if (hasLease) await release().catch(onError);
+    },
+  };
 }
 
 type Waits = { readonly intervalMs: () => number; readonly backOffMsMin: number | undefined };

@@ -150,18 +150,18 @@ export function applyRead(
   for (const [number, hash] of [[to, last.hash] as const, [to - 1, last.parentHash] as const]) {
     if (number < from) continue;
     requireHash(read, number, hash);
-    read.set(number, { hash, transfers: transfersAt(read, number), events: eventsAt(read, number) });
+    if (!read.has(number)) read.set(number, { hash, transfers: new Set(), events: new Map() });
   }
   if (to === head.number) requireHash(read, to, head.hash);
   const due = isReplaced ? droppedTransfers(window, gone, read) : [];
-  const blocks = new Map(isReplaced ? blocksOutside(window, gone) : window.blocks);
-  for (const [number, { hash, transfers }] of read) {
+  const blocks = new Map([...window.blocks].filter(([number]) => !isReplaced || isOutside(number, gone)));
+  for (const [number, { hash, transfers, events }] of read) {
     const known = blocks.get(number);
     if (known !== undefined && known.hash !== hash) throw new RpcFailure('block-mismatch');
     const before = knownTransfers(window, number, hash);
     for (const name of transfers)
       if (!before.has(name))
-        due.push({ name, blockNumber: number, isDropped: false, ...eventOf(read, number, name) });
+        due.push({ name, blockNumber: number, isDropped: false, event: events.get(name) });
     blocks.set(number, {
       hash,
       transfers: known === undefined ? transfers : union(known.transfers, transfers),
@@ -213,15 +213,6 @@ function blocksOf(logs: readonly TransferLog[]): Map<number, ReadBlock> {
   return blocks;
 }
 
-const transfersAt = (read: ReadonlyMap<number, ReadBlock>, number: number): Set<string> =>
-  read.get(number)?.transfers ?? new Set();
-const eventOf = (read: ReadonlyMap<number, ReadBlock>, number: number, name: string) => {
-  const event = read.get(number)?.events.get(name);
-  return event === undefined ? {} : { event };
-};
-const eventsAt = (read: ReadonlyMap<number, ReadBlock>, number: number): ReadBlock['events'] =>
-  read.get(number)?.events ?? new Map();
-
 function requireHash(read: ReadonlyMap<number, WindowBlock>, number: number, hash: string): void {
   const block = read.get(number);
   if (block !== undefined && block.hash !== hash) throw new RpcFailure('block-mismatch');
@@ -235,9 +226,7 @@ function knownTransfers({ blocks }: LogWindow, number: number, hash: string): Re
 
 type Blocks = { readonly from: number; readonly to: number };
 
-/** The blocks of the window outside of a replaced range. */
-const blocksOutside = (window: LogWindow, { from, to }: Blocks): [number, WindowBlock][] =>
-  [...window.blocks].filter(([number]) => number < from || number > to);
+const isOutside = (number: number, { from, to }: Blocks): boolean => number < from || number > to;
 
 /** The transfers of the window that a replaced range no longer holds, with the first block that is
  * gone. */
@@ -246,11 +235,10 @@ function droppedTransfers(
   gone: Blocks,
   read: ReadonlyMap<number, WindowBlock>,
 ): DueTransfer[] {
-  const outside = new Map(blocksOutside(window, gone));
   const names = new Set<string>();
   let firstGone = Number.POSITIVE_INFINITY;
   for (const [number, { hash, transfers }] of window.blocks) {
-    if (outside.has(number)) continue;
+    if (isOutside(number, gone)) continue;
     const block = read.get(number);
     const remaining = block?.hash === hash ? block.transfers : NO_TRANSFERS;
     for (const name of transfers) {
@@ -270,7 +258,7 @@ function firstReplaced(
   read: ReadonlyMap<number, WindowBlock>,
 ): number | undefined {
   const isSame = ([number, { hash }]: [number, WindowBlock]): boolean =>
-    number < gone.from || number > gone.to || read.get(number)?.hash === hash;
+    isOutside(number, gone) || read.get(number)?.hash === hash;
   const known = [...window.blocks];
   const same = Math.max(window.since - 1, ...known.filter(isSame).map(([number]) => number));
   return known.some(([number]) => number > same) ? same + 1 : undefined;

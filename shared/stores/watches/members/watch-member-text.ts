@@ -1,9 +1,10 @@
+import type { Wallets } from '#shared/contracts/checks/check-requested.ts';
 import type { RuleFault } from '#shared/contracts/checks/result.ts';
 import {
+  accountsOf,
   type HeldBack,
   type MemberRole,
   type WatchMember,
-  watchOfUid,
 } from '#shared/contracts/watches/watch.ts';
 
 export type MemberName = { readonly uid: string; readonly memberId: string };
@@ -20,9 +21,7 @@ export function nameOf(text: string): MemberName {
 const [DENIED, GRANTED, HELD_BACK] = [0, 1, 2];
 
 /** Fields that few members have, under their own names. */
-type Rare = Partial<Pick<WatchMember, (typeof RARE)[number]>> & {
-  /** As the document has it, where it is not derived from the member id. */
-  readonly ref?: string | null;
+type Rare = Partial<Pick<WatchMember, (typeof RARE)[number]> & Omit<Wallets, 'account'>> & {
   readonly errors?: RuleFault[];
   /** In the order of their roles. */
   readonly heldBack?: HeldBack[];
@@ -35,15 +34,13 @@ type Packed = [
   addedAt: number,
   walletsAt: number,
   sequence: number,
-  /** Null: never. */
   checkedAt: number | null,
   /** Id, state and since. */
   roles: (string | number)[],
   /** Chain id, number, and when its head was requested. */
   seen: number[],
-  /** The stamp; null: it has none. */
+  /** Null where these wallets were never checked, as is `checkedAt`. */
   rules: string | null,
-  stampWalletsAt: number,
   rare?: Rare,
 ];
 
@@ -52,97 +49,80 @@ type Packed = [
  * usual fields, and without values that follow from other values.
  */
 export function textOf(member: WatchMember): string {
-  const { memberId, version, account, addedAt, walletsAt, sequence, checkedAt, stamp, seen } = member;
+  const { memberId, version, wallets, addedAt, walletsAt, sequence, checked } = member;
   const addedAtMs = msOf(addedAt);
   const since = (at: string): number => msOf(at) - addedAtMs;
   const packed: Packed = [
-    account === memberId ? '' : account,
+    wallets.account === memberId ? '' : wallets.account,
     addedAtMs,
     since(walletsAt),
     sequence,
-    checkedAt === undefined ? null : since(checkedAt),
+    checked === undefined ? null : since(checked.at),
     member.roles.flatMap((role) => [role.id, stateOf(role), since(role.since)]),
-    Object.entries(seen).flatMap(([id, { block, askedAt }]) => [Number(id), block, askedAt - addedAtMs]),
-    stamp?.rules ?? null,
-    stamp === undefined ? 0 : since(stamp.walletsAt),
+    Object.entries(checked?.seen ?? {}).flatMap(([id, at]) => [Number(id), at.block, at.askedAt - addedAtMs]),
+    checked?.rules ?? null,
   ];
   const rare = rareOf(member);
   if (rare !== undefined) packed.push(rare);
   return `${version} ${JSON.stringify(packed)}`;
 }
 
-export function parseStored(uid: string, memberId: string, text: string): WatchMember {
+export function parseStored(watchUid: string, memberId: string, text: string): WatchMember {
   const space = text.indexOf(' ');
   const version = Number(text.slice(0, space));
   // Written by this file alone, from a message that was parsed.
-  return unpack(uid, memberId, version, JSON.parse(text.slice(space + 1)) as Packed);
-}
-
-/** A document while it is put together. */
-type Draft = { -readonly [K in keyof WatchMember]: WatchMember[K] };
-
-function unpack(uid: string, memberId: string, version: number, packed: Packed): WatchMember {
-  const [account, addedAtMs, walletsAt, sequence, checkedAt, flat, seen, rules, stampWalletsAt, rare] =
-    packed;
-  const heldBack = rare?.heldBack?.values();
+  const packed = JSON.parse(text.slice(space + 1)) as Packed;
+  const [account, addedAtMs, walletsAt, sequence, checkedAt, flat, seen, rules, rare = {}] = packed;
+  const { heldBack, errors = [], accounts, vaults, ...others } = rare;
+  const backs = heldBack?.values();
   const roles: MemberRole[] = [];
   for (let i = 0; i < flat.length; i += 3)
-    roles.push(
-      roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2])), heldBack),
-    );
-  const member: Draft = {
-    ...idsOf(uid),
+    roles.push(roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2])), backs));
+  const wallets: Wallets = { account: account === '' ? memberId : account };
+  if (accounts !== undefined) wallets.accounts = accounts;
+  if (vaults !== undefined) wallets.vaults = vaults;
+  const member: WatchMember = {
+    watchUid,
     memberId,
     version,
-    account: account === '' ? memberId : account,
+    wallets,
     addedAt: isoOf(addedAtMs),
     walletsAt: isoOf(addedAtMs + walletsAt),
     sequence,
     roles,
-    seen: {},
-    errors: [],
+    ...others,
   };
-  const ref = refOf(memberId);
-  if (ref !== null) member.ref = ref;
-  if (checkedAt !== null) member.checkedAt = isoOf(addedAtMs + checkedAt);
-  if (rules !== null) member.stamp = { rules, walletsAt: isoOf(addedAtMs + stampWalletsAt) };
+  if (checkedAt === null || rules === null) return member;
+  member.checked = { at: isoOf(addedAtMs + checkedAt), rules, seen: {}, errors };
   for (let i = 0; i < seen.length; i += 3)
-    member.seen[String(seen[i])] = { block: seen[i + 1] ?? 0, askedAt: addedAtMs + (seen[i + 2] ?? 0) };
-  if (rare === undefined) return member;
-  const { ref: own = ref, heldBack: _, ...others } = rare;
-  Object.assign(member, others);
-  if (own === null) delete member.ref;
-  else member.ref = own;
+    member.checked.seen[String(seen[i])] = {
+      block: seen[i + 1] ?? 0,
+      askedAt: addedAtMs + (seen[i + 2] ?? 0),
+    };
   return member;
 }
 
-const idsOf = (uid: string) => ({
-  ...watchOfUid(uid),
-  watchCreatedAt: isoOf(Number(uid.slice(uid.lastIndexOf('/') + 1))),
-});
-
-const RARE = [
-  'accounts',
-  'vaults',
-  'removedAt',
-  'owed',
-  'event',
-] as const satisfies readonly (keyof WatchMember)[];
+const RARE = ['removedAt', 'owed', 'event'] as const satisfies readonly (keyof WatchMember)[];
 
 /** The fields that this member has and few others; undefined if it has none. */
 function rareOf(member: WatchMember): Rare | undefined {
-  const { memberId, ref = null, errors } = member;
-  const found: [string, unknown][] = [];
-  if (ref !== refOf(memberId)) found.push(['ref', ref]);
-  if (errors.length > 0) found.push(['errors', errors]);
+  const {
+    wallets: { account: _, ...wallets },
+    checked,
+  } = member;
+  const errors = checked?.errors ?? [];
   const heldBack = member.roles.flatMap((role) => role.heldBack ?? []);
+  const found: [string, unknown][] = Object.entries(wallets);
+  if (errors.length > 0) found.push(['errors', errors]);
   if (heldBack.length > 0) found.push(['heldBack', heldBack]);
   for (const name of RARE) if (member[name] !== undefined) found.push([name, member[name]]);
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** The `ref` of a member with this id: one without a `ref` has its account for an id. */
-const refOf = (memberId: string): string | null => (/^0x[0-9a-f]{40}$/.test(memberId) ? null : memberId);
+/** Whether the stored text is that of a removed member: a quotation mark in a string is escaped. */
+export const LUA_IS_REMOVED = `string.find(stored, '"removedAt":', 1, true)`;
+/** As above: whether a revocation is held back from the member of the text. */
+export const hasHeldBack = (text: string): boolean => text.includes('"heldBack":');
 
 const stateOf = ({ granted, heldBack }: MemberRole): number =>
   heldBack === undefined ? (granted ? GRANTED : DENIED) : HELD_BACK;
@@ -160,9 +140,7 @@ function roleOf(
 export const walletsOf = (member: WatchMember | undefined): string[] =>
   member === undefined || member.removedAt !== undefined
     ? []
-    : [...(member.accounts ?? [member.account]), ...(member.vaults ?? [])].map((wallet) =>
-        wallet.toLowerCase(),
-      );
+    : [...accountsOf(member), ...(member.wallets.vaults ?? []).map((vault) => vault.toLowerCase())];
 
 /** Members that were checked together have the same times: this many times are remembered. */
 const REMEMBERED_MAX = 4_096;

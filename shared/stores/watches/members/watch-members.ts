@@ -1,11 +1,10 @@
 import {
   isHeld,
-  isNewMember,
   isPending,
+  isPresent,
   type MemberRole,
   partitionOfMember,
   SHARE_TOLERANCE,
-  uidOfMember,
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
 import { batchCalls } from '#shared/redis/batch-calls.ts';
@@ -14,9 +13,17 @@ import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.t
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 import { type EraseRecord, makeReadPage } from '#shared/stores/documents/versioned-documents.ts';
-import { dueTimeOf } from '../watches.ts';
-import { LUA_WALLETS, makeWalletIndex } from './wallet-index.ts';
-import { type MemberName, nameOf, parseStored, textOf, textOfName, walletsOf } from './watch-member-text.ts';
+import { digitsOf, makeWalletIndex, WALLETS_KEY } from './wallet-index.ts';
+import {
+  hasHeldBack,
+  LUA_IS_REMOVED,
+  type MemberName,
+  nameOf,
+  parseStored,
+  textOf,
+  textOfName,
+  walletsOf,
+} from './watch-member-text.ts';
 
 /** A replay publishes the events of this long again: the dispatcher drops those that it has
  * delivered. */
@@ -24,13 +31,9 @@ const UNSURE_EVENT_MS = 86_400_000;
 /** Members whose newer versions are read at once. */
 const CHUNK = 500;
 
-const heldBackKey = (uid: string, partition: number): string => `${HELD_BACK_PREFIX}${uid}:${partition}`;
-/** Of the sets of members whose revocations are held back. */
-export const HELD_BACK_PREFIX = 'wm-held-back:';
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
 const revokedKey = (uid: string, roleId: string): string => `wm-revoked:${uid}/${roleId}`;
 const outboxKey = (partition: number): string => `wm-outbox:${partition}`;
-const APP_MEMBERS_KEY = 'wm-app-members';
 
 /** Figures over all members of a watch. */
 export type WatchFigures = {
@@ -59,33 +62,29 @@ type WriteOptions = {
   /** Whether the topic may lack it still. Default true: until `markSent`, the owner of the
    * partition publishes it. */
   readonly isUnpublished?: boolean;
-  /** Whether its revocations count among those of the last hour. Default true. */
-  readonly countsRevoked?: boolean;
 };
+
+type ReadMembers = (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
 
 /** The view of the members. */
 export function makeWatchMembers(redis: Redis) {
   const wallets = makeWalletIndex(redis);
   const pages = makeMemberPages(redis);
-  const write = makeBatchedScript<number>(redis, WRITE);
+  const write = makeBatchedScript<number>(redis, writeScript('SADD'));
+  const writeSent = makeBatchedScript<number>(redis, writeScript('SREM'));
   const refresh = makeScript<number>(redis, REFRESH);
   const markSent = makeBatchedScript<number>(redis, MARK_SENT);
   const readNewer = makeScript<string[]>(redis, READ_NEWER);
   const mayRevoke = makeScript<string[]>(redis, MAY_REVOKE);
 
-  const readHeldBack = makeScript<string[]>(redis, READ_HELD_BACK, LISTING_TIMEOUT_MS);
-
-  const readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]> =
-    async (uid, memberIds) => {
-      const found: (WatchMember | undefined)[] = [];
-      for await (const page of pages.readInPages(uid, memberIds)) found.push(...page);
-      return found;
-    };
+  const readMany: ReadMembers = async (uid, memberIds) => {
+    const found: (WatchMember | undefined)[] = [];
+    for await (const page of pages.readInPages(uid, memberIds)) found.push(...page);
+    return found;
+  };
 
   const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
-    const { keys, places } = placesOf(
-      members.map((member) => ({ uid: uidOfMember(member), memberId: member.memberId })),
-    );
+    const { keys, places } = placesOf(members.map(nameOfMember));
     const args = members.flatMap(({ memberId, version }, i) => [places[i] ?? 0, memberId, version]);
     return readNewer(keys, args);
   });
@@ -93,82 +92,96 @@ export function makeWatchMembers(redis: Redis) {
   const writeOne: (
     before: WatchMember | undefined,
     after: WatchMember,
-    nowMs: number,
     options?: WriteOptions,
-  ) => Promise<boolean> = async (before, after, nowMs, options = {}) => {
-    const { dueAtMs, isUnpublished = true, countsRevoked = true } = options;
-    const uid = uidOfMember(after);
-    const { memberId } = after;
+  ) => Promise<boolean> = async (before, after, options = {}) => {
+    const { dueAtMs, isUnpublished = true } = options;
+    const { watchUid: uid, memberId, removedAt } = after;
     const partition = partitionOfMember(uid, memberId);
-    const watchDue = dueTimeOf(uid);
+    const name = textOfName({ uid, memberId });
     const keys = [
-      docsKey(uid, partition),
-      idsKey(uid),
-      heldBackKey(uid, partition),
-      figuresKey(uid),
-      dueKey(partition),
-      outboxKey(partition),
-      APP_MEMBERS_KEY,
-      REMOVED_KEY,
-      watchDue.key,
+      ...[docsKey(uid, partition), idsKey(uid), figuresKey(uid)],
+      ...[dueKey(partition), outboxKey(partition), WALLETS_KEY],
     ];
-    const { figures, revoked } = effectsOf(before, after);
-    const [walletsBefore, walletsAfter] = [walletsOf(before), walletsOf(after)];
-    const reply = await write(keys, [
-      memberId,
+    const [walletsBefore = [], walletsAfter = []] = [before, after].map((one) =>
+      walletsOf(one).map(digitsOf),
+    );
+    const reply = await (isUnpublished ? write : writeSent)(keys, [
+      name,
       before === undefined ? '' : `${before.version}`,
       textOf(after),
-      `${uid}/${memberId}`,
-      flag(after.removedAt === undefined),
-      flag(after.roles.some(({ heldBack }) => heldBack !== undefined)),
-      flag(isUnpublished),
+      removedAt === undefined ? '1' : '0',
       dueAtMs ?? '',
-      JSON.stringify(figures),
-      JSON.stringify(
-        countsRevoked ? Object.fromEntries(revoked.map(([roleId, at]) => [revokedKey(uid, roleId), at])) : {},
-      ),
-      walletsAfter.filter((wallet) => !walletsBefore.includes(wallet)).join(' '),
-      walletsBefore.filter((wallet) => !walletsAfter.includes(wallet)).join(' '),
-      nowMs,
+      JSON.stringify(figuresOfWrite(before, after)),
+      [
+        ...walletsAfter.filter((wallet) => !walletsBefore.includes(wallet)).map((wallet) => `+${wallet}`),
+        ...walletsBefore.filter((wallet) => !walletsAfter.includes(wallet)).map((wallet) => `-${wallet}`),
+      ].join(' '),
     ]);
     return reply === 1;
   };
 
+  const noteTombstone = async ({ removedAt, ...member }: WatchMember): Promise<void> => {
+    const name = textOfName(nameOfMember(member));
+    if (removedAt !== undefined) await inStore(() => redis.zadd(REMOVED_KEY, Date.parse(removedAt), name));
+  };
+
+  /** Notes that members lose a role at this time (epoch ms); before they are written. */
+  const noteRevoked = (
+    uid: string,
+    roleId: string,
+    memberIds: readonly string[],
+    atMs: number,
+  ): Promise<void> =>
+    inStore(async () => {
+      const key = revokedKey(uid, roleId);
+      await redis.zadd(key, ...memberIds.flatMap((memberId) => [atMs, memberId]));
+      await redis.pexpire(key, REVOKED_TOGETHER_MS);
+    });
+
   return {
     ...makeDueMembers(redis),
-    ...makeRemovedMembers(redis),
+    ...makeRemovedMembers(redis, readMany),
     ...makeMembersLock(redis),
     /** A few members in the order of their ids; see `readInPages`. */
     readMany,
     /** The view's version of a member if it is newer than this one. Cheap for many at once. */
     async readNewer(member: WatchMember): Promise<WatchMember | undefined> {
       const text = await readNewerText(member);
-      return text === '' ? undefined : parseStored(uidOfMember(member), member.memberId, text);
+      return text === '' ? undefined : parseStored(member.watchUid, member.memberId, text);
     },
     /** Writes a member that was read as `before`; false if it has changed since. */
     write: writeOne,
     /** Puts a document in that was read from the topic; false if the view has the same or a newer
      * version. */
     async project(member: WatchMember, nowMs: number): Promise<boolean> {
-      const uid = uidOfMember(member);
+      const { watchUid: uid, memberId, version, removedAt } = member;
       for (;;) {
-        const [before] = await readMany(uid, [member.memberId]);
-        if (before !== undefined && before.version >= member.version) return false;
-        const { event, ...rest } = member;
-        const isSure = event === undefined || Date.parse(event.at) < nowMs - UNSURE_EVENT_MS;
-        const after = isSure ? rest : member;
+        const [before] = await readMany(uid, [memberId]);
+        if (before !== undefined && before.version >= version) return false;
+        // A version is the time of its write.
+        const isSure = member.event === undefined || version < nowMs - UNSURE_EVENT_MS;
+        const { event: _, ...sent } = member;
         // An old tombstone of a member that the view does not have would only be dropped again.
-        if (before === undefined && Date.parse(member.removedAt ?? '') < nowMs - TOMBSTONE_MS) return true;
-        const isDue = member.removedAt === undefined && (isNewMember(member) || member.owed !== undefined);
+        if (before === undefined && Date.parse(removedAt ?? '') < nowMs - TOMBSTONE_MS) return true;
+        const isDue = isPresent(member) && (member.checked === undefined || member.owed !== undefined);
         const dueAtMs = isDue ? nowMs : undefined;
         const options = { dueAtMs, isUnpublished: !isSure };
-        if (await writeOne(before, after, nowMs, options)) return true;
+        for (const { id, granted, since } of member.sequence > 1 ? member.roles : [])
+          if (!granted && Date.parse(since) > nowMs - REVOKED_TOGETHER_MS)
+            await noteRevoked(uid, id, [memberId], Date.parse(since));
+        if (!(await writeOne(before, isSure ? sent : member, options))) continue;
+        await noteTombstone(member);
+        return true;
       }
     },
-    /** Notes checks that changed nothing that is published. */
-    async refresh(uid: string, partition: number, members: readonly WatchMember[]): Promise<void> {
+    /** Notes checks of members of one partition that changed nothing that is published. */
+    async refresh(members: readonly WatchMember[]): Promise<void> {
+      const [first] = members;
+      if (first === undefined) return;
+      const { uid, memberId } = nameOfMember(first);
+      const partition = partitionOfMember(uid, memberId);
       const args = members.flatMap((member) => [member.memberId, member.version, textOf(member)]);
-      if (args.length > 0) await refresh([docsKey(uid, partition), dueKey(partition)], [uid, ...args]);
+      await refresh([docsKey(uid, partition), dueKey(partition)], [uid, ...args]);
     },
     page: pages.read,
     /**
@@ -179,27 +192,34 @@ export function makeWatchMembers(redis: Redis) {
     readInPages: pages.readInPages,
     /** Every member of a partition, in no order, 500 at a time or about 1 MiB. */
     scan: pages.scan,
-    /** Members of whom a revocation is held back. */
-    heldBack: (uid: string, partition: number): Promise<string[]> =>
-      readHeldBack([heldBackKey(uid, partition)], []),
+    /** As `scan`, those of whom a revocation is held back. */
+    heldBack: (uid: string, partition: number) => pages.scan(uid, partition, hasHeldBack),
     async figures(uid: string): Promise<WatchFigures> {
-      return figuresOf(await inStore(() => redis.hgetall(figuresKey(uid))));
+      const [stored, count] = await inStore(() =>
+        Promise.all([redis.hgetall(figuresKey(uid)), redis.zcard(idsKey(uid))]),
+      );
+      return figuresOf(stored, count);
     },
-    /** Members of all the watches of an app. */
-    countOfApp: (clientId: string): Promise<number> =>
-      inStore(async () => Number((await redis.hget(APP_MEMBERS_KEY, clientId)) ?? 0)),
+    /** How many members these watches have together. */
+    count: (uids: readonly string[]): Promise<number> =>
+      inStore(async () => {
+        const counts = await Promise.all(uids.map((uid) => redis.zcard(idsKey(uid))));
+        return counts.reduce((sum, each) => sum + each, 0);
+      }),
     /** Members of a partition whose event is to be published. */
     outbox: (partition: number): Promise<MemberName[]> =>
       inStore(async () => (await redis.smembers(outboxKey(partition))).map(nameOf)),
     /** Takes a member out of the outbox; false if it has changed since. */
     async markSent(member: WatchMember): Promise<boolean> {
-      const uid = uidOfMember(member);
-      const partition = partitionOfMember(uid, member.memberId);
+      const { uid, memberId } = nameOfMember(member);
+      const partition = partitionOfMember(uid, memberId);
       const { event, ...sent } = member;
       const text = event === undefined ? '' : textOf(sent);
+      // First: a tombstone that is in no outbox is to be found here.
+      await noteTombstone(member);
       const reply = await markSent(
         [docsKey(uid, partition), outboxKey(partition)],
-        [member.memberId, member.version, text, `${uid}/${member.memberId}`],
+        [memberId, member.version, text, textOfName({ uid, memberId })],
       );
       return reply === 1;
     },
@@ -220,6 +240,7 @@ export function makeWatchMembers(redis: Redis) {
       const args = [nowMs, holders, held, share, atLeast, ...memberIds];
       return new Set(await mayRevoke([revokedKey(uid, roleId)], args));
     },
+    noteRevoked,
     /** How many revocations of a role were sent in the last hour; released ones do not count. */
     countRevoked: (uid: string, roleId: string, nowMs: number, untilMs: number = Infinity): Promise<number> =>
       inStore(() =>
@@ -233,18 +254,15 @@ export function makeWatchMembers(redis: Redis) {
      * at most. */
     ofWallet: wallets.membersOf,
     /** Deletes the remaining keys of a watch without members. */
-    async forget(uid: string): Promise<void> {
-      await inStore(() => redis.unlink(figuresKey(uid)));
-      await wallets.forget(uid);
-    },
+    forget: (uid: string): Promise<void> => inStore(async () => void (await redis.unlink(figuresKey(uid)))),
   };
 }
 
 export type WatchMembers = ReturnType<typeof makeWatchMembers>;
 
-const flag = (is: boolean): string => (is ? '1' : '0');
+const nameOfMember = ({ watchUid: uid, memberId }: WatchMember): MemberName => ({ uid, memberId });
 
-function figuresOf(stored: Readonly<Record<string, string>>): WatchFigures {
+function figuresOf(stored: Readonly<Record<string, string>>, members: number): WatchFigures {
   const [holders, held] = [new Map<string, number>(), new Map<string, number>()];
   type OfSweep = { hasPending: boolean; hasLooked: boolean; revocations: Map<string, number> };
   const sweeps = new Map<number, OfSweep>();
@@ -264,7 +282,7 @@ function figuresOf(stored: Readonly<Record<string, string>>): WatchFigures {
     const roleId = role.join('/');
     ofSweep.revocations.set(roleId, (ofSweep.revocations.get(roleId) ?? 0) + Number(text));
   }
-  return { members: Number(stored['members'] ?? 0), holders, held, sweeps };
+  return { members, holders, held, sweeps };
 }
 
 /** Revocations of this long count together. */
@@ -274,45 +292,23 @@ const REVOKED_TOGETHER_MS = 3_600_000;
  * Writes one member, if it is still at the version that the writer read; with it all that follows
  * from it, so that nothing is counted twice.
  *
- * KEYS: members of the partition, ids, held back, figures, due, outbox, members of the apps,
- * tombstones, due times of watches. ARGV: member id, version before ('' for none), stored,
- * name (uid and member id), 1 if it is not removed, 1 if a revocation is held back, 1 if its event
- * is to be published, due time ('' for none), changes of the figures (JSON), new revocations by the
- * key of their role (JSON), wallets to add, wallets to remove, now. A change of what is held, or
- * waits for a second check, makes the watch due.
+ * KEYS: members of the partition, ids, figures, due, outbox, wallets. ARGV: name (uid and
+ * member id), version before ('' for none), stored, 1 if it is not removed, due time ('' for none),
+ * changes of the figures (JSON), digits of wallets to add (`+…`) and to remove (`-…`).
  */
-const WRITE = `${REQUIRE_VIEW}
-local id, name = ARGV[1], ARGV[4]
+const writeScript = (outbox: 'SADD' | 'SREM'): string => `${REQUIRE_VIEW}
+local name, id = ARGV[1], string.match(ARGV[1], '^[^/]*/[^/]*/[^/]*/(.*)$')
 local stored = redis.call('HGET', KEYS[1], id)
 if (stored and string.match(stored, '^(%d+) ') or '') ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], id, ARGV[3])
-if ARGV[5] == '1' then
-  redis.call('ZADD', KEYS[2], 0, id)
-  redis.call('ZREM', KEYS[8], name)
-else
-  redis.call('ZREM', KEYS[2], id)
-  redis.call('ZADD', KEYS[8], ARGV[13], name)
+if ARGV[4] == '1' then redis.call('ZADD', KEYS[2], 0, id) else redis.call('ZREM', KEYS[2], id) end
+for figure, change in pairs(cjson.decode(ARGV[6])) do
+  if redis.call('HINCRBY', KEYS[3], figure, change) == 0 then redis.call('HDEL', KEYS[3], figure) end
 end
-redis.call(ARGV[6] == '1' and 'SADD' or 'SREM', KEYS[3], id)
-redis.call(ARGV[7] == '1' and 'SADD' or 'SREM', KEYS[6], name)
-if ARGV[8] == '' then redis.call('ZREM', KEYS[5], name) else redis.call('ZADD', KEYS[5], ARGV[8], name) end
-local app, watch = string.match(name, '^([^/]*)/([^/]*)')
-for figure, change in pairs(cjson.decode(ARGV[9])) do
-  if redis.call('HINCRBY', KEYS[4], figure, change) == 0 then redis.call('HDEL', KEYS[4], figure) end
-  local kind = string.match(figure, '^[^/]*')
-  if kind == 'members' then redis.call('HINCRBY', KEYS[7], app, change) end
-  if kind == 'held' or kind == 'pending' or kind == 'looked' then
-    redis.call('ZADD', KEYS[9], 'LT', ARGV[13], app .. '/' .. watch)
-  end
-end
-for revoked, at in pairs(cjson.decode(ARGV[10])) do
-  local key = ofSystem(revoked)
-  redis.call('ZADD', key, at, id)
-  redis.call('PEXPIRE', key, ${REVOKED_TOGETHER_MS})
-end
-${LUA_WALLETS}
-for wallet in string.gmatch(ARGV[11], '%S+') do addToWallet(wallet, name, id) end
-for wallet in string.gmatch(ARGV[12], '%S+') do removeFromWallet(wallet, name, id) end
+if ARGV[5] == '' then redis.call('ZREM', KEYS[4], name) else redis.call('ZADD', KEYS[4], ARGV[5], name) end
+redis.call('${outbox}', KEYS[5], name)
+for wallet in string.gmatch(ARGV[7], '%+(%S+)') do redis.call('ZADD', KEYS[6], 0, wallet .. '/' .. name) end
+for wallet in string.gmatch(ARGV[7], '%-(%S+)') do redis.call('ZREM', KEYS[6], wallet .. '/' .. name) end
 return 1
 `;
 
@@ -335,11 +331,6 @@ if #fields == 0 then return 0 end
 redis.call('HSET', KEYS[1], unpack(fields))
 if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('ZREM', KEYS[2], unpack(names)) end
 return 1
-`;
-
-/** KEYS: members of whom a revocation is held back. */
-const READ_HELD_BACK = `${REQUIRE_VIEW}
-return redis.call('SMEMBERS', KEYS[1])
 `;
 
 /**
@@ -373,9 +364,9 @@ return 1
 `;
 
 /**
- * Returns the members that may lose the role now. KEYS: revocations of the role. ARGV: now, holders,
- * held revocations, share, least count, then member ids. An allowed member stays allowed for the
- * hour.
+ * Returns the members that may lose the role now. KEYS: revocations of the role. ARGV:
+ * now, holders, held revocations, share, least count, then member ids. An allowed member
+ * stays allowed for the hour.
  */
 const MAY_REVOKE = `${REQUIRE_VIEW}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - ${REVOKED_TOGETHER_MS})
@@ -397,12 +388,6 @@ redis.call('PEXPIRE', KEYS[1], ${REVOKED_TOGETHER_MS})
 return allowed
 `;
 
-type Effects = {
-  readonly figures: Record<string, number>;
-  /** Role id and when, epoch ms. */
-  readonly revoked: readonly (readonly [string, number])[];
-};
-
 /** Figures of the revocations that a sweep holds back: `<kind>/<sweep>/<role>`. */
 const SWEEP_KINDS = ['pending', 'looked', 'waiting'];
 
@@ -414,8 +399,8 @@ function heldBackFigure({ id, heldBack: back }: MemberRole): string | undefined 
   return `${kind}/${back.sweep}/${id}`;
 }
 
-/** The changes that a write makes to the figures of a watch and to the last hour's revocations. */
-export function effectsOf(before: WatchMember | undefined, after: WatchMember): Effects {
+/** The changes that a write makes to the figures of a watch. */
+export function figuresOfWrite(before: WatchMember | undefined, after: WatchMember): Record<string, number> {
   const figures: Record<string, number> = {};
   const add = (name: string, change: number) => {
     figures[name] = (figures[name] ?? 0) + change;
@@ -424,22 +409,13 @@ export function effectsOf(before: WatchMember | undefined, after: WatchMember): 
   for (const [member, change] of [
     [before, -1],
     [after, 1],
-  ] as const) {
-    if (member === undefined || member.removedAt !== undefined) continue;
-    add('members', change);
-    for (const role of member.roles) {
+  ] as const)
+    for (const role of isPresent(member) ? member.roles : []) {
       if (role.granted) add(`holders/${role.id}`, change);
       const figure = heldBackFigure(role);
       if (figure !== undefined) add(figure, change);
     }
-  }
-  const revoked = after.roles.flatMap(({ id, granted, since }) => {
-    // A replay knows no verdict before; a role that a check decides for the first time was not
-    // taken away.
-    const wasGranted = before === undefined || before.roles.some((role) => role.id === id && role.granted);
-    return !granted && wasGranted && after.sequence > 1 ? [[id, Date.parse(since)] as const] : [];
-  });
-  return { figures, revoked };
+  return figures;
 }
 
 /** Members of one page. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
@@ -511,7 +487,12 @@ function makeMemberPages(redis: Redis) {
       at += found.length;
     }
   }
-  async function* scan(uid: string, partition: number): AsyncGenerator<WatchMember[]> {
+  /** @param isWanted whether the member of a stored text is */
+  async function* scan(
+    uid: string,
+    partition: number,
+    isWanted: (text: string) => boolean = () => true,
+  ): AsyncGenerator<WatchMember[]> {
     let [cursor, count] = ['0', SCAN_COUNT_FIRST];
     let members: WatchMember[] = [];
     let bytes = 0;
@@ -525,9 +506,9 @@ function makeMemberPages(redis: Redis) {
       for (let i = 0; i < flat.length; i += 2) {
         const [memberId = '', text = ''] = [flat[i], flat[i + 1]];
         pageBytes += text.length;
-        members.push(parseStored(uid, memberId, text));
+        if (isWanted(text)) members.push(parseStored(uid, memberId, text));
       }
-      members = members.filter(({ removedAt }) => removedAt === undefined);
+      members = members.filter(isPresent);
       bytes += pageBytes;
       // Parts of a few members would cost as much as whole ones.
       while (members.length >= PAGE_MEMBERS_MAX || bytes >= PAGE_BYTES_MAX) {
@@ -612,18 +593,18 @@ const TOMBSTONE_MS = 3_600_000;
 
 /**
  * KEYS: members of the partition, tombstones. ARGV: member id, name, time up to
- * which tombstones are dropped. A member that was added again meanwhile has no tombstone, and
- * stays.
+ * which tombstones are dropped. A member that was added again meanwhile stays.
  */
 const DROP_REMOVED = `${REQUIRE_VIEW}
 local removedAt = redis.call('ZSCORE', KEYS[2], ARGV[2])
 if not removedAt or tonumber(removedAt) > tonumber(ARGV[3]) then return 0 end
-redis.call('HDEL', KEYS[1], ARGV[1])
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
+if stored and ${LUA_IS_REMOVED} then redis.call('HDEL', KEYS[1], ARGV[1]) end
 redis.call('ZREM', KEYS[2], ARGV[2])
 return 1
 `;
 
-function makeRemovedMembers(redis: Redis) {
+function makeRemovedMembers(redis: Redis, readMany: ReadMembers) {
   const drop = makeBatchedScript<number>(redis, DROP_REMOVED);
   return {
     /** Erases tombstones whose time has come, from view and topic; how many were looked at. */
@@ -635,8 +616,9 @@ function makeRemovedMembers(redis: Redis) {
       await Promise.all(
         names.map(async (name) => {
           const { uid, memberId } = nameOf(name);
-          // A member that is added again meanwhile is published again, behind this record.
-          await eraseRecord(name);
+          const [member] = await readMany(uid, [memberId]);
+          // One that is added again from now on is published again, behind this record.
+          if (!isPresent(member)) await eraseRecord(name);
           const keys = [docsKey(uid, partitionOfMember(uid, memberId)), REMOVED_KEY];
           return drop(keys, [memberId, name, untilMs]);
         }),

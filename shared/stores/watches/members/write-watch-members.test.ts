@@ -44,7 +44,12 @@ function aView({ failures = [] as (ServiceError | undefined)[], isThere = (): bo
   const audited: string[] = [];
   const atOnce = { now: 0, max: 0 };
   const changeMembers = makeChangeMembers({
-    watches: { readByUid: async () => (isThere() ? WATCH : undefined) },
+    watches: {
+      readByUid: async () => (isThere() ? WATCH : undefined),
+      async *pagesOf() {
+        yield [WATCH];
+      },
+    },
     members: {
       readMany: async (_uid, ids) => ids.map((id) => stored.get(id)),
       async *readInPages(_uid, ids) {
@@ -63,7 +68,7 @@ function aView({ failures = [] as (ServiceError | undefined)[], isThere = (): bo
         return true;
       },
       markSent: async () => true,
-      countOfApp: async () => stored.size,
+      count: async () => stored.size,
       figures: async () => ({ members: stored.size, holders: new Map(), held: new Map(), sweeps: new Map() }),
       lock: async () => true,
       keepLock: async () => true,
@@ -111,8 +116,8 @@ test('a member that gets other wallets loses the revocations that are held back:
   await changeMembers(WRITE, { add: entries(2), remove: [] });
   const since = '2026-11-22T11:30:00.000Z';
   const roles = [
-    { id: 'held', granted: true, since, heldBack: { since, cause: 'schedule' as const } },
-    { id: 'swept', granted: true, since, heldBack: { since, cause: 'schedule' as const, sweep: 7 } },
+    { id: 'held', granted: true, since, heldBack: { since, why: { cause: 'schedule' as const } } },
+    { id: 'swept', granted: true, since, heldBack: { since, why: { cause: 'schedule' as const }, sweep: 7 } },
   ];
   for (const [id, member] of [...stored]) stored.set(id, { ...member, roles });
   await changeMembers(WRITE, {
@@ -135,7 +140,7 @@ test('other wallets are set at another time, also within one millisecond, and af
   await add(OTHER_ACCOUNT);
   times.push(stored.get('m0')?.walletsAt);
   expect(new Set(times).size).toBe(4);
-  expect(stored.get('m0')?.owed).toMatchObject({ blocks: {}, cause: 'schedule' });
+  expect(stored.get('m0')?.owed).toMatchObject({ blocks: {}, why: { cause: 'schedule' } });
 });
 
 test('ten thousand members are written in commands of bounded size', async () => {
@@ -187,7 +192,9 @@ test('the same wallet in lower case changes nothing, another wallet does', async
   await add(ACCOUNT.toLowerCase());
   expect(stored.get('m0')).toBe(first);
   await add(`0x${'11'.repeat(20)}`);
-  expect(stored.get('m0')).toMatchObject({ account: `0x${'11'.repeat(20)}`, version: NOW + 1 });
+  expect(stored.get('m0')).toMatchObject({
+    ...{ wallets: { account: `0x${'11'.repeat(20)}` }, version: NOW + 1 },
+  });
 });
 
 test('the last record of a member on the topic is the newest version, and the view gets it if it has lost it', async () => {

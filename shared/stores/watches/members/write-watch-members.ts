@@ -3,9 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StorageLimits } from '#shared/contracts/apps/tiers.ts';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import {
-  isNewMember,
   isPresent,
-  uidOfMember,
+  removedMember,
   type Watch,
   type WatchMember,
   watchMember,
@@ -33,7 +32,7 @@ const CHUNK_RETRY_MS = 200;
 const PUBLISH_TIMEOUT_MS = 8_000;
 
 type Dependencies = {
-  readonly watches: Pick<Watches, 'readByUid'>;
+  readonly watches: Pick<Watches, 'readByUid' | 'pagesOf'>;
   readonly members: Pick<
     WatchMembers,
     | 'readMany'
@@ -42,7 +41,7 @@ type Dependencies = {
     | 'project'
     | 'write'
     | 'markSent'
-    | 'countOfApp'
+    | 'count'
     | 'figures'
     | 'lock'
     | 'keepLock'
@@ -123,7 +122,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
       }
       const after = { ...next, version: Math.max(nowMs, (before?.version ?? 0) + 1) };
       const dueAtMs = after.removedAt === undefined ? nowMs : undefined;
-      if (await view.write(before, after, nowMs, { dueAtMs })) return publishOne(after);
+      if (await view.write(before, after, { dueAtMs })) return publishOne(after);
       [before] = await view.readMany(uid, [memberId]);
     }
     throw new ServiceError('overloaded', 'too many concurrent writes to this member');
@@ -133,8 +132,16 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
   const walletsOfLive = async (uid: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const live = new Map<string, string>();
     for await (const page of view.readInPages(uid, ids))
-      for (const member of page) if (isPresent(member)) live.set(member.memberId, textOfWallets(member));
+      for (const member of page)
+        if (isPresent(member)) live.set(member.memberId, textOfWallets(member.wallets));
     return live;
+  };
+
+  /** The members of all watches of an app. Those of a deleted one are being removed. */
+  const countOfApp = async (clientId: string): Promise<number> => {
+    let count = 0;
+    for await (const page of deps.watches.pagesOf(clientId)) count += await view.count(page.map(watchUid));
+    return count;
   };
 
   const writeChunk = async (
@@ -201,8 +208,8 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
       replaced: known.filter(([id, entry]) => live.get(id) !== textOfWallets(entry)).length,
       removed: removed.filter((id) => live.has(id)).length,
     };
-    const total = (await view.countOfApp(clientId)) + counts.added - counts.removed;
-    if (counts.added > 0 && total > limits.watchMembers)
+    const total = async () => (await countOfApp(clientId)) + counts.added - counts.removed;
+    if (counts.added > 0 && (await total()) > limits.watchMembers)
       throw new ServiceError(
         'limit-reached',
         `the limit of this client app is ${limits.watchMembers} members in all its watches; nothing was added`,
@@ -242,40 +249,34 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
 function withWallets(
   watch: Watch,
   memberId: string,
-  { account, accounts, vaults, ref }: BatchEntry,
+  { account, accounts, vaults }: BatchEntry,
   before: WatchMember | undefined,
   nowMs: number,
 ): WatchMember | undefined {
   const at = new Date(nowMs).toISOString();
-  // Later than that of the wallets before, whatever the clock says: an answer is known by it.
-  const walletsAt = new Date(Math.max(nowMs, Date.parse(before?.walletsAt ?? at) + 1)).toISOString();
-  const owed = { since: at, blocks: {}, cause: 'schedule' as const };
-  const wallets = {
-    account,
-    ...(accounts === undefined ? {} : { accounts }),
-    ...(vaults === undefined ? {} : { vaults }),
+  const next = {
+    wallets: {
+      account,
+      ...(accounts === undefined ? {} : { accounts }),
+      ...(vaults === undefined ? {} : { vaults }),
+    },
+    // Later than that of the wallets before, whatever the clock says: an answer is known by it.
+    walletsAt: new Date(Math.max(nowMs, Date.parse(before?.walletsAt ?? at) + 1)).toISOString(),
+    owed: { since: at, blocks: {}, why: { cause: 'schedule' as const } },
   };
-  if (before !== undefined && before.removedAt === undefined) {
-    if (textOfWallets(before) === textOfWallets(wallets)) return undefined;
-    const { account: _, accounts: __, vaults: ___, ...rest } = before;
-    return { ...rest, ...wallets, walletsAt, owed, roles: rest.roles.map(withoutHeldBack) };
-  }
-  return {
-    clientId: watch.clientId,
-    watchId: watch.watchId,
-    watchCreatedAt: watch.createdAt,
-    memberId,
-    version: 1,
-    ...wallets,
-    ...(ref === undefined ? {} : { ref }),
-    addedAt: at,
-    walletsAt,
-    sequence: 0,
-    roles: [],
-    seen: {},
-    owed,
-    errors: [],
-  };
+  if (!isPresent(before))
+    return {
+      watchUid: watchUid(watch),
+      memberId,
+      version: 1,
+      addedAt: at,
+      sequence: 0,
+      roles: [],
+      ...next,
+    };
+  if (textOfWallets(before.wallets) === textOfWallets(next.wallets)) return undefined;
+  const { checked: _, ...rest } = before;
+  return { ...rest, ...next, roles: rest.roles.map(withoutHeldBack) };
 }
 
 /** Ignores case: the same wallet with another checksum must not cause a check, which costs
@@ -288,12 +289,11 @@ const textOfWallets = ({
   JSON.stringify([account, accounts, vaults]).toLowerCase();
 
 /** Whether no check has published the member as it is now. */
-const isUnchecked = (member: WatchMember): boolean => member.removedAt !== undefined || isNewMember(member);
+const isUnchecked = ({ removedAt, checked }: WatchMember): boolean =>
+  removedAt !== undefined || checked === undefined;
 
-function removedFrom(before: WatchMember | undefined, nowMs: number): WatchMember | undefined {
-  if (before === undefined || before.removedAt !== undefined) return undefined;
-  return { ...before, roles: [], errors: [], removedAt: new Date(nowMs).toISOString() };
-}
+const removedFrom = (before: WatchMember | undefined, nowMs: number): WatchMember | undefined =>
+  isPresent(before) ? removedMember(before, new Date(nowMs).toISOString()) : undefined;
 
 type PublishNewerDependencies = {
   readonly members: Pick<WatchMembers, 'readNewer' | 'readMany' | 'project'>;
@@ -321,6 +321,6 @@ export async function publishNewer(
     await publish(watchMember, current);
     last = current;
   }
-  const [stored] = await members.readMany(uidOfMember(published), [published.memberId]);
+  const [stored] = await members.readMany(published.watchUid, [published.memberId]);
   if (stored !== undefined && stored.version < published.version) await members.project(published, now());
 }
