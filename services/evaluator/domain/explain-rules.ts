@@ -10,7 +10,6 @@ import {
 import type { Readings } from './agree.ts';
 import { judgeWallets } from './judge-call.ts';
 import {
-  type BlockTimes,
   decimalsOf,
   type JudgeContext,
   judgeContextOf,
@@ -18,7 +17,7 @@ import {
   knownTermsOf,
   type NativeDecimals,
 } from './judge-rules.ts';
-import { type KnownTokens, knownAmount, knownSum } from './known-amount.ts';
+import { type KnownTokens, knownAmount, knownSum, type ReadingOf } from './known-amount.ts';
 import type { Outcome } from './outcome.ts';
 import { planCall, settle } from './plan-call.ts';
 import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
@@ -40,9 +39,8 @@ export function explainRules(
   readings: Readings,
   nativeDecimals: NativeDecimals,
   behind?: ReadonlySet<number>,
-  blocks?: BlockTimes,
 ): RuleDetail[] {
-  const context = judgeContextOf(readings, nativeDecimals, behind, blocks);
+  const context = judgeContextOf(readings, nativeDecimals, behind);
   return rules.map((rule, ruleIndex) => ({
     ruleIndex,
     ...explainRule(rule, plan.needs[ruleIndex], context),
@@ -70,13 +68,14 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
     const amount = needs?.kind === 'amount' ? observedAmount(rule, needs.amount, context) : undefined;
     return { outcome, ...observed(amount), required };
   }
-  const planned = needs?.kind === 'call' ? needs : planCall(rule);
+  const called = needs?.kind === 'call' ? needs : undefined;
+  const planned = called ?? planCall(rule);
   if ('fault' in planned) return { outcome, required: {} };
-  const { operator, value } =
-    settle(planned.comparison, context.blockTimeOf(rule.chainId)) ?? planned.comparison;
+  const settled = settle(planned.comparison, called?.time && context.readingOf(called.time));
+  const { operator, value } = 'ok' in settled ? planned.comparison : settled;
   return {
     outcome,
-    ...observed(needs?.kind === 'call' ? observedOutput(needs, rule, outcome, context) : undefined),
+    ...observed(called && observedOutput(called, rule, outcome, context.readingOf)),
     required: { operator, value },
   };
 }
@@ -121,11 +120,11 @@ function observedOutput(
   needs: CallNeeds,
   rule: ContractCondition,
   outcome: Outcome,
-  context: JudgeContext,
+  readingOf: ReadingOf,
 ): string | undefined {
   if (outcome === 'undetermined') return undefined;
-  const verdicts = judgeWallets(needs, rule, context);
+  const verdicts = judgeWallets(needs, rule, readingOf);
   const decisive = needs.wallets[verdicts.findIndex((verdict) => verdict.outcome === outcome)];
-  const reading = decisive && context.readingOf(decisive.read);
+  const reading = decisive && readingOf(decisive.read);
   return reading?.ok ? textOfWord(needs.comparison.type, reading.value) : undefined;
 }

@@ -14,19 +14,12 @@ type CallVerdict = {
   readonly fault?: FailedReading | undefined;
 };
 
-type WalletsRule = Pick<ContractCondition, 'chainId' | 'wallets' | 'onRevert'>;
-
-/** What was read, and when. */
-type Context = {
-  readonly readingOf: ReadingOf;
-  /** The time of the block of a chain that was read, in seconds; `undefined` if none was. */
-  readonly blockTimeOf: (chainId: number) => bigint | undefined;
-};
+type WalletsRule = Pick<ContractCondition, 'wallets' | 'onRevert'>;
 
 /** Judges a `CONTRACT` rule: whether any or all of the wallets satisfy it. */
-export function judgeCall(needs: CallNeeds, rule: WalletsRule, context: Context): CallVerdict {
+export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: ReadingOf): CallVerdict {
   const { wallets = 'any' } = rule;
-  const verdicts = judgeWallets(needs, rule, context);
+  const verdicts = judgeWallets(needs, rule, readingOf);
   const outcomes = verdicts.map(({ outcome }) => outcome);
   const open = verdicts.filter(({ outcome }) => outcome === 'undetermined');
   return {
@@ -39,10 +32,10 @@ export function judgeCall(needs: CallNeeds, rule: WalletsRule, context: Context)
  * wallets. */
 export function judgeWallets(
   needs: CallNeeds,
-  { chainId, wallets = 'any', onRevert }: WalletsRule,
-  { readingOf, blockTimeOf }: Context,
+  { wallets = 'any', onRevert }: WalletsRule,
+  readingOf: ReadingOf,
 ): CallVerdict[] {
-  const comparison = settle(needs.comparison, blockTimeOf(chainId));
+  const comparison = settle(needs.comparison, needs.time && readingOf(needs.time));
   return needs.wallets.map((wallet) => {
     const called = judgeOutput(wallet, comparison, onRevert, readingOf);
     const delegated = judgeDelegation(wallet, readingOf);
@@ -57,7 +50,7 @@ export function judgeWallets(
 /** Whether the output that a wallet got satisfies the rule. */
 function judgeOutput(
   { read, account }: WalletCall,
-  comparison: Comparison | undefined,
+  comparison: Comparison | FailedReading,
   onRevert: ContractCondition['onRevert'],
   readingOf: ReadingOf,
 ): CallVerdict {
@@ -66,7 +59,7 @@ function judgeOutput(
     return reading.hasRevertData && onRevert === 'deny'
       ? { outcome: 'denied' }
       : { outcome: 'undetermined', fault: reading };
-  if (comparison === undefined) return { outcome: 'undetermined', fault: failed('internal') };
+  if ('ok' in comparison) return { outcome: 'undetermined', fault: comparison };
   if (!isValueOf(comparison.type, reading.value))
     return { outcome: 'undetermined', fault: failed('return-malformed') };
   return { outcome: satisfies(comparison, reading.value, account) ? 'granted' : 'denied' };

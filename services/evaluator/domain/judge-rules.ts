@@ -40,16 +40,11 @@ export type Verdict =
 /** Native coin decimals by chain id. */
 export type NativeDecimals = (chainId: number) => number;
 
-/** The blocks that were read, by chain id; their times in seconds. */
-export type BlockTimes = Readonly<Record<string, { readonly timestamp: number }>>;
-
 export type JudgeContext = {
   readonly readingOf: ReadingOf;
   /** The same for the terms of a sum over several chains. */
   readonly readingAtInstant: ReadingOf;
   readonly nativeDecimals: NativeDecimals;
-  /** In seconds. */
-  readonly blockTimeOf: (chainId: number) => bigint | undefined;
 };
 
 const DECIMALS_MAX = 255n;
@@ -66,7 +61,6 @@ const DENIED: Verdict = { outcome: 'denied' };
  *
  * @param behind chains that were not read at the instant of the others: amounts of theirs are not
  *   added to those of others
- * @param blocks a rule about the time of a block that is missing here is undetermined
  * @example
  * judgeRules([rule], plan, new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
  * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
@@ -77,9 +71,8 @@ export function judgeRules(
   readings: Readings,
   nativeDecimals: NativeDecimals,
   behind?: ReadonlySet<number>,
-  blocks?: BlockTimes,
 ): Verdict[] {
-  const context = judgeContextOf(readings, nativeDecimals, behind, blocks);
+  const context = judgeContextOf(readings, nativeDecimals, behind);
   return rules.map((rule, index) => judgeRule(rule, plan.needs[index], context));
 }
 
@@ -96,16 +89,11 @@ export function judgeContextOf(
   readings: Readings,
   nativeDecimals: NativeDecimals,
   behind = NONE,
-  blocks: BlockTimes = {},
 ): JudgeContext {
   const readingOf = (read: Read) => readings.get(read) ?? failed('internal');
   const readingAtInstant = (read: Read) =>
     behind.has(read.chainId) ? failed('chain-stale') : readingOf(read);
-  const blockTimeOf = (chainId: number) => {
-    const block = blocks[chainId];
-    return block && BigInt(block.timestamp);
-  };
-  return { readingOf, readingAtInstant, nativeDecimals, blockTimeOf };
+  return { readingOf, readingAtInstant, nativeDecimals };
 }
 
 export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
@@ -153,7 +141,7 @@ function judgeContract(
   context: JudgeContext,
 ): Verdict {
   if (needs?.kind !== 'call') return undetermined(failed('internal'));
-  const { outcome, fault } = judgeCall(needs, rule, context);
+  const { outcome, fault } = judgeCall(needs, rule, context.readingOf);
   return outcome === 'undetermined' ? undetermined(fault ?? failed('internal')) : { outcome };
 }
 

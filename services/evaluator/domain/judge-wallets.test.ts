@@ -109,13 +109,13 @@ describe('a value that stands for a time', () => {
       returns: 'lock.end',
       ...over,
     });
-  const BLOCKS = { 1: { timestamp: 1_700_000_000 } };
-  const judgeAt = (rule: Condition, answer: Reading, blocks: Parameters<typeof judgeRules>[5]) => {
+  const TIME = value(1_700_000_000n);
+  const judgeAt = (rule: Condition, answer: Reading, time: Reading) => {
     const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
-    const readings = new Map(reads.map((read) => [read, answer]));
+    const readings = new Map(reads.map((read) => [read, read.kind === 'time' ? time : answer]));
     return {
-      verdict: codeOf(judgeRules([rule], plan, readings, () => 18, undefined, blocks)[0]),
-      required: explainRules([rule], plan, readings, () => 18, undefined, blocks)[0]?.required,
+      verdict: codeOf(judgeRules([rule], plan, readings, () => 18)[0]),
+      required: explainRules([rule], plan, readings, () => 18)[0]?.required,
     };
   };
 
@@ -138,19 +138,22 @@ describe('a value that stands for a time', () => {
       '1700000000',
     ],
     ['before 1970', { operator: 'gt', value: '$timestamp-9999999999' }, 0n, 'granted', '-8299999999'],
-  ])('is that of %s', (_, over, output, verdict, value) => {
-    expect(judgeAt(ends(over), { ok: true, value: output }, BLOCKS)).toEqual({
+  ])('is that of %s', (_, over, output, verdict, seconds) => {
+    expect(judgeAt(ends(over), value(output), TIME)).toEqual({
       verdict,
-      required: { operator: over.operator, value },
+      required: { operator: over.operator, value: seconds },
     });
   });
 
-  it('leaves the rule open while nothing was read', () => {
+  it('leaves the rule open while output or time are not read', () => {
     const rule = ends({ operator: 'gt', value: '$timestamp' });
     const required = { operator: 'gt', value: '$timestamp' };
-    expect(judgeAt(rule, TIMEOUT, {})).toEqual({ verdict: 'rpc-timeout', required });
-    expect(judgeAt(rule, value(1n), {})).toEqual({ verdict: 'internal', required });
-    expect(judgeAt(rule, value(2n ** 64n), BLOCKS)).toEqual({
+    expect(judgeAt(rule, TIMEOUT, failed('rpc-disagreement'))).toEqual({ verdict: 'rpc-timeout', required });
+    expect(judgeAt(rule, value(1n), failed('rpc-disagreement'))).toEqual({
+      verdict: 'rpc-disagreement',
+      required,
+    });
+    expect(judgeAt(rule, value(2n ** 64n), TIME)).toEqual({
       verdict: 'return-malformed',
       required: { operator: 'gt', value: '1700000000' },
     });

@@ -16,7 +16,7 @@ import {
   parseViewFunction,
   type ViewFunction,
 } from '#shared/contracts/rules/view-function.ts';
-import type { Call } from './read.ts';
+import { type Call, type FailedReading, failed, type Reading } from './read.ts';
 
 /** Longer calldata is keyed by its digest, so that a key of a read stays short. */
 const ID_DIGITS_MAX = 400;
@@ -84,13 +84,14 @@ export function makeCall(fn: ViewFunction, args: readonly string[], word: number
  * Settles a comparison for the block that was read: a value that stands for a time becomes that
  * number of seconds, which the output's type need not be able to hold.
  *
- * @param blockTime in seconds
- * @returns `undefined` if the value is a time and that of the block is not known
+ * @param time of the block; needed if the value is a time
+ * @returns the failure if the time is needed and could not be read
  */
-export function settle(comparison: Comparison, blockTime: bigint | undefined): Comparison | undefined {
+export function settle(comparison: Comparison, time: Reading | undefined): Comparison | FailedReading {
   const { type, operator, offset } = comparison;
   if (offset === undefined) return comparison;
-  return blockTime === undefined ? undefined : { type, operator, value: String(blockTime + offset) };
+  if (!time?.ok) return time ?? failed('internal');
+  return { type, operator, value: String(time.value + offset) };
 }
 
 /** Whether a returned word satisfies a settled comparison for the wallet in `$account`. */

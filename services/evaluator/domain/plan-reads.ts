@@ -74,7 +74,13 @@ export type RuleNeeds =
       /** Whether its terms are on several chains: then they are read at one instant. */
       readonly isOverChains: boolean;
     }
-  | { readonly kind: 'call'; readonly wallets: readonly WalletCall[]; readonly comparison: Comparison }
+  | {
+      readonly kind: 'call';
+      readonly wallets: readonly WalletCall[];
+      readonly comparison: Comparison;
+      /** Of the block, if the comparison is with a time. */
+      readonly time?: Read | undefined;
+    }
   | { readonly kind: 'composed'; readonly rules: readonly RuleNeeds[] };
 
 export type ReadPlan = {
@@ -363,12 +369,14 @@ class RuleParser {
     const { call, comparison } = planned;
     const contract = rule.contractAddress.toLowerCase();
     const calls = this.collector.source(rule.chainId, 'call', contract, { call });
+    const isTimed = comparison.offset !== undefined;
+    const times = isTimed ? this.collector.source(rule.chainId, 'time', ZERO_ADDRESS) : undefined;
     return (wallets) => {
       const own = wallets.accounts.map((account): WalletCall => ({ account, read: calls.of(account) }));
       const ofVaults = this.#ofVaults(rule.chainId, wallets, { kind: 'contract', contract }).map(
         ({ vault, delegations }): WalletCall => ({ account: vault, read: calls.of(vault), delegations }),
       );
-      return { kind: 'call', wallets: [...own, ...ofVaults], comparison };
+      return { kind: 'call', wallets: [...own, ...ofVaults], comparison, time: times?.of(ZERO_ADDRESS) };
     };
   }
 

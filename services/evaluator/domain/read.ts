@@ -4,7 +4,7 @@ import {
   UNDETERMINED_CAUSES,
   type Undetermined,
   type UndeterminedCause,
-  type UndeterminedCode,
+  UndeterminedCode,
 } from '#shared/contracts/checks/result.ts';
 
 /** The lanes of reads: sync checks, asynchronous checks, entries of a batch. Earlier lanes are read
@@ -20,9 +20,13 @@ export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies re
  * - `owner`: ERC721 `ownerOf(id)` as a number; 0 if the contract is an ERC721 but `ownerOf` fails
  *   for this id;
  * - `decimals`: `decimals()`;
- * - `call`: one word of the return data of any view function.
+ * - `call`: one word of the return data of any view function;
+ * - `time`: the time of the block, in Unix seconds.
  */
-export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals' | 'call';
+export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals' | 'call' | 'time';
+
+/** Whether a read calls a contract. */
+export const isOfContract = ({ kind }: Pick<Read, 'kind'>): boolean => kind !== 'native' && kind !== 'time';
 
 /** A call of a view function, the same for all wallets but for the words that hold the wallet's
  * address. */
@@ -46,11 +50,11 @@ export type Call = {
 export type Read = {
   readonly chainId: number;
   readonly kind: ReadKind;
-  /** Lower case; the zero address for `native`. */
+  /** Lower case; the zero address for `native` and `time`. */
   readonly contract: string;
   /**
-   * Lower case. Not part of the key of `owner`, `decimals` and a `call` without inputs of the
-   * wallet's address, whose answers do not depend on the account.
+   * Lower case. Not part of the key of `owner`, `decimals`, `time` and a `call` without inputs of
+   * the wallet's address, whose answers do not depend on the account.
    */
   readonly account: string;
   readonly id: bigint;
@@ -96,10 +100,6 @@ export const failed = (reason: UndeterminedCode | UndeterminedCause): FailedRead
 
 export type FailedReading = Extract<Reading, { ok: false }>;
 
-const makeFailed = (code: UndeterminedCode): FailedReading => Object.freeze({ ok: false, code });
-const makeCaused = (cause: UndeterminedCause): FailedReading =>
-  Object.freeze({ ok: false, code: UNDETERMINED_CAUSES[cause].code, cause });
-
 /** The reading of a `call` that the contract reverted with data. */
 export const REVERTED_WITH_DATA: FailedReading = Object.freeze({
   ok: false,
@@ -108,31 +108,13 @@ export const REVERTED_WITH_DATA: FailedReading = Object.freeze({
 });
 
 /** One object per reason, so that a million failed reads cost no memory. */
-const FAILED: Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReading>> = {
-  'rpc-unavailable': makeFailed('rpc-unavailable'),
-  'rpc-timeout': makeFailed('rpc-timeout'),
-  'rpc-disagreement': makeFailed('rpc-disagreement'),
-  'chain-stale': makeFailed('chain-stale'),
-  'block-mismatch': makeFailed('block-mismatch'),
-  'block-unavailable': makeFailed('block-unavailable'),
-  'min-block-not-reached': makeFailed('min-block-not-reached'),
-  'contract-not-found': makeFailed('contract-not-found'),
-  'call-reverted': makeFailed('call-reverted'),
-  'return-malformed': makeFailed('return-malformed'),
-  'decimals-unavailable': makeFailed('decimals-unavailable'),
-  'gas-exhausted': makeFailed('gas-exhausted'),
-  'deadline-exceeded': makeFailed('deadline-exceeded'),
-  'sign-in-refused': makeFailed('sign-in-refused'),
-  'sign-in-unread': makeFailed('sign-in-unread'),
-  internal: makeFailed('internal'),
-  'wrong-chain': makeCaused('wrong-chain'),
-  'block-too-far-ahead': makeCaused('block-too-far-ahead'),
-  'block-past-head': makeCaused('block-past-head'),
-  'state-unavailable': makeCaused('state-unavailable'),
-  'not-read-alone': makeCaused('not-read-alone'),
-  'wallet-gas-exhausted': makeCaused('wallet-gas-exhausted'),
-  'too-many-reads': makeCaused('too-many-reads'),
-};
+const FAILED = Object.fromEntries<FailedReading>([
+  ...UndeterminedCode.options.map((code) => [code, Object.freeze({ ok: false, code })] as const),
+  ...Object.entries(UNDETERMINED_CAUSES).map(
+    ([cause, { code }]) =>
+      [cause, Object.freeze({ ok: false, code, cause: cause as UndeterminedCause })] as const,
+  ),
+]) as Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReading>>;
 
 /** A read of a contract without its account. */
 type Target = { readonly id?: bigint; readonly call?: Call | undefined };
@@ -143,7 +125,7 @@ export class ReadCollector {
   /** By chain id. */
   readonly reads = new Map<number, Read[]>();
   readonly #sources = new Map<string, ReadSource>();
-  /** Counts balances, owners and calls; `decimals()` does not count towards the limit. */
+  /** Counts balances, owners and calls; `decimals()` and times do not count towards the limit. */
   readCount = 0;
   /** The entry whose reads are collected. */
   entryIndex = -1;
@@ -159,7 +141,7 @@ export class ReadCollector {
   }
 
   add(read: Read): void {
-    if (read.kind !== 'decimals') this.readCount += 1;
+    if (read.kind !== 'decimals' && read.kind !== 'time') this.readCount += 1;
     const ofChain = this.reads.get(read.chainId);
     if (ofChain === undefined) this.reads.set(read.chainId, [read]);
     else ofChain.push(read);
@@ -231,7 +213,7 @@ class PlannedRead implements Read {
 
 /** Whether the answer depends on the account. */
 const isOfAccount = (kind: ReadKind, call: Call | undefined): boolean =>
-  kind !== 'decimals' && kind !== 'owner' && call?.accountInputs.length !== 0;
+  kind !== 'decimals' && kind !== 'owner' && kind !== 'time' && call?.accountInputs.length !== 0;
 
 /** The key of a read, but for its account. */
 function keyOf(
@@ -243,7 +225,8 @@ function keyOf(
 ): string {
   switch (kind) {
     case 'native':
-      return `${chainId}/native/`;
+    case 'time':
+      return `${chainId}/${kind}/`;
     case 'balance':
     case 'decimals':
       return `${chainId}/${kind}/${contract}/`;

@@ -121,13 +121,13 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
         lines.add(entry, outcomeFor(judgeUnread(part.rules, failed('too-many-reads'))), { details });
         return;
       }
-      const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals, behind, blocks);
+      const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals, behind);
       isOpen ||= verdicts.some(isUndetermined);
       tallyVerdicts(tallies, verdicts);
       const outcome = outcomeFor(verdicts);
       const proof = part.proof && proofOf(entry, outcome, lines.nextIndex);
       const details = part.explain
-        ? explainRules(part.rules, plan, readings, deps.nativeDecimals, behind, blocks)
+        ? explainRules(part.rules, plan, readings, deps.nativeDecimals, behind)
         : undefined;
       lines.add(entry, outcome, { details, proof });
     });

@@ -114,7 +114,7 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     await deps.waitForTick(lane);
     const readings = agree(plan.reads, observed);
     const [behind, blocks] = [behindOf(observed), blocksOf(observed)];
-    const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals, behind, blocks);
+    const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals, behind);
     const fault = wallets && proven && faultOfSignIn(wallets, proven.outcomes);
     const isOpen =
       fault === undefined ? verdicts.some(isUndetermined) && hasRetryable(readings) : fault.retryable;
@@ -122,7 +122,7 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const details = check.explain
-      ? explainRules(check.rules, plan, readings, deps.nativeDecimals, behind, blocks)
+      ? explainRules(check.rules, plan, readings, deps.nativeDecimals, behind)
       : undefined;
     const completed = composeResult(
       check,

@@ -1,3 +1,4 @@
+import { toBeHex } from 'ethers';
 import { isRuleFault } from '#shared/contracts/checks/result.ts';
 import type { ContractCondition, Rule } from '#shared/contracts/rules/rule.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
@@ -234,6 +235,33 @@ test('the answer of a token whose own call ran out of gas is not taken for a bal
   const result = await chains.judge({ account: owner, rules });
   expect(result.roles).toEqual([{ id: 'writable', granted: true }]);
   expect(codesOf(result)).toEqual(['gas-exhausted', 'gas-exhausted']);
+});
+
+test('the time of a block is what the call at the block says, and a quorum of headers without one', async () => {
+  const head = await deployer.provider.getBlock('latest');
+  const ended = toBeHex((head?.timestamp ?? 0) - 1_800, 32);
+  const club = await deployCode(rpcUrl, `7f${ended.slice(2)}60005260206000f3`);
+  const rules = [
+    call(club, 'function expiresAt() view returns (uint64)', { operator: 'gt', value: '$timestamp' }),
+  ];
+  await using plain = await startRpcFaultProxy({ target: rpcUrl });
+  await plain.setFault('plain-calls-only');
+  for (const target of [rpcUrl, withoutOverride.url, plain.url]) {
+    if (target === withoutOverride.url)
+      await callJsonRpc(rpcUrl, 'anvil_setCode', [MULTICALL3, MULTICALL3_CODE]);
+    await using earlier = await startRpcFaultProxy({ target });
+    await earlier.setFault('earlier-times');
+    const isPlain = target === plain.url;
+    await using chains = connectTestChains([
+      isPlain ? { urls: [earlier.url, target], quorum: 2 } : { urls: [earlier.url] },
+    ]);
+    const { roles, errors } = await chains.judge({ account: owner, rules });
+    expect({ roles, codes: errors.map(({ code }) => code) }).toEqual(
+      isPlain
+        ? { roles: [], codes: ['rpc-disagreement'] }
+        : { roles: [{ id: club, granted: false }], codes: [] },
+    );
+  }
 });
 
 describe('vaults', () => {

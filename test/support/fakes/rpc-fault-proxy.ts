@@ -23,7 +23,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  *   but as confusing);
  * - `earlier-state` and `later-state` run a call in the context of its block over the state of the
  *   block before, or of the newest one (then heads are old); `other-hashes`: `BLOCKHASH` is not the
- *   hash of a header, as on some zk rollups;
+ *   hash of a header, as on some zk rollups; `earlier-times`: headers say an hour less;
  * - `other-native-unit`: `eth_getBalance` has ten decimals more than the EVM, as Hedera's has (no
  *   fault either);
  * - `hash-hangs` never answers a call that names its block by hash, as ganache-cli 6 does;
@@ -57,6 +57,7 @@ export type FaultKind =
   | 'earlier-state'
   | 'later-state'
   | 'other-hashes'
+  | 'earlier-times'
   | 'other-native-unit'
   | 'hash-hangs'
   | 'no-logs'
@@ -217,6 +218,11 @@ async function answer(
     const { parentHash } = await headerOf(target, call);
     const result = String(given.result).replaceAll(parentHash.slice(2), 'ee'.repeat(32));
     return 'result' in given ? { ...given, result } : given;
+  }
+  if (kind === 'earlier-times' && call.method.startsWith('eth_getBlockBy')) {
+    const header = given.result as { readonly timestamp: string } | null;
+    const timestamp = `0x${(Number(header?.timestamp) - 3_600).toString(16)}`;
+    return { ...given, result: header && { ...header, timestamp } };
   }
   if (kind === 'other-native-unit' && call.method === 'eth_getBalance')
     return { ...given, result: `0x${(BigInt(String(given.result)) * 10n ** 10n).toString(16)}` };

@@ -19,7 +19,7 @@ const addressWord = (address: string): string => ADDRESS_PADDING + address.slice
 const numberWord = (value: bigint): string => value.toString(16).padStart(WORD_DIGITS, '0');
 
 /**
- * The calldata of a read's call, hex without `0x`; a native balance has none.
+ * The calldata of a read's call, hex without `0x`; a native balance and a time have none.
  *
  * @example
  * calldataOf(read); // '70a08231000000000000000000000000…'
@@ -27,6 +27,7 @@ const numberWord = (value: bigint): string => value.toString(16).padStart(WORD_D
 export function calldataOf({ kind, account, id, call }: Read): string | undefined {
   switch (kind) {
     case 'native':
+    case 'time':
       return undefined;
     case 'balance':
       return SELECTORS.balanceOf + addressWord(account);

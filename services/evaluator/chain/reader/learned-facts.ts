@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
@@ -51,7 +51,7 @@ export class CodeProofs {
     const isProved = (contract: string) =>
       block.number >= (this.#seen.get(keyOf(contract)) ?? Number.POSITIVE_INFINITY);
     const asked = new Set<string>();
-    for (const { kind, contract } of reads) if (kind !== 'native' && !isProved(contract)) asked.add(contract);
+    for (const read of reads) if (isOfContract(read) && !isProved(read.contract)) asked.add(read.contract);
     const at = blockParameter(block, pin);
     const requests = [...asked].map((contract) => ({
       method: 'eth_getCode',

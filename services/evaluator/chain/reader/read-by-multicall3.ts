@@ -1,4 +1,4 @@
-import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { Rpc, RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
@@ -109,6 +109,7 @@ const MULTICALL3_CODE_HASH = 'd5c15df687b16f2ff992fc8d767b4216323184a2bbc6ee2f9c
 const BLOCK_NUMBER = '42cbb15c';
 const LAST_BLOCK_HASH = '27e86d6e';
 const NATIVE_BALANCE = '4d2301cc';
+const BLOCK_TIME = '0f28c97d';
 /** Of Arbitrum's chains: `arbBlockNumber()`, `arbBlockHash(uint256)`. */
 const ARBSYS_ADDRESS = `0x${'64'.padStart(40, '0')}`;
 const ARB_BLOCK_NUMBER = 'a3b1b31d';
@@ -275,7 +276,7 @@ function groupReads(reads: readonly Read[]): Read[][] {
   const groups = new Map<string, Read[]>();
   for (const read of reads) {
     const selector = read.call?.calldata.slice(0, SELECTOR_DIGITS) ?? '';
-    const key = read.kind === 'native' ? read.kind : `${read.contract}/${selector}`;
+    const key = isOfContract(read) ? `${read.contract}/${selector}` : '';
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [read]);
     else group.push(read);
@@ -411,7 +412,8 @@ async function callEach(
 function aggregatedOf(read: Read): Aggregated {
   const calldata = calldataOf(read);
   if (calldata !== undefined) return { target: read.contract, calldata };
-  return { target: MULTICALL3_ADDRESS, calldata: NATIVE_BALANCE + word(read.account.slice(2)) };
+  const own = read.kind === 'time' ? BLOCK_TIME : NATIVE_BALANCE + word(read.account.slice(2));
+  return { target: MULTICALL3_ADDRESS, calldata: own };
 }
 
 function verifyAggregated([number, parentHash]: readonly AggregatedAnswer[], block: Block): void {

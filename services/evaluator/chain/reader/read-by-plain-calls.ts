@@ -1,5 +1,5 @@
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
-import { type Block, blockParameter } from '../blocks/block.ts';
+import { type Block, blockParameter, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
@@ -34,7 +34,7 @@ export async function readByPlainCalls(
   signal: AbortSignal,
 ): Promise<Reading[]> {
   const at = blockParameter(block, pin);
-  const requests = reads.map((read) => requestOf(read, at));
+  const requests = reads.map((read) => requestOf(read, block, at));
   const outcomes = await callAll(endpoint, requests, signal);
   const disowned = reads.filter(({ kind }, index) => kind === 'owner' && hasReverted(outcomes[index]));
   const contracts = [...new Set(disowned.map(({ contract }) => contract))];
@@ -43,10 +43,11 @@ export async function readByPlainCalls(
   const isErc721 = new Set(
     contracts.filter((_, index) => isTrue(proved[2 * index]) || isTrue(proved[2 * index + 1])),
   );
-  return reads.map((read, index) => judgeOutcome(read, outcomes[index], isErc721.has(read.contract)));
+  return reads.map((read, index) => judgeOutcome(read, outcomes[index], block, isErc721.has(read.contract)));
 }
 
-function requestOf(read: Read, at: string): RpcRequest {
+function requestOf(read: Read, { number }: Block, at: string): RpcRequest {
+  if (read.kind === 'time') return headerRequest(number);
   const data = calldataOf(read);
   if (data === undefined) return { method: 'eth_getBalance', params: `["${read.account}",${at}]` };
   return callOf(read.contract, data, at);
@@ -60,7 +61,7 @@ const callOf = (to: string, data: string, at: string): RpcRequest => ({
 const hasReverted = (outcome: RpcOutcome | undefined): boolean =>
   outcome?.ok === false && outcome.failure.kind === 'reverted';
 
-function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, isErc721: boolean): Reading {
+function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, block: Block, isErc721: boolean): Reading {
   if (outcome === undefined) throw new RpcFailure('malformed');
   if (!outcome.ok) {
     const isNotOwned = read.kind === 'owner' && isErc721 && hasReverted(outcome);
@@ -69,6 +70,11 @@ function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, isErc721: boo
     return isReasoned ? REVERTED_WITH_DATA : outcome.failure.reading;
   }
   const { result } = outcome;
+  if (read.kind === 'time') {
+    const { hash, timestamp } = parseBlockAt(block.number, result);
+    if (hash !== block.hash) throw new RpcFailure('block-mismatch');
+    return { ok: true, value: BigInt(timestamp) };
+  }
   if (typeof result !== 'string') throw new RpcFailure('malformed');
   if (read.kind === 'native') {
     if (!/^0x[0-9a-fA-F]{1,64}$/.test(result)) throw new RpcFailure('malformed');

@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
-import { failed, type Read } from '../../domain/read.ts';
+import { failed, isOfContract, type Read } from '../../domain/read.ts';
 import type { ReadWay } from '../batching/entry.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable, Capabilities, Endpoint } from '../endpoints/endpoint.ts';
@@ -150,7 +150,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
           return readByPlainCalls(callable, block, some, pin, signal);
         },
       });
-    const isAbsent = ({ kind, contract }: Read) => kind !== 'native' && absent?.has(contract) === true;
+    const isAbsent = (read: Read) => isOfContract(read) && absent?.has(read.contract) === true;
     const readPresent = async (stipend: number, some: readonly Read[]): Promise<BatchReadings> => {
       if (!some.some(isAbsent)) return some.length === 0 ? [] : readWith(stipend, some);
       const present = some.filter((read) => !isAbsent(read));

@@ -1,4 +1,4 @@
-import { failed, type Read } from '../../domain/read.ts';
+import { failed, isOfContract, type Read } from '../../domain/read.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { mayBeContractFault, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
@@ -142,5 +142,5 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
 
 /** Names a contract that may be heavy: a part that holds it failed. */
 const doubtOf = (contract: string): string => `?${contract}`;
-/** Native balances cost no gas: they are of one kind. */
-const contractOf = ({ kind, contract }: Read): string => (kind === 'native' ? '' : contract);
+/** Native balances and times cost no gas: they are of one kind. */
+const contractOf = (read: Read): string => (isOfContract(read) ? read.contract : '');

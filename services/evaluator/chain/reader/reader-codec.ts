@@ -8,6 +8,7 @@ const KIND_BYTES: Readonly<Record<ReadKind, string>> = {
   owner: '03',
   decimals: '04',
   call: '05',
+  time: '07',
 };
 
 /** In place of the kind: a read that differs from one above by its account alone. */

@@ -17,6 +17,7 @@
 //            5 any calldata. The last 8 bytes of the id: the inputs that are the account (4, bit 0 is the first input;
 //              the account is written into the calldata there), the index of the returned word that is read (1),
 //              the number of words that there must be (1), the length of the calldata (2, at most 1024)
+//            7 time of the block
 // status     0 ok            1 no code at the address      2 reverted with data     3 not the words asked for
 //            4 the stipend was used up          5 not tried: too little gas left    6 failed without data
 //            7 ownerOf reverted, and the contract says by ERC165 that it is an ERC721
@@ -94,6 +95,7 @@ object "Reader" {
 
       switch kind
       case 0 { value := balance(account) }
+      case 7 { value := timestamp() }
       default {
         switch lt(gas(), add(stipend, reserve))
         case 1 { status := 5 }
