@@ -63,6 +63,15 @@ describe('the documentation', () => {
     }
   });
 
+  it('finds a recipe by the name of its standard', () => {
+    const index = JSON.parse(bodyOf('/docs/search.json')) as { id: string; heading: string; text: string }[];
+    for (const name of ['ERC-4626', 'ERC20Votes', 'ERC-5192', 'ERC-4907', 'Uniswap V3', 'Safe', 'Hats'])
+      expect([
+        name,
+        index.some((part) => part.id.startsWith('recipes#') && `${part.heading} ${part.text}`.includes(name)),
+      ]).toEqual([name, true]);
+  });
+
   it('has no inline script or style, which its policy would refuse', () => {
     for (const [path, { body }] of pages) {
       expect([path, body.match(/<script(?![^>]*src=)|<style|\sstyle=|\son\w+="/)]).toEqual([path, null]);

@@ -11,6 +11,7 @@ export const TOPICS: readonly Topic[] = [
     summary: 'Sync, poll, webhook; unreadable rules; blocks; several wallets',
   },
   { slug: 'rules', title: 'Rules', summary: 'Every rule type with an example; rule sets' },
+  { slug: 'recipes', title: 'Recipes', summary: 'Staking, shares, votes, memberships: rule sets to copy' },
   { slug: 'batches', title: 'Batches', summary: 'A whole community in one request' },
   { slug: 'watches', title: 'Watches', summary: 'A webhook when a role changes' },
   { slug: 'webhooks', title: 'Webhooks', summary: 'Verify messages in three languages; attempts' },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Contract, ContractFactory, type InterfaceAbi, JsonRpcProvider } from 'ethers';
 import { type CompiledFiles, compileSolidity } from '../../../deploy/local/contracts/compile-solidity.ts';
 import { waitUntil } from '../wait-until.ts';
@@ -12,18 +12,35 @@ const SETTINGS = {
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
 };
 
-/** Compiles the contracts of this folder. @throws Error with the compiler's messages */
-function compileContracts(): CompiledFiles[string] {
-  const require = createRequire(import.meta.filename);
-  const sources = SOURCES.map((file) => [file, readFileSync(join(import.meta.dirname, file), 'utf8')]);
-  const compiled = compileSolidity(require('solc'), Object.fromEntries(sources), SETTINGS, require);
-  return Object.assign({}, ...SOURCES.map((file) => compiled[file]));
+type Contracts = CompiledFiles[string];
+const load = createRequire(import.meta.filename);
+
+/** Compiles contracts of this folder. @throws Error with the compiler's messages */
+function compileContracts(files: readonly string[]): Contracts {
+  const sources = files.map((file) => [file, readFileSync(join(import.meta.dirname, file), 'utf8')]);
+  const compiled = compileSolidity(load('solc'), Object.fromEntries(sources), SETTINGS, load);
+  return Object.assign({}, ...files.map((file) => compiled[file]));
 }
 
-/** Deploys contracts of this folder from unlocked accounts of a local chain, and sends transactions
- * to them. */
-export function startDeployer(rpcUrl: string) {
-  const compiled = compileContracts();
+/** Contracts that packages have compiled, by the name of their file. */
+const readArtifacts = (paths: readonly string[]): Contracts =>
+  Object.fromEntries(
+    paths.map((path) => {
+      const { abi, bytecode } = load(path) as { abi: Contracts[string]['abi']; bytecode: string };
+      return [basename(path, '.json'), { abi, evm: { bytecode: { object: bytecode } } }];
+    }),
+  );
+
+type DeployerOptions = {
+  /** Files of this folder. */
+  readonly sources?: readonly string[];
+  /** Artifacts, as `require` finds them. */
+  readonly artifacts?: readonly string[];
+};
+
+/** Deploys contracts from unlocked accounts of a local chain, and sends transactions to them. */
+export function startDeployer(rpcUrl: string, { sources = SOURCES, artifacts = [] }: DeployerOptions = {}) {
+  const compiled = { ...compileContracts(sources), ...readArtifacts(artifacts) };
   const provider = new JsonRpcProvider(rpcUrl, undefined, { polling: true, pollingInterval: 20 });
   // The wait of ethers begins at the block that its first poll finds: if that is the transaction's
   // own, it lasts until the next block.
