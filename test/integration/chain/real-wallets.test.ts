@@ -1,15 +1,14 @@
 import {
   AbiCoder,
   Contract,
-  ContractFactory,
   concat,
   getCreate2Address,
   hashMessage,
   Interface,
-  type InterfaceAbi,
   keccak256,
   solidityPacked,
   toBeHex,
+  toUtf8Bytes,
   Wallet,
   ZeroAddress,
 } from 'ethers';
@@ -18,103 +17,141 @@ import { startDeployer } from '../../support/contracts/deploy-contracts.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
 
-// Scenario: a Safe of two owners, from its published contracts, signs a message before and after it
-// is deployed.
+// Scenario: wallets that are contracts sign a message before and after they are deployed: a Safe of
+// two owners from its published contracts, and accounts of OpenZeppelin and Solady, which sign by
+// ERC-7739.
 
-type Artifact = { readonly abi: InterfaceAbi; readonly bytecode: string };
-const artifactOf = (path: string): Artifact =>
-  require(`@safe-global/safe-contracts/build/artifacts/contracts/${path}.json`);
-const SAFE = artifactOf('Safe.sol/Safe');
-const FACTORY = artifactOf('proxies/SafeProxyFactory.sol/SafeProxyFactory');
-const HANDLER = artifactOf('handler/CompatibilityFallbackHandler.sol/CompatibilityFallbackHandler');
-
+const SAFE = '@safe-global/safe-contracts/build/artifacts/contracts';
+const ARTIFACTS = [
+  `${SAFE}/Safe.sol/Safe.json`,
+  `${SAFE}/proxies/SafeProxyFactory.sol/SafeProxyFactory.json`,
+  `${SAFE}/handler/CompatibilityFallbackHandler.sol/CompatibilityFallbackHandler.json`,
+];
 const CHAIN = 31_337;
-const HASH = hashMessage('a text whose grammar was judged before');
+const TEXT = 'a text whose grammar was judged before';
+const HASH = hashMessage(TEXT);
 const SUFFIX = `0x${'6492'.repeat(16)}`;
-const OWNERS = [SIGNER, new Wallet(`0x${'22'.repeat(32)}`)].sort((a, b) =>
-  a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
-);
+const OTHER = new Wallet(`0x${'22'.repeat(32)}`);
+
+type RealWallet = {
+  readonly address: string;
+  readonly factory: string;
+  /** The calldata by which the factory deploys it. */
+  readonly creation: string;
+  /** What it accepts, and what comes from too few or other keys. */
+  readonly enough: string;
+  readonly tooFew: string;
+};
 
 let deployer: ReturnType<typeof startDeployer>;
-let factory: Contract;
-let creation: string;
-let safe: string;
-
-beforeAll(async () => {
-  const { rpcUrl } = infrastructure();
-  deployer = startDeployer(rpcUrl);
-  const signer = await deployer.provider.getSigner(0);
-  const deploy = async ({ abi, bytecode }: Artifact) => {
-    const made = await new ContractFactory(abi, bytecode, signer).deploy();
-    await made.waitForDeployment();
-    return made.getAddress();
-  };
-  const [singleton, handler] = [await deploy(SAFE), await deploy(HANDLER)];
-  factory = new Contract(await deploy(FACTORY), FACTORY.abi, signer);
-  const addresses = OWNERS.map(({ address }) => address);
-  const setup = new Interface(SAFE.abi).encodeFunctionData('setup', [
-    addresses,
-    2,
-    ZeroAddress,
-    '0x',
-    handler,
-    ZeroAddress,
-    0,
-    ZeroAddress,
-  ]);
-  const proxyCode: string = await factory.getFunction('proxyCreationCode').staticCall();
-  const salt = keccak256(solidityPacked(['bytes32', 'uint256'], [keccak256(setup), 7]));
-  const code = concat([proxyCode, toBeHex(singleton, 32)]);
-  safe = getCreate2Address(await factory.getAddress(), salt, keccak256(code));
-  creation = factory.interface.encodeFunctionData('createProxyWithNonce', [singleton, setup, 7]);
+beforeAll(() => {
+  deployer = startDeployer(infrastructure().rpcUrl, {
+    sources: ['real-wallets.sol'],
+    artifacts: ARTIFACTS,
+  });
 });
 afterAll(() => deployer?.close());
 
-/** The signatures of owners over the Safe's own hash of the message. */
-async function signedBy(...owners: readonly Wallet[]): Promise<string> {
-  const domain = { chainId: CHAIN, verifyingContract: safe };
-  const types = { SafeMessage: [{ name: 'message', type: 'bytes' }] };
-  return concat(
-    await Promise.all(owners.map((owner) => owner.signTypedData(domain, types, { message: HASH }))),
-  );
+const calldata = (contract: string, method: string, args: readonly unknown[]): string =>
+  new Interface(deployer.abiOf(contract)).encodeFunctionData(method, args);
+const contractAt = (contract: string, address: string) =>
+  new Contract(address, deployer.abiOf(contract), deployer.provider);
+
+async function aSafe(): Promise<RealWallet> {
+  const owners = [SIGNER, OTHER].sort((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1));
+  const singleton = await deployer.deploy('Safe');
+  const handler = await deployer.deploy('CompatibilityFallbackHandler');
+  const factory = await deployer.deploy('SafeProxyFactory');
+  const addresses = owners.map(({ address }) => address);
+  const none = [ZeroAddress, 0, ZeroAddress];
+  const setup = calldata('Safe', 'setup', [addresses, 2, ZeroAddress, '0x', handler, ...none]);
+  const proxyCode = await contractAt('SafeProxyFactory', factory).getFunction('proxyCreationCode')();
+  const salt = keccak256(solidityPacked(['bytes32', 'uint256'], [keccak256(setup), 7]));
+  const address = getCreate2Address(factory, salt, keccak256(concat([proxyCode, toBeHex(singleton, 32)])));
+  // Each owner signs the Safe's own hash of the message.
+  const signedBy = async (...signers: readonly Wallet[]) => {
+    const domain = { chainId: CHAIN, verifyingContract: address };
+    const types = { SafeMessage: [{ name: 'message', type: 'bytes' }] };
+    return concat(
+      await Promise.all(signers.map((owner) => owner.signTypedData(domain, types, { message: HASH }))),
+    );
+  };
+  return {
+    address,
+    factory,
+    creation: calldata('SafeProxyFactory', 'createProxyWithNonce', [singleton, setup, 7]),
+    enough: await signedBy(...owners),
+    tooFew: await signedBy(SIGNER),
+  };
 }
 
-async function wrapped(signature: string): Promise<string> {
-  const parts = [await factory.getAddress(), creation, signature];
-  return concat([AbiCoder.defaultAbiCoder().encode(['address', 'bytes', 'bytes'], parts), SUFFIX]);
+/** The signature of a message for an account by ERC-7739. */
+async function personalSign(name: string, address: string, signer: Wallet): Promise<string> {
+  const domain = { name, version: '1', chainId: CHAIN, verifyingContract: address };
+  const prefix = `\x19Ethereum Signed Message:\n${TEXT.length}`;
+  const prefixed = toUtf8Bytes(prefix + TEXT);
+  return signer.signTypedData(domain, { PersonalSign: [{ name: 'prefixed', type: 'bytes' }] }, { prefixed });
 }
 
-async function outcomeOf(signature: string): Promise<string> {
+async function anAccount(library: 'OpenZeppelin' | 'Solady'): Promise<RealWallet> {
+  const [name, factoryName] = [`${library}Account`, `${library}Factory`];
+  const isSolady = library === 'Solady';
+  const factory = await deployer.deploy(factoryName, ...(isSolady ? [await deployer.deploy(name)] : []));
+  // Solady's salt begins with the owner.
+  const argument = isSolady ? SIGNER.address + '00'.repeat(12) : SIGNER.address;
+  const address: string = await contractAt(factoryName, factory)
+    .getFunction('createAccount')
+    .staticCall(argument);
+  return {
+    address,
+    factory,
+    creation: calldata(factoryName, 'createAccount', [argument]),
+    enough: await personalSign(name, address, SIGNER),
+    tooFew: await personalSign(name, address, OTHER),
+  };
+}
+
+const wrapped = ({ factory, creation }: RealWallet, signature: string): string =>
+  concat([
+    AbiCoder.defaultAbiCoder().encode(['address', 'bytes', 'bytes'], [factory, creation, signature]),
+    SUFFIX,
+  ]);
+
+async function outcomeOf({ address }: RealWallet, signature: string): Promise<string> {
   // A connection of its own, which knows no head from before the deployment.
   await using chains = connectTestChains([{ urls: [infrastructure().rpcUrl] }]);
   const { signIn, errors } = await chains.judge({
-    account: safe,
+    account: address,
     rules: [{ type: 'NATIVE', chainId: CHAIN, roleId: 'any', minToken: '0', maxToken: '1' }],
     signIn: {
       domain: 'shop.example',
       nonce: '0'.repeat(58),
-      wallets: [{ account: safe, chainId: CHAIN, hash: HASH, signature }],
+      wallets: [{ account: address, chainId: CHAIN, hash: HASH, signature }],
     },
   });
   return signIn ? 'proved' : (errors[0]?.code ?? '');
 }
 
-test('a Safe is proved by the signatures that its threshold asks for, before and after it is deployed', async () => {
-  const enough = await signedBy(...OWNERS);
-  const tooFew = await signedBy(SIGNER);
-  expect(await outcomeOf(enough)).toBe('sign-in-refused');
-  expect(await outcomeOf(await wrapped(enough))).toBe('proved');
-  expect(await outcomeOf(await wrapped(tooFew))).toBe('sign-in-refused');
-  const sent = await (await deployer.provider.getSigner(0)).sendTransaction({
-    to: await factory.getAddress(),
-    data: creation,
-  });
-  await sent.wait();
-  expect(await deployer.provider.getCode(safe)).not.toBe('0x');
-  expect(await outcomeOf(enough)).toBe('proved');
-  expect(await outcomeOf(await wrapped(enough))).toBe('proved');
-  expect(await outcomeOf(tooFew)).toBe('sign-in-refused');
-  expect(await outcomeOf(await SIGNER.signMessage('a text whose grammar was judged before'))).toBe(
-    'sign-in-refused',
-  );
-});
+const REFUSED = 'sign-in-refused';
+test.each<[string, () => Promise<RealWallet>, string]>([
+  ['a Safe', aSafe, REFUSED],
+  ['an account of OpenZeppelin', () => anAccount('OpenZeppelin'), REFUSED],
+  // Where its nested forms do not fit, it wants more gas than a block has, and uses up all of less.
+  ['an account of Solady', () => anAccount('Solady'), 'sign-in-unread'],
+])(
+  '%s is proved by the signatures that it asks for, before and after it is deployed',
+  async (_name, make, otherwise) => {
+    const wallet = await make();
+    expect(await outcomeOf(wallet, wallet.enough)).toBe(REFUSED);
+    expect(await outcomeOf(wallet, wrapped(wallet, wallet.enough))).toBe('proved');
+    expect(await outcomeOf(wallet, wrapped(wallet, wallet.tooFew))).toBe(otherwise);
+    const signer = await deployer.provider.getSigner(0);
+    await (await signer.sendTransaction({ to: wallet.factory, data: wallet.creation })).wait();
+    expect(await deployer.provider.getCode(wallet.address)).not.toBe('0x');
+    expect(await outcomeOf(wallet, wallet.enough)).toBe('proved');
+    expect(await outcomeOf(wallet, wrapped(wallet, wallet.enough))).toBe('proved');
+    expect(await outcomeOf(wallet, wallet.tooFew)).toBe(otherwise);
+    // A signature of an owner over the message itself is none of the wallet.
+    expect(await outcomeOf(wallet, await SIGNER.signMessage(TEXT))).toBe(otherwise);
+  },
+);
