@@ -2,7 +2,8 @@
 // `node setup.mjs node deploy/local/start.ts …`. It runs before any package is installed, so it
 // uses nothing but Node ≥ 20, and it writes to stderr only, because the command may owe its caller
 // one line of JSON on stdout. With `--with-browser` in front of the command a Chromium is among the
-// needed tools, with `--with-packages` a Prometheus and an nginx: tests use them, `npm start` does not.
+// needed tools, with `--with-packages` a Prometheus, an nginx and a Caddy: tests use them, `npm start`
+// does not.
 // `--own-session` runs the command in a session of its own.
 import { constants } from 'node:os';
 import { report, stopChildren } from './setup/run.mjs';

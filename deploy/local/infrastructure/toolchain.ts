@@ -11,9 +11,10 @@ const Toolchain = z.object({
   redis: z.string(),
   /** A Chromium or Chrome, for tests; not looked for by `npm start`. */
   browser: z.string().nullish(),
-  /** For tests, as is nginx; null on a machine that cannot fetch them. */
+  /** For tests, as are nginx and Caddy; null on a machine that cannot fetch them. */
   prometheus: z.object({ server: z.string(), tool: z.string() }).nullish(),
   nginx: z.object({ server: z.string() }).nullish(),
+  caddy: z.object({ server: z.string() }).nullish(),
   kafka: z.object({ version: z.string(), jars: z.array(z.string()).min(1), archive: z.string().nullable() }),
 });
 export type Toolchain = z.infer<typeof Toolchain>;

@@ -159,7 +159,7 @@ test('a browser is installed only for the tests that need one', async () => {
   expect(tests.stderr()).toMatch(/missing: .*Chromium or Chrome/);
 });
 
-test('Prometheus and nginx are searched for the tests that need them, and a machine without them is not an error', async () => {
+test('Prometheus, nginx and Caddy are searched for the tests that need them, and a machine without them is not an error', async () => {
   writeStamp();
   await using tests = spawnSetup(['--with-packages', 'node', '-e', 'process.exit(3)'], BARE);
   // The stamp does not contain them, so the machine is prepared again.

@@ -3,14 +3,18 @@ import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { openBrowser, type Visitor } from '../../support/browser/open-browser.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
-import { describeWithNginx, startNginx } from '../../support/infrastructure/nginx.ts';
+import {
+  type ForwardProxy,
+  startForwardProxy,
+  testWithProxy,
+} from '../../support/infrastructure/forward-proxy.ts';
 import { type ClientProject, makeClientProject } from '../../support/systems/client-project.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { startExample } from '../../support/systems/start-example.ts';
 
 // Scenario: visitors enter an app with their wallet, by the documentation's examples, unchanged: an
-// Express app with its page in a real browser, and a server that a real nginx asks. The wallets are
-// accounts of the demo chain, whose node signs for them.
+// Express app with its page in a real browser, and a server that a real nginx and a real Caddy ask.
+// The wallets are accounts of the demo chain, whose node signs for them.
 
 const system = sharedSystem();
 let project: ClientProject;
@@ -148,18 +152,19 @@ describe('the Express app', () => {
   });
 });
 
-describeWithNginx('the server that nginx asks', () => {
-  /** nginx before an app and before the example; plain HTTP as a browser sends it. */
+describe.each<ForwardProxy>(['nginx', 'caddy'])('the server that %s asks', (proxy) => {
+  const test = testWithProxy(proxy);
+  /** The proxy before an app and before the example; plain HTTP as a browser sends it. */
   async function start(env: Record<string, string> = {}) {
-    const [nginxPort = 0, examplePort = 0] = await findFreePorts(2);
+    const [proxyPort = 0, examplePort = 0] = await findFreePorts(2);
     const app = await serveOnLoopback((_request, response) => response.end('the club'));
-    const example = await startBehind('forward-auth.mjs', nginxPort, { PORT: String(examplePort), ...env });
-    const nginx = await startNginx('test/e2e/examples/forward-auth.nginx.conf', {
-      '127.0.0.1:8088': `127.0.0.1:${nginxPort}`,
-      'http://127.0.0.1:3000': app.url,
-      'http://127.0.0.1:3001': example.url,
+    const example = await startBehind('forward-auth.mjs', proxyPort, { PORT: String(examplePort), ...env });
+    const url = `http://127.0.0.1:${proxyPort}`;
+    const running = await startForwardProxy(proxy, url, {
+      '127.0.0.1:8088': new URL(url).host,
+      '127.0.0.1:3000': new URL(app.url).host,
+      '127.0.0.1:3001': new URL(example.url).host,
     });
-    const url = `http://127.0.0.1:${nginxPort}`;
     const send = (path: string, body: object) =>
       fetch(`${url}${path}`, {
         method: 'POST',
@@ -178,7 +183,7 @@ describeWithNginx('the server that nginx asks', () => {
       signIn: (body: object) => send('/sign-in', body),
       enter: (cookie = '') => fetch(`${url}/`, { headers: { cookie }, redirect: 'manual' }),
       async [Symbol.asyncDispose]() {
-        await nginx[Symbol.asyncDispose]();
+        await running[Symbol.asyncDispose]();
         example[Symbol.dispose]();
         await app[Symbol.asyncDispose]();
       },

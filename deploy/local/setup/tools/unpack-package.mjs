@@ -9,6 +9,7 @@ import { findOnPath, isProgram } from './find-program.mjs';
 const PACKAGES = {
   prometheus: { folder: 'usr/bin', programs: { server: 'prometheus', tool: 'promtool' } },
   nginx: { folder: 'usr/sbin', programs: { server: 'nginx' } },
+  caddy: { folder: 'usr/bin', programs: { server: 'caddy' } },
 };
 export const PACKAGE_NAMES = Object.keys(PACKAGES);
 
