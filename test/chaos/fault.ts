@@ -58,6 +58,8 @@ export type Fault = {
   readonly needs?: Needs;
   /** Default 100. */
   readonly perSecond?: number;
+  /** Whether some checks of the load prove their wallet by `signIn`. */
+  readonly signsIn?: boolean;
   /** Whether no other row can run on the system afterwards. */
   readonly isDestructive?: boolean;
   /** Runs before the load starts. */

@@ -3,7 +3,15 @@ import { backAfter, judgeAway } from './watch-away.ts';
 
 const AWAY = { fromMs: 10_000, toMs: 20_000 };
 const attempt = (startedAt: number, status: number | undefined, more: Partial<Attempt> = {}): Attempt => ({
-  ...{ mode: 'poll', account: '0x00', rules: [], outcome: 'indeterminate', startedAt, tookMs: 100 },
+  ...{
+    mode: 'poll',
+    account: '0x00',
+    rules: [],
+    signsIn: false,
+    outcome: 'indeterminate',
+    startedAt,
+    tookMs: 100,
+  },
   ...(status === undefined ? {} : { status }),
   ...more,
 });

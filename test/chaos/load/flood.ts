@@ -1,16 +1,18 @@
 import { setInterval as every } from 'node:timers/promises';
 import type { Scene } from '../fault.ts';
 import { balance } from '../system/balance.ts';
-import { createApp } from '../system/create-app.ts';
+import { type Credentials, createApp } from '../system/create-app.ts';
 
-/** Sends asynchronous checks of another client at a steady rate, beside the load; returns a
- * function that stops it. */
+/** Sends asynchronous checks of another client, a new one unless it is given, at a steady rate beside
+ * the load; returns a function that stops it. */
 export async function startFlood(
   { system, scope }: Scene,
   perSecond: number,
   bodyOf: (count: number) => object,
+  app?: Credentials,
 ): Promise<() => Promise<void>> {
-  const client = scope.use(balance(system.gateways, (await createApp(system, 'Flood')).apiKey));
+  const { apiKey } = app ?? (await createApp(system, 'Flood'));
+  const client = scope.use(balance(system.gateways, apiKey));
   const ended = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   const run = async (): Promise<void> => {

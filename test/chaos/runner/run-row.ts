@@ -10,7 +10,7 @@ import { type Judgement, reconcile, topicEnds } from '../judges/reconcile.ts';
 import { makeRandom } from '../random.ts';
 import { balance } from '../system/balance.ts';
 import type { ChaosSystem } from '../system/chaos-system.ts';
-import { createApp } from '../system/create-app.ts';
+import { allowSignIns, createApp } from '../system/create-app.ts';
 
 /** The load of the matrix. */
 export const PER_SECOND = 100;
@@ -54,6 +54,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   await using scope = new AsyncDisposableStack();
   await fault.before?.(system);
   const app = await createApp(system, `Chaos ${fault.id}`);
+  if (fault.signsIn) await allowSignIns(system, app.clientId);
   const client = scope.use(balance(system.gateways, app.apiKey));
   const stranger = scope.use(balance(system.gateways, (await createApp(system, 'Stranger')).apiKey));
   const ends = await topicEnds(system);
@@ -90,6 +91,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
     callbackUrl: () => urls[sent++ % urls.length] ?? receiver.url,
     perSecond,
     follow: true,
+    ...(fault.signsIn && { signsIn: true }),
     inFlightMax: IN_FLIGHT_MAX,
   });
   scope.defer(() => load.stop());

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, type CheckClient, makeCheckClient } from '../../support/systems/check-client.ts';
+import { type CheckClient, makeCheckClient } from '../../support/systems/check-client.ts';
 
 const PROBE_INTERVAL_MS = 100;
 const PROBE_TIMEOUT_MS = 1_000;
 
 export type Gateway = { readonly url: string; readonly ops: string };
-export type BalancedClient = Pick<CheckClient, 'check' | 'poll'> & AsyncDisposable;
+export type BalancedClient = Pick<CheckClient, 'check' | 'poll' | 'nonce'> & AsyncDisposable;
 
 /**
  * A client behind a typical load balancer: it sends to ready gateways (to all where none is ready),
@@ -33,7 +33,7 @@ export function balance(gateways: readonly Gateway[], apiKey: string): BalancedC
   };
   const probes = targets.map(probe);
   let turn = 0;
-  const ask = async (call: (client: CheckClient) => Promise<Answer>): Promise<Answer> => {
+  const ask = async <T>(call: (client: CheckClient) => Promise<T>): Promise<T> => {
     turn++;
     const inTurn = targets.map((_, i) => targets[(turn + i) % targets.length]).filter((t) => t !== undefined);
     const ready = inTurn.filter(({ isReady }) => isReady);
@@ -52,6 +52,7 @@ export function balance(gateways: readonly Gateway[], apiKey: string): BalancedC
   return {
     check,
     poll: (requestId, waitS) => ask((client) => client.poll(requestId, waitS)),
+    nonce: () => ask((client) => client.nonce()),
     async [Symbol.asyncDispose]() {
       isEnded = true;
       await Promise.all(probes);

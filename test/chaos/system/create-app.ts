@@ -12,24 +12,30 @@ export type Credentials = {
 /** More than any row needs. */
 const LIMITS: { readonly rps: number; readonly month: number } = { rps: 100_000, month: 100_000_000 };
 
+async function admin({ dataDir }: Pick<ChaosSystem, 'dataDir'>, ...args: string[]): Promise<unknown> {
+  const { exitCode, value, stderr } = await runAdmin([...args, '--data', dataDir]);
+  if (exitCode !== 0) throw new Error(`admin ${args[0]} ${args[1]}: ${stderr}`);
+  return value;
+}
+
+/** Lets sign-in messages of this app be for the domain of `aSignIn`. */
+export const allowSignIns = (system: Pick<ChaosSystem, 'dataDir'>, clientId: string): Promise<unknown> =>
+  admin(system, 'app', 'domains', clientId, '--set', 'shop.example');
+
 /** Creates a client app as an operator does, on a new account unless it is named, with a tier or
  * with custom limits. */
 export async function createApp(
-  { dataDir }: Pick<ChaosSystem, 'dataDir'>,
+  system: Pick<ChaosSystem, 'dataDir'>,
   name: string,
   limits: 'free' | Partial<typeof LIMITS> = {},
   email = `${randomUUID()}@localhost`,
 ): Promise<Credentials> {
-  const admin = async (...args: string[]): Promise<unknown> => {
-    const { exitCode, value, stderr } = await runAdmin([...args, '--data', dataDir]);
-    if (exitCode !== 0) throw new Error(`admin ${args[0]} ${args[1]}: ${stderr}`);
-    return value;
-  };
   const tier = limits === 'free' ? 'free' : 'enterprise';
-  const app = await admin('app', 'create', '--email', email, '--name', name, '--tier', tier, '--approve');
+  const owner = ['--email', email, '--name', name];
+  const app = await admin(system, 'app', 'create', ...owner, '--tier', tier, '--approve');
   if (limits !== 'free') {
     const { rps, month } = { ...LIMITS, ...limits };
-    await admin('tier', 'set', email, 'enterprise', '--rps', String(rps), '--month', String(month));
+    await admin(system, 'tier', 'set', email, 'enterprise', '--rps', String(rps), '--month', String(month));
   }
   return app as Credentials;
 }

@@ -1,7 +1,23 @@
-import { Wallet } from 'ethers';
+import { HDNodeWallet, Wallet } from 'ethers';
 
 /** A wallet whose key is known to everybody. */
 export const SIGNER = new Wallet(`0x${'11'.repeat(32)}`);
+
+/** The wallets of every local chain, by their addresses in lower case. */
+const LOCAL_WALLETS = new Map(
+  [1, 2].map((index) => {
+    const phrase = `${'test '.repeat(11)}junk`;
+    const { privateKey, address } = HDNodeWallet.fromPhrase(phrase, '', `m/44'/60'/0'/0/${index}`);
+    return [address.toLowerCase(), new Wallet(privateKey)];
+  }),
+);
+
+/** The wallet of the holder or the stranger of a local chain. */
+export function localWallet(account: string): Wallet {
+  const wallet = LOCAL_WALLETS.get(account.toLowerCase());
+  if (wallet === undefined) throw new RangeError(`${account} is not known`);
+  return wallet;
+}
 
 export type MessageFields = {
   readonly domain?: string;

@@ -12,9 +12,13 @@ const RESULT = aCheckResult({ requestId: 'r1', roles: ROLES });
 const ACCEPTED = { status: 202, text: '{"requestId":"r1"}' };
 
 /** A complete history, with some of its evidence replaced. */
-async function reconcile(changes: Partial<Evidence> = {}, answer: typeof ACCEPTED | undefined = ACCEPTED) {
+async function reconcile(
+  changes: Partial<Evidence> = {},
+  answer: typeof ACCEPTED | undefined = ACCEPTED,
+  signsIn = false,
+) {
   const ledger = new Ledger();
-  const attempt = ledger.begin('webhook', '0x00', rulesOf);
+  const attempt = ledger.begin('webhook', '0x00', rulesOf, signsIn);
   if (answer) ledger.end(attempt, answer);
   return ledger.reconcile({
     polled: new Map([['r1', RESULT]]),
@@ -86,4 +90,14 @@ test('a rule without a verdict is wrong unless it has an error', async () => {
   const both = (body: string) => ({ polled: new Map([['r1', body]]), deliveries: [delivery(body)] });
   expect((await reconcile(both(short))).faults.wrong).toEqual(['r1']);
   expect(await reconcile(both(honest))).toMatchObject({ broken: [], counts: { undetermined: 1 } });
+});
+
+test('roles without the proof that the check asked for are wrong', async () => {
+  const wrongOf = async (body: string) => {
+    const evidence = { polled: new Map([['r1', body]]), deliveries: [delivery(body)] };
+    return (await reconcile(evidence, ACCEPTED, true)).faults.wrong;
+  };
+  const signIn = [{ account: '0x00', outcome: 'proved' as const }];
+  expect(await wrongOf(aCheckResult({ requestId: 'r1', roles: ROLES, signIn }))).toEqual([]);
+  expect(await wrongOf(RESULT)).toEqual(['r1']);
 });

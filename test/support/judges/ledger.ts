@@ -13,6 +13,8 @@ export type Attempt = {
   /** Rules with role ids that no other attempt has, so that every effect can be matched to its
    * attempt. */
   readonly rules: readonly SentRule[];
+  /** Whether it proves its wallet. */
+  readonly signsIn: boolean;
   outcome: 'acknowledged' | 'refused' | 'indeterminate';
   requestId?: string;
   /** The body of a sync answer, or of the first poll with the result. */
@@ -111,12 +113,18 @@ export class Ledger {
   readonly attempts: Attempt[] = [];
 
   /** Opens an attempt; it stays indeterminate until it is ended. */
-  begin(mode: CheckMode, account: string, rulesOf: (roleId: string) => readonly SentRule[]): Attempt {
+  begin(
+    mode: CheckMode,
+    account: string,
+    rulesOf: (roleId: string) => readonly SentRule[],
+    signsIn = false,
+  ): Attempt {
     const rules = rulesOf(`attempt-${this.attempts.length}`).map((rule, i) => ({
       ...rule,
       roleId: `${rule.roleId}#${i}`,
     }));
-    const attempt: Attempt = { mode, account, rules, outcome: 'indeterminate', startedAt: Date.now() };
+    const about = { mode, account, rules, signsIn };
+    const attempt: Attempt = { ...about, outcome: 'indeterminate', startedAt: Date.now() };
     this.attempts.push(attempt);
     return attempt;
   }
@@ -235,8 +243,15 @@ function parseResult(body: string): CheckResult | undefined {
   }
 }
 
-/** Checks that every rule has either its verdict, equal to the chain's, or its error. */
-async function isRight({ rules, account }: Attempt, result: CheckResult, oracle: Oracle): Promise<boolean> {
+/** Checks that every rule has either its verdict, equal to the chain's, or its error, and that no
+ * roles are there without the proof that was asked for. */
+async function isRight(
+  { rules, account, signsIn }: Attempt,
+  result: CheckResult,
+  oracle: Oracle,
+): Promise<boolean> {
+  const isProved = result.signIn?.[0]?.outcome === 'proved';
+  if (result.roles.length > 0 && isProved !== signsIn) return false;
   const failed = new Set(result.errors.filter(isRuleFault).map(({ ruleIndex }) => ruleIndex));
   const decided = rules.filter((_, index) => !failed.has(index));
   if (decided.length !== result.roles.length) return false;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DemoChain, demoRules, type SentRule } from '../builders/demo-rules.ts';
+import { aSignIn, localWallet } from '../builders/a-sign-in.ts';
+import { type DemoChain, demoRules } from '../builders/demo-rules.ts';
 import type { WebhookReceiver } from '../fakes/receive-webhooks.ts';
 import type { CheckClient } from '../systems/check-client.ts';
 import type { Attempt, CheckMode, Evidence, Ledger } from './ledger.ts';
@@ -17,6 +18,8 @@ const MIX: readonly CheckMode[] = [
   'poll',
   'webhook',
 ];
+/** One check in so many proves its wallet, where the load is to: of all modes and both wallets. */
+const SIGN_IN_EVERY = 7;
 const TICK_MS = 20;
 /** While this many attempts are under way a tick sends nothing: an open loop with a bound. */
 const IN_FLIGHT_MAX = 500;
@@ -26,7 +29,7 @@ const PAUSE_MS = 200;
 /** Shorter than a test's timeout, so that lost checks are named and not merely waited for. */
 const DRAIN_TIMEOUT_MS = 240_000;
 
-type Client = Pick<CheckClient, 'check' | 'poll'>;
+type Client = Pick<CheckClient, 'check' | 'poll' | 'nonce'>;
 
 type LoadOptions = {
   readonly clients: readonly Client[];
@@ -38,6 +41,8 @@ type LoadOptions = {
   /** Whether each check in poll mode is polled from its 202 on, so that the ledger knows when its
    * result came. */
   readonly follow?: boolean;
+  /** Whether some checks prove their wallet by `signIn`; the client apps have the domain of `aSignIn`. */
+  readonly signsIn?: boolean;
   /** Default 500. */
   readonly inFlightMax?: number;
 };
@@ -68,18 +73,27 @@ export function startLoad(options: LoadOptions): Load {
   const underWay = new Set<Promise<void>>();
   const began = performance.now();
   let sent = 0;
-  const rulesOf = (roleId: string): SentRule[] => [
-    erc20({ roleId, minToken: sent % 3 === 0 ? '1500.5' : '1500.500001' }),
-    erc721({ roleId, tokenId: String((sent % 6) + 1) }),
-    erc1155({ roleId, tokenId: '7-8', minToken: String(14 + (sent % 4)) }),
+  const rulesOf = (place: number) => (roleId: string) => [
+    erc20({ roleId, minToken: place % 3 === 0 ? '1500.5' : '1500.500001' }),
+    erc721({ roleId, tokenId: String((place % 6) + 1) }),
+    erc1155({ roleId, tokenId: '7-8', minToken: String(14 + (place % 4)) }),
   ];
-  const send = async (client: Client, mode: CheckMode): Promise<void> => {
-    const account = sent % 2 === 0 ? chain.holder : chain.stranger;
-    const attempt = ledger.begin(mode, account, rulesOf);
+  /** Nothing while no nonce is issued. */
+  const signInOf = async (client: Client, account: string) => {
+    const nonce = await client.nonce().catch(() => undefined);
+    if (nonce === undefined) return undefined;
+    return [await aSignIn({ nonce, chainId: chain.chainId }, localWallet(account))];
+  };
+  const send = async (client: Client, mode: CheckMode, place: number): Promise<void> => {
+    const account = place % 2 === 0 ? chain.holder : chain.stranger;
+    const isToSignIn = options.signsIn && place % SIGN_IN_EVERY === 0;
+    const signIn = isToSignIn ? await signInOf(client, account) : undefined;
+    const attempt = ledger.begin(mode, account, rulesOf(place), signIn !== undefined);
     const url = typeof callbackUrl === 'string' ? callbackUrl : callbackUrl();
     const more = { sync: {}, poll: { async: true }, webhook: { callbackUrl: url } }[mode];
     try {
-      ledger.end(attempt, await client.check({ account, rules: attempt.rules, ...more }));
+      const proof = signIn && { signIn };
+      ledger.end(attempt, await client.check({ account, rules: attempt.rules, ...more, ...proof }));
     } catch {
       // The attempt stays indeterminate.
       ledger.cut(attempt);
@@ -100,7 +114,7 @@ export function startLoad(options: LoadOptions): Load {
       const client = clients[sent % clients.length];
       const mode = MIX[sent % MIX.length];
       if (!client || !mode) continue;
-      const sending = send(client, mode).finally(() => underWay.delete(sending));
+      const sending = send(client, mode, sent).finally(() => underWay.delete(sending));
       underWay.add(sending);
     }
   };

@@ -1,4 +1,5 @@
-import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
+import { NONCES_PATH, CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
+
 /** The body of an answer: a result, an acknowledgement or a problem. */
 export type AnswerBody = {
   readonly requestId?: string;
@@ -15,6 +16,7 @@ export type AnswerBody = {
     Record<string, { readonly number: number; readonly hash: string; readonly proved: boolean }>
   >;
   readonly code?: string;
+  readonly nonce?: string;
 };
 
 export type Answer = {
@@ -31,6 +33,8 @@ export type CheckClient = {
   readonly check: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
   /** Asks for a result, waiting for up to `waitS` seconds (default 0). */
   readonly poll: (requestId: string, waitS?: number) => Promise<Answer>;
+  /** A nonce for `signIn`; nothing if the service issues none now. */
+  readonly nonce: () => Promise<string | undefined>;
   /** Sends the check in poll mode and polls until its result is there. */
   readonly checkAndWait: (body: object) => Promise<Answer>;
 };
@@ -64,6 +68,10 @@ export function makeCheckClient({ url, apiKey }: { url: string; apiKey: string }
   return {
     check,
     poll,
+    async nonce() {
+      const { body } = await call(NONCES_PATH, { method: 'POST', headers: { 'x-api-key': apiKey } });
+      return body.nonce;
+    },
     async checkAndWait(body) {
       const accepted = await check({ ...body, async: true });
       const { requestId } = accepted.body;

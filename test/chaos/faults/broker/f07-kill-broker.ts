@@ -10,6 +10,7 @@ const SERVICES = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher'] 
 export const f07KillBroker: Fault = {
   id: 'F7',
   title: 'broker kill -9, restart after 10 s',
+  signsIn: true,
   async run({ system, ledger, seconds, rest }) {
     const pids = () => SERVICES.flatMap((service) => system.running(service).map(({ pid }) => pid));
     const before = pids();

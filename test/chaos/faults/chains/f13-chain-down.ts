@@ -8,6 +8,7 @@ const EVALUATION_MS_MAX = 30_000;
 export const f13ChainDown: Fault = {
   id: 'F13',
   title: 'all RPC endpoints of a chain down 60 s',
+  signsIn: true,
   async run({ system, ledger, seconds, rest, load }) {
     const { main } = system.chains;
     for (const proxy of main) await proxy.setFault('refuse');

@@ -8,6 +8,7 @@ const AWAY_MS = 3_000;
 export const f10KillRedis: Fault = {
   id: 'F10',
   title: 'Redis kill -9 + restart with its data',
+  signsIn: true,
   async run({ system, ledger, seconds, rest }) {
     system.gates.hold('redis');
     system.signal('redis', 'SIGKILL');

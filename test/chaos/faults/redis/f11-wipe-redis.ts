@@ -19,6 +19,7 @@ const CAUGHT_UP_LAG = 100;
 export const f11WipeRedis: Fault = {
   id: 'F11',
   title: 'Redis wiped',
+  signsIn: true,
   isDestructive: true,
   before: seedResults,
   async run({ system, ledger, seconds, rest }) {
