@@ -8,7 +8,7 @@ import type { Table } from './table.ts';
 export const RESULTS_FILE = 'bench-results.json';
 const ROOT = join(import.meta.dirname, '..', '..');
 /** The packages that affect the speed of either side. */
-const PACKAGES = ['kafkajs', 'ioredis', 'express', 'ethers', 'viem', '@foundry-rs/anvil'] as const;
+const PACKAGES = ['kafkajs', 'ioredis', 'express', 'ethers', 'viem', 'bullmq', '@foundry-rs/anvil'] as const;
 
 /** This machine and its software. */
 export function describeRun() {

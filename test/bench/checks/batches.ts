@@ -8,7 +8,7 @@ import { type BatchClient, makeBatchClient } from '../../support/systems/batch-c
 import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { MULTICALL3, measureViem } from '../chain/chain.ts';
 import { type BenchSystem, startBenchSystem, sumOf, usedBetween } from '../system/bench-system.ts';
-import { leastOf } from '../system/least-of.ts';
+import { inRounds, leastOf } from '../system/least-of.ts';
 import { rpcFiguresOf } from '../system/rpc-figures.ts';
 import { startChild } from '../system/start-child.ts';
 import { makeWorkload, type Workload } from '../system/workload.ts';
@@ -22,6 +22,10 @@ const ENTRIES = 100_000;
 const WARM_UP_ENTRIES = 50_000;
 const ROUNDS = 3;
 const HOLDER_EVERY = 10;
+/** Of a batch with sums, and of one with the same terms as single rules. */
+const SUM_ENTRIES = 10_000;
+/** What the holder has of the three tokens together. */
+const HELD = '1513.5';
 const WAIT_MS_MAX = 120_000;
 /** Long enough that the processes have finished their work after the last entry. */
 const TRAIL_MS = 300;
@@ -68,6 +72,7 @@ export async function benchBatches(): Promise<Table> {
   const busy = await others.during(() => runBatch(bench, batches, workload, ENTRIES));
   const calls = await callsOf(bench, () => runBatch(bench, batches, workload, ENTRIES));
   const bytes = await bytesOf(bench, batches, workload);
+  const sums = await measureSums(bench, batches, workload);
   const viem = await measureViem(chain.rpc, chain.erc20.toLowerCase());
   const best = leastOf(rounds, ({ perCpuSecond }) => 1 / perCpuSecond);
   const p99 = (tookMs: readonly number[]) =>
@@ -101,6 +106,18 @@ export async function benchBatches(): Promise<Table> {
         goal: { of: 'value', max: 3 },
       },
       {
+        what: `${SUM_ENTRIES} entries of a sum of ${RULES} terms, all processes`,
+        measured: sums.added.perCpuSecond,
+        unit: '1/CPU s',
+        against: { what: `${RULES} single rules`, measured: sums.single.perCpuSecond },
+      },
+      {
+        what: 'RPC calls of such a batch',
+        measured: sums.added.calls,
+        unit: 'calls',
+        against: { what: `${RULES} single rules`, measured: sums.single.calls },
+      },
+      {
         what: "others' sync p99 while a batch runs",
         measured: p99(busy.tookMs),
         unit: 'ms',
@@ -130,8 +147,13 @@ export async function benchBatches(): Promise<Table> {
 }
 
 /** @throws Error if an entry is lost or its verdict is wrong */
-async function runBatch(bench: BenchSystem, batches: BatchClient, workload: Workload, entries: number) {
-  const { rules } = workload.checkAt(0);
+async function runBatch(
+  bench: BenchSystem,
+  batches: BatchClient,
+  workload: Workload,
+  entries: number,
+  rules: readonly object[] = workload.checkAt(0).rules,
+) {
   const { holder } = bench.system.chain;
   const accounts = Array.from({ length: entries }, (_, place) =>
     place % HOLDER_EVERY === 0 ? holder : `0x${randomBytes(20).toString('hex')}`,
@@ -149,6 +171,25 @@ async function runBatch(bench: BenchSystem, batches: BatchClient, workload: Work
     throw new Error(`a batch ended wrong: ${JSON.stringify({ done, roles })}`);
   const shares = Object.entries(used).map(([name, cpu]) => `${name} ${((1e6 * cpu) / entries).toFixed(1)}`);
   return { requestId, seconds, perCpuSecond: entries / sumOf(used), shares: shares.join(', ') };
+}
+
+/** The same terms as one sum and as single rules, in turn. */
+async function measureSums(bench: BenchSystem, batches: BatchClient, workload: Workload) {
+  const single = workload.checkAt(0).rules;
+  const terms = single.map(({ roleId: _role, minToken: _min, ...term }) => term);
+  const added = [{ type: 'SUM', roleId: 'added', minToken: HELD, rules: terms }];
+  const measure = async (rules: readonly object[]) => {
+    const before = await rpcFiguresOf(bench);
+    const { perCpuSecond } = await runBatch(bench, batches, workload, SUM_ENTRIES, rules);
+    return { perCpuSecond, calls: (await rpcFiguresOf(bench)).calls - before.calls };
+  };
+  const rounds = await inRounds(async () => ({ added: await measure(added), single: await measure(single) }));
+  const least = (side: 'added' | 'single') =>
+    leastOf(
+      rounds.map((round) => round[side]),
+      ({ perCpuSecond }) => 1 / perCpuSecond,
+    );
+  return { added: least('added'), single: least('single') };
 }
 
 /** Sends sync checks of another client app at an even rate, whether they are answered or not. */

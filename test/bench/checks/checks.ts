@@ -9,6 +9,7 @@ import { postChecks } from '../system/post-checks.ts';
 import { startChild } from '../system/start-child.ts';
 import { makeWorkload, newPlaces, type Workload } from '../system/workload.ts';
 import type { Row, Table } from '../table.ts';
+import { besideQueue } from './queue-peer.ts';
 
 const RPC_LATENCY_MS = 20;
 type Size = {
@@ -67,6 +68,7 @@ export async function benchChecks(): Promise<Table> {
     );
     notes.push(`${rules} rules, CPU ms per polled check: ${shares(polled)}`);
   }
+  rows.push(...(await besideQueue(bench)));
   return {
     title: `checks: completed, RPC latency ${RPC_LATENCY_MS} ms, 64 connections, one process of each service`,
     rows,
@@ -74,6 +76,7 @@ export async function benchChecks(): Promise<Table> {
       ...notes,
       'Every result was read and compared with the chain; CPU is of all services, Kafka and Redis.',
       'Three rounds in which both sides are measured; the cheapest round of each counts.',
+      'Express + BullMQ: a server, a worker with 64 jobs at once and a Redis with appendfsync everysec, which may lose a second; it validates nothing, has no limits and proves no block.',
       'Express + ethers: one process, ethers as it comes (batches of 100), decimals kept; it stores nothing and proves no block.',
     ],
   };

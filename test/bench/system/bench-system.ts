@@ -31,7 +31,7 @@ export type BenchSystem = AsyncDisposable & {
   /** The evaluators' RPC endpoint: the chain, behind the added latency. */
   readonly rpc: string;
   readonly cpuSeconds: () => CpuSeconds;
-  /** The keys of new client apps with practically no limits. */
+  /** The keys of new client apps with practically no limits, and with the domain of `aSignIn`. */
   readonly makeApps: (count: number) => Promise<string[]>;
 };
 
@@ -82,7 +82,8 @@ export async function startBenchSystem(options: BenchSystemOptions = {}): Promis
     async makeApps(count) {
       const clientApps = makeClientApps(open.redis);
       const apps = Array.from({ length: count }, () => makeTestApp());
-      for (const { document } of apps) await clientApps.project(document);
+      const domains = ['shop.example'];
+      for (const { document } of apps) await clientApps.project({ ...document, domains });
       return apps.map(({ apiKey }) => apiKey);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -32,7 +32,8 @@ type Receivers = AsyncDisposable & {
   readonly arrivedAt: ReadonlyMap<string, number>;
 };
 
-async function startReceivers(healthyCount: number, hangingCount = 0): Promise<Receivers> {
+/** Starts receivers in a process of their own. */
+export async function startReceivers(healthyCount: number, hangingCount = 0): Promise<Receivers> {
   const child = fork(fileURLToPath(new URL('./webhook-receivers.ts', import.meta.url)), [
     String(healthyCount),
     String(hangingCount),
