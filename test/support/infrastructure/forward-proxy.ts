@@ -19,7 +19,6 @@ ${server}
 }`;
 const caddyConfig = (_dir: string, site: string): string => `{
 	admin off
-	persist_config off
 	auto_https off
 }
 ${site}`;
@@ -67,7 +66,10 @@ export async function startForwardProxy(
   );
   const config = join(dir, 'config');
   writeFileSync(config, configOf(dir, filled));
-  const child = spawnProgram(program.server, argsOf(dir, config), { XDG_DATA_HOME: dir });
+  const child = spawnProgram(program.server, argsOf(dir, config), {
+    XDG_DATA_HOME: dir,
+    XDG_CONFIG_HOME: dir,
+  });
   await waitUntil(`${name} to answer`, async () => {
     if (child.child.exitCode !== null) throw new Error(`${name} ended: ${child.stderr()}`);
     return fetch(`${url}/sign-in`, { redirect: 'manual' }).then(
