@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
-import { Ledger } from '../../support/judges/ledger.ts';
+import { type Attempt, Ledger } from '../../support/judges/ledger.ts';
 import { startLoad } from '../../support/judges/load.ts';
 import { makeCheckClient } from '../../support/systems/check-client.ts';
 import type { Fault, Finding, Scene } from '../fault.ts';
@@ -115,6 +115,9 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   const isShort = load.count() < (load.count() + load.shortOf()) * RATE_SHARE_MIN;
   if (load.count() === 0 || (isShort && (options.timesDecide ?? true)))
     throw new Error(`${fault.id}: the load fell ${load.shortOf()} short of ${perSecond}/s`);
+  const isSignedIn = ({ signsIn, outcome }: Attempt) => signsIn && outcome === 'acknowledged';
+  if (fault.signsIn && !ledger.attempts.some(isSignedIn))
+    throw new Error(`${fault.id}: no check with a sign-in was accepted`);
   const deliveries = () => receivers.flatMap((one) => one.deliveries);
   const judged = await reconcile({
     ...{ system, ledger, client, stranger, ends, early },

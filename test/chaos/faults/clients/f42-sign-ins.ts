@@ -10,7 +10,7 @@ const SIGN_INS_WHILE_AWAY = 40;
 const NONCES_LOST = 20;
 /** Signatures of a wallet that is a contract, each of which needs a call. */
 const FLOOD_PER_SECOND = 500;
-const FLOOD_SECONDS = 8;
+const FLOOD_SECONDS = 5;
 const NONCES_AT_ONCE = 50;
 const CHAIN = 31_337;
 const ANY = [{ type: 'NATIVE', chainId: CHAIN, roleId: 'any', minToken: '0', maxToken: '1' }];
