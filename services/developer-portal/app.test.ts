@@ -87,6 +87,10 @@ test('under /assets only what the page loads is served, however the path of anot
   const page = await (await fetch(`${server.url}/apps`)).text();
   const loaded = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
   loaded.push('/assets/changelog.md', '/assets/snippets/verify.py', '/assets/snippets/verify.go');
+  // Every module, so that a browser loads all of them at once.
+  expect(loaded).toEqual(
+    expect.arrayContaining(['/assets/features/try/try.js', '/assets/snippets/fold-roles.mjs']),
+  );
   expect(loaded.length).toBeGreaterThan(50);
   expect(await answers(loaded)).toEqual(loaded.map((path) => [path, 200]));
   const others = [

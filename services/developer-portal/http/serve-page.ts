@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Express } from 'express';
@@ -35,6 +35,16 @@ const listAssets = (): ReadonlyMap<string, Asset> =>
     ]),
   ]);
 
+/** Snippets are shown, and this one is run too. */
+const IS_RUN = /\.js$|^\/snippets\/fold-roles\.mjs$/;
+
+/** The HTML document. It names every module, so that a browser loads all of them at once. */
+function drawDocument(assets: Iterable<string>): string {
+  const modules = [...assets].filter((path) => IS_RUN.test(path));
+  const links = modules.map((path) => `<link rel="modulepreload" href="/assets${path}">`);
+  return readFileSync(join(PAGE, 'index.html'), 'utf8').replace('<!-- modules -->', links.join('\n    '));
+}
+
 /** Kept by the browser and revalidated by their ETag: modules of two releases must never meet on
  * one page. */
 const ASSET_CACHE = 'public, no-cache';
@@ -46,6 +56,7 @@ const ASSET_CACHE = 'public, no-cache';
 export function servePage(app: Express): void {
   const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;
   const assets = listAssets();
+  const document = drawDocument(assets.keys());
   // Without a group: Express would decode it, and fail on an invalid percent escape.
   app.get(/^\/assets\//, ({ path }, response, next) => {
     const asset = assets.get(path.slice('/assets'.length));
@@ -53,9 +64,8 @@ export function servePage(app: Express): void {
     response.set('cache-control', ASSET_CACHE);
     response.sendFile(asset.file, { ...sendOptions, root: asset.root }, passOn(next));
   });
-  app.get(/^\/(?!assets\/|api\/)[\w./-]*$/, (_request, response, next) => {
-    response.set('cache-control', 'no-cache');
-    response.sendFile('index.html', { ...sendOptions, root: PAGE }, passOn(next));
+  app.get(/^\/(?!assets\/|api\/)[\w./-]*$/, (_request, response) => {
+    response.set('cache-control', 'no-cache').type('html').send(document);
   });
   app.use(notFound);
 }

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { partsOf } from './features/frame/path-parts.js';
-import { buildCheck, newForm, newRule } from './features/try/build-check.js';
 import { describeDetail, numberOf, roleIdsOf } from './features/try/describe-detail.js';
 import {
   formatAmount,
@@ -19,15 +18,6 @@ const modules = ['features', 'ui', 'lib'].flatMap((folder) =>
     .map((name) => `${folder}/${name}`),
 );
 const textOf = (path: string): string => readFileSync(join(__dirname, path), 'utf8');
-
-test('every module is named in the document, so that a browser loads all of them at once', () => {
-  const preloaded = [...index.matchAll(/rel="modulepreload" href="\/assets\/([^"]+)"/g)].map(
-    ([, href]) => href,
-  );
-  const own = preloaded.filter((href) => !href?.startsWith('vendor/'));
-  // Of the snippets, the page runs this one itself.
-  expect(own.sort()).toEqual([...modules, 'snippets/fold-roles.mjs'].sort());
-});
 
 test('the document has no inline script or style, and loads everything from the portal', () => {
   expect(index).not.toMatch(/<style|style="|<script(?![^>]*\bsrc=)|\son[a-z]+=/);
@@ -55,72 +45,6 @@ test.each([
   ['/account', undefined],
 ])('the path %s names the parts of a page', (path, parts) => {
   expect(partsOf(path)).toEqual(parts);
-});
-
-test('a check has the members of its rule types, and leaves out empty fields', () => {
-  const rule = { ...newRule(1, '1'), contractAddress: ' 0x1 ', tokenId: '7', minToken: '2.5' };
-  const typed = {
-    ...newForm('1'),
-    account: ' 0x2 ',
-    explain: false,
-    rules: [rule, { ...rule, type: 'NATIVE', chainId: 'x' }],
-  };
-  expect(buildCheck(typed)).toEqual({
-    account: '0x2',
-    rules: [
-      { type: 'ERC20', chainId: 1, contractAddress: '0x1', minToken: '2.5', roleId: 'role-1' },
-      { type: 'NATIVE', chainId: 'x', minToken: '2.5', roleId: 'role-1' },
-    ],
-  });
-  expect(buildCheck({ ...typed, onUndetermined: 'deny' })).toMatchObject({ onUndetermined: 'deny' });
-});
-
-test('a check holds composed rules, view functions, several wallets and blocks of the past', () => {
-  const contract = {
-    ...newRule(1, '1'),
-    type: 'CONTRACT',
-    contractAddress: '0x1',
-    function: 'function tierOf(address, uint256) view returns (uint8)',
-    args: ' $account \n7\n',
-    operator: 'gte',
-    value: '2',
-  };
-  const inner = { ...newRule(1, '10'), type: 'NONE', rules: [{ ...newRule(1, '10'), type: 'NATIVE' }] };
-  const typed = {
-    ...newForm('1'),
-    account: '0x2',
-    others: '0x3\n0x4',
-    vaults: ' 0x5 ',
-    blockTag: 'safe',
-    atBlock: { '1': ' 123 ', '10': '', '5': '7' },
-    minBlock: { '10': '9' },
-    rules: [{ ...newRule(1, '5'), type: 'AT_LEAST', atLeast: '1', rules: [contract, inner] }],
-  };
-  expect(buildCheck(typed)).toEqual({
-    accounts: ['0x2', '0x3', '0x4'],
-    vaults: ['0x5'],
-    consistency: { blockTag: 'safe', atBlock: { '1': 123 }, minBlock: { '10': 9 } },
-    explain: true,
-    rules: [
-      {
-        type: 'AT_LEAST',
-        atLeast: 1,
-        roleId: 'role-1',
-        rules: [
-          {
-            type: 'CONTRACT',
-            chainId: 1,
-            contractAddress: '0x1',
-            function: contract.function,
-            args: ['$account', '7'],
-            operator: 'gte',
-            value: '2',
-          },
-          { type: 'NONE', rules: [{ type: 'NATIVE', chainId: 10 }] },
-        ],
-      },
-    ],
-  });
 });
 
 test('the amounts that were compared read as a sentence', () => {

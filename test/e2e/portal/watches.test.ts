@@ -147,8 +147,8 @@ test('who would gain and who would lose a role is shown by name, and why, before
   await page.getByLabel('API key').fill(app.apiKey);
   const write = (rule: object) =>
     page
-      .getByRole('textbox', { name: 'Rules' })
-      .fill(JSON.stringify([{ type: 'NATIVE', roleId: 'funded', ...rule }]));
+      .getByLabel('Rule set as JSON')
+      .fill(JSON.stringify({ rules: [{ type: 'NATIVE', roleId: 'funded', ...rule }] }));
   await write({ chainId: 999, minToken: '2' });
   await page.getByText(`It costs ${COUNT} checks`).waitFor();
   await page.getByRole('button', { name: 'Show the changes' }).click();

@@ -1,7 +1,6 @@
 import { ApiError, ask, faultAt } from '../../lib/api.js';
 import { formatPlural } from '../../lib/format.js';
 import { html, useState } from '../../lib/html.js';
-import { parseJson } from '../../lib/parse-json.js';
 import { useResource } from '../../lib/resources.js';
 import { keptKeys, useApp } from '../../lib/session.js';
 import { useSubmit } from '../../lib/submit.js';
@@ -12,6 +11,7 @@ import { Changes, Entries } from '../batches/entries.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
 /** @typedef {Answer<'GET /api/apps/:clientId/watches'>['watches'][number]} Watch */
+/** @import { Editor } from './json-editor.js' */
 /** @typedef {{ requestId: string, rules: readonly any[] }} Started */
 
 /** The gateway reads all members of the watch before it answers. */
@@ -20,37 +20,37 @@ const START_MS_MAX = 130_000;
 /**
  * Who of the watches of a rule set would gain or lose a role by the rules that are being written.
  * Nothing where no watch uses the rule set.
- * @param {{ ruleSetId: string, rules: string, onUndetermined: string }} props the rules as JSON
+ * @param {{ ruleSetId: string, editor: Editor }} props
  */
-export function Preview({ ruleSetId, rules, onUndetermined }) {
+export function Preview({ ruleSetId, editor }) {
   const { clientId } = useApp();
   const { value } = useResource('GET /api/apps/:clientId/watches', { clientId });
   const watches = (value?.watches ?? []).filter(
     ({ ruleSet, members }) => ruleSet === ruleSetId && members > 0,
   );
   if (watches.length === 0) return null;
-  return html`<${PreviewForm} watches=${watches} rules=${rules} onUndetermined=${onUndetermined} />`;
+  return html`<${PreviewForm} watches=${watches} editor=${editor} />`;
 }
 
-/** @param {{ watches: Watch[], rules: string, onUndetermined: string }} props */
-function PreviewForm({ watches, rules, onUndetermined }) {
+/** @param {{ watches: Watch[], editor: Editor }} props */
+function PreviewForm({ watches, editor: { parsed } }) {
   const { clientId } = useApp();
   const [apiKey, setApiKey] = useState(keptKeys.get(clientId) ?? '');
   const [watchId, setWatchId] = useState(watches[0]?.watchId ?? '');
   const [started, setStarted] = useState(/** @type {Started | undefined} */ (undefined));
   const members = watches.find((watch) => watch.watchId === watchId)?.members ?? 0;
   const send = async (_, idempotencyKey) => {
-    const { value, fault } = parseJson(rules);
-    if (fault) throw faultAt('/rules', `The rules above are not JSON. ${fault.text}`);
+    if (parsed.fault) throw faultAt('/rules', `The rules above are not JSON. ${parsed.fault.text}`);
+    const { rules, onUndetermined = 'omit' } = parsed.value;
     const answer = await ask('POST /api/apps/:clientId/watches/:watchId/preview', {
       params: { clientId, watchId },
-      body: { apiKey: apiKey.trim(), rules: value, onUndetermined: /** @type {any} */ (onUndetermined) },
+      body: { apiKey: apiKey.trim(), rules, onUndetermined },
       idempotencyKey,
       timeoutMs: START_MS_MAX,
     });
     if (answer.status !== 202) throw new ApiError(answer.status, answer.body);
     const { requestId } = /** @type {{ requestId: string }} */ (answer.body);
-    return { requestId, rules: /** @type {any[]} */ (value) };
+    return { requestId, rules: /** @type {any[]} */ (rules) };
   };
   const form = useSubmit(send, setStarted);
   const ofRules = Object.entries(form.faults).filter(([pointer]) => pointer.startsWith('/rules'));

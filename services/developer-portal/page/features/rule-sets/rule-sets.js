@@ -1,33 +1,28 @@
 import { ask, faultAt } from '../../lib/api.js';
 import { formatPlural } from '../../lib/format.js';
-import { html, useState, when } from '../../lib/html.js';
-import { parseJson } from '../../lib/parse-json.js';
+import { html, when } from '../../lib/html.js';
 import { useResource } from '../../lib/resources.js';
 import { navigate, useQuery } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
 import { useSubmit } from '../../lib/submit.js';
 import { JsonView } from '../../ui/copy.js';
-import { Confirm, Field, Form, options, useDialog } from '../../ui/form.js';
+import { Confirm, Field, Form, useDialog } from '../../ui/form.js';
 import { Card, Empty, loaded, PageHead, pageButtons } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 import { Badge, rows, Time } from '../../ui/values.js';
 import { Missing, NeedsScope, NotAllowed } from '../frame/frame.js';
+import { newRule, textOf, withMember } from './edit-rules.js';
+import { JsonPane, useJsonEditor } from './json-editor.js';
 import { Preview } from './preview.js';
+import { RulesFields } from './rules-fields.js';
 
 /** @import { VNode } from '/assets/vendor/htm-preact.js' */
 /** @import { Answer } from '../../lib/types.ts' */
+/** @import { Chains } from './rules-fields.js' */
 /** @typedef {Answer<'GET /api/apps/:clientId/rule-sets/:ruleSetId'>} StoredRuleSet */
 
 /** In the address of a rule set that is to be made: no rule set can have this id. */
 const NEW = '-new';
-
-/** What becomes of a rule that cannot be read. */
-export const POLICIES = /** @type {const} */ ([
-  ['omit', 'Leave the rule out'],
-  ['deny', 'Deny the rule'],
-  ['fail', 'Fail the check'],
-]);
-const EXAMPLE = [{ type: 'NATIVE', chainId: 1, roleId: 'holder', minToken: '1' }];
 
 /** The stored rule sets of the app, by id. */
 export function RuleSets() {
@@ -89,20 +84,28 @@ const StoredHead = ({ stored, aside }) => html`<${PageHead} title=${stored.ruleS
 <//>`;
 
 /** @param {{ stored?: StoredRuleSet, reload?: () => void }} props */
-function Editor({ stored, reload }) {
+const Editor = (props) =>
+  loaded(
+    useResource('GET /api/try-options', {}),
+    ({ chains }) => html`<${EditorForm} ...${props} chains=${chains} />`,
+  );
+
+/** @param {{ stored?: StoredRuleSet, reload?: () => void, chains: Chains }} props */
+function EditorForm({ stored, reload, chains }) {
   const { clientId, base, may } = useApp();
   const [dialog, open] = useDialog(() => navigate(`${base}/rule-sets`));
-  const [text, setText] = useState(JSON.stringify(stored?.rules ?? EXAMPLE, null, 2));
-  const [policy, setPolicy] = useState(/** @type {string} */ (stored?.onUndetermined ?? 'omit'));
-  const send = async ({ id, name, rules, onUndetermined }) => {
-    const { value, fault } = parseJson(rules);
-    if (fault) throw faultAt('/rules', `This is not JSON. ${fault.text}`);
+  const { name, rules = [newRule(chains[0]?.chainId, 'holder')], onUndetermined } = stored ?? {};
+  const editor = useJsonEditor(() => ({
+    ...(name !== undefined && { name }),
+    rules,
+    ...(onUndetermined !== undefined && onUndetermined !== 'omit' && { onUndetermined }),
+  }));
+  const { parsed, value, isShown, setValue } = editor;
+  const send = async ({ id }) => {
+    if (parsed.fault) throw faultAt('/json', parsed.fault.text);
     return ask('PUT /api/apps/:clientId/rule-sets/:ruleSetId', {
       params: { clientId, ruleSetId: stored?.ruleSetId ?? id.trim() },
-      body: {
-        ruleSet: { ...(name.trim() && { name: name.trim() }), rules: value, onUndetermined },
-        replaces: stored?.version ?? 0,
-      },
+      body: { ruleSet: parsed.value, replaces: stored?.version ?? 0 },
     });
   };
   const form = useSubmit(send, ({ ruleSetId, version }) => {
@@ -110,8 +113,6 @@ function Editor({ stored, reload }) {
     if (reload) reload();
     else navigate(`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`);
   });
-  // The detail of a fault names its pointer.
-  const ofRules = Object.entries(form.faults).filter(([pointer]) => pointer.startsWith('/rules'));
   /** @param {StoredRuleSet} ruleSet */
   const destroy = ({ ruleSetId }) =>
     open(html`<${Confirm} title="Delete this rule set?" action="Delete rule set"
@@ -126,22 +127,23 @@ function Editor({ stored, reload }) {
             aside=${html`<a class="button" href=${`${base}/batches/-new?ruleSet=${encodeURIComponent(stored.ruleSetId)}`}>Start a batch</a>`} />`
         : html`<${PageHead} title="New rule set" />`
     }
-    <${Card}><${Form} form=${form} submit=${stored ? 'Store the changes' : 'Store'} label="A rule set">
+    <${Card} class="playground"><${Form} form=${form} submit=${stored ? 'Store the changes' : 'Store'} label="A rule set">
       ${
         !stored &&
         html`<${Field} label="Id" name="id" required maxlength="64" class="mono-input" placeholder="holders"
           hint="a to z, 0 to 9, dots, dashes and underscores. Checks name it, and it cannot be changed." />`
       }
-      <${Field} label="Name" name="name" maxlength="256" defaultValue=${stored?.name ?? ''} />
-      <${Field} label="Rules" as="textarea" name="rules" rows="18" required class="mono-input" spellcheck=${false}
-        value=${text} onInput=${(event) => setText(event.target.value)}
-        hint="The list that a check has in its member rules, as JSON." fault=${ofRules.map(([, detail]) => detail).join(' ')} />
-      <${Field} label="A rule that cannot be read" as="select" name="onUndetermined" value=${policy}
-        onChange=${(event) => setPolicy(event.target.value)}>
-        ${options(POLICIES)}
-      <//>
+      <div class="panes">
+        <fieldset class="try-builder" disabled=${!isShown}>
+          <legend class="visually-hidden">Rule set as a form</legend>
+          <${Field} label="Name" name="name" maxlength="256" value=${textOf(value['name'])} fault=${form.faults['/name']}
+            onInput=${(event) => setValue(withMember(value, 'name', event.target.value || undefined))} />
+          <${RulesFields} of=${value} onChange=${setValue} chains=${chains} faults=${form.faults} />
+        </fieldset>
+        <${JsonPane} editor=${editor} faults=${form.faults} label="Rule set as JSON" hint="Form and JSON stay in sync." />
+      </div>
     <//><//>
-    ${stored && may('startBatch') && html`<${Preview} ruleSetId=${stored.ruleSetId} rules=${text} onUndetermined=${policy} />`}
+    ${stored && may('startBatch') && html`<${Preview} ruleSetId=${stored.ruleSetId} editor=${editor} />`}
     ${when(
       stored,
       (ruleSet) => html`<${Card} title="Delete this rule set" class="danger-zone">

@@ -1,5 +1,5 @@
 import { formatAmount, formatCount, formatMinute } from '../../lib/format.js';
-import { COMPOSED, isComposed } from './build-check.js';
+import { COMPOSED, isComposed } from '../rule-sets/edit-rules.js';
 
 /** @import { RuleDetail, TermDetail } from '#shared/contracts/checks/result.ts' */
 
