@@ -105,8 +105,9 @@ function mountPage(app: Express, { config }: Dependencies, { enterInFlight }: Bo
     throw new Problem('route-not-found', NO_SUCH_PATH);
   });
   app.use(enter);
-  for (const path of ['/docs', '/openapi.json'])
-    app.get(path, (_request, response) => response.redirect(307, config.gateway.publicUrl + path));
+  app.get(/^\/(docs(\/[\w-]+)?|openapi\.json)$/, ({ path }, response) =>
+    response.redirect(307, config.gateway.publicUrl + path),
+  );
   servePage(app);
 }
 

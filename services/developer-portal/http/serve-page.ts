@@ -5,9 +5,9 @@ import type { Express } from 'express';
 import type { Response } from './answer.ts';
 
 const PAGE = join(import.meta.dirname, '../page');
-/** The kinds of the page's files, its snippets among them. What else lies beside them, such as a
- * test, is not served. */
-const PAGE_FILE = /\.(js|css|svg|mjs|py|go)$/;
+/** The page's files, and the snippet that it runs itself. What else lies beside them, such as a test,
+ * is not served. */
+const PAGE_FILE = /\.(js|css|svg)$|^snippets\/fold-roles\.mjs$/;
 
 /** Files of packages that the page is made of, by the name it loads them under. Nothing else of a
  * package is served. */
@@ -24,8 +24,6 @@ type Asset = { readonly root: string; readonly file: string };
  * and no file. */
 const listAssets = (): ReadonlyMap<string, Asset> =>
   new Map([
-    // The one text about changes, which the page renders.
-    ['/changelog.md', { root: join(import.meta.dirname, '../..'), file: 'CHANGELOG.md' }],
     ...readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
       .filter((file) => PAGE_FILE.test(file))
       .map((file): [string, Asset] => [`/${file}`, { root: PAGE, file }]),
@@ -35,12 +33,9 @@ const listAssets = (): ReadonlyMap<string, Asset> =>
     ]),
   ]);
 
-/** Snippets are shown, and this one is run too. */
-const IS_RUN = /\.js$|^\/snippets\/fold-roles\.mjs$/;
-
 /** The HTML document. It names every module, so that a browser loads all of them at once. */
 function drawDocument(assets: Iterable<string>): string {
-  const modules = [...assets].filter((path) => IS_RUN.test(path));
+  const modules = [...assets].filter((path) => /\.m?js$/.test(path));
   const links = modules.map((path) => `<link rel="modulepreload" href="/assets${path}">`);
   return readFileSync(join(PAGE, 'index.html'), 'utf8').replace('<!-- modules -->', links.join('\n    '));
 }

@@ -27,7 +27,7 @@ type SiteOptions = {
 };
 
 const HERE = import.meta.dirname;
-/** The snippets that the developer portal shows; tests run them. */
+/** The snippets, which tests run. */
 const SNIPPETS = join(HERE, '../../developer-portal/page/snippets');
 const CHANGELOG = join(HERE, '../../CHANGELOG.md');
 /** Placeholders: the page's script replaces them by the key that the reader enters, and by the
@@ -100,6 +100,13 @@ function textOf({ slug }: Topic, { baseUrl, chainId }: SiteOptions): string {
         ['fold_roles.py', 'python', 'Python'],
         ['fold_roles.go', 'go', 'Go'],
       ]),
+    'snippets:proof': () =>
+      snippets([
+        ['verify-proof.mjs', 'js', 'Node'],
+        ['verify_proof.py', 'python', 'Python'],
+        ['verify_proof.go', 'go', 'Go'],
+      ]),
+    'snippets:check': () => snippets([['check.mjs', 'js', 'Node']]),
   };
   return readFileSync(join(HERE, 'pages', `${slug}.md`), 'utf8').replace(
     /\{\{([\w:]+)\}\}/g,

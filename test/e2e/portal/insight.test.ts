@@ -1,6 +1,5 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer tries checks in a real browser, and sees their results and the usage of the app.
-import { readFileSync } from 'node:fs';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { openBrowser, type TestBrowser, type Visitor } from '../../support/browser/open-browser.ts';
 import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../../support/browser/portal-steps.ts';
@@ -169,17 +168,6 @@ test('a check shows how long its steps took, and its request to send again as cu
     steps: expect.arrayContaining([{ name: 'stored', afterMs: expect.any(Number) }]),
     webhook: { state: 'delivered' },
   });
-});
-
-test('the news page is the changelog of the repository, and an entry shows no markup', async () => {
-  const { page, visit } = dev;
-  await visit('/apps');
-  await page.getByRole('link', { name: 'What’s new' }).click();
-  await page.locator('.changes li').first().waitFor();
-  await expectNoBarrier(dev, 'what is new');
-  const entries = readFileSync('services/CHANGELOG.md', 'utf8').match(/^- /gm) ?? [];
-  await waitUntil('all entries', async () => (await page.locator('.changes li').count()) === entries.length);
-  expect(await page.locator('.changes').first().textContent()).not.toContain('`');
 });
 
 test('usage is shown by hour and by key, and tells whose fault an undetermined rule was', async () => {

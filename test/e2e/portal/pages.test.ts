@@ -26,7 +26,6 @@ const PAGES = [
   '/apps/{app}/webhooks/{request}',
   '/apps/{app}/scope',
   '/apps/{app}/try',
-  '/apps/{app}/snippets',
   '/apps/{app}/team',
   '/apps/{app}/activity',
   '/apps/{app}/settings',

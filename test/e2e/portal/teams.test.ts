@@ -162,7 +162,7 @@ test('a viewer sees no form and no button that the server would refuse', async (
     await expectNoBarrier(vic, `${section} of a viewer`);
   }
   await vic.page.setViewportSize({ width: 1280, height: 860 });
-  for (const section of ['', '/checks', '/watches', '/scope', '/snippets', '/activity']) {
+  for (const section of ['', '/checks', '/watches', '/scope', '/activity']) {
     await vic.visit(app.path + section);
     expect([section, await changes(vic)]).toEqual([section, []]);
   }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from './html.js';
 
 /** Paths that the server answers with something else than the page. */
-const NOT_OF_THE_PAGE = /^\/(api\/|assets\/|docs$|openapi\.json$)/;
+const NOT_OF_THE_PAGE = /^\/(api\/|assets\/|docs(\/|$)|openapi\.json$)/;
 
 /** @type {Set<() => void>} */
 const listeners = new Set();

@@ -21,7 +21,6 @@ import { Keys } from './keys.js';
 import { Quickstart } from './quickstart.js';
 import { Scope } from './scope.js';
 import { Settings } from './settings.js';
-import { Snippets } from './snippets.js';
 
 /**
  * The app's pages in the order of the menu: path, name, component, component of one item, the
@@ -40,7 +39,6 @@ const SECTIONS = [
   ['webhooks', 'Webhooks', Deliveries, Delivery],
   ['scope', 'Scope', Scope],
   ['try', 'Try it', Try, undefined, 'tryCheck'],
-  ['snippets', 'Snippets', Snippets],
   ['team', 'Team', Team],
   ['activity', 'Activity', Activity],
   ['settings', 'Settings', Settings],

@@ -104,7 +104,7 @@ const drawDelivery = ({ requestId, state, callbackUrl, attempts, lastAttempt }, 
 
 /** The secrets that sign now, and how to replace them. */
 function SigningSecret() {
-  const { app, clientId, base, reload, may } = useApp();
+  const { app, clientId, reload, may } = useApp();
   const [dialog, open] = useDialog(reload);
   const send = ({ overlapHours }, idempotencyKey) => {
     const body = { overlapHours: Number(overlapHours) };
@@ -131,7 +131,7 @@ function SigningSecret() {
       </li>`,
       'inner',
     )}
-    <p class="hint">Each message is signed with every secret that is listed. <a href=${`${base}/snippets`}>How to verify</a></p>
+    <p class="hint">Each message is signed with every secret that is listed. <a href="/docs/webhooks">How to verify</a></p>
     ${dialog}
   <//>`;
 }

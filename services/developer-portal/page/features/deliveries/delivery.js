@@ -118,7 +118,6 @@ const KeptAnswer = ({ params }) =>
  * @param {{ requestId: string, payload?: string, attempt?: Attempt }} props
  */
 function SentRequest({ requestId, payload, attempt }) {
-  const { base } = useApp();
   return html`<${Card} title="Payload" aside=${payload !== undefined && html`<${CopyButton} text=${payload} what="Payload" />`}>
     ${
       payload === undefined
@@ -138,7 +137,7 @@ function SentRequest({ requestId, payload, attempt }) {
     html`<${Card} title="Verify the signature">
       <p class="prose">The portal shows no signature, because it does not decrypt your secret. Copy the payload into
         ${' '}<code>payload.json</code> and put your secret into the first line: the last line prints the signature
-        of attempt ${attempt.attempt}. <a href=${`${base}/snippets`}>Snippets</a> has the code for your receiver.</p>
+        of attempt ${attempt.attempt}. <a href="/docs/webhooks">The documentation</a> has the code for your receiver.</p>
       <${Code} note=${html`<code>sh, openssl</code>`} text=${verifyCommand(requestId, attempt)} what="Commands" label="Commands that compute the signature" />
     <//>`
   }`;

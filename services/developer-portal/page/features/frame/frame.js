@@ -19,7 +19,7 @@ export function Frame({ path, children }) {
         ${account.operator && link('/operator', 'Operator', isUnder('/operator') || path === '/')}
         ${link('/account', 'Account')}
         <a href="/docs">API docs</a>
-        ${link('/whats-new', 'What’s new')}
+        <a href="/docs/versioning#what-is-new">What’s new</a>
       </nav>
       <div class="who"><span class="email" title=${account.email}>${account.email}</span>
         <button type="button" class="plain" onClick=${signOut}>Sign out</button></div>

@@ -5,13 +5,11 @@ import { Operator } from '../operator/operator.js';
 import { Invitation } from '../team/invitation.js';
 import { Missing } from './frame.js';
 import { partsOf } from './path-parts.js';
-import { WhatsNew } from './whats-new.js';
 
 /** The pages without parts, by path. @type {Record<string, object>} */
 const PAGES = {
   '/apps': Apps,
   '/account': Account,
-  '/whats-new': WhatsNew,
   '/invitation': Invitation,
 };
 /**
