@@ -81,3 +81,60 @@ test('the form tries a check on a configured chain, with the demo wallets and th
   await page.getByText('Rule 3 could not be read: There is no contract at this address.').waitFor();
   await expectVerdicts(['playerundetermined', 'holderdenied']);
 });
+
+test('a message proves the wallet of a check, signed by a wallet of the browser or elsewhere', async () => {
+  await using zoe = await open();
+  const { page } = zoe;
+  const developer = await newDeveloper(zoe);
+  const app = await makeApp(developer, 'Gate');
+  await approveApp(operatorApi(), developer, app);
+  const { holder, rpc } = system.chain;
+  const sign = async (params: readonly unknown[]): Promise<string> => {
+    const response = await fetch(rpc, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'personal_sign', params }),
+    });
+    return ((await response.json()) as { result: string }).result;
+  };
+  await page.exposeFunction('askWallet', async (method: string, params: readonly string[]) =>
+    method === 'personal_sign' ? sign(params) : [holder],
+  );
+  await page.addInitScript(
+    'window.ethereum = { request: ({ method, params }) => window.askWallet(method, params) };',
+  );
+  await zoe.visit(`${app.path}/try`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page.getByRole('button', { name: 'Three tokens, held' }).click();
+  await page.getByText('Who presents the wallet').click();
+  await page.getByRole('link', { name: 'name them first' }).click();
+  await page.getByLabel('Domains').fill('shop.example');
+  await page.getByRole('button', { name: 'Save domains' }).click();
+  await page.getByText('Domains saved').waitFor();
+
+  await zoe.visit(`${app.path}/try`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page.getByRole('button', { name: 'Three tokens, held' }).click();
+  const compose = page.getByRole('button', { name: /^Make a message for/ });
+  await page.getByText('Who presents the wallet').click();
+  await compose.click();
+  await expectNoBarrier(zoe, 'a message to sign');
+  await page.getByRole('button', { name: 'Sign with the wallet of this browser' }).click();
+  await page.getByText(`Signed by ${holder.toLowerCase()}`).waitFor();
+  expect(page.url()).not.toContain(Buffer.from('signature').toString('base64url'));
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.getByText('is proved').waitFor();
+  await page.locator('.verdicts', { hasText: 'granted' }).waitFor();
+
+  await page.getByRole('button', { name: 'Remove', exact: true }).last().click();
+  await compose.click();
+  const message = await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue();
+  await page.getByLabel('Signature').fill(await sign([`0x${Buffer.from(message).toString('hex')}`, holder]));
+  await page.getByRole('button', { name: 'Add the signature' }).click();
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.getByText('is proved').waitFor();
+  // A message is for one check.
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.locator('.json-faults', { hasText: 'nonce' }).waitFor();
+  expect(zoe.faults).toEqual([]);
+});

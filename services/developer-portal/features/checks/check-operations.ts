@@ -75,7 +75,14 @@ const TryOptions = z
   .object({
     /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
     chains: z.array(
-      z.object({ chainId: z.number().int().positive(), name: z.string(), nativeSymbol: z.string() }),
+      z.object({
+        chainId: z.number().int().positive(),
+        name: z.string(),
+        nativeSymbol: z.string(),
+        /** `down`: no endpoint can be read; `unknown`: nobody has asked lately. */
+        state: z.enum(['ok', 'down', 'unknown']),
+        since: instant.optional(),
+      }),
     ),
     /** Where developers reach the gateway. */
     gatewayUrl: z.string(),
@@ -106,6 +113,17 @@ const Tried = z
   })
   .meta({ id: 'Tried' });
 
+const ApiKey = z.string().min(1).max(100);
+/** The message of one wallet for one check. */
+const SignInMessage = z
+  .object({
+    /** EIP-4361, for `personal_sign`. */
+    message: z.string(),
+    /** From then on the gateway refuses its nonce. */
+    expiresAt: instant,
+  })
+  .meta({ id: 'SignInMessage' });
+
 /** The log of an app's checks, and checks that a developer tries, by id. */
 export const CHECK_OPERATIONS = {
   listChecks: {
@@ -131,7 +149,7 @@ export const CHECK_OPERATIONS = {
   readTryOptions: {
     ...READ,
     path: '/api/try-options',
-    summary: 'The configured chains, and the demo wallets of a local system',
+    summary: 'The configured chains and whether each can be read, and the demo wallets of a local system',
     answer: TryOptions,
   },
   tryCheck: {
@@ -141,7 +159,7 @@ export const CHECK_OPERATIONS = {
     summary: "Send a check with one of the app's keys and return the gateway's response",
     body: z
       .strictObject({
-        apiKey: z.string().min(1).max(100),
+        apiKey: ApiKey,
         /** A check as the public API takes it. */
         check: z.record(z.string(), z.unknown()),
       })
@@ -156,9 +174,28 @@ export const CHECK_OPERATIONS = {
     path: `${APP}/try/:requestId`,
     access: 'session',
     summary: "Poll a check with one of the app's keys, for up to 5 s, and return the gateway's response",
-    body: z.strictObject({ apiKey: z.string().min(1).max(100) }).meta({ id: 'PollTried' }),
+    body: z.strictObject({ apiKey: ApiKey }).meta({ id: 'PollTried' }),
     status: 200,
     answer: Tried,
     codes: ['not-found', 'gateway-unavailable'],
+  },
+  composeSignIn: {
+    method: 'post',
+    path: `${APP}/sign-in-messages`,
+    access: 'session',
+    summary: "Get a nonce with one of the app's keys, and compose the message that a wallet signs",
+    body: z
+      .strictObject({
+        apiKey: ApiKey,
+        /** The wallet, of whatever case. */
+        account: z.string().max(64),
+        /** One of the app's domains. */
+        domain: z.string().max(512),
+        chainId: z.number().int().positive(),
+      })
+      .meta({ id: 'ComposeSignIn' }),
+    status: 200,
+    answer: SignInMessage,
+    codes: ['not-found', 'conflict', 'gateway-unavailable'],
   },
 } as const satisfies Record<string, Operation>;

@@ -84,17 +84,51 @@ test('a missing or too long answer is a problem that names no address', async ()
   });
 });
 
-test('the try options list chains by id, name and symbol, without their endpoints', async () => {
+test('the try options list chains by id, name, symbol and state, without their endpoints', async () => {
   const chain = aChain({ chainId: 31_337, name: 'Demo chain' });
   const { readTryOptions } = makeTryHandlers(
     partially<Dependencies>({
       config: { gateway: { publicUrl: 'https://api.example.com' } },
-      chains: [chain],
+      chains: [chain, aChain({ chainId: 5, name: 'Away' })],
+      chainStates: { read: async () => new Map([[5, { state: 'down', since: '2026-11-21T10:00:00.000Z' }]]) },
     }),
   );
   expect(await readTryOptions({} as Call<'readTryOptions'>)).toEqual({
     gatewayUrl: 'https://api.example.com',
-    chains: [{ chainId: 31_337, name: 'Demo chain', nativeSymbol: 'ETH' }],
+    chains: [
+      { chainId: 31_337, name: 'Demo chain', nativeSymbol: 'ETH', state: 'unknown' },
+      { chainId: 5, name: 'Away', nativeSymbol: 'ETH', state: 'down', since: '2026-11-21T10:00:00.000Z' },
+    ],
+  });
+});
+
+test('a sign-in message has a nonce of the gateway, and fields that no message can have cost none', async () => {
+  const nonce = { nonce: 'a1b2c3d4e5f6a7b8', expiresAt: '2026-11-21T10:10:00.000Z' };
+  const { composeSignIn, sent } = makeTry(async () => Response.json(nonce, { status: 201 }));
+  const compose = (over: object) =>
+    composeSignIn({
+      app,
+      body: { apiKey: KEY, account: `0x${'ab'.repeat(20)}`, domain: 'shop.example', chainId: 1, ...over },
+    } as unknown as Call<'composeSignIn'>);
+  const { message, expiresAt } = await compose({});
+  expect(expiresAt).toBe(nonce.expiresAt);
+  expect(message).toMatch(
+    /^shop\.example wants you to sign in .*\n0x[abAB]{40}\n\n\nURI: https:\/\/shop\.example\n/,
+  );
+  expect(message).toContain('Nonce: a1b2c3d4e5f6a7b8');
+  expect(sent.map(({ url }) => url)).toEqual(['http://gateway/access-control/nonces']);
+  for (const wrong of [{ account: 'vitalik.eth' }, { domain: 'two words' }])
+    await expect(compose(wrong)).rejects.toMatchObject({ code: 'validation-failed' });
+  expect(sent).toHaveLength(1);
+});
+
+test('a nonce that the gateway refuses is a conflict with its reason', async () => {
+  const problem = { code: 'scope-not-approved', detail: 'The scope is not approved.' };
+  const { composeSignIn } = makeTry(async () => Response.json(problem, { status: 403 }));
+  const body = { apiKey: KEY, account: `0x${'1'.repeat(40)}`, domain: 'shop.example', chainId: 1 };
+  await expect(composeSignIn({ app, body } as unknown as Call<'composeSignIn'>)).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('The scope is not approved.'),
   });
 });
 

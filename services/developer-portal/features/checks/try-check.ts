@@ -1,5 +1,10 @@
-import { CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
-import { Problem } from '#shared/http/problem.ts';
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { RolecallError } from '#shared/client/http/rolecall-error.ts';
+import { signInMessage } from '#shared/client/sign-in/sign-in-message.ts';
+import { CHECK_PATH, NONCES_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { curlOfCheck, curlOfPoll } from '../../domain/curl-of-check.ts';
 import {
@@ -40,15 +45,11 @@ const SHOWN_HEADERS = new Set([
 export function makeTryHandlers({
   fetch,
   chains,
+  chainStates,
   config,
-}: Dependencies): Handlers<'tryCheck' | 'pollTried' | 'readTryOptions'> {
+}: Dependencies): Handlers<'tryCheck' | 'pollTried' | 'readTryOptions' | 'composeSignIn'> {
   const { url: gatewayUrl, publicUrl } = config.gateway;
-  const options = {
-    // RPC endpoints are not exposed.
-    chains: chains.map(({ chainId, name, nativeSymbol }) => ({ chainId, name, nativeSymbol })),
-    gatewayUrl: publicUrl,
-    ...(config.demo && { demo: config.demo }),
-  };
+  const chainIds = chains.map(({ chainId }) => chainId);
   const send = async (path: string, request: Pick<GatewayRequest, 'apiKey' | 'post' | 'waitS'>) => {
     const began = performance.now();
     const url = `${gatewayUrl}${path}`;
@@ -56,7 +57,17 @@ export function makeTryHandlers({
     return { ...presentAnswer(answer), durationMs: Math.round((performance.now() - began) * 10) / 10 };
   };
   return {
-    readTryOptions: async () => options,
+    async readTryOptions() {
+      const states = chainIds.length === 0 ? undefined : await chainStates.read(chainIds);
+      return {
+        // RPC endpoints are not exposed.
+        chains: chains.map(({ chainId, name, nativeSymbol }) => {
+          return { chainId, name, nativeSymbol, ...(states?.get(chainId) ?? { state: 'unknown' as const }) };
+        }),
+        gatewayUrl: publicUrl,
+        ...(config.demo && { demo: config.demo }),
+      };
+    },
     async tryCheck({ app, idempotencyKey, body: { apiKey, check } }) {
       requireOwnKey(app, apiKey);
       const body = JSON.stringify(check);
@@ -77,7 +88,34 @@ export function makeTryHandlers({
         curl: curlOfPoll(`${publicUrl}${path}`),
       };
     },
+    async composeSignIn({ app, body: { apiKey, account, domain, chainId } }) {
+      requireOwnKey(app, apiKey);
+      const compose = (nonce: string) =>
+        signInMessage({ domain, address: account, uri: `https://${domain}`, chainId, nonce });
+      requireFit(() => compose('0'.repeat(16)));
+      const post = { idempotencyKey: randomUUID(), contentType: 'application/json', body: '{}' };
+      const { status, body } = await send(NONCES_PATH, { apiKey, post });
+      const issued = Issued.safeParse(body).data;
+      if (status !== 201 || !issued)
+        throw new ServiceError('conflict', `the gateway issues no nonce: ${Refused.parse(body).detail}`);
+      return { message: compose(issued.nonce), expiresAt: issued.expiresAt };
+    },
   };
+}
+
+const Issued = z.object({ nonce: z.string(), expiresAt: z.string() });
+const Refused = z.object({ detail: z.string() }).catch({ detail: 'it does not say why' });
+
+/** @throws Problem `validation-failed` for fields that no message can have */
+function requireFit(compose: () => string): void {
+  try {
+    compose();
+  } catch (error) {
+    if (!(error instanceof RolecallError)) throw error;
+    const detail = error.detail.replace('signInMessage: ', '');
+    const pointer = detail.startsWith('domain') ? '/domain' : '/account';
+    throw invalidBody([{ pointer, code: 'malformed', detail }]);
+  }
 }
 
 const presentAnswer = ({ status, headers, body }: GatewayAnswer) => ({

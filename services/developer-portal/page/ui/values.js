@@ -23,6 +23,7 @@ export const STATES = {
     exhausted: ['bad', 'Given up'],
     stopped: ['bad', 'Stopped by 410'],
   },
+  chain: { ok: ['good', 'OK'], down: ['bad', 'Cannot be read'], unknown: ['quiet', 'Not asked lately'] },
   watch: { active: ['good', 'Active'], paused: ['quiet', 'Paused'], held: ['bad', 'Revocations held'] },
 };
 

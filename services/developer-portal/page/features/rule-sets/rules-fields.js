@@ -23,8 +23,8 @@ import {
 
 /** @typedef {Record<string, string>} Faults texts by JSON pointer */
 /**
- * @typedef {{ chainId: number, name: string }[]} Chains the configured ones; none where the portal
- *   does not know them
+ * @typedef {{ chainId: number, name: string, state: string }[]} Chains the configured ones; none
+ *   where the portal does not know them
  */
 /** @typedef {readonly (readonly [value: string, text: string])[]} Pairs */
 
@@ -216,13 +216,16 @@ function RuleFields({ rule, path, depth, isOfSum = false, chains, faults, canAdd
 
 /**
  * The configured chains; where the portal does not know them, any id.
- * @param {{ chains: Chains, value: string }} props
+ * @param {{ chains: Chains, value: string, [attribute: string]: any }} props
  */
-function ChainField({ chains, ...bound }) {
+export function ChainField({ chains, ...bound }) {
   if (chains.length === 0)
     return html`<${Field} label="Chain id" required inputmode="numeric" maxlength="15" ...${bound} />`;
   /** @type {Pairs} */
-  const pairs = chains.map(({ chainId, name }) => [String(chainId), `${name} (${chainId})`]);
+  const pairs = chains.map(({ chainId, name, state }) => [
+    String(chainId),
+    `${name} (${chainId})${state === 'down' ? ', cannot be read now' : ''}`,
+  ]);
   const isKnown = pairs.some(([value]) => value === bound.value);
   return html`<${Field} label="Chain" as="select" class="double" ...${bound}>
     ${options(isKnown ? pairs : [...pairs, [bound.value, `${bound.value || 'none'} (not configured)`]])}

@@ -71,10 +71,13 @@ function Verdicts({ body, isDenying }) {
       ({ account, message, retryable }) => html`<li key=${account}>
       Wallet <code class="break">${account}</code> is not proved: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
     )}</ul>`;
+  /** @type {{ account: string }[]} */
+  const proved = Array.isArray(body?.signIn) ? body.signIn : [];
   if (roles.length + open.length === 0)
     return body?.detail ? html`<p class="prose">${String(body.detail)}</p>` : null;
   const held = foldRoles({ roles, errors: isDenying ? [] : open });
-  return html`<ul class="verdicts">${[...held].map(([role, isHeld]) => {
+  return html`${proved.map(({ account }) => html`<p class="sub" key=${account}>Wallet <code class="break">${account}</code> is proved.</p>`)}
+  <ul class="verdicts">${[...held].map(([role, isHeld]) => {
     const name = isHeld === undefined ? 'undetermined' : isHeld ? 'granted' : 'denied';
     return html`<li key=${role}><span class="break">${role}</span><strong class=${name}>${name}</strong></li>`;
   })}</ul>

@@ -12,7 +12,8 @@ const KEY = 'rck_';
  * checkOfFragment(fragmentOf({ account: '0x…' })); // { account: '0x…' }
  */
 export function fragmentOf(check) {
-  const text = JSON.stringify(check);
+  // A signature is for one check: nobody can use it again.
+  const text = JSON.stringify({ ...check, signIn: undefined });
   if (text.includes(KEY)) return undefined;
   const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
   const encoded = btoa(bytes.join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');

@@ -3,6 +3,7 @@ import { Checkbox, Field, options } from '../../ui/form.js';
 import { Segments } from '../../ui/values.js';
 import { chainsOf, textOf, toInteger, withMember } from '../rule-sets/edit-rules.js';
 import { faultIn, RulesFields, withValue } from '../rule-sets/rules-fields.js';
+import { SignInFields, walletsOf } from './sign-in-fields.js';
 
 /** @import { Rule } from '../rule-sets/edit-rules.js' */
 /** @import { Chains, Faults } from '../rule-sets/rules-fields.js' */
@@ -24,10 +25,6 @@ const BLOCK_TAGS = /** @type {const} */ ([
 const linesOf = (text) => (text === '' ? [] : text.split('\n'));
 const tidyLinesOf = (text) => text.split(/[\s,]+/).filter(Boolean);
 
-/** The wallets of a check: the first one, and others of the same person. @param {Rule} check */
-export const walletsOf = ({ account, accounts }) =>
-  Array.isArray(accounts) ? accounts.map(textOf) : [textOf(account)];
-
 /** @param {Rule} check @param {readonly string[]} wallets */
 function withWallets({ account: _, accounts: __, ...rest }, [first = '', ...others]) {
   return others.length === 0 ? { account: first, ...rest } : { accounts: [first, ...others], ...rest };
@@ -42,9 +39,9 @@ function withNested(check, [name = '', ...rest], value) {
 
 /**
  * The check as a form. Its fields rest while they cannot show the JSON.
- * @param {Props & { isShown: boolean, chains: Chains, knownUrl: string }} props
+ * @param {Props & { isShown: boolean, chains: Chains, knownUrl: string, apiKey: string }} props
  */
-export function CheckFields({ check, isShown, setCheck, chains, faults, knownUrl }) {
+export function CheckFields({ check, isShown, setCheck, chains, faults, knownUrl, apiKey }) {
   const { ruleSet } = check;
   const [first, ...others] = walletsOf(check);
   const setFirst = (text) => setCheck(withWallets(check, [text, ...others]));
@@ -56,6 +53,7 @@ export function CheckFields({ check, isShown, setCheck, chains, faults, knownUrl
     <${Mode} check=${check} faults=${faults} setCheck=${setCheck} knownUrl=${knownUrl} />
     ${typeof ruleSet === 'string' && html`<p class="notice">The rules are those of the rule set <code class="break">${ruleSet}</code>.</p>`}
     <${RulesFields} of=${check} onChange=${setCheck} chains=${chains} faults=${faults} />
+    <${SignInFields} check=${check} apiKey=${apiKey} chains=${chains} faults=${faults} setCheck=${setCheck} />
     <${More} check=${check} faults=${faults} setCheck=${setCheck} />
   </fieldset>`;
 }

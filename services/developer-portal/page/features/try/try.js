@@ -64,7 +64,7 @@ function Playground({ chains, demo }) {
       <${Form} form=${form} submit="Run check" label="A check">
         <${KeyField} value=${apiKey} onText=${setApiKey} />
         <div class="panes">
-          <${CheckFields} check=${editor.value} isShown=${editor.isShown} setCheck=${editor.setValue} chains=${chains} faults=${faults}
+          <${CheckFields} check=${editor.value} isShown=${editor.isShown} setCheck=${editor.setValue} chains=${chains} faults=${faults} apiKey=${apiKey}
             knownUrl=${newest.value?.deliveries[0]?.callbackUrl ?? ''} />
           <${JsonPane} editor=${editor} faults=${faults} label="Check as JSON" hint="Form and JSON stay in sync. Ctrl+Enter runs the check."
             note=${editor.isKept ? 'This check is kept in the address of the page, without the key.' : 'It is too long or contains a key, so it is not kept in the address of the page.'} />

@@ -1,9 +1,9 @@
 import { formatBytes, formatCount, formatMs, formatShare } from '../../lib/format.js';
-import { html } from '../../lib/html.js';
+import { html, when } from '../../lib/html.js';
 import { useResource } from '../../lib/resources.js';
 import { useApp } from '../../lib/session.js';
 import { Card, loaded, PageHead, refreshButton } from '../../ui/page.js';
-import { Table } from '../../ui/values.js';
+import { rows, StateBadge, Table, Time } from '../../ui/values.js';
 import { nameOfKey } from '../apps/keys.js';
 import { UsageCharts } from './usage-charts.js';
 
@@ -44,7 +44,30 @@ export function Overview() {
       <${UsageCharts} usage=${value} isUnused=${isUnused} />
       ${keys.length > 0 && html`<${KeyUsage} keys=${keys} />`}`;
     })}
+    <${Chains} />
   `;
+}
+
+/** Whether each chain can be read now. */
+function Chains() {
+  const options = useResource('GET /api/try-options', {});
+  const hint = 'A rule on a chain that cannot be read is undetermined: it takes no role away.';
+  return loaded(options, ({ chains }) =>
+    when(
+      chains.length,
+      () =>
+        html`<${Card} title="Chains">${rows(
+          chains,
+          null,
+          ({ chainId, name, state, since }) => html`<li key=${chainId}>
+          <div class="grow">${name} <span class="sub">${chainId}</span></div>
+          <p class="sub facts">${since && html`since <${Time} at=${since} />`}</p>
+          <div class="badges"><${StateBadge} of="chain" state=${state} /></div>
+        </li>`,
+          'inner',
+        )}<p class="hint">${hint}</p><//>`,
+    ),
+  );
 }
 
 /** Which keys made the checks of the last 30 days. @param {{ keys: Usage['keys'] }} props */

@@ -79,8 +79,8 @@ export function Watch({ item }) {
     ${watch.reason && html`<p class="notice">Paused: ${watch.reason}.</p>`}
     ${(watch.stalled ?? []).map(
       ({ chainId, since }) =>
-        html`<p class="notice" key=${chainId}>Chain ${chainId} cannot be read since <${Time} at=${since} />: nothing is
-          ${' '}revoked meanwhile.</p>`,
+        html`<p class="notice warn" key=${chainId}>Stalled: chain ${chainId} was last read <${Time} at=${since} />. Nothing is
+          ${' '}revoked meanwhile, and members keep their roles.</p>`,
     )}
     ${
       watch.held.length > 0 &&

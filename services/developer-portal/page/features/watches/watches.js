@@ -3,7 +3,7 @@ import { html } from '../../lib/html.js';
 import { useResource } from '../../lib/resources.js';
 import { useApp } from '../../lib/session.js';
 import { Card, Empty, loaded, PageHead, refreshButton } from '../../ui/page.js';
-import { StateBadge, Table } from '../../ui/values.js';
+import { Badge, StateBadge, Table } from '../../ui/values.js';
 
 /** The watches of the app. */
 export function Watches() {
@@ -17,9 +17,10 @@ export function Watches() {
       watches.length === 0
         ? html`<${Empty} title="No watches yet"><p>Make one with <code>PUT /access-control/watches/{id}</code>.</p><//>`
         : html`<${Table} label="Watches" heads=${['Watch', 'State', 'Members', 'Rule set']}>${watches.map(
-            ({ watchId, state, members, ruleSet }) => html`<tr key=${watchId}>
+            ({ watchId, state, members, ruleSet, stalled = [] }) => html`<tr key=${watchId}>
               <td><a href=${`${base}/watches/${encodeURIComponent(watchId)}`}>${watchId}</a></td>
-              <td><${StateBadge} of="watch" state=${state} /></td>
+              <td><${StateBadge} of="watch" state=${state} />
+                ${stalled.length > 0 && html` <${Badge} tone="warn">Stalled: chain ${stalled.map(({ chainId }) => chainId).join(', ')} cannot be read<//>`}</td>
               <td>${formatPlural(members, 'member')}</td>
               <td><code>${ruleSet}</code></td>
             </tr>`,
