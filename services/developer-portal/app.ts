@@ -6,7 +6,7 @@ import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
-import { routesOf } from '#shared/http/operation.ts';
+import { answerStatusOf, routesOf } from '#shared/http/operation.ts';
 import { overloaded, Problem } from '#shared/http/problem.ts';
 import { type Handle, type Param, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
@@ -160,7 +160,7 @@ function makeHandle(
       const answer = await transfers.receive(call.account.accountId, request, operation.upload, (upload) =>
         handle({ ...call, upload }),
       );
-      return sendJson(response, operation.status, answer);
+      return sendJson(response, answerStatusOf(operation), answer);
     }
     // A body may arrive slowly, so the request counts as in flight only once it has arrived.
     const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
@@ -170,7 +170,7 @@ function makeHandle(
       ? await heavyReads.run(call.account.accountId, () => handle(call))
       : await handle(call);
     if (operation.download) await transfers.send(call.account.accountId, response, answer as Download);
-    else sendJson(response, operation.status, answer);
+    else sendJson(response, answerStatusOf(operation), answer);
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import type { Answer, BaseOperation } from './operation.ts';
+import { type Answer, answerStatusOf, type BaseOperation } from './operation.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
 
 /** One fault of a request, as `errors` of a problem lists it. */
@@ -90,9 +90,9 @@ function describe<Operation extends BaseOperation>(
 const isOptional = (body: z.ZodType | undefined): boolean => body?.safeParse(undefined).success ?? false;
 
 function answersOf(operation: BaseOperation) {
-  const { status = 200, summary, answer, download = [] } = operation;
+  const { summary, answer, download = [] } = operation;
   const answers = operation.answers ?? {
-    [status]: { description: summary, ...(answer && { schema: answer }) },
+    [answerStatusOf(operation)]: { description: summary, ...(answer && { schema: answer }) },
   };
   return Object.fromEntries(
     Object.entries(answers).map(([code, found]: [string, Answer]) => {

@@ -38,14 +38,17 @@ export type BaseOperation<Access extends string = string> = {
   readonly upload?: string;
   /** The media types of a file that is sent as the handler makes it. */
   readonly download?: readonly string[];
-  /** The only answer, which the summary describes. */
+  /** Of the only answer, which the summary describes; default: 200, and 204 of one without a body. */
   readonly status?: 200 | 201 | 202 | 204;
   readonly answer?: z.ZodType;
   /** The answers where there are several, or where one needs more than a schema. */
   readonly answers?: Readonly<Partial<Record<200 | 201 | 202 | 204, Answer>>>;
   /** The problems of this operation alone; those of access, body and query are added by rule. */
-  readonly codes: readonly ProblemCode[];
+  readonly codes?: readonly ProblemCode[];
 };
+
+export const answerStatusOf = ({ status, answer, download }: BaseOperation): number =>
+  status ?? (answer === undefined && download === undefined ? 204 : 200);
 
 /** The routes of a table of operations; each is named by its id in metrics and traces. */
 export const routesOf = <Id extends string>(

@@ -1,3 +1,4 @@
+import { answerStatusOf } from '#shared/http/operation.ts';
 import { PROBLEMS } from '#shared/http/problem.ts';
 import { codesOf, makeOpenApi } from './openapi.ts';
 import type { Operation } from './operation.ts';
@@ -21,7 +22,10 @@ const described = new Map(
 test('every operation is described, with its answer and every problem that it may answer with', () => {
   expect([...described.keys()].sort()).toEqual(Object.keys(OPERATIONS).sort());
   for (const [id, operation] of Object.entries<Operation>(OPERATIONS)) {
-    const statuses = new Set([operation.status, ...codesOf(operation).map((code) => PROBLEMS[code].status)]);
+    const statuses = new Set([
+      answerStatusOf(operation),
+      ...codesOf(operation).map((code) => PROBLEMS[code].status),
+    ]);
     expect([id, Object.keys(described.get(id)?.responses ?? {}).sort()]).toEqual([
       id,
       [...statuses].map(String).sort(),

@@ -10,9 +10,10 @@ import { OPERATIONS } from './operations.ts';
 
 /** Every problem that an operation may answer with. */
 export function codesOf(operation: Operation): ProblemCode[] {
-  const { access, method, body, query, isIdempotent, isOpenWithoutTwoFactor, needs, codes } = operation;
+  const { access, method, body, query, isIdempotent, isOpenWithoutTwoFactor, needs, codes = [] } = operation;
   return [
     ...codes,
+    ...(operation.path.includes(':') ? (['not-found'] as const) : []),
     ...(access === 'public' ? [] : (['session-missing'] as const)),
     ...(access === 'public' || isOpenWithoutTwoFactor ? [] : (['two-factor-required'] as const)),
     ...(access === 'operator' ? (['operator-required'] as const) : []),

@@ -21,7 +21,6 @@ export type Operation = BaseOperation<Access> & {
   readonly isOpenWithoutTwoFactor?: true;
   /** Reads up to thousands of records, so few of these operations run at a time. */
   readonly isHeavy?: true;
-  readonly status: 200 | 201 | 202 | 204;
 };
 
 /** A body that is taken as it arrives. */
@@ -42,14 +41,10 @@ export type Download = {
 export const APP = '/api/apps/:clientId';
 
 /** What the operations of a kind have in common. */
-export const READ = { method: 'get', access: 'session', status: 200, codes: [] } as const;
-export const READ_OF_APP = { ...READ, codes: ['not-found'] } as const;
-export const REMOVAL = { method: 'delete', access: 'session', status: 204, codes: ['not-found'] } as const;
-export const OPERATOR_READ = { ...READ, access: 'operator' } as const;
-export const CREATION = { method: 'post', access: 'session', isIdempotent: true, status: 201 } as const;
-export const OPERATOR_WRITE = {
-  method: 'post',
-  access: 'operator',
-  status: 200,
-  codes: ['not-found'],
-} as const;
+export const READ = { method: 'get', access: 'session' } as const;
+export const WRITE = { method: 'post', access: 'session' } as const;
+export const REMOVAL = { method: 'delete', access: 'session' } as const;
+export const CREATION = { ...WRITE, isIdempotent: true, status: 201 } as const;
+export const PUBLIC_WRITE = { method: 'post', access: 'public' } as const;
+export const OPERATOR_READ = { method: 'get', access: 'operator' } as const;
+export const OPERATOR_WRITE = { method: 'post', access: 'operator' } as const;

@@ -31,7 +31,7 @@ const OF_KEYS = [
 ] as const satisfies readonly ProblemCode[];
 
 /** Every problem that an operation may answer with; the tests reach each of them. */
-export const codesOf = ({ access, path, query, body, codes, isAuthzen }: Operation): ProblemCode[] => [
+export const codesOf = ({ access, path, query, body, codes = [], isAuthzen }: Operation): ProblemCode[] => [
   ...(access === 'public' ? [] : OF_KEYS),
   ...(access === 'public' || access === 'any-key' ? [] : (['permission-missing'] as const)),
   ...(path.includes(':') ? (['route-not-found'] as const) : []),

@@ -10,7 +10,7 @@ import {
   TriedPassword,
   TwoFactor,
 } from '../../http/api.ts';
-import { type Operation, READ } from '../../http/operation.ts';
+import { type Operation, PUBLIC_WRITE, READ, WRITE } from '../../http/operation.ts';
 
 export const AccountAnswer = z
   .object({
@@ -23,51 +23,41 @@ export const AccountAnswer = z
     mustSetUpTwoFactor: z.boolean(),
   })
   .meta({ id: 'Account' });
-export const SessionAnswer = z.object({ account: AccountAnswer }).meta({ id: 'Session' });
+export const SessionAnswer = z.object({ account: AccountAnswer });
 
 /** The operations on one's own account, by id. */
 export const ACCOUNT_OPERATIONS = {
   signUp: {
-    method: 'post',
+    ...PUBLIC_WRITE,
     path: '/api/sign-up',
-    access: 'public',
     summary: 'Create an account; the answer is the same if the address has an account already',
-    body: z
-      .strictObject({
-        email: Email,
-        password: NewPassword,
-        /** The token of an invitation to a team; needed where only the invited may sign up. */
-        invitation: InvitationToken.optional(),
-      })
-      .meta({ id: 'SignUp' }),
+    body: z.strictObject({
+      email: Email,
+      password: NewPassword,
+      /** The token of an invitation to a team; needed where only the invited may sign up. */
+      invitation: InvitationToken.optional(),
+    }),
     status: 202,
     answer: z.object({}),
     codes: ['sign-up-closed', 'rate-limited'],
   },
   signIn: {
-    method: 'post',
+    ...PUBLIC_WRITE,
     path: '/api/sign-in',
-    access: 'public',
     summary: 'Open a session and set its cookie',
-    body: z
-      .strictObject({
-        email: z.string().min(1).max(EMAIL_CHARS_MAX).trim(),
-        password: TriedPassword,
-        /** Of an account with a second factor: without it the answer is `code-required`. */
-        code: OneTimeCode.optional(),
-      })
-      .meta({ id: 'SignIn' }),
-    status: 200,
+    body: z.strictObject({
+      email: z.string().min(1).max(EMAIL_CHARS_MAX).trim(),
+      password: TriedPassword,
+      /** Of an account with a second factor: without it the answer is `code-required`. */
+      code: OneTimeCode.optional(),
+    }),
     answer: SessionAnswer,
     codes: ['credentials-invalid', 'code-required', 'code-invalid', 'rate-limited'],
   },
   signOut: {
-    method: 'post',
+    ...PUBLIC_WRITE,
     path: '/api/sign-out',
-    access: 'public',
     summary: 'Close the session, if there is one',
-    status: 204,
-    codes: [],
   },
   readSession: {
     ...READ,
@@ -77,24 +67,18 @@ export const ACCOUNT_OPERATIONS = {
     answer: SessionAnswer,
   },
   changePassword: {
-    method: 'post',
+    ...WRITE,
     path: '/api/account/password',
-    access: 'session',
     summary: 'Change the password; all other sessions end',
-    body: z.strictObject({ current: TriedPassword, next: NewPassword }).meta({ id: 'ChangePassword' }),
+    body: z.strictObject({ current: TriedPassword, next: NewPassword }),
     endsSomething: true,
-    status: 204,
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
   resetPassword: {
-    method: 'post',
+    ...PUBLIC_WRITE,
     path: '/api/reset-password',
-    access: 'public',
     summary: "Set a new password by an operator's link; all sessions end, and the link is used up",
-    body: z
-      .strictObject({ token: z.string().min(1).max(128), password: NewPassword })
-      .meta({ id: 'ResetPassword' }),
-    status: 204,
+    body: z.strictObject({ token: z.string().min(1).max(128), password: NewPassword }),
     codes: ['reset-link-invalid', 'conflict', 'not-found', 'rate-limited'],
   },
   readSignInOptions: {
@@ -102,37 +86,30 @@ export const ACCOUNT_OPERATIONS = {
     path: '/api/sign-in-options',
     access: 'public',
     summary: 'The ways to sign in and to sign up that this portal offers',
-    status: 200,
-    answer: z
-      .object({
-        /** Whether the portal sends links for a new password by e-mail. */
-        resetLinkByEmail: z.boolean(),
-        signUp: SignUpMode,
-        /** Whether people may sign in at an identity provider. */
-        singleSignOn: z.boolean(),
-      })
-      .meta({ id: 'SignInOptions' }),
-    codes: [],
+    answer: z.object({
+      /** Whether the portal sends links for a new password by e-mail. */
+      resetLinkByEmail: z.boolean(),
+      signUp: SignUpMode,
+      /** Whether people may sign in at an identity provider. */
+      singleSignOn: z.boolean(),
+    }),
   },
   requestResetLink: {
-    method: 'post',
+    ...PUBLIC_WRITE,
     path: '/api/forgotten-password',
-    access: 'public',
     summary:
       'Send a link for a new password to an account; the answer is the same if the address has no account',
-    body: z.strictObject({ email: Email }).meta({ id: 'ForgottenPassword' }),
+    body: z.strictObject({ email: Email }),
     status: 202,
     answer: z.object({}),
     codes: ['conflict', 'rate-limited'],
   },
   deleteAccount: {
-    method: 'post',
+    ...WRITE,
     path: '/api/account/delete',
-    access: 'session',
     summary: 'Delete the account and its apps; their keys are refused within a second',
-    body: z.strictObject({ password: TriedPassword.optional() }).meta({ id: 'DeleteAccount' }),
+    body: z.strictObject({ password: TriedPassword.optional() }),
     endsSomething: true,
-    status: 204,
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
 } as const satisfies Record<string, Operation>;

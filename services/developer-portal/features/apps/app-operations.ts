@@ -12,15 +12,15 @@ import {
   Name,
   ScopeAnswer,
 } from '../../http/api.ts';
-import { APP, CREATION, type Operation, READ, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
+import { APP, CREATION, type Operation, READ, REMOVAL, WRITE } from '../../http/operation.ts';
 import { mayHave } from './credentials.ts';
 
 /** Domains that one request may name, of which each counts once. */
 const DOMAINS_SENT_MAX = 100;
 const DOMAIN_CHARS_MAX = 512;
 
-const AppName = z.strictObject({ name: Name }).meta({ id: 'AppName' });
-const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) }).meta({ id: 'Overlap' });
+const AppName = z.strictObject({ name: Name });
+const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) });
 
 const summary = {
   clientId: z.string(),
@@ -32,7 +32,7 @@ const summary = {
   scope: ScopeAnswer,
 };
 /** `keyCount`: keys that can be used now. */
-export const AppSummary = z.object({ ...summary, keyCount: count }).meta({ id: 'AppSummary' });
+export const AppSummary = z.object({ ...summary, keyCount: count });
 export const AppAnswer = z
   .object({
     ...summary,
@@ -49,16 +49,14 @@ export const AppAnswer = z
   })
   .meta({ id: 'App' });
 /** The key and the secret are returned only in this answer. */
-const CreatedApp = z
-  .object({
-    clientId: z.string(),
-    name: z.string(),
-    keyId: z.string(),
-    apiKey: z.string(),
-    webhookSecret: z.string(),
-  })
-  .meta({ id: 'CreatedApp' });
-const CreatedKey = z.object({ keyId: z.string(), apiKey: z.string() }).meta({ id: 'CreatedKey' });
+const CreatedApp = z.object({
+  clientId: z.string(),
+  name: z.string(),
+  keyId: z.string(),
+  apiKey: z.string(),
+  webhookSecret: z.string(),
+});
+const CreatedKey = z.object({ keyId: z.string(), apiKey: z.string() });
 
 /** The operations on client apps, their keys, secrets and scopes, by id. */
 export const APP_OPERATIONS = {
@@ -79,7 +77,7 @@ export const APP_OPERATIONS = {
     codes: ['limit-reached'],
   },
   readApp: {
-    ...READ_OF_APP,
+    ...READ,
     path: APP,
     summary: 'A client app with the displayable parts of its keys and secrets',
     answer: AppAnswer,
@@ -91,9 +89,7 @@ export const APP_OPERATIONS = {
     permission: 'manage',
     summary: 'Rename a client app',
     body: AppName,
-    status: 200,
     answer: AppAnswer,
-    codes: ['not-found'],
   },
   setAlerts: {
     method: 'put',
@@ -101,10 +97,9 @@ export const APP_OPERATIONS = {
     access: 'session',
     summary: "Set the address for a client app's alerts at 80 % and 100 % of its monthly quota",
     /** `null` ends the alerts. */
-    body: z.strictObject({ callbackUrl: CallbackUrl.nullable() }).meta({ id: 'Alerts' }),
-    status: 200,
+    body: z.strictObject({ callbackUrl: CallbackUrl.nullable() }),
     answer: AppAnswer,
-    codes: ['not-found', 'callback-url-refused'],
+    codes: ['callback-url-refused'],
   },
   setDomains: {
     method: 'put',
@@ -112,12 +107,8 @@ export const APP_OPERATIONS = {
     access: 'session',
     summary: "Set the domains that an app's sign-in messages may be for",
     /** Each the host of a page, with its port if it has one. */
-    body: z.strictObject({ domains: z.array(z.string().max(DOMAIN_CHARS_MAX)).max(DOMAINS_SENT_MAX) }).meta({
-      id: 'Domains',
-    }),
-    status: 200,
+    body: z.strictObject({ domains: z.array(z.string().max(DOMAIN_CHARS_MAX)).max(DOMAINS_SENT_MAX) }),
     answer: AppAnswer,
-    codes: ['not-found'],
   },
   deleteApp: {
     ...REMOVAL,
@@ -141,10 +132,9 @@ export const APP_OPERATIONS = {
       .refine(({ marketplace, permissions }) => mayHave(marketplace, permissions), {
         path: ['permissions'],
         error: 'A marketplace key has the permission "check" alone.',
-      })
-      .meta({ id: 'CreateKey' }),
+      }),
     answer: CreatedKey,
-    codes: ['not-found', 'limit-reached'],
+    codes: ['limit-reached'],
   },
   revokeKey: {
     ...REMOVAL,
@@ -157,24 +147,21 @@ export const APP_OPERATIONS = {
     summary: 'Replace a key by a new one; the old key stays usable for the overlap',
     body: Overlap,
     answer: CreatedKey,
-    codes: ['not-found', 'conflict', 'limit-reached'],
+    codes: ['conflict', 'limit-reached'],
   },
   rotateSecret: {
     ...CREATION,
     path: `${APP}/secret/rotate`,
     summary: 'Create a webhook secret, returned only once; earlier secrets sign for the overlap',
     body: Overlap,
-    answer: z.object({ webhookSecret: z.string() }).meta({ id: 'CreatedSecret' }),
-    codes: ['not-found'],
+    answer: z.object({ webhookSecret: z.string() }),
   },
   requestScope: {
-    method: 'post',
+    ...WRITE,
     path: `${APP}/scope`,
-    access: 'session',
     summary: 'Request the token-gating scope, or update the purpose of the request',
-    body: z.strictObject({ purpose: lines(1_000) }).meta({ id: 'ScopeRequest' }),
-    status: 200,
+    body: z.strictObject({ purpose: lines(1_000) }),
     answer: AppAnswer,
-    codes: ['not-found', 'conflict'],
+    codes: ['conflict'],
   },
 } as const satisfies Record<string, Operation>;

@@ -4,102 +4,86 @@ import { RuleDetail } from '#shared/contracts/checks/result.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
 import { SELECTIONS } from '../../domain/select-lines.ts';
 import { count, DeliveryAnswer, Month, next, page } from '../../http/api.ts';
-import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
+import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
 
 const BATCHES = `${APP}/batches` as const;
 const BATCH = `${BATCHES}/:requestId` as const;
 
-const BatchPage = z
-  .object({
-    batches: z.array(BatchSummary.meta({ id: 'BatchSummary' })),
-    next,
-  })
-  .meta({ id: 'BatchPage' });
-const BatchOptions = z
-  .object({
-    /** The tier's: entries of a batch, and batches that may be unfinished at once. */
-    limits: z.object({ entries: count, unfinished: count }),
-    month: Month,
-  })
-  .meta({ id: 'BatchOptions' });
+const BatchPage = z.object({
+  batches: z.array(BatchSummary.meta({ id: 'BatchSummary' })),
+  next,
+});
+const BatchOptions = z.object({
+  /** The tier's: entries of a batch, and batches that may be unfinished at once. */
+  limits: z.object({ entries: count, unfinished: count }),
+  month: Month,
+});
 const Batch = StoredBatchStatus.extend({
   /** Of a batch with a callback URL. */
   delivery: DeliveryAnswer.optional(),
-}).meta({ id: 'Batch' });
+});
 const Role = z.object({ id: z.string(), granted: z.boolean() });
-const Entries = z
-  .object({
-    entries: z.array(
-      z.object({
-        index: count,
-        account: z.string().optional(),
-        accounts: z.array(z.string()).optional(),
-        ref: z.string().optional(),
-        status: z.string(),
-        roles: z.array(Role),
-        errors: z.array(
-          z.object({
-            ruleIndex: count.optional(),
-            /** The whole entry failed where it is absent. */
-            roleId: z.string().optional(),
-            code: z.string(),
-            message: z.string(),
-            retryable: z.boolean(),
-          }),
-        ),
-        blockNumbers: z.record(z.string(), count),
-        /** In a preview of a watch: the roles that the member would gain (granted) and lose. */
-        changes: z.array(Role).optional(),
-        /** Why, where the batch asked for it. */
-        details: z.array(RuleDetail).optional(),
-      }),
-    ),
-    /** Given where entries are left to be looked at: the next page's `from`. */
-    next: count.optional(),
-  })
-  .meta({ id: 'Entries' });
-export const StartedBatch = z
-  .object({
-    status: z.number().int(),
-    /** JSON where it is JSON, else text. */
-    body: z.unknown(),
-  })
-  .meta({ id: 'StartedBatch' });
+const Entries = z.object({
+  entries: z.array(
+    z.object({
+      index: count,
+      account: z.string().optional(),
+      accounts: z.array(z.string()).optional(),
+      ref: z.string().optional(),
+      status: z.string(),
+      roles: z.array(Role),
+      errors: z.array(
+        z.object({
+          ruleIndex: count.optional(),
+          /** The whole entry failed where it is absent. */
+          roleId: z.string().optional(),
+          code: z.string(),
+          message: z.string(),
+          retryable: z.boolean(),
+        }),
+      ),
+      blockNumbers: z.record(z.string(), count),
+      /** In a preview of a watch: the roles that the member would gain (granted) and lose. */
+      changes: z.array(Role).optional(),
+      /** Why, where the batch asked for it. */
+      details: z.array(RuleDetail).optional(),
+    }),
+  ),
+  /** Given where entries are left to be looked at: the next page's `from`. */
+  next: count.optional(),
+});
+export const StartedBatch = z.object({
+  status: z.number().int(),
+  /** JSON where it is JSON, else text. */
+  body: z.unknown(),
+});
 
 /** An app's batches: many wallets under one rule set, started with one of the app's keys. */
 export const BATCH_OPERATIONS = {
   listBatches: {
-    ...READ_OF_APP,
+    ...READ,
     path: BATCHES,
     summary: 'The newest 200 batches whose results are kept, newest first',
     query: z.strictObject(page),
     answer: BatchPage,
   },
   readBatchOptions: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/batch-options`,
     summary: "The tier's limits for batches, and the month's quota that their entries are charged to",
     answer: BatchOptions,
   },
   startBatch: {
-    method: 'post',
+    ...WRITE,
     path: BATCHES,
-    access: 'session',
     summary: "Send a batch with one of the app's keys (`X-Api-Key`) and return the gateway's response",
     upload: 'application/x-ndjson',
     isIdempotent: true,
-    status: 200,
     answer: StartedBatch,
-    codes: [
-      'not-found',
-      'gateway-unavailable',
-      'media-type-unsupported',
-      'request-timeout',
-      'validation-failed',
-    ],
+    codes: ['gateway-unavailable', 'media-type-unsupported', 'request-timeout', 'validation-failed'],
   },
   readBatch: {
-    ...READ_OF_APP,
+    ...READ,
     path: BATCH,
     summary: 'The status of a batch: how many entries are done, and how many hold each role',
     answer: Batch,
@@ -122,7 +106,7 @@ export const BATCH_OPERATIONS = {
     }),
     isHeavy: true,
     answer: Entries,
-    codes: ['not-found', 'conflict'],
+    codes: ['conflict'],
   },
   downloadBatch: {
     ...READ,
@@ -130,6 +114,6 @@ export const BATCH_OPERATIONS = {
     summary: 'The results of a finished batch as a file, one line per entry',
     query: z.strictObject({ format: z.enum(['ndjson', 'csv']).default('ndjson') }),
     download: ['application/x-ndjson', 'text/csv'],
-    codes: ['not-found', 'conflict'],
+    codes: ['conflict'],
   },
 } as const satisfies Record<string, Operation>;

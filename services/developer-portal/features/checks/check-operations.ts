@@ -3,7 +3,7 @@ import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { MODES, STATUSES } from '#shared/contracts/usage/day-figures.ts';
 import { ROLE_ID_LENGTH_MAX } from '#shared/rules/body-texts.ts';
 import { count, DeliveryAnswer, Instant, instant, next, page } from '../../http/api.ts';
-import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
+import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
 
 /** Filters of the log of checks; a check matches if it meets all of them. */
 export const ChecksQuery = z.strictObject({
@@ -37,69 +37,61 @@ const LoggedCheckFacts = {
   /** The API key of the request. */
   keyId: z.string(),
 };
-const CheckPage = z
-  .object({
-    checks: z.array(z.object(LoggedCheckFacts).meta({ id: 'LoggedCheck' })),
-    /** Given where there are more: the next page's `before`. */
-    next,
-  })
-  .meta({ id: 'CheckPage' });
-const CheckAnswer = z
-  .object({
-    ...LoggedCheckFacts,
-    /** The steps that were reached, in order; one whose time is not known is left out. */
-    steps: z.array(
-      z.object({
-        name: z.enum(['accepted', 'started', 'evaluated', 'stored', 'delivered']),
-        /** From the acceptance until then, in ms. */
-        afterMs: count,
-      }),
-    ),
-    /** The result as clients read it; absent once its retention has ended. */
-    result: z.record(z.string(), z.unknown()).optional(),
-    /** Of a check with a callback URL. */
-    delivery: DeliveryAnswer.optional(),
-  })
-  .meta({ id: 'Check' });
+const CheckPage = z.object({
+  checks: z.array(z.object(LoggedCheckFacts)),
+  /** Given where there are more: the next page's `before`. */
+  next,
+});
+const CheckAnswer = z.object({
+  ...LoggedCheckFacts,
+  /** The steps that were reached, in order; one whose time is not known is left out. */
+  steps: z.array(
+    z.object({
+      name: z.enum(['accepted', 'started', 'evaluated', 'stored', 'delivered']),
+      /** From the acceptance until then, in ms. */
+      afterMs: count,
+    }),
+  ),
+  /** The result as clients read it; absent once its retention has ended. */
+  result: z.record(z.string(), z.unknown()).optional(),
+  /** Of a check with a callback URL. */
+  delivery: DeliveryAnswer.optional(),
+});
 /** The request of a check, to be sent again. */
-const CheckRequestAnswer = z
-  .object({
-    /** As a client sends it, without members that have their default. */
-    body: z.record(z.string(), z.unknown()),
-    /** The same for a terminal, with the key as `$ROLECALL_API_KEY`. */
-    curl: z.string(),
-  })
-  .meta({ id: 'CheckRequest' });
+const CheckRequestAnswer = z.object({
+  /** As a client sends it, without members that have their default. */
+  body: z.record(z.string(), z.unknown()),
+  /** The same for a terminal, with the key as `$ROLECALL_API_KEY`. */
+  curl: z.string(),
+});
 const address = z.string().meta({ description: 'An address on that chain.' });
-const TryOptions = z
-  .object({
-    /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
-    chains: z.array(
-      z.object({
-        chainId: z.number().int().positive(),
-        name: z.string(),
-        nativeSymbol: z.string(),
-        /** `down`: no endpoint can be read; `unknown`: nobody has asked lately. */
-        state: z.enum(['ok', 'down', 'unknown']),
-        since: instant.optional(),
-      }),
-    ),
-    /** Where developers reach the gateway. */
-    gatewayUrl: z.string(),
-    /** On a system with a demo chain: a wallet with its tokens, a wallet without, and the
-     * tokens. */
-    demo: z
-      .object({
-        chainId: z.number().int().positive(),
-        holder: address,
-        stranger: address,
-        erc20: address,
-        erc721: address,
-        erc1155: address,
-      })
-      .optional(),
-  })
-  .meta({ id: 'TryOptions' });
+const TryOptions = z.object({
+  /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
+  chains: z.array(
+    z.object({
+      chainId: z.number().int().positive(),
+      name: z.string(),
+      nativeSymbol: z.string(),
+      /** `down`: no endpoint can be read; `unknown`: nobody has asked lately. */
+      state: z.enum(['ok', 'down', 'unknown']),
+      since: instant.optional(),
+    }),
+  ),
+  /** Where developers reach the gateway. */
+  gatewayUrl: z.string(),
+  /** On a system with a demo chain: a wallet with its tokens, a wallet without, and the
+   * tokens. */
+  demo: z
+    .object({
+      chainId: z.number().int().positive(),
+      holder: address,
+      stranger: address,
+      erc20: address,
+      erc721: address,
+      erc1155: address,
+    })
+    .optional(),
+});
 
 const Tried = z
   .object({
@@ -115,19 +107,17 @@ const Tried = z
 
 const ApiKey = z.string().min(1).max(100);
 /** The message of one wallet for one check. */
-const SignInMessage = z
-  .object({
-    /** EIP-4361, for `personal_sign`. */
-    message: z.string(),
-    /** From then on the gateway refuses its nonce. */
-    expiresAt: instant,
-  })
-  .meta({ id: 'SignInMessage' });
+const SignInMessage = z.object({
+  /** EIP-4361, for `personal_sign`. */
+  message: z.string(),
+  /** From then on the gateway refuses its nonce. */
+  expiresAt: instant,
+});
 
 /** The log of an app's checks, and checks that a developer tries, by id. */
 export const CHECK_OPERATIONS = {
   listChecks: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/checks`,
     summary: 'The newest 1 000 checks that have a result, newest first',
     query: ChecksQuery,
@@ -135,13 +125,13 @@ export const CHECK_OPERATIONS = {
     answer: CheckPage,
   },
   readCheck: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/checks/:requestId`,
     summary: 'One of these checks with its result and its webhook',
     answer: CheckAnswer,
   },
   readCheckRequest: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/checks/:requestId/request`,
     summary: 'The request of one of these checks, read from the broker while it is kept there (7 days)',
     answer: CheckRequestAnswer,
@@ -153,49 +143,39 @@ export const CHECK_OPERATIONS = {
     answer: TryOptions,
   },
   tryCheck: {
-    method: 'post',
+    ...WRITE,
     path: `${APP}/try`,
-    access: 'session',
     summary: "Send a check with one of the app's keys and return the gateway's response",
-    body: z
-      .strictObject({
-        apiKey: ApiKey,
-        /** A check as the public API takes it. */
-        check: z.record(z.string(), z.unknown()),
-      })
-      .meta({ id: 'Try' }),
+    body: z.strictObject({
+      apiKey: ApiKey,
+      /** A check as the public API takes it. */
+      check: z.record(z.string(), z.unknown()),
+    }),
     isIdempotent: true,
-    status: 200,
     answer: Tried,
-    codes: ['not-found', 'gateway-unavailable'],
+    codes: ['gateway-unavailable'],
   },
   pollTried: {
-    method: 'post',
+    ...WRITE,
     path: `${APP}/try/:requestId`,
-    access: 'session',
     summary: "Poll a check with one of the app's keys, for up to 5 s, and return the gateway's response",
-    body: z.strictObject({ apiKey: ApiKey }).meta({ id: 'PollTried' }),
-    status: 200,
+    body: z.strictObject({ apiKey: ApiKey }),
     answer: Tried,
-    codes: ['not-found', 'gateway-unavailable'],
+    codes: ['gateway-unavailable'],
   },
   composeSignIn: {
-    method: 'post',
+    ...WRITE,
     path: `${APP}/sign-in-messages`,
-    access: 'session',
     summary: "Get a nonce with one of the app's keys, and compose the message that a wallet signs",
-    body: z
-      .strictObject({
-        apiKey: ApiKey,
-        /** The wallet, of whatever case. */
-        account: z.string().max(64),
-        /** One of the app's domains. */
-        domain: z.string().max(512),
-        chainId: z.number().int().positive(),
-      })
-      .meta({ id: 'ComposeSignIn' }),
-    status: 200,
+    body: z.strictObject({
+      apiKey: ApiKey,
+      /** The wallet, of whatever case. */
+      account: z.string().max(64),
+      /** One of the app's domains. */
+      domain: z.string().max(512),
+      chainId: z.number().int().positive(),
+    }),
     answer: SignInMessage,
-    codes: ['not-found', 'conflict', 'gateway-unavailable'],
+    codes: ['conflict', 'gateway-unavailable'],
   },
 } as const satisfies Record<string, Operation>;

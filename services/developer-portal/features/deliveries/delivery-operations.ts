@@ -10,19 +10,17 @@ import {
   next,
   page,
 } from '../../http/api.ts';
-import { APP, type Operation, READ_OF_APP } from '../../http/operation.ts';
+import { APP, type Operation, READ } from '../../http/operation.ts';
 
-export const DeliverySummary = z
-  .object({
-    requestId: z.string(),
-    state: WebhookState,
-    callbackUrl: z.string(),
-    acceptedAt: instant,
-    attempts: count,
-    lastAttempt: z.object(attemptFacts).optional(),
-  })
-  .meta({ id: 'DeliverySummary' });
-const Accepted = z.object({ requestId: z.string() }).meta({ id: 'Accepted' });
+export const DeliverySummary = z.object({
+  requestId: z.string(),
+  state: WebhookState,
+  callbackUrl: z.string(),
+  acceptedAt: instant,
+  attempts: count,
+  lastAttempt: z.object(attemptFacts).optional(),
+});
+const Accepted = z.object({ requestId: z.string() });
 
 /** What operations that send a webhook have in common. */
 const SENDING = {
@@ -36,51 +34,50 @@ const SENDING = {
 /** The webhooks of an app, by id. */
 export const DELIVERY_OPERATIONS = {
   listDeliveries: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/deliveries`,
     summary: 'Webhook deliveries, newest first',
     query: z.strictObject({ state: WebhookState.optional(), since: Instant.optional(), ...page }),
     isHeavy: true,
-    answer: z.object({ deliveries: z.array(DeliverySummary), next }).meta({ id: 'DeliveryPage' }),
+    answer: z.object({ deliveries: z.array(DeliverySummary), next }),
   },
   readDelivery: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/deliveries/:requestId`,
     summary: 'One delivery with its payload and its attempts, oldest first',
     /** The body, byte for byte as it is sent on every attempt; absent once its retention has
      * ended. */
-    answer: DeliveryAnswer.extend({ payload: z.string().optional() }).meta({ id: 'DeliveryWithPayload' }),
+    answer: DeliveryAnswer.extend({ payload: z.string().optional() }),
   },
   readReceiverAnswer: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/deliveries/:requestId/answer`,
     summary: "The receiver's answer to the last attempt, read from Kafka; kept for 30 days",
     isHeavy: true,
     /** The first 4 KiB of what the receiver answered to the last attempt that reached it; absent if
      * it is empty, or not kept. */
-    answer: z.object({ answer: z.string().optional() }).meta({ id: 'ReceiverAnswer' }),
+    answer: z.object({ answer: z.string().optional() }),
   },
   resendDelivery: {
     ...SENDING,
     path: `${APP}/deliveries/:requestId/resend`,
     summary: 'Deliver a webhook again, with the same bytes and the same id',
     answer: Accepted,
-    codes: ['not-found'],
   },
   resendFailed: {
     ...SENDING,
     path: `${APP}/deliveries/resend-failed`,
     summary: 'Deliver all webhooks again that failed since an instant, at most 300 000 of an app in 24 hours',
-    body: z.strictObject({ since: Instant }).meta({ id: 'ResendFailed' }),
-    answer: z.object({ count }).meta({ id: 'AcceptedCount' }),
-    codes: ['not-found', 'rate-limited'],
+    body: z.strictObject({ since: Instant }),
+    answer: z.object({ count }),
+    codes: ['rate-limited'],
   },
   sendTestEvent: {
     ...SENDING,
     path: `${APP}/test-event`,
     summary: 'Deliver a signed event of type `test`, at most one in 20 s',
-    body: z.strictObject({ callbackUrl: CallbackUrl }).meta({ id: 'TestEvent' }),
+    body: z.strictObject({ callbackUrl: CallbackUrl }),
     answer: Accepted,
-    codes: ['not-found', 'callback-url-refused', 'rate-limited'],
+    codes: ['callback-url-refused', 'rate-limited'],
   },
 } as const satisfies Record<string, Operation>;

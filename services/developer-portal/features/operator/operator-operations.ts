@@ -54,49 +54,41 @@ const OperatorAppsQuery = z.strictObject({
     .meta({ type: 'boolean' }),
 });
 const figure = z.number().int().min(1).max(1_000_000_000_000);
-const TierBody = z
-  .strictObject({
-    tier: Tier,
-    /** For `enterprise` only; an omitted limit is the tier's default. */
-    limits: z
-      .strictObject({
-        requestsPerSecond: z.number().int().min(1).max(1_000_000),
-        requestsPerMonth: figure,
-        clientApps: z.number().int().min(1).max(10_000),
-        marketplaceKeys: z.number().int().min(1).max(10_000),
-        liveKeys: z.number().int().min(1).max(LIVE_KEYS_MAX),
-        ruleSets: z.number().int().min(1).max(RULE_SETS_MAX),
-        watches: z.number().int().min(1).max(WATCHES_MAX),
-        watchMembers: z.number().int().min(1).max(WATCH_MEMBERS_MAX),
-        writesPerDay: figure,
-      })
-      .partial()
-      .optional(),
-  })
-  .meta({ id: 'TierSetting' });
+const TierBody = z.strictObject({
+  tier: Tier,
+  /** For `enterprise` only; an omitted limit is the tier's default. */
+  limits: z
+    .strictObject({
+      requestsPerSecond: z.number().int().min(1).max(1_000_000),
+      requestsPerMonth: figure,
+      clientApps: z.number().int().min(1).max(10_000),
+      marketplaceKeys: z.number().int().min(1).max(10_000),
+      liveKeys: z.number().int().min(1).max(LIVE_KEYS_MAX),
+      ruleSets: z.number().int().min(1).max(RULE_SETS_MAX),
+      watches: z.number().int().min(1).max(WATCHES_MAX),
+      watchMembers: z.number().int().min(1).max(WATCH_MEMBERS_MAX),
+      writesPerDay: figure,
+    })
+    .partial()
+    .optional(),
+});
 
 const ScopeRequestList = z.array(
-  z
-    .object({
-      clientId: z.string(),
-      name: z.string(),
-      email: z.string(),
-      purpose: z.string(),
-      requestedAt: instant,
-    })
-    .meta({ id: 'PendingScope' }),
+  z.object({
+    clientId: z.string(),
+    name: z.string(),
+    email: z.string(),
+    purpose: z.string(),
+    requestedAt: instant,
+  }),
 );
 
-const OperatorAccount = z
-  .object({
-    ...accountMembers,
-    /** How many client apps it has. */
-    apps: count,
-  })
-  .meta({ id: 'OperatorAccount' });
-const OperatorAccountPage = z
-  .object({ accounts: z.array(OperatorAccount), next })
-  .meta({ id: 'OperatorAccountPage' });
+const OperatorAccount = z.object({
+  ...accountMembers,
+  /** How many client apps it has. */
+  apps: count,
+});
+const OperatorAccountPage = z.object({ accounts: z.array(OperatorAccount), next });
 
 export const OperatorApp = z
   .object({
@@ -109,23 +101,21 @@ export const OperatorApp = z
     scope: ScopeAnswer,
   })
   .meta({ id: 'OperatorApp' });
-const OperatorAppPage = z.object({ apps: z.array(OperatorApp), next }).meta({ id: 'OperatorAppPage' });
+const OperatorAppPage = z.object({ apps: z.array(OperatorApp), next });
 
-const OperatorAccountDetail = z
-  .object({
-    ...accountMembers,
-    /** Whether an operator made the account or vouched for its owner. */
-    verified: z.boolean(),
-    createdAt: instant,
-    twoFactor: TwoFactor,
-    /** Live sessions. */
-    sessions: count,
-    /** How many client apps it has. */
-    apps: count,
-    /** Of at most 100 of its apps, the oldest first. */
-    clientApps: z.array(OperatorApp.extend({ month: Month }).meta({ id: 'OperatorAppOfAccount' })),
-  })
-  .meta({ id: 'OperatorAccountDetail' });
+const OperatorAccountDetail = z.object({
+  ...accountMembers,
+  /** Whether an operator made the account or vouched for its owner. */
+  verified: z.boolean(),
+  createdAt: instant,
+  twoFactor: TwoFactor,
+  /** Live sessions. */
+  sessions: count,
+  /** How many client apps it has. */
+  apps: count,
+  /** Of at most 100 of its apps, the oldest first. */
+  clientApps: z.array(OperatorApp.extend({ month: Month })),
+});
 const OperatorAppDetail = OperatorApp.extend({
   createdAt: instant,
   limits: Limits,
@@ -144,35 +134,31 @@ const OperatorAppDetail = OperatorApp.extend({
       ruleSet: z.string(),
     }),
   ),
-}).meta({ id: 'OperatorAppDetail' });
+});
 
-const OperatorAuditPage = z
-  .object({
-    entries: z.array(
-      AuditEntry.extend({
-        accountId: z.string(),
-        /** Absent if the account is gone. */
-        email: z.string().optional(),
-        clientId: z.string().optional(),
-      }).meta({ id: 'OperatorAuditEntry' }),
-    ),
-    next,
-  })
-  .meta({ id: 'OperatorAuditPage' });
+const OperatorAuditPage = z.object({
+  entries: z.array(
+    AuditEntry.extend({
+      accountId: z.string(),
+      /** Absent if the account is gone. */
+      email: z.string().optional(),
+      clientId: z.string().optional(),
+    }),
+  ),
+  next,
+});
 
 /** `name` is absent if the portal does not know the chain file. */
 const ChainReportList = z.array(
-  z
-    .object({
-      chainId: z.number().int(),
-      name: z.string().optional(),
-      at: instant,
-      endpoints: z.array(EndpointReport.meta({ id: 'EndpointReport' })),
-    })
-    .meta({ id: 'ChainReport' }),
+  z.object({
+    chainId: z.number().int(),
+    name: z.string().optional(),
+    at: instant,
+    endpoints: z.array(EndpointReport.meta({ id: 'EndpointReport' })),
+  }),
 );
 
-const DeadLetterCounts = z.array(z.object({ topic: z.string(), count }).meta({ id: 'DeadLetterCount' }));
+const DeadLetterCounts = z.array(z.object({ topic: z.string(), count }));
 
 /** The operations that require an operator, by id. */
 export const OPERATOR_OPERATIONS = {
@@ -192,7 +178,7 @@ export const OPERATOR_OPERATIONS = {
     ...OPERATOR_WRITE,
     path: `${OPERATOR}/apps/:clientId/reject`,
     summary: 'Reject the scope of an app, with a reason for its developer',
-    body: z.strictObject({ reason: lines(REASON_CHARS_MAX) }).meta({ id: 'Rejection' }),
+    body: z.strictObject({ reason: lines(REASON_CHARS_MAX) }),
     answer: OperatorApp,
   },
   suspendApp: {
@@ -219,7 +205,6 @@ export const OPERATOR_OPERATIONS = {
     path: `${OPERATOR}/accounts/:accountId`,
     summary: "An account with its limits, and its apps with this month's checks",
     answer: OperatorAccountDetail,
-    codes: ['not-found'],
   },
   setTier: {
     ...OPERATOR_WRITE,
@@ -229,23 +214,20 @@ export const OPERATOR_OPERATIONS = {
     answer: OperatorAccount,
   },
   makeResetLink: {
-    method: 'post',
+    ...OPERATOR_WRITE,
     path: `${OPERATOR}/accounts/:accountId/reset-link`,
-    access: 'operator',
     summary:
       'Make a link for a new password, valid for an hour; an earlier link of the account stops working',
     status: 201,
     /** The page `/reset-password#TOKEN` sets the new password. */
-    answer: z.object({ token: z.string(), expiresAt: instant }).meta({ id: 'ResetLink' }),
-    codes: ['not-found', 'conflict'],
+    answer: z.object({ token: z.string(), expiresAt: instant }),
+    codes: ['conflict'],
   },
   resetTwoFactor: {
-    method: 'post',
+    ...OPERATOR_WRITE,
     path: `${OPERATOR}/accounts/:accountId/two-factor/reset`,
-    access: 'operator',
     summary: 'Turn the second factor of an account off, for somebody who lost it; all its sessions end',
-    status: 204,
-    codes: ['not-found', 'conflict'],
+    codes: ['conflict'],
   },
   listOperatorApps: {
     ...OPERATOR_READ,
@@ -260,7 +242,6 @@ export const OPERATOR_OPERATIONS = {
     path: `${OPERATOR}/apps/:clientId`,
     summary: "A client app with its limits, this month's checks, keys, webhooks, batches and watches",
     answer: OperatorAppDetail,
-    codes: ['not-found'],
   },
   listAudit: {
     ...OPERATOR_READ,

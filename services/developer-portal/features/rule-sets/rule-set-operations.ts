@@ -2,19 +2,17 @@ import { z } from 'zod';
 import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { count, instant, next } from '../../http/api.ts';
-import { APP, type Operation, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
+import { APP, type Operation, READ, REMOVAL } from '../../http/operation.ts';
 
 const RULE_SETS = `${APP}/rule-sets` as const;
 const RULE_SET = `${RULE_SETS}/:ruleSetId` as const;
 
 /** A rule set as the gateway takes it, and the version that it replaces: 0 for a new rule set. */
-const RuleSetDraft = z
-  .strictObject({
-    /** Validated by the rules of the gateway, with every fault by its pointer inside. */
-    ruleSet: z.record(z.string(), z.unknown()),
-    replaces: z.number().int().min(0).optional(),
-  })
-  .meta({ id: 'RuleSetDraft' });
+const RuleSetDraft = z.strictObject({
+  /** Validated by the rules of the gateway, with every fault by its pointer inside. */
+  ruleSet: z.record(z.string(), z.unknown()),
+  replaces: z.number().int().min(0).optional(),
+});
 const ruleSet = {
   ruleSetId: z.string(),
   version: count,
@@ -27,21 +25,21 @@ const RuleSetAnswer = z
   .object({ ...ruleSet, rules: z.array(z.record(z.string(), z.unknown())) })
   .meta({ id: 'RuleSet' });
 const RuleSetPage = z.object({
-  ruleSets: z.array(z.object({ ...ruleSet, ruleCount: count }).meta({ id: 'RuleSetSummary' })),
+  ruleSets: z.array(z.object({ ...ruleSet, ruleCount: count })),
   next,
 });
 
 /** The stored rule sets of an app, as checks name them by `ruleSet`. */
 export const RULE_SET_OPERATIONS = {
   listRuleSets: {
-    ...READ_OF_APP,
+    ...READ,
     path: RULE_SETS,
     summary: 'The rule sets of an app without their rules, by id',
     query: z.strictObject({ after: z.string().regex(RULE_SET_ID).optional() }),
     answer: RuleSetPage,
   },
   readRuleSet: {
-    ...READ_OF_APP,
+    ...READ,
     path: RULE_SET,
     summary: 'A rule set with its rules',
     answer: RuleSetAnswer,
@@ -53,14 +51,13 @@ export const RULE_SET_OPERATIONS = {
     needs: 'approved',
     summary: 'Store a rule set; in effect on every gateway within a second',
     body: RuleSetDraft,
-    status: 200,
     answer: RuleSetAnswer,
-    codes: ['not-found', 'limit-reached', 'version-conflict'],
+    codes: ['limit-reached', 'version-conflict'],
   },
   deleteRuleSet: {
     ...REMOVAL,
     path: RULE_SET,
     summary: 'Delete a rule set, unless a watch refers to it',
-    codes: ['not-found', 'rule-set-in-use'],
+    codes: ['rule-set-in-use'],
   },
 } as const satisfies Readonly<Record<string, Operation>>;

@@ -1,38 +1,32 @@
 import { z } from 'zod';
 import { MemberRole } from '#shared/contracts/apps/client-app.ts';
 import { AppRole, Email, InvitationToken, instant } from '../../http/api.ts';
-import { APP, CREATION, type Operation, READ_OF_APP, REMOVAL } from '../../http/operation.ts';
+import { APP, CREATION, type Operation, READ, REMOVAL, WRITE } from '../../http/operation.ts';
 
-const WithToken = z.strictObject({ token: InvitationToken }).meta({ id: 'InvitationToken' });
+const WithToken = z.strictObject({ token: InvitationToken });
 
-const Team = z
-  .object({
-    owner: z.string(),
-    members: z.array(
-      z
-        .object({ accountId: z.string(), email: z.string(), role: MemberRole, addedAt: instant })
-        .meta({ id: 'Member' }),
-    ),
-    /** Those that can be accepted. */
-    invitations: z.array(
-      z
-        .object({
-          invitationId: z.string(),
-          role: MemberRole,
-          /** The only account that may accept it. */
-          email: z.string().optional(),
-          createdAt: instant,
-          expiresAt: instant,
-        })
-        .meta({ id: 'Invitation' }),
-    ),
-  })
-  .meta({ id: 'Team' });
+const Team = z.object({
+  owner: z.string(),
+  members: z.array(
+    z.object({ accountId: z.string(), email: z.string(), role: MemberRole, addedAt: instant }),
+  ),
+  /** Those that can be accepted. */
+  invitations: z.array(
+    z.object({
+      invitationId: z.string(),
+      role: MemberRole,
+      /** The only account that may accept it. */
+      email: z.string().optional(),
+      createdAt: instant,
+      expiresAt: instant,
+    }),
+  ),
+});
 
 /** The operations on the team of an app, by id. */
 export const MEMBER_OPERATIONS = {
   listMembers: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/members`,
     summary: 'The owner, the members and the open invitations of an app',
     answer: Team,
@@ -42,12 +36,10 @@ export const MEMBER_OPERATIONS = {
     path: `${APP}/invitations`,
     permission: 'manage',
     summary: 'Make a link by which one account becomes a member, valid for seven days; returned only once',
-    body: z.strictObject({ role: MemberRole, email: Email.optional() }).meta({ id: 'CreateInvitation' }),
+    body: z.strictObject({ role: MemberRole, email: Email.optional() }),
     /** The page `/invitation#TOKEN` accepts it. */
-    answer: z
-      .object({ invitationId: z.string(), token: z.string(), expiresAt: instant })
-      .meta({ id: 'CreatedInvitation' }),
-    codes: ['not-found', 'limit-reached'],
+    answer: z.object({ invitationId: z.string(), token: z.string(), expiresAt: instant }),
+    codes: ['limit-reached'],
   },
   withdrawInvitation: {
     ...REMOVAL,
@@ -61,9 +53,7 @@ export const MEMBER_OPERATIONS = {
     access: 'session',
     permission: 'manage',
     summary: 'Set the role of a member',
-    body: z.strictObject({ role: MemberRole }).meta({ id: 'SetMemberRole' }),
-    status: 204,
-    codes: ['not-found'],
+    body: z.strictObject({ role: MemberRole }),
   },
   removeMember: {
     ...REMOVAL,
@@ -72,35 +62,26 @@ export const MEMBER_OPERATIONS = {
     summary: 'Remove a member, whose access ends at once; API keys that the member knows still work',
   },
   leaveApp: {
-    method: 'post',
+    ...WRITE,
     path: `${APP}/leave`,
-    access: 'session',
     permission: 'view',
     summary: 'Leave the team of an app',
     endsSomething: true,
-    status: 204,
-    codes: ['not-found'],
   },
   readInvitation: {
-    method: 'post',
+    ...WRITE,
     path: '/api/invitations/read',
-    access: 'session',
     summary: 'Read the app and the role of an invitation',
     body: WithToken,
-    status: 200,
-    answer: z
-      .object({ clientId: z.string(), name: z.string(), owner: z.string(), role: AppRole })
-      .meta({ id: 'InvitationTo' }),
+    answer: z.object({ clientId: z.string(), name: z.string(), owner: z.string(), role: AppRole }),
     codes: ['not-found'],
   },
   acceptInvitation: {
-    method: 'post',
+    ...WRITE,
     path: '/api/invitations/accept',
-    access: 'session',
     summary: 'Become a member of an app; the invitation is used up',
     body: WithToken,
-    status: 200,
-    answer: z.object({ clientId: z.string() }).meta({ id: 'AcceptedInvitation' }),
+    answer: z.object({ clientId: z.string() }),
     codes: ['not-found', 'conflict', 'limit-reached'],
   },
 } as const satisfies Record<string, Operation>;

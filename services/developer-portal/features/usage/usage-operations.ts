@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AuditEntry, count, Month } from '../../http/api.ts';
-import { APP, type Operation, READ, READ_OF_APP } from '../../http/operation.ts';
+import { APP, type Operation, READ } from '../../http/operation.ts';
 
 /** Milliseconds from acceptance to the result; absent if nothing was done. */
 const percentile = z.number().nonnegative().nullable();
@@ -30,55 +30,49 @@ const UsageFigures = {
   p50Ms: percentile,
   p95Ms: percentile,
 };
-const UsageDay = z
-  .object({
-    /** UTC: `2026-11-21`. */
-    date: z.iso.date(),
-    ...UsageFigures,
-  })
-  .meta({ id: 'UsageDay' });
-const UsageHour = z
-  .object({
-    /** UTC: `2026-11-21T10`. */
-    hour: z.string(),
-    ...UsageFigures,
-  })
-  .meta({ id: 'UsageHour' });
-const UsageAnswer = z
-  .object({
-    month: Month,
-    /** Bytes that all apps of the account have made the system keep today (UTC), and the most that
-     * they may. */
-    today: z.object({ bytes: count, bytesMax: count }),
-    /** The last 30 days, oldest first. */
-    days: z.array(UsageDay),
-    /** The last 48 hours, oldest first. */
-    hours: z.array(UsageHour),
-    /** Checks of these days by API key, the most used first; `other` stands for keys beyond a day's
-     * bound. */
-    keys: z.array(z.object({ keyId: z.string(), checks: count })),
-    totals: z.object({
-      refused: count,
-      undeterminedClient: count,
-      undeterminedService: count,
-      /** Of all rules, from 0 to 1. */
-      undeterminedShare: z.number().min(0).max(1),
-      p50Ms: percentile,
-      p95Ms: percentile,
-    }),
-  })
-  .meta({ id: 'Usage' });
+const UsageDay = z.object({
+  /** UTC: `2026-11-21`. */
+  date: z.iso.date(),
+  ...UsageFigures,
+});
+const UsageHour = z.object({
+  /** UTC: `2026-11-21T10`. */
+  hour: z.string(),
+  ...UsageFigures,
+});
+const UsageAnswer = z.object({
+  month: Month,
+  /** Bytes that all apps of the account have made the system keep today (UTC), and the most that
+   * they may. */
+  today: z.object({ bytes: count, bytesMax: count }),
+  /** The last 30 days, oldest first. */
+  days: z.array(UsageDay),
+  /** The last 48 hours, oldest first. */
+  hours: z.array(UsageHour),
+  /** Checks of these days by API key, the most used first; `other` stands for keys beyond a day's
+   * bound. */
+  keys: z.array(z.object({ keyId: z.string(), checks: count })),
+  totals: z.object({
+    refused: count,
+    undeterminedClient: count,
+    undeterminedService: count,
+    /** Of all rules, from 0 to 1. */
+    undeterminedShare: z.number().min(0).max(1),
+    p50Ms: percentile,
+    p95Ms: percentile,
+  }),
+});
 
 /** The activity of an app, and changes to it and to the account, by id. */
 export const USAGE_OPERATIONS = {
   readUsage: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/usage`,
     summary: 'This month against the quota, and the last 30 days; a check counts once it has its result',
     answer: UsageAnswer,
   },
   readAppAudit: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${APP}/audit`,
     summary: 'The audit entries of a client app, newest first',
     answer: z.array(AuditEntry),

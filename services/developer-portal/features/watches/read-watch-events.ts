@@ -22,17 +22,15 @@ const EventBody = z.looseObject({
   evaluatedAt: z.string().optional(),
 });
 
-export const WatchEventAnswer = z
-  .object({
-    /** Also the id of its delivery. */
-    eventId: z.string(),
-    /** When it was made; unknown of an event without a delivery that tells it. */
-    at: z.string().optional(),
-    /** The state of its delivery; none while the dispatcher has not taken it. */
-    delivery: WebhookState.optional(),
-    event: EventBody,
-  })
-  .meta({ id: 'WatchEvent' });
+export const WatchEventAnswer = z.object({
+  /** Also the id of its delivery. */
+  eventId: z.string(),
+  /** When it was made; unknown of an event without a delivery that tells it. */
+  at: z.string().optional(),
+  /** The state of its delivery; none while the dispatcher has not taken it. */
+  delivery: WebhookState.optional(),
+  event: EventBody,
+});
 export type WatchEventAnswer = z.infer<typeof WatchEventAnswer>;
 
 type WatchEventPage = { readonly events: WatchEventAnswer[]; readonly next?: string };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { next, PageLimit, page } from '../../http/api.ts';
-import { APP, type Operation, READ_OF_APP } from '../../http/operation.ts';
+import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
 import { StartedBatch } from '../batches/batch-operations.ts';
 import { WatchEventAnswer } from './read-watch-events.ts';
 
@@ -61,63 +61,56 @@ const WatchMemberAnswer = z
  * revocations. */
 export const WATCH_OPERATIONS = {
   listWatches: {
-    ...READ_OF_APP,
+    ...READ,
     path: WATCHES,
     summary: 'The watches of an app',
     isHeavy: true,
-    answer: z.object({ watches: z.array(WatchAnswer) }).meta({ id: 'WatchList' }),
+    answer: z.object({ watches: z.array(WatchAnswer) }),
   },
   readWatch: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${WATCHES}/:watchId`,
     summary: 'One watch: its state, and how its contracts are followed',
     answer: WatchAnswer,
   },
   listWatchMembers: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${WATCHES}/:watchId/members`,
     summary: 'Members with their roles, by ref or account',
     /** `after` is the `next` of the page before. */
     query: z.strictObject({ after: z.string().min(1).max(128).optional(), limit: PageLimit }),
-    answer: z.object({ members: z.array(WatchMemberAnswer), next }).meta({ id: 'WatchMemberPage' }),
+    answer: z.object({ members: z.array(WatchMemberAnswer), next }),
   },
   listWatchEvents: {
-    ...READ_OF_APP,
+    ...READ,
     path: `${WATCHES}/:watchId/events`,
     summary:
       'Events of the last 72 hours, newest first, among the newest 10 000 webhooks of the app, or of one member',
     /** `member`: the ref or account of a member, for its events alone. */
     query: z.strictObject({ member: z.string().min(1).max(128).optional(), ...page }),
     isHeavy: true,
-    answer: z.object({ events: z.array(WatchEventAnswer), next }).meta({ id: 'WatchEventPage' }),
+    answer: z.object({ events: z.array(WatchEventAnswer), next }),
   },
   previewWatch: {
-    method: 'post',
+    ...WRITE,
     path: `${WATCHES}/:watchId/preview`,
-    access: 'session',
     summary:
       "Ask with one of the app's keys who of a watch would gain or lose a role by other rules: starts a batch and returns the gateway's response",
-    body: z
-      .strictObject({
-        apiKey: z.string().min(1).max(100),
-        rules: z.array(z.unknown()),
-        onUndetermined: OnUndetermined,
-      })
-      .meta({ id: 'Preview' }),
+    body: z.strictObject({
+      apiKey: z.string().min(1).max(100),
+      rules: z.array(z.unknown()),
+      onUndetermined: OnUndetermined,
+    }),
     isIdempotent: true,
-    status: 200,
     answer: StartedBatch,
-    codes: ['not-found', 'gateway-unavailable'],
+    codes: ['gateway-unavailable'],
   },
   releaseWatch: {
     needs: 'active',
-    method: 'post',
+    ...WRITE,
     path: `${WATCHES}/:watchId/release`,
-    access: 'session',
     summary: 'Send the revocations that are held',
-    status: 200,
     answer: WatchAnswer,
-    codes: ['not-found'],
   },
 } as const satisfies Record<string, Operation>;
 
