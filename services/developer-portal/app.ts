@@ -160,7 +160,7 @@ function makeHandle(
       const answer = await transfers.receive(call.account.accountId, request, operation.upload, (upload) =>
         handle({ ...call, upload }),
       );
-      return sendJson(response, answerStatusOf(operation), answer);
+      return sendAnswer(response, operation, answer);
     }
     // A body may arrive slowly, so the request counts as in flight only once it has arrived.
     const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
@@ -170,9 +170,14 @@ function makeHandle(
       ? await heavyReads.run(call.account.accountId, () => handle(call))
       : await handle(call);
     if (operation.download) await transfers.send(call.account.accountId, response, answer as Download);
-    else sendJson(response, answerStatusOf(operation), answer);
+    else sendAnswer(response, operation, answer);
   };
 }
+
+/** Sends what the schema of the answer names, and nothing else of what the handler has returned:
+ * documents have hashes and secrets. */
+const sendAnswer = (response: Response, operation: Operation, answer: unknown): void =>
+  sendJson(response, answerStatusOf(operation), operation.answer?.parse(answer));
 
 /** Checks origin, session, the account's budget and the role in the app, then parses body and
  * query.

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { KeyPermission, MemberRole, OperatorRights, Tier } from '#shared/contracts/apps/client-app.ts';
+import { ApiKeyRecord, MemberRole, OperatorRights, Tier } from '#shared/contracts/apps/client-app.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
  * Schemas that several features use; what one operation uses stands beside it. Every body is
- * strict, every text bounded. Tests validate answers against their schemas; the OpenAPI document is
- * made of all of them.
+ * strict, every text bounded. An answer has what its schema names; the OpenAPI document is made of
+ * all of them.
  */
 
 export const EMAIL_CHARS_MAX = 254;
@@ -135,19 +135,8 @@ export const ScopeAnswer = z
     reason: z.string().optional(),
   })
   .meta({ id: 'Scope' });
-export const KeyAnswer = z
-  .object({
-    keyId: z.string(),
-    name: z.string(),
-    prefix: z.string(),
-    lastFour: z.string(),
-    marketplace: z.boolean(),
-    permissions: z.array(KeyPermission),
-    createdAt: instant,
-    expiresAt: instant.optional(),
-    revokedAt: instant.optional(),
-    lastUsedAt: instant.optional(),
-  })
+export const KeyAnswer = ApiKeyRecord.omit({ hash: true, replacedBy: true })
+  .extend({ lastUsedAt: instant.optional() })
   .meta({ id: 'Key' });
 
 export const attemptFacts = {
@@ -162,7 +151,7 @@ export const DeliveryAnswer = z
     state: WebhookState,
     callbackUrl: z.string(),
     nextAttemptAt: instant.optional(),
-    attempts: z.array(z.object({ attempt: count, ...attemptFacts })),
+    attempts: z.array(z.object({ attempt: count, ...attemptFacts })).readonly(),
   })
   .meta({ id: 'Delivery' });
 export const AuditEntry = z

@@ -10,8 +10,8 @@ import {
   newWebhookSecret,
 } from '../../features/apps/credentials.ts';
 import { listScopeRequests, showOperatorApp } from '../../features/operator/operate.ts';
-import { presentKey } from '../../features/present.ts';
-import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../../http/api.ts';
+import { withUse } from '../../features/present.ts';
+import { KeyAnswer, NAME_CHARS_MAX, REASON_CHARS_MAX } from '../../http/api.ts';
 import {
   duration,
   emailAddress,
@@ -179,7 +179,7 @@ function addKeys(program: Command, run: Run): void {
     .action((id) =>
       run(async ({ apps, keyUse }) => {
         const [{ keys }, usedAt] = [await apps.read(id), await keyUse.read(id)];
-        return keys.map((one) => presentKey(one, usedAt[one.keyId]));
+        return withUse(keys, usedAt).map((one) => KeyAnswer.parse(one));
       }),
     );
   key

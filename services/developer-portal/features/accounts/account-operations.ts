@@ -12,7 +12,7 @@ import {
 } from '../../http/api.ts';
 import { type Operation, PUBLIC_WRITE, READ, WRITE } from '../../http/operation.ts';
 
-export const AccountAnswer = z
+const AccountAnswer = z
   .object({
     ...accountMembers,
     twoFactor: TwoFactor,

@@ -33,7 +33,7 @@ const summary = {
 };
 /** `keyCount`: keys that can be used now. */
 export const AppSummary = z.object({ ...summary, keyCount: count });
-export const AppAnswer = z
+const AppAnswer = z
   .object({
     ...summary,
     /** The operations on this app that the signed-in account may use, by id. */

@@ -28,25 +28,27 @@ const Entries = z.object({
     z.object({
       index: count,
       account: z.string().optional(),
-      accounts: z.array(z.string()).optional(),
+      accounts: z.array(z.string()).readonly().optional(),
       ref: z.string().optional(),
       status: z.string(),
-      roles: z.array(Role),
-      errors: z.array(
-        z.object({
-          ruleIndex: count.optional(),
-          /** The whole entry failed where it is absent. */
-          roleId: z.string().optional(),
-          code: z.string(),
-          message: z.string(),
-          retryable: z.boolean(),
-        }),
-      ),
+      roles: z.array(Role).readonly(),
+      errors: z
+        .array(
+          z.object({
+            ruleIndex: count.optional(),
+            /** The whole entry failed where it is absent. */
+            roleId: z.string().optional(),
+            code: z.string(),
+            message: z.string(),
+            retryable: z.boolean(),
+          }),
+        )
+        .readonly(),
       blockNumbers: z.record(z.string(), count),
       /** In a preview of a watch: the roles that the member would gain (granted) and lose. */
       changes: z.array(Role).optional(),
       /** Why, where the batch asked for it. */
-      details: z.array(RuleDetail).optional(),
+      details: z.array(RuleDetail).readonly().optional(),
     }),
   ),
   /** Given where entries are left to be looked at: the next page's `from`. */

@@ -10,7 +10,6 @@ import { type BatchLine, csvHeader, csvRow } from '../../domain/batch-csv.ts';
 import { isSelected, rolesChanged } from '../../domain/select-lines.ts';
 import { askGateway, requireOwnKey } from '../../http/ask-gateway.ts';
 import type { Call, Handlers } from '../../http/call.ts';
-import { presentDelivery } from '../present.ts';
 import { monthOf } from '../usage/month-of.ts';
 import type { BATCH_OPERATIONS } from './batch-operations.ts';
 
@@ -76,7 +75,7 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
     async readBatch(call) {
       const status = await ownBatch(call);
       const delivery = await deliveries.read(status.requestId);
-      return { ...status, ...(delivery && { delivery: presentDelivery(delivery) }) };
+      return { ...status, delivery };
     },
     async listEntries(call) {
       const { requestId, entries: entryCount } = await finishedBatch(call);
@@ -91,7 +90,10 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
         next = line.index + 1;
         break;
       }
-      return { entries: found.map(presentLine), ...(next < entryCount && { next }) };
+      return {
+        entries: found.map((line) => ({ ...line, changes: line.before && rolesChanged(line) })),
+        ...(next < entryCount && { next }),
+      };
     },
     async downloadBatch(call) {
       const { requestId, entries, roles } = await finishedBatch(call);
@@ -112,28 +114,6 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
         pieces: csvOf(linesOf(batches, range), columns),
       };
     },
-  };
-}
-
-function presentLine(line: BatchLine) {
-  const { index, account, accounts, ref, status, roles, errors, blockNumbers, before, details } = line;
-  return {
-    index,
-    account,
-    ...(accounts && { accounts: [...accounts] }),
-    ref,
-    status,
-    roles: [...roles],
-    errors: errors.map(({ ruleIndex, roleId, code, message, retryable }) => ({
-      ruleIndex,
-      roleId,
-      code,
-      message,
-      retryable,
-    })),
-    blockNumbers,
-    ...(before && { changes: rolesChanged(line) }),
-    ...(details && { details: [...details] }),
   };
 }
 

@@ -33,7 +33,7 @@ const LoggedCheckFacts = {
   denied: count,
   undetermined: count,
   /** The codes in `errors`, each once. */
-  codes: z.array(UndeterminedCode),
+  codes: z.array(UndeterminedCode).readonly(),
   /** The API key of the request. */
   keyId: z.string(),
 };

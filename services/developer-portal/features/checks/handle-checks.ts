@@ -7,7 +7,6 @@ import { bodyOfCheck } from '../../domain/body-of-check.ts';
 import { curlOfCheck } from '../../domain/curl-of-check.ts';
 import { stepsOfCheck } from '../../domain/steps-of-check.ts';
 import type { Handlers } from '../../http/call.ts';
-import { presentDelivery } from '../present.ts';
 import type { ChecksQuery } from './check-operations.ts';
 
 /** The log of an app's checks. */
@@ -42,7 +41,7 @@ export function makeCheckHandlers({
         ...presentCheck(check),
         steps: stepsOfCheck(check, delivery),
         ...(resultJson !== undefined && { result: JSON.parse(resultJson) as Record<string, unknown> }),
-        ...(delivery && { delivery: presentDelivery(delivery) }),
+        delivery,
       };
     },
     async readCheckRequest({ account, app: { clientId }, param }) {
@@ -73,16 +72,7 @@ function isWanted(check: LoggedCheck, filters: Filters): boolean {
   );
 }
 
-const presentCheck = ({
-  acceptedAtMs,
-  codes,
-  roleTags: _,
-  request: __,
-  waitedMs: ___,
-  storedMs: ____,
-  ...check
-}: LoggedCheck) => ({
+const presentCheck = (check: LoggedCheck) => ({
   ...check,
-  acceptedAt: new Date(acceptedAtMs).toISOString(),
-  codes: [...codes],
+  acceptedAt: new Date(check.acceptedAtMs).toISOString(),
 });

@@ -12,7 +12,7 @@ import {
 } from '../../http/api.ts';
 import { APP, type Operation, READ } from '../../http/operation.ts';
 
-export const DeliverySummary = z.object({
+const DeliverySummary = z.object({
   requestId: z.string(),
   state: WebhookState,
   callbackUrl: z.string(),

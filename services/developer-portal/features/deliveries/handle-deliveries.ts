@@ -10,7 +10,6 @@ import { makeBulkResends } from '#shared/stores/webhooks/resend-failed.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/call.ts';
 import { requestOf } from '../../http/idempotency.ts';
-import { presentDelivery, presentDeliverySummary } from '../present.ts';
 import type { DELIVERY_OPERATIONS } from './delivery-operations.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
@@ -47,14 +46,18 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const sinceMs = since === undefined ? undefined : Date.parse(since);
       const page = await deliveries.page(clientId, { state, sinceMs, before, countMax });
       return {
-        deliveries: page.deliveries.map(presentDeliverySummary),
+        deliveries: page.deliveries.map((view) => ({
+          ...view,
+          attempts: view.attempts.length,
+          lastAttempt: view.attempts.at(-1),
+        })),
         next: page.next,
       };
     },
     async readDelivery(call) {
       const view = await ownDelivery(call);
       const payload = await deps.results.read(view.requestId);
-      return { ...presentDelivery(view), payload };
+      return { ...view, payload };
     },
     async readReceiverAnswer(call) {
       const view = await ownDelivery(call);

@@ -4,7 +4,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { validationFailed } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
-import { presentAccount, presentKey, presentOperatorApp } from '../present.ts';
+import { presentAccount, presentOperatorApp, withUse } from '../present.ts';
 import { monthOf } from '../usage/month-of.ts';
 import type { WatchAnswer } from '../watches/watch-operations.ts';
 import { listScopeRequests, pageAudit, setTier, showOperatorAccount, showOperatorApp } from './operate.ts';
@@ -103,8 +103,6 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       }));
       return {
         ...presentAccount(account),
-        verified: account.verified,
-        createdAt: account.createdAt,
         sessions: open.length,
         apps: owned.length,
         clientApps: await Promise.all(shown),
@@ -135,7 +133,8 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       await auditAccess.read(reader.accountId, 'app-read', clientId, { accountId, clientId });
       const owner = await accounts.read(app.accountId);
       const [detail, month] = await Promise.all([readDetail(deps, app), monthOf(deps, clientId, owner)]);
-      return { ...presentOperatorApp(app, owner), ...detail, month, limits: limitsOf(owner ?? app.limits) };
+      const shown = { ...presentOperatorApp(app, owner), createdAt: app.createdAt, ...detail };
+      return { ...shown, month, limits: limitsOf(owner ?? app.limits) };
     },
     listAudit({ query: { since, until, ...query } }) {
       const ms = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text));
@@ -149,7 +148,7 @@ const LISTED = 'all accounts';
 const ONLY_ENTERPRISE = 'Only enterprise accounts have limits of their own.';
 
 /** The parts of an app's detail that are read from views of their own. */
-async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: ClientApp) {
+async function readDetail(deps: Dependencies, { clientId, keys }: ClientApp) {
   const [{ deliveries }, batches, watches, usedAt] = await Promise.all([
     deps.deliveries.page(clientId, { countMax: DELIVERIES_COUNTED_MAX }),
     deps.batchList.list(clientId, { countMax: BATCHES_SHOWN_MAX }),
@@ -157,10 +156,8 @@ async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: Cli
     deps.keyUse.read(clientId),
   ]);
   const countOf = (wanted: string) => deliveries.filter(({ state }) => state === wanted).length;
-  const shown = (await deps.watchWrites.presentMany(watches)) as WatchAnswer[];
   return {
-    createdAt,
-    keys: keys.map((key) => presentKey(key, usedAt[key.keyId])),
+    keys: withUse(keys, usedAt),
     webhooks: {
       pending: countOf('pending'),
       delivered: countOf('delivered'),
@@ -168,12 +165,7 @@ async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: Cli
       stopped: countOf('stopped'),
     },
     batches,
-    watches: shown.map(({ watchId, state, members, ruleSet }) => ({
-      watchId,
-      state,
-      members,
-      ruleSet,
-    })),
+    watches: (await deps.watchWrites.presentMany(watches)) as WatchAnswer[],
   };
 }
 

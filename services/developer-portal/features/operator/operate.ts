@@ -4,16 +4,18 @@ import { accountIdOf } from '../apps/credentials.ts';
 import { namesIn, subjectOf, withNames } from '../audit/present-audit.ts';
 import { presentAccount, presentOperatorApp } from '../present.ts';
 import type { Work } from '../work.ts';
+import { OperatorAccount } from './operator-operations.ts';
 
 /** What an operator does and sees, in the portal's pages and by the admin command alike. */
 
 export const showOperatorApp = async ({ accounts }: Work, app: ClientApp) =>
   presentOperatorApp(app, await accounts.read(app.accountId));
 
-export const showOperatorAccount = async ({ clientApps }: Work, account: Account) => ({
-  ...presentAccount(account),
-  apps: await clientApps.countOwned(account.accountId),
-});
+export const showOperatorAccount = async ({ clientApps }: Work, account: Account) =>
+  OperatorAccount.parse({
+    ...presentAccount(account),
+    apps: await clientApps.countOwned(account.accountId),
+  });
 
 /** Apps whose request for the scope waits, the longest-waiting first. */
 export async function listScopeRequests({ accounts, clientApps }: Work) {

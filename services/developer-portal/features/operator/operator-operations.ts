@@ -83,7 +83,7 @@ const ScopeRequestList = z.array(
   }),
 );
 
-const OperatorAccount = z.object({
+export const OperatorAccount = z.object({
   ...accountMembers,
   /** How many client apps it has. */
   apps: count,

@@ -40,10 +40,7 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
             : [];
         }),
       );
-      const invitations = change
-        .openInvitations(app, now())
-        .map(({ tokenHash: _, invitedBy: __, ...shown }) => shown);
-      return { owner: owner.email, members: members.flat(), invitations };
+      return { owner: owner.email, members: members.flat(), invitations: change.openInvitations(app, now()) };
     },
     async createInvitation(call) {
       const { account, body } = call;

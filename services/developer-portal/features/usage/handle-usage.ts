@@ -29,7 +29,7 @@ export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USA
         readBytes(app.clientId),
       ]);
       const total = addFigures(figures);
-      const { refused, p50Ms, p95Ms, ...rest } = summariseDay(total);
+      const totals = summariseDay(total);
       return {
         month,
         today: { bytes, bytesMax },
@@ -39,14 +39,7 @@ export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USA
           ...summariseDay(hour),
         })),
         keys: checksByKey(total).slice(0, KEYS_SHOWN_MAX),
-        totals: {
-          refused,
-          undeterminedClient: rest.undeterminedClient,
-          undeterminedService: rest.undeterminedService,
-          undeterminedShare: undeterminedShareOf({ ...rest, refused, p50Ms, p95Ms }),
-          p50Ms,
-          p95Ms,
-        },
+        totals: { ...totals, undeterminedShare: undeterminedShareOf(totals) },
       };
     },
     async readAppAudit({ account, app }) {
