@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
 import { judgeSignInDomains } from '#shared/contracts/sign-in/sign-in-domain.ts';
 import type { LocalSystem } from './local-system.ts';
@@ -12,6 +12,18 @@ export type PrintLines = (write: (line: string) => Promise<void>) => Promise<voi
 export type Run = (
   work: (system: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>,
 ) => Promise<void>;
+
+/** The work of a subcommand: it gets the arguments in their order, then the options. */
+type Work = (system: OpenSystem, ...given: never[]) => Promise<unknown>;
+
+/** Makes the function that adds a subcommand to a group: `list <id>`, what it does, and its work. */
+export const adderTo =
+  (group: Command, run: Run) =>
+  (usage: string, description: string, work: Work): Command =>
+    group
+      .command(usage)
+      .description(description)
+      .action((...given) => run((system) => work(system, ...(given as never[]))));
 
 /** Whether the operator confirms that the owner of the account is known. */
 export type Vouch = { readonly vouch: boolean };

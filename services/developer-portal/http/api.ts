@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { ApiKeyRecord, MemberRole, OperatorRights, Tier } from '#shared/contracts/apps/client-app.ts';
+import {
+  ApiKeyRecord,
+  LIVE_KEYS_MAX,
+  MemberRole,
+  OperatorRights,
+  Tier,
+} from '#shared/contracts/apps/client-app.ts';
+import {
+  RULE_SETS_MAX,
+  type TierLimits,
+  WATCH_MEMBERS_MAX,
+  WATCHES_MAX,
+} from '#shared/contracts/apps/tiers.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
@@ -97,17 +109,25 @@ export const count = z.number().int().nonnegative();
 /** Given where there is more: the cursor of the next page. */
 export const next = z.string().optional();
 
-export const Limits = z.object({
-  requestsPerSecond: count,
-  requestsPerMonth: count,
-  clientApps: count,
-  marketplaceKeys: count,
-  liveKeys: count,
-  ruleSets: count,
-  watches: count,
-  watchMembers: count,
-  writesPerDay: count,
-});
+/** The largest value of each limit that an enterprise account may have. */
+export const LIMITS_MAX = {
+  requestsPerSecond: 1_000_000,
+  requestsPerMonth: 1_000_000_000_000,
+  clientApps: 10_000,
+  marketplaceKeys: 10_000,
+  liveKeys: LIVE_KEYS_MAX,
+  ruleSets: RULE_SETS_MAX,
+  watches: WATCHES_MAX,
+  watchMembers: WATCH_MEMBERS_MAX,
+  writesPerDay: 1_000_000_000_000,
+} as const satisfies Record<keyof TierLimits, number>;
+const forEachLimit = <S extends z.ZodType>(schemaOf: (max: number) => S) =>
+  Object.fromEntries(Object.entries(LIMITS_MAX).map(([name, max]) => [name, schemaOf(max)])) as Record<
+    keyof TierLimits,
+    S
+  >;
+export const Limits = z.object(forEachLimit(() => count));
+export const OwnLimits = z.strictObject(forEachLimit((max) => z.number().int().min(1).max(max))).partial();
 /** The calendar month (UTC), such as `2026-11`, with the checks as the limiter counts them. */
 export const Month = z.object({ name: z.string(), used: count, quota: count });
 /** Absent if the password alone signs in. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Account, LIVE_KEYS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
-import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Account, Tier } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makePasswords } from '../../features/accounts/passwords.ts';
 import { setTier, showOperatorAccount } from '../../features/operator/operate.ts';
-import { figure, figureUpTo, type Run, type Vouch, vouchOption } from '../command-line.ts';
+import { LIMITS_MAX } from '../../http/api.ts';
+import { adderTo, figureUpTo, type Run, type Vouch, vouchOption } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const PASSWORD_BYTES = 15;
@@ -44,40 +44,35 @@ export async function ensureOperator(
 
 export function addAccounts(program: Command, run: Run): void {
   const account = program.command('account').description("developers' and operators' accounts of the portal");
-  account
-    .command('list')
-    .description('list all accounts, by e-mail address')
-    .option('--query <text>', 'only addresses that contain this text', '')
-    .action(({ query }: { query: string }) =>
-      run(async (system) => {
-        const found = (await system.accounts.list()).filter(({ email }) =>
-          email.toLowerCase().includes(query.toLowerCase()),
-        );
-        return Promise.all(
-          found.map(async (one) => ({
-            ...(await showOperatorAccount(system, one)),
-            verified: one.verified,
-            createdAt: one.createdAt,
-          })),
-        );
-      }),
-    );
+  adderTo(account, run)(
+    'list',
+    'list all accounts, by e-mail address',
+    async (system, { query }: { query: string }) => {
+      const found = (await system.accounts.list()).filter(({ email }) =>
+        email.toLowerCase().includes(query.toLowerCase()),
+      );
+      return Promise.all(
+        found.map(async (one) => {
+          const { verified, createdAt } = one;
+          return { ...(await showOperatorAccount(system, one)), verified, createdAt };
+        }),
+      );
+    },
+  ).option('--query <text>', 'only addresses that contain this text', '');
   /** A subcommand about the account of an address. */
   const act = <O extends object>(
     name: string,
     description: string,
     work: (system: OpenSystem, account: Account, options: O & Vouch) => Promise<object>,
   ) =>
-    account
-      .command(`${name} <email>`)
-      .description(description)
-      .addOption(vouchOption())
-      .action((email: string, options: O & Vouch) =>
-        run(async (system) => ({
-          email,
-          ...(await work(system, await accountOf(system, email, options), options)),
-        })),
-      );
+    adderTo(account, run)(
+      `${name} <email>`,
+      description,
+      async (system, email: string, options: O & Vouch) => ({
+        email,
+        ...(await work(system, await accountOf(system, email, options), options)),
+      }),
+    ).addOption(vouchOption());
   act<{ withdraw: boolean; readOnly: boolean }>(
     'operator',
     'allow an account to see all accounts and apps in the portal, approve scopes, set tiers and suspend apps; ends its sessions and prints a new password',
@@ -132,63 +127,45 @@ export function addAccounts(program: Command, run: Run): void {
   addTiers(program, run);
 }
 
+/** The options of an enterprise account's own limits. */
+const LIMIT_OPTIONS = [
+  ['rps', 'requestsPerSecond', 'requests per second of each app'],
+  ['month', 'requestsPerMonth', 'checks per month of each app'],
+  ['apps', 'clientApps', 'client apps'],
+  ['keys', 'marketplaceKeys', 'marketplace keys'],
+  ['live-keys', 'liveKeys', 'live keys of each app'],
+  ['rule-sets', 'ruleSets', 'rule sets of each app'],
+  ['watches', 'watches', 'watches of each app'],
+  ['members', 'watchMembers', 'members of all watches of each app'],
+  ['writes', 'writesPerDay', 'writes of rule sets, watches and members of each app in a day'],
+] as const;
+
 function addTiers(program: Command, run: Run): void {
-  program
-    .command('tier')
-    .description("accounts' tiers")
-    .command('set <email>')
-    .description('set the tier of an account and the limits of all its apps')
+  const tier = program.command('tier').description("accounts' tiers");
+  const set = adderTo(tier, run)(
+    'set <email>',
+    'set the tier of an account and the limits of all its apps',
+    async (system, email: string, tier: Tier, options: Vouch & Record<string, number | undefined>) => {
+      const given = LIMIT_OPTIONS.flatMap(([flag, limit]) => {
+        const value = options[new Option(`--${flag}`).attributeName()];
+        return value === undefined ? [] : [[limit, value] as const];
+      });
+      if (tier !== 'enterprise' && given.length > 0)
+        throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
+      const { accountId } = await accountOf(system, email, options);
+      return setTier(system, system.actor, accountId, tier, Object.fromEntries(given));
+    },
+  )
     .argument('<tier>', 'free, paid or enterprise', (text) => {
       const { data } = Tier.safeParse(text);
       if (data === undefined) throw new InvalidArgumentError('It must be free, paid or enterprise.');
       return data;
     })
-    .option('--rps <n>', 'enterprise: requests per second of each app', figure)
-    .option('--month <n>', 'enterprise: checks per month of each app', figure)
-    .option('--apps <n>', 'enterprise: client apps', figure)
-    .option('--keys <n>', 'enterprise: marketplace keys', figure)
-    .option(
-      '--live-keys <n>',
-      `enterprise: live keys of each app, at most ${LIVE_KEYS_MAX}`,
-      figureUpTo(LIVE_KEYS_MAX),
-    )
-    .option(
-      '--rule-sets <n>',
-      `enterprise: rule sets of each app, at most ${RULE_SETS_MAX}`,
-      figureUpTo(RULE_SETS_MAX),
-    )
-    .option(
-      '--watches <n>',
-      `enterprise: watches of each app, at most ${WATCHES_MAX}`,
-      figureUpTo(WATCHES_MAX),
-    )
-    .option(
-      '--members <n>',
-      `enterprise: members of all watches of each app, at most ${WATCH_MEMBERS_MAX}`,
-      figureUpTo(WATCH_MEMBERS_MAX),
-    )
-    .option(
-      '--writes <n>',
-      'enterprise: writes of rule sets, watches and members of each app in a day',
-      figure,
-    )
-    .addOption(vouchOption())
-    .action((email: string, tier: Tier, { vouch, ...figures }: Vouch & Record<string, number | undefined>) =>
-      run(async (system) => {
-        if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
-          throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
-        const { accountId } = await accountOf(system, email, { vouch });
-        return setTier(system, system.actor, accountId, tier, {
-          requestsPerSecond: figures['rps'],
-          requestsPerMonth: figures['month'],
-          clientApps: figures['apps'],
-          marketplaceKeys: figures['keys'],
-          liveKeys: figures['liveKeys'],
-          ruleSets: figures['ruleSets'],
-          watches: figures['watches'],
-          watchMembers: figures['members'],
-          writesPerDay: figures['writes'],
-        });
-      }),
+    .addOption(vouchOption());
+  for (const [flag, limit, words] of LIMIT_OPTIONS)
+    set.option(
+      `--${flag} <n>`,
+      `enterprise: ${words}, at most ${LIMITS_MAX[limit]}`,
+      figureUpTo(LIMITS_MAX[limit]),
     );
 }

@@ -13,6 +13,7 @@ import { listScopeRequests, showOperatorApp } from '../../features/operator/oper
 import { withUse } from '../../features/present.ts';
 import { KeyAnswer, NAME_CHARS_MAX, REASON_CHARS_MAX } from '../../http/api.ts';
 import {
+  adderTo,
   duration,
   emailAddress,
   keyPermissions,
@@ -76,138 +77,119 @@ async function resealSecrets({ apps, clientApps, accounts, twoFactor, actor }: O
 }
 
 export function addApps(program: Command, run: Run): void {
-  const app = program.command('app').description('client apps');
-  app
-    .command('create')
-    .description('create a client app; prints its credentials once')
+  const add = adderTo(program.command('app').description('client apps'), run);
+  add('create', 'create a client app; prints its credentials once', createApp)
     .requiredOption('--email <address>', 'e-mail address of the account; created if missing', emailAddress)
     .requiredOption('--name <name>', 'name of the app', textUpTo(NAME_CHARS_MAX))
     .addOption(new Option('--tier <tier>', "the account's tier").choices(Tier.options))
     .option('--approve', 'approve the token-gating scope at once', false)
-    .addOption(vouchOption())
-    .action((options) => run((system) => createApp(system, options)));
-  app
-    .command('list')
-    .description('list all client apps, oldest first')
-    .action(() =>
-      run(async (system) => {
-        const found = await system.clientApps.list((one) => one);
-        return Promise.all(found.map((one) => showOperatorApp(system, one)));
-      }),
-    );
-  /** A subcommand that changes an app, which is printed as it is then. */
-  const change = (
-    command: Command,
-    name: string,
-    description: string,
-    work: (system: OpenSystem, id: string, options: { reason: string }) => Promise<ClientApp>,
-  ) =>
-    command
-      .command(`${name} <id>`)
-      .description(description)
-      .action((id, options) =>
-        run(async (system) => showOperatorApp(system, await work(system, id, options))),
-      );
-  change(
-    app,
-    'suspend',
+    .addOption(vouchOption());
+  add('list', 'list all client apps, oldest first', async (system) => {
+    const found = await system.clientApps.list((one) => one);
+    return Promise.all(found.map((one) => showOperatorApp(system, one)));
+  });
+  /** The work of a subcommand that changes an app, which is printed as it is then. */
+  const changed =
+    (work: (system: OpenSystem, id: string, options: { reason: string }) => Promise<ClientApp>) =>
+    async (system: OpenSystem, id: string, options: { reason: string }) =>
+      showOperatorApp(system, await work(system, id, options));
+  add(
+    'suspend <id>',
     'refuse the requests of an app with 403 until it is resumed',
-    ({ apps, actor }, id) => apps.suspend(actor, id),
+    changed(({ apps, actor }, id) => apps.suspend(actor, id)),
   );
-  change(app, 'resume', 'end a suspension', ({ apps, actor }, id) => apps.resume(actor, id));
-  app
-    .command('delete <id>')
-    .description('delete an app and revoke its keys; accepted checks are still delivered')
-    .action((clientId) =>
-      run(async ({ apps, actor }) => {
-        await apps.remove(actor, clientId);
-        return { clientId, deleted: true };
-      }),
-    );
-  app
-    .command('domains <id>')
-    .description('print the domains that sign-in messages of an app may be for, or set them')
-    .option(
-      '--set <domains>',
-      'hosts, with their ports where they have one, with commas; an empty text ends signing in',
-      signInDomains,
-    )
-    .action((clientId, { set }: { set?: readonly string[] }) =>
-      run(async ({ apps, actor }) => {
-        const app = set ? await apps.setDomains(actor, clientId, set) : await apps.read(clientId);
-        return { domains: app.domains ?? [] };
-      }),
-    );
-  const scope = program.command('scope').description('requests for the token-gating scope');
-  scope
-    .command('list')
-    .description('list the apps that requested the scope')
-    .action(() => run(listScopeRequests));
-  change(scope, 'approve', 'allow the app to request checks', ({ apps, actor }, id) =>
-    apps.approveScope(actor, id),
+  add(
+    'resume <id>',
+    'end a suspension',
+    changed(({ apps, actor }, id) => apps.resume(actor, id)),
   );
-  change(scope, 'reject', 'refuse the request, with a reason', ({ apps, actor }, id, { reason }) =>
-    apps.rejectScope(actor, id, reason),
+  add(
+    'delete <id>',
+    'delete an app and revoke its keys; accepted checks are still delivered',
+    async ({ apps, actor }, clientId: string) => {
+      await apps.remove(actor, clientId);
+      return { clientId, deleted: true };
+    },
+  );
+  add(
+    'domains <id>',
+    'print the domains that sign-in messages of an app may be for, or set them',
+    async ({ apps, actor }, id: string, { set }: { set?: readonly string[] }) => {
+      const app = set ? await apps.setDomains(actor, id, set) : await apps.read(id);
+      return { domains: app.domains ?? [] };
+    },
+  ).option(
+    '--set <domains>',
+    'hosts, with their ports where they have one, with commas; an empty text ends signing in',
+    signInDomains,
+  );
+  const addScope = adderTo(program.command('scope').description('requests for the token-gating scope'), run);
+  addScope('list', 'list the apps that requested the scope', listScopeRequests);
+  addScope(
+    'approve <id>',
+    'allow the app to request checks',
+    changed(({ apps, actor }, id) => apps.approveScope(actor, id)),
+  );
+  addScope(
+    'reject <id>',
+    'refuse the request, with a reason',
+    changed(({ apps, actor }, id, { reason }) => apps.rejectScope(actor, id, reason)),
   ).requiredOption('--reason <text>', 'the reason shown to the developer', textUpTo(REASON_CHARS_MAX));
   addKeys(program, run);
 }
 
+type CreateKey = { name: string; marketplace: boolean; permissions?: KeyPermission[] };
+
 function addKeys(program: Command, run: Run): void {
-  const key = program.command('key').description('API keys of a client app');
-  key
-    .command('create <id>')
-    .description('create an API key; prints it once')
+  const addKey = adderTo(program.command('key').description('API keys of a client app'), run);
+  addKey(
+    'create <id>',
+    'create an API key; prints it once',
+    async ({ apps, actor }, id: string, options: CreateKey) => {
+      if (!mayHave(options.marketplace, options.permissions))
+        throw new ServiceError('usage-invalid', 'a marketplace key has the permission check alone');
+      const made = newKey();
+      await apps.createKey(actor, id, made, options);
+      return made;
+    },
+  )
     .option('--name <name>', 'name of the key', textUpTo(NAME_CHARS_MAX), 'key')
     .option('--marketplace', 'a key for a third party; counts against the limit of the account', false)
     .option(
       '--permissions <list>',
       'of check, read and manage, such as check,read; default: all, of a marketplace key check alone',
       keyPermissions,
-    )
-    .action((id, options: { name: string; marketplace: boolean; permissions?: KeyPermission[] }) =>
-      run(async ({ apps, actor }) => {
-        if (!mayHave(options.marketplace, options.permissions))
-          throw new ServiceError('usage-invalid', 'a marketplace key has the permission check alone');
-        const made = newKey();
-        await apps.createKey(actor, id, made, options);
-        return made;
-      }),
     );
-  key
-    .command('list <id>')
-    .description('list the keys of an app, including revoked keys')
-    .action((id) =>
-      run(async ({ apps, keyUse }) => {
-        const [{ keys }, usedAt] = [await apps.read(id), await keyUse.read(id)];
-        return withUse(keys, usedAt).map((one) => KeyAnswer.parse(one));
-      }),
-    );
-  key
-    .command('revoke <id> <key>')
-    .description('revoke a key; requests with it are refused within a second')
-    .action((id, keyId) =>
-      run(async ({ apps, actor }) => {
-        await apps.revokeKey(actor, id, keyId);
-        return { keyId, revoked: true };
-      }),
-    );
-  const secret = program.command('secret').description('webhook secrets');
-  secret
-    .command('reseal')
-    .description(
-      'encrypt all stored secrets again with the newest key of ROLECALL_SECRET_KEYS; their values stay the same',
-    )
-    .action(() => run(resealSecrets));
-  secret
-    .command('rotate <id>')
-    .description('create a new webhook secret; prints it once; earlier secrets sign for the overlap')
-    .option('--overlap <duration>', 'how long the earlier secrets still sign', duration, DAY_MS)
-    .action((id, { overlap }) =>
-      run(async ({ apps, actor }) => {
-        await apps.read(id);
-        const webhookSecret = newWebhookSecret();
-        await apps.rotateSecret(actor, id, apps.seal(id, webhookSecret), overlap);
-        return { webhookSecret };
-      }),
-    );
+  addKey(
+    'list <id>',
+    'list the keys of an app, including revoked keys',
+    async ({ apps, keyUse }, id: string) => {
+      const [{ keys }, usedAt] = [await apps.read(id), await keyUse.read(id)];
+      return withUse(keys, usedAt).map((one) => KeyAnswer.parse(one));
+    },
+  );
+  addKey(
+    'revoke <id> <key>',
+    'revoke a key; requests with it are refused within a second',
+    async ({ apps, actor }, id: string, keyId: string) => {
+      await apps.revokeKey(actor, id, keyId);
+      return { keyId, revoked: true };
+    },
+  );
+  const addSecret = adderTo(program.command('secret').description('webhook secrets'), run);
+  addSecret(
+    'reseal',
+    'encrypt all stored secrets again with the newest key of ROLECALL_SECRET_KEYS; their values stay the same',
+    resealSecrets,
+  );
+  addSecret(
+    'rotate <id>',
+    'create a new webhook secret; prints it once; earlier secrets sign for the overlap',
+    async ({ apps, actor }, id: string, { overlap }: { overlap: number }) => {
+      await apps.read(id);
+      const webhookSecret = newWebhookSecret();
+      await apps.rotateSecret(actor, id, apps.seal(id, webhookSecret), overlap);
+      return { webhookSecret };
+    },
+  ).option('--overlap <duration>', 'how long the earlier secrets still sign', duration, DAY_MS);
 }

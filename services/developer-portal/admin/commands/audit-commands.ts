@@ -4,7 +4,7 @@ import { parseMessage } from '#shared/contracts/topic.ts';
 import { isRetriable } from '#shared/errors.ts';
 import { WRITES_MAX } from '#shared/stores/audit/audit-trail.ts';
 import { pageAudit } from '../../features/operator/operate.ts';
-import { figureUpTo, instant, type PrintLines, type Run } from '../command-line.ts';
+import { adderTo, figureUpTo, instant, type PrintLines, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const LISTED_COUNT = 50;
@@ -12,14 +12,23 @@ const LISTED_MAX = 500;
 /** A record may be stamped a little before the time of its entry: clocks differ. */
 const MARGIN_MS = 120_000;
 
-type Filters = Omit<Parameters<typeof pageAudit>[1], 'before'>;
+type Filters = Pick<Parameters<typeof pageAudit>[1], 'account' | 'app' | 'action' | 'limit'> & {
+  readonly since?: number;
+  readonly until?: number;
+};
 
 /** A page may be short though there are more entries. */
-async function listAudit(system: OpenSystem, { limit, ...filters }: Filters) {
+async function listAudit(system: OpenSystem, { limit, since: sinceMs, until: untilMs, ...filters }: Filters) {
   const found: Awaited<ReturnType<typeof pageAudit>>['entries'] = [];
   let before: string | undefined;
   do {
-    const page = await pageAudit(system, { ...filters, before, limit: limit - found.length });
+    const page = await pageAudit(system, {
+      ...filters,
+      sinceMs,
+      untilMs,
+      before,
+      limit: limit - found.length,
+    });
     found.push(...page.entries);
     before = page.next;
   } while (before !== undefined && found.length < limit);
@@ -53,24 +62,21 @@ function readEntry(value: Buffer | null) {
 }
 
 export function addAudit(program: Command, run: Run): void {
-  const trail = program.command('audit').description('audit entries of accounts and apps');
-  trail
-    .command('list')
-    .description(
-      `list audit entries of the last 90 days, newest first; of writes of rule sets, watches and members the newest ${WRITES_MAX} of each account`,
-    )
+  const add = adderTo(program.command('audit').description('audit entries of accounts and apps'), run);
+  add(
+    'list',
+    `list audit entries of the last 90 days, newest first; of writes of rule sets, watches and members the newest ${WRITES_MAX} of each account`,
+    listAudit,
+  )
     .option('--account <account>', "an account's e-mail address or id")
     .option('--app <id>', 'a client id')
     .option('--action <action>', 'an action such as key-revoked')
     .option('--since <instant>', 'only entries of this instant or later', instant)
     .option('--until <instant>', 'only entries of this instant or earlier', instant)
-    .option('--limit <n>', `entries, at most ${LISTED_MAX}`, figureUpTo(LISTED_MAX), LISTED_COUNT)
-    .action(({ since, until, ...filters }) =>
-      run((system) => listAudit(system, { ...filters, sinceMs: since, untilMs: until })),
-    );
-  trail
-    .command('export')
-    .description('print every audit entry that the broker has, 400 days of them, as NDJSON')
-    .requiredOption('--since <instant>', 'only entries of this instant or later', instant)
-    .action(({ since }) => run(async (system) => exportAudit(system, since)));
+    .option('--limit <n>', `entries, at most ${LISTED_MAX}`, figureUpTo(LISTED_MAX), LISTED_COUNT);
+  add(
+    'export',
+    'print every audit entry that the broker has, 400 days of them, as NDJSON',
+    async (system, { since }: { since: number }) => exportAudit(system, since),
+  ).requiredOption('--since <instant>', 'only entries of this instant or later', instant);
 }

@@ -6,7 +6,7 @@ import { type DeliveryView, LISTED_MAX } from '#shared/stores/webhooks/deliverie
 import { bodyOfCheck } from '../../domain/body-of-check.ts';
 import { stepsOfCheck } from '../../domain/steps-of-check.ts';
 import { makeReadSentCheck } from '../../features/checks/read-sent-check.ts';
-import { instant, type Run } from '../command-line.ts';
+import { adderTo, instant, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const PAGE_COUNT = 1_000;
@@ -68,7 +68,7 @@ async function showBatch(system: OpenSystem, requestId: string) {
 async function listWebhooks(
   { deliveries, clientApps }: OpenSystem,
   clientId: string,
-  state: WebhookState | undefined,
+  { state }: { state?: WebhookState },
 ) {
   await requireApp(clientApps, clientId);
   const found: ({ readonly requestId: string } & ReturnType<typeof shownOf>)[] = [];
@@ -98,53 +98,42 @@ const shownOf = ({ state, callbackUrl, nextAttemptAt, attempts }: DeliveryView) 
 });
 
 export function addChecks(program: Command, run: Run): void {
-  program
-    .command('check')
-    .description('results of checks')
-    .command('show <requestId>')
-    .description('show a check: its app, request, steps, stored result and the attempts of its webhook')
-    .action((id) => run((system) => showCheck(system, id)));
-  program
-    .command('batch')
-    .description('batches')
-    .command('show <requestId>')
-    .description('show the status of a batch, its stored parts and the attempts of its webhook')
-    .action((id) => run((system) => showBatch(system, id)));
-
-  const webhook = program.command('webhook').description('deliveries');
-  webhook
-    .command('show <requestId>')
-    .description('one delivery with its attempts')
-    .action((id) =>
-      run(async ({ deliveries }) => {
-        const delivery = await deliveries.read(id);
-        if (!delivery) throw new ServiceError('not-found', `there is no webhook of request ${id}`);
-        return shownOf(delivery);
-      }),
-    );
-  webhook
-    .command('list <id>')
-    .description(`a client app's deliveries, newest first; kept are the newest ${LISTED_MAX} of each app`)
-    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options))
-    .action((id, { state }) => run((system) => listWebhooks(system, id, state)));
-  webhook
-    .command('resend <requestId>')
-    .description(
-      'deliver a webhook again, with the same bytes and the same id; returns once a webhook-dispatcher has taken it',
-    )
-    .action((id) => run(({ resends }) => resends.resend(id)));
-  webhook
-    .command('resend-failed <id>')
-    .description('deliver all failed webhooks of a client app again')
-    .requiredOption(
-      '--since <instant>',
-      'only webhooks exhausted or stopped at this instant or later',
-      instant,
-    )
-    .action((id, { since }) =>
-      run(async ({ resends, clientApps }) => {
-        await requireApp(clientApps, id);
-        return resends.resendFailed(id, since);
-      }),
-    );
+  adderTo(program.command('check').description('results of checks'), run)(
+    'show <requestId>',
+    'show a check: its app, request, steps, stored result and the attempts of its webhook',
+    showCheck,
+  );
+  adderTo(program.command('batch').description('batches'), run)(
+    'show <requestId>',
+    'show the status of a batch, its stored parts and the attempts of its webhook',
+    showBatch,
+  );
+  const add = adderTo(program.command('webhook').description('deliveries'), run);
+  add('show <requestId>', 'one delivery with its attempts', async ({ deliveries }, id: string) => {
+    const delivery = await deliveries.read(id);
+    if (!delivery) throw new ServiceError('not-found', `there is no webhook of request ${id}`);
+    return shownOf(delivery);
+  });
+  add(
+    'list <id>',
+    `a client app's deliveries, newest first; kept are the newest ${LISTED_MAX} of each app`,
+    listWebhooks,
+  ).addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options));
+  add(
+    'resend <requestId>',
+    'deliver a webhook again, with the same bytes and the same id; returns once a webhook-dispatcher has taken it',
+    ({ resends }, id: string) => resends.resend(id),
+  );
+  add(
+    'resend-failed <id>',
+    'deliver all failed webhooks of a client app again',
+    async ({ resends, clientApps }, id: string, { since }: { since: number }) => {
+      await requireApp(clientApps, id);
+      return resends.resendFailed(id, since);
+    },
+  ).requiredOption(
+    '--since <instant>',
+    'only webhooks exhausted or stopped at this instant or later',
+    instant,
+  );
 }

@@ -6,7 +6,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { parseJson } from '#shared/parse-json.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
 import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
-import type { Run } from '../command-line.ts';
+import { adderTo, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const PAGE_COUNT_MAX = 200;
@@ -70,28 +70,22 @@ function readBytes(file: string): Buffer {
 }
 
 export function addRuleSets(program: Command, run: Run): void {
-  const ruleSet = program.command('rule-set').description('stored rule sets of a client app');
-  ruleSet
-    .command('list <id>')
-    .description('list the rule sets of an app, by id')
-    .action((id) => run((system) => listRuleSets(system, id)));
-  ruleSet
-    .command('show <id> <ruleSetId>')
-    .description('one rule set with its rules')
-    .action((id, ruleSetId) => run((system) => showRuleSet(system, id, ruleSetId)));
-  ruleSet
-    .command('put <id> <ruleSetId> <file>')
-    .description('store the rules of a JSON file: { "name"?, "rules", "onUndetermined"? }')
-    .action((id, ruleSetId, file) => run((system) => putRuleSet(system, id, ruleSetId, file)));
-  ruleSet
-    .command('delete <id> <ruleSetId>')
-    .description('delete a rule set, unless a watch refers to it')
-    .action((clientId, id) =>
-      run(async (system) => {
-        const { accountId, ...owner } = await ownerOf(system, clientId);
-        const limits = limitsOf(owner);
-        await system.ruleSetWrites.remove({ clientId, accountId, id, actor: system.actor, limits });
-        return { ruleSetId: id, deleted: true };
-      }),
-    );
+  const add = adderTo(program.command('rule-set').description('stored rule sets of a client app'), run);
+  add('list <id>', 'list the rule sets of an app, by id', listRuleSets);
+  add('show <id> <ruleSetId>', 'one rule set with its rules', showRuleSet);
+  add(
+    'put <id> <ruleSetId> <file>',
+    'store the rules of a JSON file: { "name"?, "rules", "onUndetermined"? }',
+    putRuleSet,
+  );
+  add(
+    'delete <id> <ruleSetId>',
+    'delete a rule set, unless a watch refers to it',
+    async (system, clientId: string, id: string) => {
+      const { accountId, ...owner } = await ownerOf(system, clientId);
+      const limits = limitsOf(owner);
+      await system.ruleSetWrites.remove({ clientId, accountId, id, actor: system.actor, limits });
+      return { ruleSetId: id, deleted: true };
+    },
+  );
 }

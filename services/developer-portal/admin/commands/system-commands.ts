@@ -11,7 +11,7 @@ import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
 import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
-import { instant, type Run, wholeNumber } from '../command-line.ts';
+import { adderTo, instant, type Run, wholeNumber } from '../command-line.ts';
 import { readEndpointStates } from '../endpoint-states.ts';
 import type { OpenSystem } from '../open-system.ts';
 
@@ -26,8 +26,12 @@ async function rebuildStore(system: OpenSystem) {
 }
 
 /** Redrives dead-lettered records. Checks that have a result are skipped: a result is final. */
-async function redriveRecords({ kafka, results, views }: OpenSystem, topic: string, sinceMs: number) {
-  const records = (await recordsOf(kafka, topic)).filter(({ failedAt }) => Date.parse(failedAt) >= sinceMs);
+async function redriveRecords(
+  { kafka, results, views }: OpenSystem,
+  topic: string,
+  { since }: { since: number },
+) {
+  const records = (await recordsOf(kafka, topic)).filter(({ failedAt }) => Date.parse(failedAt) >= since);
   const isCheck = topic.startsWith('check.requested.');
   // A check whose result a replay has not brought back would be evaluated again.
   await waitUntilComplete(views);
@@ -72,55 +76,52 @@ export function addSystem(program: Command, run: Run): void {
         lag: await readLag(kafka.admin),
       })),
     );
-  program
-    .command('topics')
-    .description('topics of the broker')
-    .command('apply')
-    .description('create missing topics, and set the others to their declared configuration')
-    .action(() =>
-      run(async ({ kafka, topics, retention }) => ({
-        ...(await applyTopics(kafka.admin, topics)),
-        retention,
-      })),
-    );
-  program
-    .command('store')
-    .description('the Redis views')
-    .command('rebuild')
-    .description('rebuild the Redis views from the topics')
-    .action(() => run(rebuildStore));
-
-  const deadLetter = program.command('dead-letter').description('dead-lettered records, by source topic');
-  deadLetter
-    .command('list <topic>')
-    .description('list the records that are neither redriven nor discarded')
-    .action((topic) => run(async ({ kafka }) => (await recordsOf(kafka, topic)).map(summaryOf)));
-  deadLetter
-    .command('inspect <topic>')
-    .description('one record with its content')
-    .argument('<partition>', '', wholeNumber)
-    .argument('<offset>', '', wholeNumber)
-    .action((topic, partition, offset) =>
-      run(async ({ kafka }) => {
-        const found = await findRecord(kafka, topic, partition, offset);
-        return { ...summaryOf(found), value: found.record.value?.toString() ?? null };
-      }),
-    );
-  deadLetter
-    .command('redrive <topic>')
-    .description('publish the records to their source topic again')
-    .option('--since <instant>', 'only records that failed at this instant or later', instant, 0)
-    .action((topic, { since }) => run((system) => redriveRecords(system, topic, since)));
-  deadLetter
-    .command('discard <topic>')
-    .description('settle one record without redriving it')
-    .argument('<partition>', '', wholeNumber)
-    .argument('<offset>', '', wholeNumber)
-    .action((topic, partition, offset) =>
-      run(async ({ kafka }) => {
-        const found = await findRecord(kafka, topic, partition, offset);
-        await settleDeadLetter(kafka, topic, found, 'discarded');
-        return { discarded: true };
-      }),
-    );
+  adderTo(program.command('topics').description('topics of the broker'), run)(
+    'apply',
+    'create missing topics, and set the others to their declared configuration',
+    async ({ kafka, topics, retention }) => ({ ...(await applyTopics(kafka.admin, topics)), retention }),
+  );
+  adderTo(program.command('store').description('the Redis views'), run)(
+    'rebuild',
+    'rebuild the Redis views from the topics',
+    rebuildStore,
+  );
+  const add = adderTo(
+    program.command('dead-letter').description('dead-lettered records, by source topic'),
+    run,
+  );
+  add(
+    'list <topic>',
+    'list the records that are neither redriven nor discarded',
+    async ({ kafka }, topic: string) => (await recordsOf(kafka, topic)).map(summaryOf),
+  );
+  /** A subcommand about one record. */
+  const addOfRecord = (
+    usage: string,
+    description: string,
+    work: (system: OpenSystem, topic: string, found: DeadLetter) => Promise<unknown>,
+  ) =>
+    add(usage, description, async (system, topic: string, partition: number, offset: number) =>
+      work(system, topic, await findRecord(system.kafka, topic, partition, offset)),
+    )
+      .argument('<partition>', '', wholeNumber)
+      .argument('<offset>', '', wholeNumber);
+  addOfRecord('inspect <topic>', 'one record with its content', async (_system, _topic, found) => ({
+    ...summaryOf(found),
+    value: found.record.value?.toString() ?? null,
+  }));
+  add('redrive <topic>', 'publish the records to their source topic again', redriveRecords).option(
+    '--since <instant>',
+    'only records that failed at this instant or later',
+    instant,
+    0,
+  );
+  addOfRecord(
+    'discard <topic>',
+    'settle one record without redriving it',
+    async ({ kafka }, topic, found) => {
+      await settleDeadLetter(kafka, topic, found, 'discarded');
+      return { discarded: true };
+    },
+  );
 }

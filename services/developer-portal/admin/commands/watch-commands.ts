@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Run } from '../command-line.ts';
+import { adderTo, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 /** More than an app of any tier has. */
@@ -22,28 +22,20 @@ async function readWatch({ watches }: OpenSystem, clientId: string, watchId: str
 
 /** The subcommands of `admin watch`. */
 export function addWatches(program: Command, run: Run): void {
-  const watch = program.command('watch').description('watches of client apps');
-  watch
-    .command('list <id>')
-    .description("a client app's watches")
-    .action((id) => run((system) => listWatches(system, id)));
-  watch
-    .command('show <id> <watchId>')
-    .description('one watch: its state, held revocations, and how its contracts are followed')
-    .action((id, watchId) =>
-      run(async (system) => system.watchWrites.present(await readWatch(system, id, watchId))),
-    );
+  const add = adderTo(program.command('watch').description('watches of client apps'), run);
+  add('list <id>', "a client app's watches", listWatches);
+  add(
+    'show <id> <watchId>',
+    'one watch: its state, held revocations, and how its contracts are followed',
+    async (system, id: string, watchId: string) =>
+      system.watchWrites.present(await readWatch(system, id, watchId)),
+  );
   const act = (action: 'pause' | 'resume' | 'release', description: string) =>
-    watch
-      .command(`${action} <id> <watchId>`)
-      .description(description)
-      .action((id, watchId) =>
-        run(async (system) => {
-          const { accountId } = await readWatch(system, id, watchId);
-          const request = { clientId: id, accountId, watchId, actor: system.actor };
-          return system.watchWrites.present(await system.watchWrites[action](request));
-        }),
-      );
+    add(`${action} <id> <watchId>`, description, async (system, id: string, watchId: string) => {
+      const { accountId } = await readWatch(system, id, watchId);
+      const request = { clientId: id, accountId, watchId, actor: system.actor };
+      return system.watchWrites.present(await system.watchWrites[action](request));
+    });
   act('pause', 'check no members and send nothing until it is resumed');
   act('resume', 'check all members now, and continue');
   act('release', 'send the revocations that are held');

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { LIVE_KEYS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
-import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
+import { Tier } from '#shared/contracts/apps/client-app.ts';
 import { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
@@ -16,6 +15,7 @@ import {
   lines,
   Month,
   next,
+  OwnLimits,
   PageLimit,
   REASON_CHARS_MAX,
   ScopeAnswer,
@@ -53,24 +53,10 @@ const OperatorAppsQuery = z.strictObject({
     .optional()
     .meta({ type: 'boolean' }),
 });
-const figure = z.number().int().min(1).max(1_000_000_000_000);
 const TierBody = z.strictObject({
   tier: Tier,
   /** For `enterprise` only; an omitted limit is the tier's default. */
-  limits: z
-    .strictObject({
-      requestsPerSecond: z.number().int().min(1).max(1_000_000),
-      requestsPerMonth: figure,
-      clientApps: z.number().int().min(1).max(10_000),
-      marketplaceKeys: z.number().int().min(1).max(10_000),
-      liveKeys: z.number().int().min(1).max(LIVE_KEYS_MAX),
-      ruleSets: z.number().int().min(1).max(RULE_SETS_MAX),
-      watches: z.number().int().min(1).max(WATCHES_MAX),
-      watchMembers: z.number().int().min(1).max(WATCH_MEMBERS_MAX),
-      writesPerDay: figure,
-    })
-    .partial()
-    .optional(),
+  limits: OwnLimits.optional(),
 });
 
 const ScopeRequestList = z.array(

@@ -107,8 +107,6 @@ function faultOf(field) {
     return field.type === 'email'
       ? 'This is not an e-mail address.'
       : 'Write a whole URL, like https://example.com/hooks.';
-  if (validity.rangeUnderflow || validity.rangeOverflow)
-    return `Between ${field.min} and ${field.max}, please.`;
   return validity.valid ? undefined : field.validationMessage;
 }
 
