@@ -1,7 +1,5 @@
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
-import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { PortalConfig } from './config.ts';
 import type { Mailer } from './features/accounts/mailer.ts';
@@ -54,8 +52,6 @@ export function makeDependencies({ work, kafka, config, chains, log, mail, ident
     readSentCheck: makeReadSentCheck(kafka, recordReads),
     readReceiverAnswer: makeReadReceiverAnswer(kafka, recordReads),
     watchEvents: makeReadWatchEvents(work),
-    chainReports: makeChainReports(redis, work.now),
-    chainStates: makeChainStates(redis),
     countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
   };
 }

@@ -1,5 +1,7 @@
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { readMonthUsed } from '#shared/stores/checks/admit.ts';
+import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
+import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
@@ -50,6 +52,8 @@ export function makeWork(
       countBytes,
       afterPublish: afterResend,
     }),
+    chainReports: makeChainReports(redis, basis.now),
+    chainStates: makeChainStates(redis),
     readMonthUsed: (clientId: string, month: string) => readMonthUsed(redis, clientId, month),
   };
 }

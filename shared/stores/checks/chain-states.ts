@@ -49,7 +49,7 @@ export function makeChainStates(redis: Redis, latelyMs = LATELY_MS) {
     },
     read: (chainIds: readonly number[]): Promise<ReadonlyMap<number, ChainState>> =>
       inStore(async () => {
-        const texts = await redis.mget(chainIds.map(keyOf));
+        const texts = chainIds.length === 0 ? [] : await redis.mget(chainIds.map(keyOf));
         return new Map(chainIds.map((chainId, index) => [chainId, stateOf(texts[index])]));
       }),
   };

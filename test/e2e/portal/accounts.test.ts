@@ -79,7 +79,7 @@ test('the page names a limit that an operator sets out of bounds, and accepts an
   const field = dialog.getByLabel('Requests per second');
   await field.fill('0');
   await dialog.getByRole('button', { name: 'Set tier' }).click();
-  await dialog.getByText('At most 1000000.').waitFor();
+  await dialog.getByText('At least 1.').waitFor();
   await waitForFocus(field);
   await field.fill('77');
   await dialog.getByLabel('Live keys of each app').fill('7');

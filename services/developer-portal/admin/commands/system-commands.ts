@@ -12,7 +12,6 @@ import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
 import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { adderTo, instant, type Run, wholeNumber } from '../command-line.ts';
-import { readEndpointStates } from '../endpoint-states.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 /** Invalidates the views and rebuilds them, or waits for a result-store that started the rebuild
@@ -23,6 +22,19 @@ async function rebuildStore(system: OpenSystem) {
   if (counts) return { rebuilt: counts };
   await waitUntilComplete(system.views);
   return { rebuilt: 'by another process' };
+}
+
+/** Whether each chain can be read now, and what an evaluator found out about its endpoints last. */
+async function listEndpoints({ chainReports, chainStates }: OpenSystem) {
+  const reports = await chainReports.read();
+  const states =
+    reports.length === 0 ? undefined : await chainStates.read(reports.map(({ chainId }) => chainId));
+  return reports.flatMap(({ chainId, endpoints }) =>
+    endpoints.map(({ endpoint, name, method, problems }) => {
+      const { state } = states?.get(chainId) ?? { state: 'unknown' };
+      return { chainId, chain: state, endpoint: name ?? endpoint, method, problems };
+    }),
+  );
 }
 
 /** Redrives dead-lettered records. Checks that have a result are skipped: a result is final. */
@@ -68,12 +80,12 @@ async function findRecord(kafka: OpenSystem['kafka'], topic: string, partition: 
 export function addSystem(program: Command, run: Run): void {
   program
     .command('status')
-    .description('processes, RPC endpoints of a local system, and the lag of each consumer group')
+    .description('processes of a local system, RPC endpoints, and the lag of each consumer group')
     .action(() =>
-      run(async ({ kafka }, local) => ({
+      run(async (system, local) => ({
         processes: local?.processes ?? [],
-        endpoints: await readEndpointStates(local?.processes ?? []),
-        lag: await readLag(kafka.admin),
+        endpoints: await listEndpoints(system),
+        lag: await readLag(system.kafka.admin),
       })),
     );
   adderTo(program.command('topics').description('topics of the broker'), run)(

@@ -58,11 +58,11 @@ export function makeTryHandlers({
   };
   return {
     async readTryOptions() {
-      const states = chainIds.length === 0 ? undefined : await chainStates.read(chainIds);
+      const states = await chainStates.read(chainIds);
       return {
         // RPC endpoints are not exposed.
         chains: chains.map(({ chainId, name, nativeSymbol }) => {
-          return { chainId, name, nativeSymbol, ...(states?.get(chainId) ?? { state: 'unknown' as const }) };
+          return { chainId, name, nativeSymbol, ...(states.get(chainId) ?? { state: 'unknown' as const }) };
         }),
         gatewayUrl: publicUrl,
         ...(config.demo && { demo: config.demo }),

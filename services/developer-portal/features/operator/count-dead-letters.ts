@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -30,25 +31,17 @@ export function makeCountDeadLetters(
   monotonicMs: () => number,
   timeoutMs = COUNT_TIMEOUT_MS,
 ): CountDeadLetters {
-  let latest: { endedAtMs: number; counts: ReturnType<CountDeadLetters> } | undefined;
-  const start = () => {
-    const started = { endedAtMs: Number.POSITIVE_INFINITY, counts: countAll(kafka) };
-    started.counts.then(
-      () => {
-        started.endedAtMs = monotonicMs();
-      },
-      // A failure is not cached; the current callers get the error.
-      () => {
-        latest = undefined;
-      },
-    );
-    return started;
-  };
+  const counts = new LRUCache<'all', Awaited<ReturnType<CountDeadLetters>>>({
+    max: 1,
+    ttl: CACHE_MS,
+    ttlResolution: 0,
+    perf: { now: monotonicMs },
+    fetchMethod: () => countAll(kafka),
+  });
   return async () => {
-    if (latest === undefined || monotonicMs() - latest.endedAtMs > CACHE_MS) latest = start();
     const expired = AbortSignal.timeout(timeoutMs);
     try {
-      return await unlessAborted(latest.counts, expired);
+      return (await unlessAborted(counts.fetch('all'), expired)) ?? [];
     } catch (error) {
       if (!expired.aborted) throw error;
       throw new ServiceError(

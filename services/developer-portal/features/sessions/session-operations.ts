@@ -24,8 +24,8 @@ const Setup = z.object({
   secret: z.string(),
   /** `otpauth://totp/…` */
   uri: z.string(),
-  /** The URI as a QR code: an SVG path in a square of `size` units. */
-  qr: z.object({ size: z.number().int().positive(), path: z.string() }),
+  /** The URI as a QR code: an SVG document. */
+  qr: z.string(),
 });
 const PasswordAndCode = z.strictObject({ password: TriedPassword.optional(), code: OneTimeCode });
 

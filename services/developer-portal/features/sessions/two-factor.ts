@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
+import { encodeQR } from 'qr';
 import { type Account, RECOVERY_CODES_MAX, type TwoFactor } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
@@ -9,7 +10,6 @@ import type { AccountWork } from '../accounts/account-work.ts';
 import { charge } from '../accounts/prove-password.ts';
 import { sha256 } from '../apps/credentials.ts';
 import type { Basis } from '../basis.ts';
-import { drawQr } from './draw-qr.ts';
 
 /** The settings that every authenticator app knows: RFC 6238's defaults. */
 const SETTINGS = { issuer: 'Rolecall', algorithm: 'SHA1', digits: 6, period: 30 } as const;
@@ -18,6 +18,8 @@ const SECRET_BYTES = 20;
  * slowly. */
 const STEPS_AROUND = 1;
 const SETUP_MS = 600_000;
+/** White modules around a QR code, as the standard asks for. */
+const QR_BORDER = 4;
 /** Longer than a code can be accepted: three steps. */
 const USED_MS = 600_000;
 const RECOVERY_CODE_BYTES = 10;
@@ -103,7 +105,7 @@ export function makeTwoFactor({
       const sealed = box.seal(secret, sealedFor(account));
       await inStore(() => redis.set(setupKey(account), sealed, 'PX', SETUP_MS));
       const uri = totpOf(secret, account.email).toString();
-      return { secret, uri, qr: drawQr(uri) };
+      return { secret, uri, qr: encodeQR(uri, 'svg', { ecc: 'medium', border: QR_BORDER }) };
     },
     /** Turns the second factor on, if the code is of the secret of `begin`. Sessions end. */
     async enable(account: Account, code: string) {
