@@ -27,11 +27,10 @@ async function rebuildStore(system: OpenSystem) {
 /** Whether each chain can be read now, and what an evaluator found out about its endpoints last. */
 async function listEndpoints({ chainReports, chainStates }: OpenSystem) {
   const reports = await chainReports.read();
-  const states =
-    reports.length === 0 ? undefined : await chainStates.read(reports.map(({ chainId }) => chainId));
+  const states = await chainStates.read(reports.map(({ chainId }) => chainId));
   return reports.flatMap(({ chainId, endpoints }) =>
     endpoints.map(({ endpoint, name, method, problems }) => {
-      const { state } = states?.get(chainId) ?? { state: 'unknown' };
+      const { state } = states.get(chainId) ?? { state: 'unknown' };
       return { chainId, chain: state, endpoint: name ?? endpoint, method, problems };
     }),
   );
