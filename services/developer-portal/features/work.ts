@@ -1,8 +1,11 @@
+import type { Account } from '#shared/contracts/apps/client-app.ts';
+import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { readMonthUsed } from '#shared/stores/checks/admit.ts';
 import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
+import { dateOf, dayOf } from '#shared/stores/usage/usage-days.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatchWrites } from '#shared/stores/watches/write-watches.ts';
@@ -54,6 +57,12 @@ export function makeWork(
     }),
     chainReports: makeChainReports(redis, basis.now),
     chainStates: makeChainStates(redis),
-    readMonthUsed: (clientId: string, month: string) => readMonthUsed(redis, clientId, month),
+    /** The checks of an app in this calendar month (UTC), as the limiter counts them, and its
+     * quota. */
+    async readMonth(clientId: string, owner: Account | undefined) {
+      const name = dateOf(dayOf(basis.now())).slice(0, 7);
+      const used = await readMonthUsed(redis, clientId, name);
+      return { name, used, quota: owner ? limitsOf(owner).requestsPerMonth : 0 };
+    },
   };
 }

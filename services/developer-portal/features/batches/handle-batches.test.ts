@@ -42,7 +42,7 @@ function makeHandlers(over: Parameters<typeof partially<Dependencies>>[0] = {}) 
       },
       batchList: { list: async () => [] },
       deliveries: { read: async () => undefined },
-      readMonthUsed: async () => 7,
+      readMonth: async () => ({ name: '2026-11', used: 7, quota: 10_000 }),
       config: { gateway: { url: 'http://gateway' } },
       fetch: () => Promise.reject(new Error('not asked for')),
       now: () => Date.parse(ACCEPTED_AT),

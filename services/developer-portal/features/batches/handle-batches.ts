@@ -10,7 +10,6 @@ import { type BatchLine, csvHeader, csvRow } from '../../domain/batch-csv.ts';
 import { isSelected, rolesChanged } from '../../domain/select-lines.ts';
 import { askGateway, requireOwnKey } from '../../http/ask-gateway.ts';
 import type { Call, Handlers } from '../../http/call.ts';
-import { monthOf } from '../usage/month-of.ts';
 import type { BATCH_OPERATIONS } from './batch-operations.ts';
 
 /** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and
@@ -59,7 +58,7 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
     },
     readBatchOptions: async ({ app, owner }) => ({
       limits: BATCH_LIMITS[owner.tier],
-      month: await monthOf(deps, app.clientId, owner),
+      month: await deps.readMonth(app.clientId, owner),
     }),
     async startBatch(call) {
       const { apiKey, chunks } = call.upload;

@@ -5,7 +5,6 @@ import { validationFailed } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
 import { presentAccount, presentOperatorApp, withUse } from '../present.ts';
-import { monthOf } from '../usage/month-of.ts';
 import type { WatchAnswer } from '../watches/watch-operations.ts';
 import { listScopeRequests, pageAudit, setTier, showOperatorAccount, showOperatorApp } from './operate.ts';
 import type { OPERATOR_OPERATIONS } from './operator-operations.ts';
@@ -99,7 +98,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       ]);
       const shown = owned.slice(0, APPS_SHOWN_MAX).map(async (app) => ({
         ...app,
-        month: await monthOf(deps, app.clientId, account),
+        month: await deps.readMonth(app.clientId, account),
       }));
       return {
         ...presentAccount(account),
@@ -132,7 +131,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       const { accountId } = app;
       await auditAccess.read(reader.accountId, 'app-read', clientId, { accountId, clientId });
       const owner = await accounts.read(app.accountId);
-      const [detail, month] = await Promise.all([readDetail(deps, app), monthOf(deps, clientId, owner)]);
+      const [detail, month] = await Promise.all([readDetail(deps, app), deps.readMonth(clientId, owner)]);
       const shown = { ...presentOperatorApp(app, owner), createdAt: app.createdAt, ...detail };
       return { ...shown, month, limits: limitsOf(owner ?? app.limits) };
     },

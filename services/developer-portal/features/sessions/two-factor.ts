@@ -24,6 +24,8 @@ const QR_BORDER = 4;
 const USED_MS = 600_000;
 const RECOVERY_CODE_BYTES = 10;
 
+type Change = (current: TwoFactor | undefined) => TwoFactor | undefined;
+
 const MINUTES_MS = 60_000;
 /**
  * Wrong codes of an account, from all addresses together. Only those who know the password get
@@ -77,22 +79,20 @@ export function makeTwoFactor({
     return (await useStep([`two-factor-step:${accountId}`], [step, USED_MS])) === 1;
   };
 
+  /** A change by somebody who has just proved the password. */
+  const changeOwn = (account: Account, action: string, change: Change) =>
+    accountWork.changeTwoFactor(account.accountId, account.accountId, action, change, account);
+
   const useRecoveryCode = async (account: Account, code: string): Promise<Account | undefined> => {
     const hash = recoveryHash(account.accountId, code);
     if (!account.twoFactor?.recoveryCodes.includes(hash)) return undefined;
     let isMine = false;
-    const changed = await accountWork.changeTwoFactor(
-      account.accountId,
-      account.accountId,
-      'recovery-code-used',
-      (current) => {
-        isMine = current?.recoveryCodes.includes(hash) ?? false;
-        return current && isMine
-          ? { ...current, recoveryCodes: current.recoveryCodes.filter((one) => one !== hash) }
-          : current;
-      },
-      account,
-    );
+    const changed = await changeOwn(account, 'recovery-code-used', (current) => {
+      isMine = current?.recoveryCodes.includes(hash) ?? false;
+      return current && isMine
+        ? { ...current, recoveryCodes: current.recoveryCodes.filter((one) => one !== hash) }
+        : current;
+    });
     return isMine ? changed : undefined;
   };
 
@@ -121,16 +121,10 @@ export function makeTwoFactor({
         enabledAt: new Date(now()).toISOString(),
         recoveryCodes: recoveryCodes.map((one) => recoveryHash(account.accountId, one)),
       };
-      const changed = await accountWork.changeTwoFactor(
-        account.accountId,
-        account.accountId,
-        'two-factor-enabled',
-        (current) => {
-          requireOff({ twoFactor: current });
-          return twoFactor;
-        },
-        account,
-      );
+      const changed = await changeOwn(account, 'two-factor-enabled', (current) => {
+        requireOff({ twoFactor: current });
+        return twoFactor;
+      });
       await inStore(() => redis.del(setupKey(account)));
       return { account: changed, recoveryCodes };
     },
@@ -153,29 +147,19 @@ export function makeTwoFactor({
     },
     /** Replaces the recovery codes. */
     async renewRecoveryCodes(account: Account): Promise<string[]> {
-      const { accountId } = account;
       const recoveryCodes = newRecoveryCodes();
-      await accountWork.changeTwoFactor(
-        accountId,
-        accountId,
-        'recovery-codes-renewed',
-        (current) => {
-          if (!current) throw new ServiceError('conflict', 'two-factor authentication is off');
-          return { ...current, recoveryCodes: recoveryCodes.map((one) => recoveryHash(accountId, one)) };
-        },
-        account,
-      );
+      const hashes = recoveryCodes.map((one) => recoveryHash(account.accountId, one));
+      await changeOwn(account, 'recovery-codes-renewed', (current) => {
+        if (!current) throw new ServiceError('conflict', 'two-factor authentication is off');
+        return { ...current, recoveryCodes: hashes };
+      });
       return recoveryCodes;
     },
     /** Turns the second factor off. Sessions end. */
     disable: (actor: string, account: Account, action: 'two-factor-disabled' | 'two-factor-reset') =>
-      accountWork.changeTwoFactor(
-        actor,
-        account.accountId,
-        action,
-        () => undefined,
-        action === 'two-factor-disabled' ? account : undefined,
-      ),
+      action === 'two-factor-disabled'
+        ? changeOwn(account, action, () => undefined)
+        : accountWork.changeTwoFactor(actor, account.accountId, action, () => undefined),
     /** Encrypts the secret again with the newest key; its value stays the same. */
     reseal: (actor: string, account: Account) =>
       accountWork.changeTwoFactor(actor, account.accountId, 'secrets-resealed', (current) => {

@@ -4,7 +4,6 @@ import type { Dependencies } from '../../dependencies.ts';
 import { addFigures, checksByKey, summariseDay, undeterminedShareOf } from '../../domain/summarise-usage.ts';
 import type { Handlers } from '../../http/call.ts';
 import { presentAudit, teamOf } from '../audit/present-audit.ts';
-import { monthOf } from './month-of.ts';
 import type { USAGE_OPERATIONS } from './usage-operations.ts';
 
 const DAYS = 30;
@@ -25,7 +24,7 @@ export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USA
       const [figures, figuresOfHours, month, { bytes, bytesMax }] = await Promise.all([
         usageDays.read(app.clientId, days),
         usageDays.readHours(app.clientId, hours),
-        monthOf(deps, app.clientId, owner),
+        deps.readMonth(app.clientId, owner),
         readBytes(app.clientId),
       ]);
       const total = addFigures(figures);
