@@ -71,15 +71,6 @@ export const paged = ({ first, rows, readMore }, empty, draw) =>
   `,
   );
 
-/**
- * The buttons of a list that shows one page at a time.
- * @param {string} position of the page that is shown; empty for the first
- */
-export const pageButtons = (position, next, goTo) => html`<div class="actions">
-  ${position && html`<button type="button" onClick=${() => goTo('')}>First page</button>`}
-  ${when(next, (further) => html`<button type="button" onClick=${() => goTo(further)}>Next page</button>`)}
-</div>`;
-
 /** Shown instead of an empty list. No heading: it is under that of its page or its card. */
 export const Empty = ({ title, children }) =>
   html`<div class="empty"><p class="empty-title">${title}</p><div class="prose">${children}</div></div>`;

@@ -1,5 +1,6 @@
 import { formatCount, formatDistance, formatMinute } from '../lib/format.js';
 import { html, useDomId } from '../lib/html.js';
+import { paged } from './page.js';
 
 /** @import { VNode } from '/assets/vendor/htm-preact.js' */
 /** @import { Limits } from '../lib/types.ts' */
@@ -79,6 +80,15 @@ export const limitPairs = (limits) =>
  */
 export const rows = (list, empty, draw, className = '') =>
   list.length === 0 ? empty : html`<ul class=${`rows ${className}`}>${list.map(draw)}</ul>`;
+
+/**
+ * The rows of pages of a list, or what is shown where there are none.
+ * @template T
+ * @param {Parameters<typeof paged<T>>[0]} pages
+ * @param {(one: T, place: number) => VNode} draw one row, as `li`
+ */
+export const pagedRows = (pages, empty, draw, className = '') =>
+  paged(pages, empty, (list) => rows(list, null, draw, className));
 
 /**
  * A table that scrolls by itself where it is wider than the screen. A head that begins with `#` is

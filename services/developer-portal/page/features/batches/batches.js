@@ -1,11 +1,10 @@
 import { addressOf } from '../../lib/api.js';
 import { formatCount, formatMs, formatPlural, formatShare } from '../../lib/format.js';
 import { html, when } from '../../lib/html.js';
-import { useResource } from '../../lib/resources.js';
-import { useQuery } from '../../lib/router.js';
+import { usePages, useResource } from '../../lib/resources.js';
 import { useApp } from '../../lib/session.js';
-import { Card, Crumb, Empty, loaded, PageHead, pageButtons, refreshButton } from '../../ui/page.js';
-import { Badge, Facts, rows, StateBadge, Table, Time } from '../../ui/values.js';
+import { Card, Crumb, Empty, loaded, PageHead, refreshButton } from '../../ui/page.js';
+import { Badge, Facts, pagedRows, StateBadge, Table, Time } from '../../ui/values.js';
 import { DeliveryLink } from '../checks/check.js';
 import { Missing, NotAllowed } from '../frame/frame.js';
 import { Changes, Entries, isPreview } from './entries.js';
@@ -22,30 +21,23 @@ const entriesOf = (count) => formatPlural(count, 'entry', 'entries');
 /** The newest batches of the app whose results are kept. */
 export function Batches() {
   const { clientId, base, may } = useApp();
-  const [{ before }, setQuery] = useQuery({ before: '' });
-  const resource = useResource('GET /api/apps/:clientId/batches', { clientId }, { before });
+  const pages = usePages('GET /api/apps/:clientId/batches', { clientId }, 'batches', 'before');
   return html`
-    <${PageHead} title="Batches" aside=${html`${refreshButton(resource)}
+    <${PageHead} title="Batches" aside=${html`${refreshButton(pages.first)}
         ${may('startBatch') && html`<a class="button primary" href=${`${base}/batches/${NEW}`}>Start a batch</a>`}`}>
       <p class="sub">A batch judges one rule set for many wallets in one request.</p>
     <//>
-    <${Card}>${loaded(
-      resource,
-      ({ batches, next }) => html`
-      ${rows(
-        batches,
-        html`<${Empty} title="No batches"><p>Paste a list of addresses, or choose a CSV file, to check a whole community.
+    <${Card}>${pagedRows(
+      pages,
+      html`<${Empty} title="No batches"><p>Paste a list of addresses, or choose a CSV file, to check a whole community.
           A batch is listed until its results expire.</p><//>`,
-        ({ requestId, status, entries, done, acceptedAt, ruleSet }) => html`<li key=${requestId}>
+      ({ requestId, status, entries, done, acceptedAt, ruleSet }) => html`<li key=${requestId}>
           <div class="grow">
             <p class="row-title mono break"><a href=${`${base}/batches/${encodeURIComponent(requestId)}`}>${requestId}</a></p>
             <p class="sub break">${status === 'completed' ? entriesOf(entries) : `${formatCount(done)} of ${entriesOf(entries)} done`} · ${ruleSet && `${ruleSet.id}, version ${ruleSet.version} · `}started <${Time} at=${acceptedAt} /></p>
           </div>
           <div class="badges"><${StateBadge} of="batch" state=${status} /></div>
         </li>`,
-      )}
-      ${pageButtons(before, next, (position) => setQuery({ before: position }))}
-    `,
     )}<//>
   `;
 }

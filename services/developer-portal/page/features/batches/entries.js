@@ -1,8 +1,8 @@
 import { formatCount } from '../../lib/format.js';
 import { html } from '../../lib/html.js';
 import { usePages } from '../../lib/resources.js';
-import { Card, Empty, paged } from '../../ui/page.js';
-import { Badge, rows, Table } from '../../ui/values.js';
+import { Card, Empty } from '../../ui/page.js';
+import { Badge, pagedRows, Table } from '../../ui/values.js';
 import { adviceOf } from '../checks/check.js';
 import { roleIdsOf } from '../try/describe-detail.js';
 import { Why } from '../try/why.js';
@@ -27,9 +27,7 @@ const TITLES = /** @type {const} */ ({
 export function Entries({ params, of, rules }) {
   const call = 'GET /api/apps/:clientId/batches/:requestId/entries';
   const pages = usePages(call, params, 'entries', 'from', { of });
-  return html`<${Card} title=${TITLES[of]}>${paged(pages, html`<${Empty} title="Nobody" />`, (entries) =>
-    rows(entries, null, (entry) => drawEntry(entry, rules), 'inner'),
-  )}<//>`;
+  return html`<${Card} title=${TITLES[of]}>${pagedRows(pages, html`<${Empty} title="Nobody" />`, (entry) => drawEntry(entry, rules), 'inner')}<//>`;
 }
 
 /** @param {Entry} entry @param {readonly any[] | undefined} rules */

@@ -4,8 +4,8 @@ import { usePages } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
 import { FilterField, instantOf } from '../../ui/form.js';
-import { Card, Empty, PageHead, paged, refreshButton } from '../../ui/page.js';
-import { rows, STATES, StateBadge, Time } from '../../ui/values.js';
+import { Card, Empty, PageHead, refreshButton } from '../../ui/page.js';
+import { pagedRows, STATES, StateBadge, Time } from '../../ui/values.js';
 import { nameOfKey } from '../apps/keys.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
@@ -58,7 +58,7 @@ export function Checks() {
         <${FilterField} query=${query} label="Outcome" name="outcome" choices=${OUTCOMES} />
         <${FilterField} query=${query} label="Since" type="datetime-local" name="since" />
       </div>
-      ${paged(checks, empty, (list) => rows(list, null, (check) => drawCheck(check, base), 'inner'))}
+      ${pagedRows(checks, empty, (check) => drawCheck(check, base), 'inner')}
     <//>
   `;
 }

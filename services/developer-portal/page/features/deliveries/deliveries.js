@@ -15,8 +15,8 @@ import {
   SendForm,
   useDialog,
 } from '../../ui/form.js';
-import { Card, Empty, PageHead, paged, refreshButton } from '../../ui/page.js';
-import { Badge, rows, STATES, StateBadge, Time } from '../../ui/values.js';
+import { Card, Empty, PageHead, refreshButton } from '../../ui/page.js';
+import { Badge, pagedRows, rows, STATES, StateBadge, Time } from '../../ui/values.js';
 import { wordsOfAttempt } from './delivery.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
@@ -78,7 +78,7 @@ export function Deliveries() {
         <${FilterField} query=${query} label="State" name="state" choices=${Object.entries(STATES.delivery).map(([value, [, text]]) => [value, text])} />
         <${FilterField} query=${query} label="Since" type="datetime-local" name="since" required />
       </div>
-      ${paged(deliveries, empty, (list) => rows(list, null, (one) => drawDelivery(one, base), 'inner'))}
+      ${pagedRows(deliveries, empty, (one) => drawDelivery(one, base), 'inner')}
     <//>
     ${dialog}
   `;

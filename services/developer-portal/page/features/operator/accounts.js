@@ -6,8 +6,8 @@ import { useQuery } from '../../lib/router.js';
 import { useMayChange } from '../../lib/session.js';
 import { Identifier } from '../../ui/copy.js';
 import { Confirm, Field, FormDialog, MakeSecrets, options, SearchField, useDialog } from '../../ui/form.js';
-import { Card, Empty, loaded, PageHead, paged } from '../../ui/page.js';
-import { Badge, Facts, LIMITS, limitPairs, rows } from '../../ui/values.js';
+import { Card, Empty, loaded, PageHead } from '../../ui/page.js';
+import { Badge, Facts, LIMITS, limitPairs, pagedRows, rows } from '../../ui/values.js';
 import { Missing } from '../frame/frame.js';
 import { AppBadges } from './apps.js';
 import { RecentAudit, useAuditedDialog } from './audit.js';
@@ -30,10 +30,9 @@ export function OperatorAccounts() {
   return html`
     <${PageHead} title="Accounts" />
     <${SearchField} label="Find by e-mail address or account ID" value=${query} onSearch=${(text) => setQuery({ query: text })} />
-    ${paged(pages, html`<${Empty} title="Nothing found"><p>No account matches.</p><//>`, (accounts) =>
-      rows(accounts, null, (account) => {
-        const { accountId, email, tier, operator, limits, apps } = account;
-        return html`<li key=${accountId}>
+    ${pagedRows(pages, html`<${Empty} title="Nothing found"><p>No account matches.</p><//>`, (account) => {
+      const { accountId, email, tier, operator, limits, apps } = account;
+      return html`<li key=${accountId}>
           <div class="grow"><a class="row-link break" href=${`/operator/accounts/${encodeURIComponent(accountId)}`}>${email}</a>
             <p class="sub">${formatPlural(apps, 'app')} · ${formatCount(limits.requestsPerSecond)} per second · ${formatCount(limits.requestsPerMonth)} per month</p></div>
           <div class="badges">${operator && html`<${Badge} tone="warn">Operator<//>`}<${Badge}>${tier}<//></div>
@@ -45,8 +44,7 @@ export function OperatorAccounts() {
           </div>`
           }
         </li>`;
-      }),
-    )}
+    })}
     ${dialog}
   `;
 }

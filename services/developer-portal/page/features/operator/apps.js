@@ -6,8 +6,18 @@ import { useQuery } from '../../lib/router.js';
 import { useMayChange } from '../../lib/session.js';
 import { Identifier } from '../../ui/copy.js';
 import { Confirm, SearchField, useDialog } from '../../ui/form.js';
-import { Card, Empty, loaded, PageHead, paged } from '../../ui/page.js';
-import { Badge, Facts, limitPairs, rows, Segments, STATES, StateBadge, Time } from '../../ui/values.js';
+import { Card, Empty, loaded, PageHead } from '../../ui/page.js';
+import {
+  Badge,
+  Facts,
+  limitPairs,
+  pagedRows,
+  rows,
+  Segments,
+  STATES,
+  StateBadge,
+  Time,
+} from '../../ui/values.js';
 import { KeyUse, PermissionBadges } from '../apps/keys.js';
 import { ScopeTexts } from '../apps/scope.js';
 import { Missing } from '../frame/frame.js';
@@ -45,10 +55,9 @@ export function OperatorApps() {
   return html`
     <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
     <${SearchField} label="Find by name, client ID or e-mail address" value=${filters.query} onSearch=${(query) => setQuery({ query })} />
-    ${paged(pages, html`<${Empty} title="Nothing found"><p>No app matches.</p><//>`, (apps) =>
-      rows(apps, null, (app) => {
-        const action = app.suspended ? 'Resume' : 'Suspend';
-        return html`<li key=${app.clientId}>
+    ${pagedRows(pages, html`<${Empty} title="Nothing found"><p>No app matches.</p><//>`, (app) => {
+      const action = app.suspended ? 'Resume' : 'Suspend';
+      return html`<li key=${app.clientId}>
           <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
             <p class="sub break">${app.email} · <code>${app.clientId}</code></p></div>
           <div class="badges"><${AppBadges} app=${app} /></div>
@@ -58,8 +67,7 @@ export function OperatorApps() {
             onClick=${() => open(drawSuspension(app))}>${action}</button></div>`
           }
         </li>`;
-      }),
-    )}
+    })}
     ${dialog}
   `;
 }

@@ -1,15 +1,15 @@
 import { ask, faultAt } from '../../lib/api.js';
 import { formatPlural } from '../../lib/format.js';
 import { html, when } from '../../lib/html.js';
-import { useResource } from '../../lib/resources.js';
-import { navigate, useQuery } from '../../lib/router.js';
+import { usePages, useResource } from '../../lib/resources.js';
+import { navigate } from '../../lib/router.js';
 import { useApp } from '../../lib/session.js';
 import { useSubmit } from '../../lib/submit.js';
 import { JsonView } from '../../ui/copy.js';
 import { Confirm, Field, Form, useDialog } from '../../ui/form.js';
-import { Card, Empty, loaded, PageHead, pageButtons } from '../../ui/page.js';
+import { Card, Empty, loaded, PageHead } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
-import { Badge, rows, Time } from '../../ui/values.js';
+import { Badge, pagedRows, Time } from '../../ui/values.js';
 import { Missing, NeedsScope, NotAllowed } from '../frame/frame.js';
 import { newRule, textOf, withMember } from './edit-rules.js';
 import { JsonPane, useJsonEditor } from './json-editor.js';
@@ -27,29 +27,22 @@ const NEW = '-new';
 /** The stored rule sets of the app, by id. */
 export function RuleSets() {
   const { clientId, base, may } = useApp();
-  const [{ after }, setQuery] = useQuery({ after: '' });
-  const resource = useResource('GET /api/apps/:clientId/rule-sets', { clientId }, { after });
+  const pages = usePages('GET /api/apps/:clientId/rule-sets', { clientId }, 'ruleSets', 'after');
   return html`
     <${PageHead} title="Rule sets" aside=${may('putRuleSet') && html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
       <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> instead of <code>rules</code>.</p>
     <//>
     <${NeedsScope}>Rule sets can be stored once the scope is approved.<//>
-    <${Card}>${loaded(
-      resource,
-      ({ ruleSets, next }) => html`
-      ${rows(
-        ruleSets,
-        html`<${Empty} title="No rule sets yet"><p>Store the rules of your roles once, and every check may name them.</p><//>`,
-        ({ ruleSetId, version, name, ruleCount, updatedAt }) => html`<li key=${ruleSetId}>
+    <${Card}>${pagedRows(
+      pages,
+      html`<${Empty} title="No rule sets yet"><p>Store the rules of your roles once, and every check may name them.</p><//>`,
+      ({ ruleSetId, version, name, ruleCount, updatedAt }) => html`<li key=${ruleSetId}>
           <div class="grow">
             <p class="row-title break"><a href=${`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`}>${ruleSetId}</a></p>
             <p class="sub break">${name && `${name} · `}${formatPlural(ruleCount, 'rule')} · changed <${Time} at=${updatedAt} /></p>
           </div>
           <div class="badges"><${Badge}>Version ${version}<//></div>
         </li>`,
-      )}
-      ${pageButtons(after, next, (position) => setQuery({ after: position }))}
-    `,
     )}<//>
   `;
 }
