@@ -54,7 +54,7 @@ const Entries = z.object({
   /** Given where entries are left to be looked at: the next page's `from`. */
   next: count.optional(),
 });
-export const StartedBatch = z.object({
+const StartedBatch = z.object({
   status: z.number().int(),
   /** JSON where it is JSON, else text. */
   body: z.unknown(),

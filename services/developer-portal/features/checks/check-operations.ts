@@ -145,11 +145,13 @@ export const CHECK_OPERATIONS = {
   tryCheck: {
     ...WRITE,
     path: `${APP}/try`,
-    summary: "Send a check with one of the app's keys and return the gateway's response",
+    summary: "Send a check or a batch with one of the app's keys and return the gateway's response",
     body: z.strictObject({
       apiKey: ApiKey,
       /** A check as the public API takes it. */
       check: z.record(z.string(), z.unknown()),
+      /** Whether it is a batch, such as the preview of a watch. */
+      isBatch: z.boolean().default(false),
     }),
     isIdempotent: true,
     answer: Tried,

@@ -13,7 +13,7 @@ const call = (over: Partial<Call<'tryCheck'>> = {}) =>
     app,
     param: () => 'app_1',
     idempotencyKey: 'once',
-    body: { apiKey: KEY, check: { rules: [] } },
+    body: { apiKey: KEY, check: { rules: [] }, isBatch: false },
     ...over,
   }) as Call<'tryCheck'>;
 
@@ -42,6 +42,15 @@ test('the gateway receives the check, the key and the idempotency key, and nothi
     headers: { 'content-type': 'application/json', 'x-api-key': KEY, 'idempotency-key': 'once' },
     redirect: 'error',
   });
+});
+
+test('the preview of a watch is sent as a batch', async () => {
+  const { tryCheck, sent } = makeTry(async () => Response.json({ requestId: 'r_1' }, { status: 202 }));
+  const check = { watch: 'members', rules: [], explain: true };
+  const answer = await tryCheck(call({ body: { apiKey: KEY, check, isBatch: true } }));
+  expect(answer).toMatchObject({ status: 202, body: { requestId: 'r_1' } });
+  expect(sent[0]?.url).toBe('http://gateway/access-control/check-roles/batch');
+  expect(JSON.parse(String(sent[0]?.init.body))).toEqual(check);
 });
 
 test('the answer has only documented headers, and a body that is not JSON as text', async () => {
@@ -134,7 +143,7 @@ test('a nonce that the gateway refuses is a conflict with its reason', async () 
 
 test('a key of another app is not sent anywhere', async () => {
   const { tryCheck, sent } = makeTry(async () => Response.json({}));
-  const body = { apiKey: 'rck_live_another', check: {} };
+  const body = { apiKey: 'rck_live_another', check: {}, isBatch: false };
   await expect(tryCheck(call({ body }))).rejects.toMatchObject({
     members: { errors: [{ pointer: '/apiKey' }] },
   });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { RolecallError } from '#shared/client/http/rolecall-error.ts';
 import { signInMessage } from '#shared/client/sign-in/sign-in-message.ts';
-import { CHECK_PATH, NONCES_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
+import { BATCH_PATH, CHECK_PATH, NONCES_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -17,6 +17,8 @@ import type { Handlers } from '../../http/call.ts';
 
 /** Longer than the longest deadline of a sync check. */
 const TIMEOUT_MS = 30_000;
+/** Longer than the gateway takes to read the members of a watch, and the broker their parts. */
+const BATCH_TIMEOUT_MS = 120_000;
 /** How long the gateway may hold a poll open: short of the time that a person waits without a
  * sign. */
 const POLL_WAIT_S = 5;
@@ -50,10 +52,14 @@ export function makeTryHandlers({
 }: Dependencies): Handlers<'tryCheck' | 'pollTried' | 'readTryOptions' | 'composeSignIn'> {
   const { url: gatewayUrl, publicUrl } = config.gateway;
   const chainIds = chains.map(({ chainId }) => chainId);
-  const send = async (path: string, request: Pick<GatewayRequest, 'apiKey' | 'post' | 'waitS'>) => {
+  const send = async (
+    path: string,
+    request: Pick<GatewayRequest, 'apiKey' | 'post' | 'waitS'>,
+    timeoutMs = TIMEOUT_MS,
+  ) => {
     const began = performance.now();
     const url = `${gatewayUrl}${path}`;
-    const answer = await askGateway(fetch, { ...request, url, timeoutMs: TIMEOUT_MS });
+    const answer = await askGateway(fetch, { ...request, url, timeoutMs });
     return { ...presentAnswer(answer), durationMs: Math.round((performance.now() - began) * 10) / 10 };
   };
   return {
@@ -68,13 +74,14 @@ export function makeTryHandlers({
         ...(config.demo && { demo: config.demo }),
       };
     },
-    async tryCheck({ app, idempotencyKey, body: { apiKey, check } }) {
+    async tryCheck({ app, idempotencyKey, body: { apiKey, check, isBatch } }) {
       requireOwnKey(app, apiKey);
+      const path = isBatch ? BATCH_PATH : CHECK_PATH;
       const body = JSON.stringify(check);
       const post = { idempotencyKey, contentType: 'application/json', body };
       return {
-        ...(await send(CHECK_PATH, { apiKey, post })),
-        curl: curlOfCheck(`${publicUrl}${CHECK_PATH}`, body),
+        ...(await send(path, { apiKey, post }, isBatch ? BATCH_TIMEOUT_MS : TIMEOUT_MS)),
+        curl: curlOfCheck(publicUrl + path, body),
       };
     },
     async pollTried({ app, param, body: { apiKey } }) {

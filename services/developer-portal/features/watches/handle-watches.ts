@@ -1,14 +1,10 @@
-import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { presentMember } from '#shared/stores/watches/present-watch.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { askGateway, requireOwnKey } from '../../http/ask-gateway.ts';
 import type { Call, Handlers } from '../../http/call.ts';
 import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';
 
-/** Longer than the gateway takes to read the members of a watch, and the broker their parts. */
-const PREVIEW_TIMEOUT_MS = 120_000;
 /** Watches that are listed; only enterprise accounts may have more. */
 const LISTED_MAX = 1_000;
 
@@ -20,8 +16,6 @@ export function makeWatchHandlers({
   watchMembers,
   watchEvents,
   watchWrites,
-  fetch,
-  config,
 }: Dependencies): Handlers<Ids> {
   const present = async (watch: Watch) => (await watchWrites.present(watch)) as WatchAnswer;
   const ownWatch = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<Watch> => {
@@ -50,22 +44,6 @@ export function makeWatchHandlers({
       return member === undefined
         ? watchEvents.ofWatch(watch, page)
         : watchEvents.ofMember(watch, member, page);
-    },
-    async previewWatch(call) {
-      const { apiKey, ...rules } = call.body;
-      requireOwnKey(call.app, apiKey);
-      const { watchId } = await ownWatch(call);
-      const { status, body } = await askGateway(fetch, {
-        url: `${config.gateway.url}${BATCH_PATH}`,
-        apiKey,
-        post: {
-          idempotencyKey: call.idempotencyKey,
-          contentType: 'application/json',
-          body: JSON.stringify({ watch: watchId, ...rules, explain: true }),
-        },
-        timeoutMs: PREVIEW_TIMEOUT_MS,
-      });
-      return { status, body };
     },
     async releaseWatch(call) {
       const { clientId, accountId, watchId } = await ownWatch(call);

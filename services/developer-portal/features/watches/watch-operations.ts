@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { next, PageLimit, page } from '../../http/api.ts';
 import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
-import { StartedBatch } from '../batches/batch-operations.ts';
 import { WatchEventAnswer } from './read-watch-events.ts';
 
 const WATCHES = `${APP}/watches` as const;
@@ -90,20 +88,6 @@ export const WATCH_OPERATIONS = {
     query: z.strictObject({ member: z.string().min(1).max(128).optional(), ...page }),
     isHeavy: true,
     answer: z.object({ events: z.array(WatchEventAnswer), next }),
-  },
-  previewWatch: {
-    ...WRITE,
-    path: `${WATCHES}/:watchId/preview`,
-    summary:
-      "Ask with one of the app's keys who of a watch would gain or lose a role by other rules: starts a batch and returns the gateway's response",
-    body: z.strictObject({
-      apiKey: z.string().min(1).max(100),
-      rules: z.array(z.unknown()),
-      onUndetermined: OnUndetermined,
-    }),
-    isIdempotent: true,
-    answer: StartedBatch,
-    codes: ['gateway-unavailable'],
   },
   releaseWatch: {
     needs: 'active',

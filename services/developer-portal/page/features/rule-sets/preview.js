@@ -42,9 +42,10 @@ function PreviewForm({ watches, editor: { parsed } }) {
   const send = async (_, idempotencyKey) => {
     if (parsed.fault) throw faultAt('/rules', `The rules above are not JSON. ${parsed.fault.text}`);
     const { rules, onUndetermined = 'omit' } = parsed.value;
-    const answer = await ask('POST /api/apps/:clientId/watches/:watchId/preview', {
-      params: { clientId, watchId },
-      body: { apiKey: apiKey.trim(), rules, onUndetermined },
+    const check = { watch: watchId, rules, onUndetermined, explain: true };
+    const answer = await ask('POST /api/apps/:clientId/try', {
+      params: { clientId },
+      body: { apiKey: apiKey.trim(), check, isBatch: true },
       idempotencyKey,
       timeoutMs: START_MS_MAX,
     });

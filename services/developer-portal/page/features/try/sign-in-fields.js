@@ -88,7 +88,7 @@ export function SignInFields({ check, apiKey, chains, faults, setCheck }) {
         ? html`<p class="notice">A message is for one of your domains: <a href=${`${base}/settings`}>name them first</a>.</p>`
         : html`<div class="two">
       <${Field} label="Domain" as="select" name="domain" value=${domain} onChange=${(event) => setDomain(event.target.value)}>${options(app.domains.map((one) => [one, one]))}<//>
-      <${ChainField} chains=${chains} name="signInChain" value=${chainId} onInput=${(event) => setChainId(event.target.value)} />
+      <${ChainField} chains=${chains} name="signInChain" required=${false} value=${chainId} onInput=${(event) => setChainId(event.target.value)} />
     </div>
     ${open.map((account) => html`<div key=${account}><button type="button" aria-disabled=${isBusy ? 'true' : undefined} onClick=${() => compose(account)}>Make a message for ${account.slice(0, 8)}…</button></div>`)}`
     }
