@@ -54,44 +54,5 @@ export function makeProgram(
     add(program, run);
   addProofKeys(program, print, env);
   addChains(program, print, env, checkChains);
-  for (const [words, command] of subcommandsOf(program))
-    command.addHelpText('after', `\nExample:\n  ${program.name()} ${exampleOf(words, command)}`);
   return program;
 }
-
-/** The subcommands that do something, each by its words, such as `app create`. */
-export const subcommandsOf = (command: Command, words: readonly string[] = []): [string, Command][] =>
-  command.commands.length === 0
-    ? [[words.join(' '), command]]
-    : command.commands.flatMap((one) => subcommandsOf(one, [...words, one.name()]));
-
-const APP_ID = 'app_405b54b6c5551d904994e2e5';
-const REQUEST_ID = 'AQEBogU_baM9-XeEYv8xEeXwcNnRNi1prSzoDTlD';
-/** Values for an example, by the name of an argument or of a required option. */
-const SAMPLES: Readonly<Record<string, string>> = {
-  id: APP_ID,
-  clientId: APP_ID,
-  ruleSetId: 'holders',
-  file: 'holders.json',
-  watchId: 'members',
-  key: 'key_3f9c',
-  requestId: REQUEST_ID,
-  email: 'dev@example.com',
-  tier: 'paid',
-  topic: 'check.requested.bulk.v1',
-  partition: '3',
-  offset: '17',
-  name: '"My app"',
-  reason: '"Please say what you are building."',
-  since: '2026-11-21T10:00:00Z',
-};
-
-/** A subcommand with its arguments and required options, as an operator would write it. */
-export const exampleOf = (words: string, command: Command): string =>
-  [
-    words,
-    ...command.registeredArguments.map((argument) => SAMPLES[argument.name()]),
-    ...command.options.flatMap((option) =>
-      option.mandatory ? [option.long, SAMPLES[option.attributeName()]] : [],
-    ),
-  ].join(' ');
