@@ -19,7 +19,6 @@ import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
-import { loadChains } from '../config.ts';
 import { makeWork } from '../features/work.ts';
 import { makeAwaitResend } from './await-resend.ts';
 
@@ -88,8 +87,6 @@ export async function openSystem(env: Environment, actor = 'operator') {
     log,
     /** The portal's address in the browser; empty if it is not configured. */
     portalOrigin: withoutEndSlash(env['PORTAL_ORIGIN'] ?? ''),
-    /** The configured chains, where CHAINS_FILE names them. */
-    chains: () => (env['CHAINS_FILE'] ? loadChains(env['CHAINS_FILE'], env) : undefined),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),
   };
 }
