@@ -108,7 +108,6 @@ test('the quickstart notices the approval and the first check, which then is in 
   const expectSample = (text: string) =>
     waitUntilPasses(async () => expect(await sample.textContent()).toContain(text));
   await expectSample(app.apiKey);
-  await page.getByText('Python').click();
   await expectSample(`${system.ready.gateways[0]}/access-control/check-roles`);
   await approveApp(operatorApi(), developer, app);
   await page.getByText('This app may make checks.').waitFor();

@@ -1,21 +1,15 @@
 import { ask } from '../../lib/api.js';
-import { html, useEffect, useState } from '../../lib/html.js';
+import { html, useEffect } from '../../lib/html.js';
 import { useResource } from '../../lib/resources.js';
 import { keptKeys, useApp, useSession } from '../../lib/session.js';
 import { useAction } from '../../lib/submit.js';
 import { Code } from '../../ui/copy.js';
 import { Card, loaded, PageHead } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
-import { Badge, Segments } from '../../ui/values.js';
-import { makeSamples } from './samples.js';
+import { Badge } from '../../ui/values.js';
 
 /** @import { Answer } from '../../lib/types.ts' */
 
-const LANGUAGES = /** @type {const} */ ([
-  ['curl', 'curl'],
-  ['typescript', 'TypeScript'],
-  ['python', 'Python'],
-]);
 /** An example wallet, for systems without a demo chain. */
 const ANY_WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
 const POLL_MS = 2_000;
@@ -41,7 +35,7 @@ export function Quickstart() {
     <${PageHead} title="Quickstart"><p class="sub">Three steps to the first verdict.</p><//>
     <${Step} number="1" title="Get the scope" isDone=${isApproved}><${ScopeStep} /><//>
     <${Step} number="2" title="Send a check" isDone=${first !== undefined}>
-      ${loaded(options, (value) => html`<${Samples} ...${value} />`)}
+      ${loaded(options, (value) => html`<${Sample} ...${value} />`)}
     <//>
     <${Step} number="3" title="Read the answer" isDone=${first !== undefined}>
       <p class="prose" role="status">${
@@ -81,14 +75,17 @@ function ScopeStep() {
 }
 
 /** @param {Answer<'GET /api/try-options'>} props */
-function Samples({ gatewayUrl, chains, demo }) {
-  const [language, setLanguage] = useState(/** @type {'curl' | 'typescript' | 'python'} */ ('curl'));
+function Sample({ gatewayUrl, chains, demo }) {
   const apiKey = keptKeys.get(useApp().clientId);
   const chainId = demo?.chainId ?? chains[0]?.chainId ?? 1;
-  const samples = makeSamples({ gatewayUrl, apiKey, chainId, account: demo?.holder ?? ANY_WALLET });
-  const choice = html`<${Segments} label="Language" options=${LANGUAGES} value=${language} onChange=${setLanguage} />`;
+  const rules = [{ type: 'NATIVE', chainId, minToken: '1', roleId: 'funded' }];
+  const text = `curl -s ${gatewayUrl}/access-control/check-roles \\
+  -H 'x-api-key: ${apiKey ?? 'YOUR_API_KEY'}' \\
+  -H 'content-type: application/json' \\
+  -d '${JSON.stringify({ account: demo?.holder ?? ANY_WALLET, rules }, null, 2)}'`;
   return html`
     ${!apiKey && html`<p class="prose">Replace <code>YOUR_API_KEY</code> with a key of this app. A key is shown only when it is made.</p>`}
-    <${Code} note=${choice} text=${samples[language]} what="Sample" label="Sample" />
+    <${Code} note="curl" text=${text} what="Sample" label="Sample" />
+    <p class="hint">In TypeScript and Python: <a href="/docs/quickstart">quickstart of the documentation</a>.</p>
   `;
 }
