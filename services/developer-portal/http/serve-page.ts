@@ -18,19 +18,15 @@ const VENDOR_FILES = {
   'inter.woff2': ['@fontsource-variable/inter', 'files/inter-latin-wght-normal.woff2'],
 } as const;
 
-type Asset = { readonly root: string; readonly file: string };
-
-/** All that is served under `/assets`, by its path there. Read once: a request names one of these,
- * and no file. */
-const listAssets = (): ReadonlyMap<string, Asset> =>
+/** The file of each path under `/assets`. Read once: a request names one of these, and no file. */
+const listAssets = (): ReadonlyMap<string, string> =>
   new Map([
     ...readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
       .filter((file) => PAGE_FILE.test(file))
-      .map((file): [string, Asset] => [`/${file}`, { root: PAGE, file }]),
-    ...Object.entries(VENDOR_FILES).map(([name, [from, file]]): [string, Asset] => [
-      `/vendor/${name}`,
-      { root: packageRoot(from), file },
-    ]),
+      .map((file) => [`/${file}`, join(PAGE, file)] as const),
+    ...Object.entries(VENDOR_FILES).map(
+      ([name, [from, file]]) => [`/vendor/${name}`, join(packageRoot(from), file)] as const,
+    ),
   ]);
 
 /** The HTML document. It names every module, so that a browser loads all of them at once. */
@@ -49,15 +45,15 @@ const ASSET_CACHE = 'public, no-cache';
  * every path of the page.
  */
 export function servePage(app: Express): void {
-  const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;
   const assets = listAssets();
   const document = drawDocument(assets.keys());
   // Without a group: Express would decode it, and fail on an invalid percent escape.
   app.get(/^\/assets\//, ({ path }, response, next) => {
-    const asset = assets.get(path.slice('/assets'.length));
-    if (!asset) return next();
+    const file = assets.get(path.slice('/assets'.length));
+    if (file === undefined) return next();
     response.set('cache-control', ASSET_CACHE);
-    response.sendFile(asset.file, { ...sendOptions, root: asset.root }, passOn(next));
+    // The list is what allows a file, wherever the repository lies.
+    response.sendFile(file, { cacheControl: false, dotfiles: 'allow' }, passOn(next));
   });
   app.get(/^\/(?!assets\/|api\/)[\w./-]*$/, (_request, response) => {
     response.set('cache-control', 'no-cache').type('html').send(document);
