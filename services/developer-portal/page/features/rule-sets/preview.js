@@ -41,7 +41,7 @@ function PreviewForm({ watches, editor: { parsed } }) {
   const members = watches.find((watch) => watch.watchId === watchId)?.members ?? 0;
   const send = async (_, idempotencyKey) => {
     if (parsed.fault) throw faultAt('/rules', `The rules above are not JSON. ${parsed.fault.text}`);
-    const { rules, onUndetermined = 'omit' } = parsed.value;
+    const { rules, onUndetermined = 'omit' } = parsed.value ?? {};
     const check = { watch: watchId, rules, onUndetermined, explain: true };
     const answer = await ask('POST /api/apps/:clientId/try', {
       params: { clientId },
