@@ -14,6 +14,14 @@ const ACCOUNT: Account = {
   verified: true,
   createdAt: new Date(0).toISOString(),
 };
+const SESSION = {
+  sessionId: 's',
+  startedAt: ACCOUNT.createdAt,
+  usedAt: ACCOUNT.createdAt,
+  browser: 'Firefox on Linux',
+  address: '192.0.2.1',
+  current: true,
+};
 const WATCHES = '/api/apps/app_1/watches';
 
 /** A portal whose list of watches takes a moment; `running` counts those lists at a time. */
@@ -36,6 +44,7 @@ function makePortal(
           running.now -= 1;
           return { watches: [] };
         },
+        listSessions: async () => [{ ...SESSION, token: 'secret' }],
         signIn: async (call: { setSessionToken: (token: string) => void }) => call.setSessionToken('token'),
       } as never,
       sessions: { find: async () => ACCOUNT },
@@ -59,7 +68,14 @@ function makePortal(
   return { app, running };
 }
 
-const ask = (url: string) => fetch(url + WATCHES, { headers: { cookie: 'rolecall_session=token' } });
+const ask = (url: string, path = WATCHES) =>
+  fetch(url + path, { headers: { cookie: 'rolecall_session=token' } });
+
+test('an answer has what its schema names, and nothing else of what a handler returns', async () => {
+  const { app } = makePortal();
+  await using server = await serveOnLoopback(app);
+  expect(await (await ask(server.url, '/api/sessions')).json()).toEqual([SESSION]);
+});
 
 test('reads of one account beyond its budget are answered 429 with Retry-After', async () => {
   const drawn: string[] = [];

@@ -108,7 +108,7 @@ test('a message proves the wallet of a check, signed by a wallet of the browser 
   await page.getByRole('button', { name: 'Three tokens, held' }).click();
   await page.getByText('Who presents the wallet').click();
   await page.getByRole('link', { name: 'name them first' }).click();
-  await page.getByLabel('Domains').fill('shop.example');
+  await page.getByRole('textbox', { name: 'Domains' }).fill('shop.example');
   await page.getByRole('button', { name: 'Save domains' }).click();
   await page.getByText('Domains saved').waitFor();
 

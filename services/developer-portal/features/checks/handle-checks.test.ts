@@ -5,7 +5,7 @@ import { type LoggedCheck, roleTagOf } from '#shared/contracts/checks/check-log.
 import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { partially } from '../../../../test/support/builders/partially.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { ChecksQuery } from './check-operations.ts';
+import { CHECK_OPERATIONS, ChecksQuery } from './check-operations.ts';
 import { makeCheckHandlers } from './handle-checks.ts';
 
 const aCheck = (requestId: string, over: Partial<LoggedCheck> = {}): LoggedCheck => ({
@@ -72,14 +72,19 @@ const REQUEST = {
   upload: undefined,
   setSessionToken: () => undefined,
 };
-const list = (query: Record<string, string>) =>
-  handlers.listChecks({ ...REQUEST, query: ChecksQuery.parse(query), param: () => 'app_1' });
-const read = (requestId: string) =>
-  handlers.readCheck({
-    ...REQUEST,
-    query: undefined,
-    param: (name) => (name === 'requestId' ? requestId : 'app_1'),
-  });
+/** As they are sent: with what the schemas of the answers name. */
+const list = async (query: Record<string, string>) =>
+  CHECK_OPERATIONS.listChecks.answer.parse(
+    await handlers.listChecks({ ...REQUEST, query: ChecksQuery.parse(query), param: () => 'app_1' }),
+  );
+const read = async (requestId: string) =>
+  CHECK_OPERATIONS.readCheck.answer.parse(
+    await handlers.readCheck({
+      ...REQUEST,
+      query: undefined,
+      param: (name) => (name === 'requestId' ? requestId : 'app_1'),
+    }),
+  );
 const readRequest = (requestId: string) =>
   handlers.readCheckRequest({
     ...REQUEST,

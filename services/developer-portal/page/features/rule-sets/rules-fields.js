@@ -67,7 +67,7 @@ const WORDS = {
   },
   value: { label: 'Value', placeholder: 'true', maxlength: 1_000 },
   decimals: { label: 'Decimals', placeholder: '18', maxlength: 2, inputmode: 'numeric', required: true },
-  times: { label: 'Times', placeholder: '1', maxlength: 2_000 },
+  times: { label: 'Multiplied by', placeholder: '1', maxlength: 2_000 },
   onRevert: {
     label: 'If it reverts',
     as: 'select',
@@ -134,6 +134,7 @@ export function RulesFields({ of, onChange, chains, faults }) {
     <div class="inline spread">
       <button type="button" onClick=${add} disabled=${!canAdd}>Add a rule</button>
       <${Field} label="A rule that cannot be read" as="select" name="onUndetermined" value=${onUndetermined} fault=${faults['/onUndetermined']}
+        hint="When no node can tell a balance. Left out, nobody gains or loses the role."
         onChange=${({ target: { value } }) => onChange(withMember(of, 'onUndetermined', value === 'omit' ? undefined : value))}>
         ${options(withValue(POLICIES, onUndetermined))}
       <//>
@@ -183,8 +184,8 @@ function RuleFields({ rule, path, depth, isOfSum = false, chains, faults, canAdd
     ? Object.keys(TERM_FIELDS)
     : Object.keys(TYPES).filter((one) => depth <= DEPTH_MAX || !isComposed({ type: one }));
   return html`<fieldset class="rule">
-    <legend>${isOfSum ? 'Term' : 'Rule'} ${number}</legend>
-    ${onRemove && html`<button type="button" class="plain remove" aria-label=${`Remove ${isOfSum ? 'term' : 'rule'} ${number}`} onClick=${onRemove}>Remove</button>`}
+    <legend>${isOfSum ? 'Amount' : 'Rule'} ${number}</legend>
+    ${onRemove && html`<button type="button" class="plain remove" aria-label=${`Remove ${isOfSum ? 'amount' : 'rule'} ${number}`} onClick=${onRemove}>Remove</button>`}
     ${faults[path] && html`<p class="fault">${faults[path]}</p>`}
     <div class="rule-grid">
       <${Field} label="Type" as="select" class="double" ...${bind('type')} onInput=${undefined} onChange=${(event) => onChange(withType(rule, event.target.value, isOfSum))}>
@@ -208,7 +209,7 @@ function RuleFields({ rule, path, depth, isOfSum = false, chains, faults, canAdd
       hasRules(rule) &&
       html`<div class="inner-rules">
         ${drawRules({ rules, path: `${path}/rules`, depth: depth + 1, isOfSum: type === 'SUM', chains, faults, canAdd, onChange: changeRules })}
-        <div><button type="button" disabled=${!canAdd} onClick=${add}>Add to rule ${number}</button></div>
+        <div><button type="button" disabled=${!canAdd} onClick=${add}>${type === 'SUM' ? 'Add an amount' : `Add to rule ${number}`}</button></div>
       </div>`
     }
   </fieldset>`;

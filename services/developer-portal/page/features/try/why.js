@@ -18,7 +18,7 @@ export function Why({ details, rules = [], roleIds = [], blocks, path = '' }) {
     const rule = rules[at];
     const role = roleIds[at] ?? rule?.roleId;
     const ended = outcome && html` <strong class=${outcome}>${outcome}</strong>`;
-    return html`<li key=${at}><span>${outcome === undefined ? 'Term' : 'Rule'} ${numberOf(`${path}/${at}`)}${role && html`, <span class="break">${role}</span>`}</span>${ended}${': '}<span class="break">${describeDetail(detail, rule, blocks)}</span>
+    return html`<li key=${at}><span>${outcome === undefined ? 'Amount' : 'Rule'} ${numberOf(`${path}/${at}`)}${role && html`, <span class="break">${role}</span>`}</span>${ended}${': '}<span class="break">${describeDetail(detail, rule, blocks)}</span>
       <${Why} details=${inner} rules=${rule?.rules ?? []} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
   })}</ul>`;
 }
