@@ -9,6 +9,7 @@ import {
   formatMs,
   formatPlural,
   formatShare,
+  formatSpan,
 } from './lib/format.js';
 
 const index = readFileSync(join(__dirname, 'index.html'), 'utf8');
@@ -132,6 +133,9 @@ test('figures read well', () => {
     ...['1,500.50', '123,456,789,012,345,678,901,234,567,890', '-7', 'true', '0x1f'],
   ]);
   expect([0, 1, 2].map((count) => formatPlural(count, 'key'))).toEqual(['0 keys', '1 key', '2 keys']);
+  expect([60, 3_600, 5_400, 604_800, 61].map(formatSpan)).toEqual([
+    ...['minute', 'hour', '90 minutes', '7 days', '61 seconds'],
+  ]);
   const now = Date.parse('2026-11-21T12:00:00Z');
   expect(formatDistance('2026-11-21T11:59:40Z', now)).toBe('just now');
   expect(formatDistance('2026-11-21T09:00:00Z', now)).toBe('3 hours ago');

@@ -54,6 +54,12 @@ export function formatDistance(iso, nowMs) {
   return unit ? RELATIVE.format(Math.round(seconds / unit[1]), unit[0]) : 'just now';
 }
 
+/** A span in the largest unit of which it is a whole number: `hour`, `90 minutes`. @param {number} seconds */
+export function formatSpan(seconds) {
+  const [unit, size] = UNITS.find(([, one]) => seconds % one === 0) ?? ['second', 1];
+  return seconds === size ? unit : formatPlural(seconds / size, unit);
+}
+
 /** `1 key`, `2 keys`. @param {number} count @param {string} one */
 export const formatPlural = (count, one, many = `${one}s`) =>
   `${formatCount(count)} ${count === 1 ? one : many}`;

@@ -56,12 +56,13 @@ function drawEntry(entry, rules) {
       )}
     </div>
     <div class="badges">
-      ${shown.map(({ id: role, granted }, place) => html`<${Badge} key=${place} tone=${granted ? 'good' : 'quiet'}>${wordOf(granted, changes.length > 0)} ${role}<//>`)}
+      ${shown.map(({ id: role, granted }, place) => html`<${Badge} key=${place} tone=${toneOf(granted, changes.length > 0)}>${wordOf(granted, changes.length > 0)} ${role}<//>`)}
       ${[...new Set(errors.map(({ code }) => code))].map((code) => html`<${Badge} key=${code} tone="warn">${code}<//>`)}
     </div>
   </li>`;
 }
 
+const toneOf = (granted, isChange) => (granted ? 'good' : isChange ? 'bad' : 'quiet');
 const wordOf = (granted, isChange) => {
   if (isChange) return granted ? 'gains' : 'loses';
   return granted ? 'has' : 'lacks';
@@ -76,7 +77,7 @@ export const Changes = ({ roles }) =>
     ({ id, gained = 0, lost = 0, undetermined }) => html`<tr key=${id}>
     <th scope="row" class="break">${id}</th>
     <td class=${`number ${gained > 0 ? 'granted' : ''}`}>${formatCount(gained)}</td>
-    <td class=${`number ${lost > 0 ? 'denied' : ''}`}>${formatCount(lost)}</td>
+    <td class=${`number ${lost > 0 ? 'lost' : ''}`}>${formatCount(lost)}</td>
     <td class=${`number ${undetermined > 0 ? 'undetermined' : ''}`}>${formatCount(undetermined)}</td>
   </tr>`,
   )}<//>`;

@@ -1,5 +1,5 @@
 import { ask } from '../../lib/api.js';
-import { formatCount } from '../../lib/format.js';
+import { formatCount, formatSpan } from '../../lib/format.js';
 import { html } from '../../lib/html.js';
 import { usePages, useResource } from '../../lib/resources.js';
 import { useQuery } from '../../lib/router.js';
@@ -73,8 +73,8 @@ export function Watch({ item }) {
     resource,
     (watch) => html`
     <${PageHead} title=${watch.watchId} aside=${refreshButton({ reload })}>
-      <p class="sub"><${StateBadge} of="watch" state=${watch.state} /> Rule set <code>${watch.ruleSet}</code>, checked every
-        ${' '}${watch.everySeconds} s.</p>
+      <p class="sub"><${StateBadge} of="watch" state=${watch.state} /> Rule set <code>${watch.ruleSet}</code>, checked
+        ${' '}every ${formatSpan(watch.everySeconds)}.</p>
     <//>
     ${watch.reason && html`<p class="notice">Paused: ${watch.reason}.</p>`}
     ${(watch.stalled ?? []).map(
