@@ -1,4 +1,4 @@
-import { html, useLayoutEffect, useRef, when } from '../lib/html.js';
+import { html, useEffect, useLayoutEffect, useRef, useState, when } from '../lib/html.js';
 import { wasNavigated } from '../lib/router.js';
 
 /** @import { Value } from '/assets/vendor/htm-preact.js' */
@@ -81,6 +81,15 @@ export const Card = ({ title, aside, children, class: className = '' }) =>
     ${(title || aside) && html`<header><h2>${title}</h2>${aside}</header>`}
     ${children}
   </section>`;
+
+/** A part of a form that few people need. Once it is open, only the person closes it. */
+export function Details({ summary, isOpen, children }) {
+  const [open, setOpen] = useState(isOpen);
+  useEffect(() => setOpen((last) => last || isOpen), [isOpen]);
+  return html`<details class="more" open=${open} onToggle=${({ target }) => setOpen(target.open)}>
+    <summary>${summary}</summary>${children}
+  </details>`;
+}
 
 export const Crumb = ({ base, section, name }) =>
   html`<p class="crumbs"><a href=${`${base}/${section}`}>← ${name}</a></p>`;

@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.js';
 import { Checkbox, Field, options } from '../../ui/form.js';
+import { Details } from '../../ui/page.js';
 import { Segments } from '../../ui/values.js';
 import { chainsOf, textOf, toInteger, withMember } from '../rule-sets/edit-rules.js';
 import { faultIn, RulesFields, withValue } from '../rule-sets/rules-fields.js';
@@ -100,8 +101,7 @@ function More({ check, faults, setCheck }) {
     label=${chains.length > 1 ? `${label} of chain ${chainId}` : label} name=${`consistency/${member}/${chainId}`} inputmode="numeric"
     maxlength="15" placeholder="any" value=${textOf(consistency?.[member]?.[chainId])} fault=${faultIn(faults, `/consistency/${member}/${chainId}`)}
     onInput=${({ target: { value } }) => setCheck(withNested(check, ['consistency', member, chainId], value.trim() === '' ? undefined : toInteger(value.trim())))} />`;
-  return html`<details class="more" open=${hasFault || isUsed || undefined}>
-    <summary>More options</summary>
+  return html`<${Details} summary="More options" isOpen=${hasFault || isUsed}>
     <div class="two">
       <${Field} label="Other addresses of the same person" as="textarea" rows="2" class="mono-input" name="accounts" value=${textOf(others)}
         placeholder="0x…" hint="One per line. Their holdings count together." fault=${faultIn(faults, '/accounts')}
@@ -115,5 +115,5 @@ function More({ check, faults, setCheck }) {
     ${chains.map((chainId) => html`<div class="rule-grid" key=${chainId}>${blockField('atBlock', 'Exactly at block', chainId)}${blockField('minBlock', 'Not before block', chainId)}</div>`)}
     <${Checkbox} label="Show the amounts that were compared" name="explain" checked=${explain === true}
       onChange=${(event) => setCheck(withMember(check, 'explain', event.target.checked || undefined))} />
-  </details>`;
+  <//>`;
 }

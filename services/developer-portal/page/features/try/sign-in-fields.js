@@ -5,6 +5,7 @@ import { useApp } from '../../lib/session.js';
 import { useAction } from '../../lib/submit.js';
 import { Copyable } from '../../ui/copy.js';
 import { Field, options } from '../../ui/form.js';
+import { Details } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 import { chainsOf, textOf, withMember } from '../rule-sets/edit-rules.js';
 import { ChainField, faultIn } from '../rule-sets/rules-fields.js';
@@ -72,8 +73,7 @@ export function SignInFields({ check, apiKey, chains, faults, setCheck }) {
     }
   };
   const fault = faultIn(faults, '/signIn');
-  return html`<details class="more" open=${signed.length > 0 || fault !== undefined || undefined}>
-    <summary>Who presents the wallet</summary>
+  return html`<${Details} summary="Who presents the wallet" isOpen=${signed.length > 0 || fault !== undefined}>
     <p class="hint">A check says what a wallet holds, not who asks. A signature proves it, for one check. <a href="/docs/who-asks">Who asks</a></p>
     ${signed.map(
       (
@@ -100,5 +100,5 @@ export function SignInFields({ check, apiKey, chains, faults, setCheck }) {
       <${Field} label="Signature" name="signature" class="mono-input" maxlength="8194" placeholder="0x…" value=${signature} onInput=${(event) => setSignature(event.target.value)} />
       <div><button type="button" disabled=${signature.trim() === ''} onClick=${() => add(signature)}>Add the signature</button></div>`
     }
-  </details>`;
+  <//>`;
 }
