@@ -1,10 +1,11 @@
 import type { Lane } from '#shared/contracts/checks/check-requested.ts';
+import { TickShare } from '#shared/tick-share.ts';
 
-/** Checks that may be finished in one tick of the event loop: some milliseconds of work. */
-const CHECKS_PER_TICK_MAX = 64;
+/** How long checks may be finished in one tick of the event loop. */
+const FINISHING_MS_PER_TICK = 4;
 
 /**
- * Limits how many checks are finished in one tick of the event loop. Further checks wait for the
+ * Limits how long checks are finished in one tick of the event loop. Further checks wait for the
  * next ticks, checks of the interactive lane first.
  *
  * One answer of a chain completes every check that requested the same read: thousands at once if
@@ -15,34 +16,26 @@ const CHECKS_PER_TICK_MAX = 64;
  * const limiter = makeTickLimiter();
  * await limiter.waitForTick('bulk');
  */
-export function makeTickLimiter() {
+export function makeTickLimiter(monotonicMs = () => performance.now()) {
+  const share = new TickShare(FINISHING_MS_PER_TICK, monotonicMs);
   const waiting: Record<Lane, (() => void)[]> = { interactive: [], bulk: [] };
-  let startedCount = 0;
-  let isTickScheduled = false;
+  let isContinuing = false;
 
-  const scheduleTick = (): void => {
-    if (isTickScheduled) return;
-    isTickScheduled = true;
-    setImmediate(runTick);
-  };
-  const runTick = (): void => {
-    isTickScheduled = false;
-    const next = waiting.interactive.splice(0, CHECKS_PER_TICK_MAX);
-    next.push(...waiting.bulk.splice(0, CHECKS_PER_TICK_MAX - next.length));
-    startedCount = next.length;
-    if (startedCount > 0) scheduleTick();
-    for (const resolve of next) resolve();
+  const continueNext = (): void => {
+    if (!share.hasTime()) return void setImmediate(continueNext);
+    const next = waiting.interactive.shift() ?? waiting.bulk.shift();
+    isContinuing = next !== undefined;
+    next?.();
+    // Behind the microtask in which that check is finished, which takes its time.
+    if (isContinuing) queueMicrotask(continueNext);
   };
 
   return {
-    /** Returns `undefined` if the current tick has capacity: then the caller need not wait. */
-    waitForTick(lane: Lane): Promise<void> | undefined {
-      scheduleTick();
-      if (startedCount < CHECKS_PER_TICK_MAX) {
-        startedCount++;
-        return undefined;
-      }
-      return new Promise((resolve) => waiting[lane].push(resolve));
-    },
+    waitForTick: (lane: Lane): Promise<void> =>
+      new Promise((resolve) => {
+        waiting[lane].push(resolve);
+        if (!isContinuing) queueMicrotask(continueNext);
+        isContinuing = true;
+      }),
   };
 }

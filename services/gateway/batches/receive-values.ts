@@ -3,6 +3,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { Problem } from '#shared/http/problem.ts';
 import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
 import { isBlank, parseJson } from '#shared/parse-json.ts';
+import { TickShare } from '#shared/tick-share.ts';
 
 /** A JSON body is parsed in one go: for its time the gateway does nothing else. */
 export const JSON_BYTES_MAX = 2 * 1024 * 1024;
@@ -11,11 +12,8 @@ export const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
 export const LINE_BYTES_MAX = 8 * 1024;
 /** One for each entry of the largest batch: a body of 16 MiB of them would cost the CPU seconds. */
 const BLANK_LINES_MAX = 100_000;
-/**
- * How long values are taken before other requests have their turn: a sync check crosses the event
- * loop several times, and waits for a slice at each.
- */
-const SLICE_MS_MAX = 2;
+/** How long values are taken in one tick of the event loop before other requests have their turn. */
+const TAKING_MS_PER_TICK = 2;
 
 const NDJSON = /^application\/(?:x-)?ndjson$/;
 
@@ -63,7 +61,6 @@ type Take = (value: unknown, index: number) => void | Promise<void>;
 
 /** Takes the values of a list. Other requests have their turn every few milliseconds. */
 export async function takeEach(values: readonly unknown[], take: Take): Promise<void> {
-  const giveWay = makeGiveWay();
   for (const [index, value] of values.entries()) {
     const pause = take(value, index) ?? giveWay();
     if (pause) await pause;
@@ -91,7 +88,6 @@ export async function receiveLines(
     lineBytesMax,
     (index) => new Problem('body-too-large', `Line ${index + 1} has more than ${lineBytesMax()} bytes.`),
   );
-  const giveWay = makeGiveWay();
   const takeLine = (line: Buffer): void | Promise<void> => {
     lineCount += 1;
     if (isBlank(line)) {
@@ -128,16 +124,11 @@ const tooManyBlankLines = (): Problem =>
 
 const emptyBody = (): Problem => new Problem('malformed-json', 'The body is empty; send JSON.');
 
-/** Resolves at once, or in the next tick of the event loop if this one has lasted long. */
-function makeGiveWay(): () => Promise<void> | undefined {
-  let startedAt = performance.now();
-  return () => {
-    if (performance.now() - startedAt < SLICE_MS_MAX) return undefined;
-    return nextTick().then(() => {
-      startedAt = performance.now();
-    });
-  };
-}
+/** Of all bodies of many values: they are received side by side. */
+const share = new TickShare(TAKING_MS_PER_TICK);
+
+/** Nothing, or the wait for the next tick of the event loop if the share of this one is used up. */
+const giveWay = (): Promise<void> | undefined => (share.hasTime() ? undefined : nextTick());
 
 const LINE_FEED = 0x0a;
 /** Pieces of an unfinished line that are kept apart; more are joined, because each costs more

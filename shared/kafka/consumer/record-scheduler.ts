@@ -1,5 +1,6 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { Owner } from '../../fairness/fair-shares.ts';
+import { TickShare } from '../../tick-share.ts';
 import { bytesOf, copyRecord, type PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
@@ -11,9 +12,9 @@ export const RUNNING_BYTES_MAX = 32 * 1024 * 1024;
 /** How far a partition may run past its oldest unfinished record, as a multiple of the window: more
  * than can be parked. */
 const AHEAD_PER_WINDOW = 8;
-/** Records started in one event-loop tick, so that a backlog does not hold up the rest of the
- * process. */
-const STARTS_PER_TICK_MAX = 64;
+/** How long records may be started in one tick of the event loop: those of a backlog hold up the
+ * rest of the process, also the records of other groups. */
+const STARTING_MS_PER_TICK = 4;
 /** The longest single timer: a later due time is checked again then. setTimeout itself ends at 24
  * days. */
 const WAKE_MS_MAX = 60_000;
@@ -58,7 +59,7 @@ export class RecordScheduler<M> {
   #nextIndex = 0;
   /** Running and parked. */
   readonly #inProgress = new Set<WindowRecord<M>>();
-  #startsInTick = 0;
+  readonly #tickShare = new TickShare(STARTING_MS_PER_TICK);
   #nextTick: NodeJS.Immediate | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -119,7 +120,7 @@ export class RecordScheduler<M> {
     let earliestDueAtMs = Number.POSITIVE_INFINITY;
     let misses = 0;
     while (this.#mayStart && !this.#slots.isFull && misses < this.#windows.length) {
-      if (this.#startsInTick >= STARTS_PER_TICK_MAX) {
+      if (!this.#tickShare.hasTime()) {
         this.#startRecordsNextTick();
         break;
       }
@@ -144,7 +145,6 @@ export class RecordScheduler<M> {
     if (this.#isStopped) return;
     this.#nextTick ??= setImmediate(() => {
       this.#nextTick = undefined;
-      this.#startsInTick = 0;
       this.startRecords();
     });
   }
@@ -153,10 +153,7 @@ export class RecordScheduler<M> {
     clearTimeout(this.#wakeTimer);
     if (this.#isStopped || dueAtMs === Number.POSITIVE_INFINITY) return;
     const waitMs = Math.min(Math.max(dueAtMs - this.#options.now(), 1), WAKE_MS_MAX);
-    this.#wakeTimer = setTimeout(() => {
-      this.#startsInTick = 0;
-      this.startRecords();
-    }, waitMs);
+    this.#wakeTimer = setTimeout(() => this.startRecords(), waitMs);
   }
 
   /** 0 if the head can start now, its due time if that is later, infinity if the partition has none
@@ -179,7 +176,6 @@ export class RecordScheduler<M> {
   #startHead(window: PartitionWindow<M>): void {
     const entry = window.take();
     this.#options.onTaken(window);
-    this.#startsInTick++;
     if (entry) void this.#run(window, entry);
   }
 
