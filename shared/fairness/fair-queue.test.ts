@@ -44,3 +44,32 @@ test('a removed item is not taken', () => {
   ]);
   expect([queue.has('a'), takeAll(queue), queue.has('a')]).toEqual([true, ['2'], false]);
 });
+
+test('a bounded number of owners is looked at, and the others have their turn next', () => {
+  const queue = new FairQueue<string>();
+  for (let app = 0; app < 5; app += 1) queue.push(appOf('big', `${app}`), `big ${app}`);
+  queue.push('small', 'small 1');
+  const looked: string[] = [];
+  const takeSmall = () =>
+    queue.take(
+      (item) => {
+        looked.push(item);
+        return item === 'small 1';
+      },
+      { looksMax: 2 },
+    );
+  expect([takeSmall(), takeSmall()]).toEqual([undefined, 'small 1']);
+  expect(looked).toEqual(['big 0', 'big 1', 'small 1']);
+});
+
+test('of one account alone the next item is taken', () => {
+  const queue = new FairQueue<string>();
+  queue.push('first', 'first 1');
+  queue.push(appOf('second', 'app'), 'second 1');
+  expect([queue.has('second'), queue.take(undefined, { of: 'second' }), queue.has('second')]).toEqual([
+    true,
+    'second 1',
+    false,
+  ]);
+  expect(queue.take(undefined, { of: 'second' })).toBeUndefined();
+});

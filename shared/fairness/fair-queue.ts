@@ -30,10 +30,11 @@ export class FairQueue<T> {
     return this.#size;
   }
 
-  /** Whether items of the owner wait. */
+  /** Whether items of the owner wait; of an account those of any of its apps. */
   has(owner: Owner): boolean {
-    const [account, app] = namesOf(owner);
-    return this.#accounts.get(account)?.apps.has(app) === true;
+    const [name, app] = namesOf(owner);
+    const account = this.#accounts.get(name);
+    return account !== undefined && (typeof owner === 'string' || account.apps.has(app));
   }
 
   push(owner: Owner, item: T): void {
@@ -47,12 +48,27 @@ export class FairQueue<T> {
     this.#accounts.set(name, account);
   }
 
-  /** Takes the first item of the owner whose turn it is, or of the next one whose first item is
-   * ready. */
-  take(isReady: (item: T, owner: Owner) => boolean = () => true): T | undefined {
-    for (const { apps } of this.#accounts.values())
-      for (const { owner, items } of apps.values())
+  /**
+   * Takes the first item of the owner whose turn it is, or of the next one whose first item is
+   * ready.
+   *
+   * @param looksMax how many owners are looked at; where none of these is ready, the turn of each
+   *   is over
+   * @param of the only account that is looked at; default: all
+   */
+  take(
+    isReady: (item: T, owner: Owner) => boolean = () => true,
+    { looksMax = Number.POSITIVE_INFINITY, of }: { readonly looksMax?: number; readonly of?: string } = {},
+  ): T | undefined {
+    const looked: Owner[] = [];
+    const accounts = of === undefined ? this.#accounts.values() : [this.#accounts.get(of)];
+    for (const account of accounts)
+      for (const { owner, items } of account?.apps.values() ?? []) {
         if (isReady(items[0] as T, owner)) return this.#takeFirst(owner);
+        if (looked.push(owner) < looksMax) continue;
+        for (const each of looked) this.#endTurn(each);
+        return undefined;
+      }
     return undefined;
   }
 
@@ -84,12 +100,14 @@ export class FairQueue<T> {
   /** Takes the first item of an owner, whose turn is over then. */
   #takeFirst(owner: Owner): T | undefined {
     const item = this.#remove(owner, 0);
-    const [name, app] = namesOf(owner);
-    const account = this.#accounts.get(name);
-    if (account === undefined) return item;
-    moveToEnd(this.#accounts, name);
-    moveToEnd(account.apps, app);
+    this.#endTurn(owner);
     return item;
+  }
+
+  #endTurn(owner: Owner): void {
+    const [name, app] = namesOf(owner);
+    moveToEnd(this.#accounts, name);
+    moveToEnd(this.#accounts.get(name)?.apps, app);
   }
 
   #remove(owner: Owner, index: number): T | undefined {
@@ -106,9 +124,10 @@ export class FairQueue<T> {
   }
 }
 
-function moveToEnd<V>(turns: Map<string, V>, name: string): void {
-  const entry = turns.get(name);
-  if (entry === undefined) return;
+/** Ends the turn of an owner, if it has items. */
+export function moveToEnd<V>(turns: Map<string, V> | undefined, name: string): void {
+  const entry = turns?.get(name);
+  if (turns === undefined || entry === undefined) return;
   turns.delete(name);
   turns.set(name, entry);
 }

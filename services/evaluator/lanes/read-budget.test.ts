@@ -94,3 +94,17 @@ test('a large check that has waited for long goes before later checks of all app
   busy[0]?.();
   expect([await isDone(large), await isDone(small)]).toEqual([true, true]);
 });
+
+test('waiting checks report that they are alive once a second at most, however often reads are returned', async () => {
+  let nowMs = 0;
+  const budget = new ReadBudget({ max: 1_000, ofCheckMax: 200 }, () => nowMs);
+  const [, ...small] = await Promise.all([150, 30, 30, 30].map((count) => hold(budget, 'app_1', count)));
+  const record = aRecord();
+  void hold(budget, 'app_1', 250, record);
+  for (const [index, release] of small.entries()) {
+    nowMs = 600 * index;
+    release();
+    await isDone(Promise.resolve());
+  }
+  expect(record.aliveCount).toBe(2);
+});

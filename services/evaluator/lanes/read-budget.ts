@@ -2,7 +2,7 @@ import { PART_READS_MAX } from '#shared/contracts/batches/batch.ts';
 import { READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { FairQueue } from '#shared/fairness/fair-queue.ts';
-import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
+import { type AppOwner, FairShares } from '#shared/fairness/fair-shares.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 
 /**
@@ -16,26 +16,33 @@ export const READS_IN_PROGRESS = {
 } as const;
 
 type Reads = {
-  readonly owner: Owner;
+  readonly owner: AppOwner;
   readonly count: number;
   /** The record of the check. */
   readonly record: Pick<RecordContext, 'alive' | 'park'>;
 };
-type Waiter = Pick<Reads, 'count'> & {
+type Waiter = {
+  readonly accountId: string;
+  readonly count: number;
   readonly start: () => void;
   readonly alive: () => void;
-  readonly sinceMs: number;
 };
-/** Once a check of an account that holds no reads has waited for this time, no other starts before
- * it: small checks could keep it waiting for ever. */
+
+/** Once checks of an account that holds no reads have waited for this time, no other starts before
+ * them: small checks could keep them waiting for ever. */
 const AGED_MS = 5_000;
+/** Apps whose next check is looked at when reads are returned. */
+const LOOKS_MAX = 16;
+/** How often waiting checks report that they are alive while reads are returned. */
+const ALIVE_INTERVAL_MS = 1_000;
 
 /**
  * Bounds the reads that the checks in progress have planned: their number bounds the memory, and
  * one check may have 10 000. Small checks are not counted.
  *
  * Checks beyond the share of their account and app wait without a plan, those of one app in their
- * order. The oldest of an account that holds none goes before all others after five seconds.
+ * order. Those of an account that holds none go before all others after five seconds. A step costs
+ * the same however many wait.
  *
  * @example
  * const budget = new ReadBudget(READS_IN_PROGRESS.others);
@@ -44,7 +51,9 @@ const AGED_MS = 5_000;
 export class ReadBudget {
   readonly #shares: FairShares;
   readonly #waiting = new FairQueue<Waiter>();
-
+  /** Since when accounts wait that hold no reads; the longest first. */
+  readonly #emptySince = new Map<string, number>();
+  #notedAliveMs = Number.NEGATIVE_INFINITY;
   readonly #nowMs: () => number;
 
   /** @param nowMs monotonic clock */
@@ -71,41 +80,55 @@ export class ReadBudget {
       return await work();
     } finally {
       this.#shares.give(owner, count);
+      this.#noteEmpty(owner.accountId);
       this.#startWaiting();
     }
   }
 
   #wait({ owner, count, record: { alive, park } }: Reads): Promise<void> {
     return new Promise((start, reject) => {
-      const waiter = { count, start, alive, sinceMs: this.#nowMs() };
+      const waiter = { accountId: owner.accountId, count, start, alive };
       this.#waiting.push(owner, waiter);
+      this.#noteEmpty(owner.accountId);
       park(() => {
-        if (this.#waiting.remove(owner, waiter))
-          reject(new ServiceError('overloaded', 'the process stopped before the check was evaluated'));
+        if (!this.#waiting.remove(owner, waiter)) return;
+        this.#noteEmpty(owner.accountId);
+        reject(new ServiceError('overloaded', 'the process stopped before the check was evaluated'));
       });
     });
   }
 
   #startWaiting(): void {
-    // As long as reads are returned, the wait is not a stall.
-    for (const [, waiters] of this.#waiting.queues()) for (const { alive } of waiters) alive();
-    for (let aged = this.#findAged(); ; aged = this.#findAged()) {
-      const next = this.#waiting.take(
-        (waiter, owner) => (aged ?? waiter) === waiter && this.#shares.take(owner, waiter.count),
-      );
+    this.#noteAlive();
+    for (;;) {
+      const next = this.#waiting.take(({ count }, owner) => this.#shares.take(owner, count), {
+        looksMax: LOOKS_MAX,
+        ...this.#findAged(),
+      });
       if (next === undefined) return;
+      this.#noteEmpty(next.accountId);
       next.start();
     }
   }
 
-  /** The first waiting check of an account that holds no reads, if it has waited long; of several
-   * the oldest. */
-  #findAged(): Waiter | undefined {
-    let aged: Waiter | undefined;
-    let sinceMs = this.#nowMs() - AGED_MS;
-    for (const [owner, [first]] of this.#waiting.queues())
-      if (first !== undefined && first.sinceMs < sinceMs && this.#shares.heldByAccount(owner) === 0)
-        [aged, sinceMs] = [first, first.sinceMs];
-    return aged;
+  /** As long as reads are returned, the wait is not a stall. */
+  #noteAlive(): void {
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#notedAliveMs < ALIVE_INTERVAL_MS) return;
+    this.#notedAliveMs = nowMs;
+    for (const [, waiters] of this.#waiting.queues()) for (const { alive } of waiters) alive();
+  }
+
+  /** Notes whether the account waits and holds no reads. */
+  #noteEmpty(accountId: string): void {
+    const isEmpty = this.#waiting.has(accountId) && this.#shares.heldBy(accountId) === 0;
+    if (!isEmpty) this.#emptySince.delete(accountId);
+    else if (!this.#emptySince.has(accountId)) this.#emptySince.set(accountId, this.#nowMs());
+  }
+
+  /** The account that has waited the longest of those that hold no reads, if that is long. */
+  #findAged(): { readonly of: string } | undefined {
+    const [[accountId, sinceMs] = ['', Number.POSITIVE_INFINITY]] = this.#emptySince;
+    return this.#nowMs() - sinceMs > AGED_MS ? { of: accountId } : undefined;
   }
 }

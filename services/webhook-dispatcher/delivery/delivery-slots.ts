@@ -1,4 +1,5 @@
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { moveToEnd } from '#shared/fairness/fair-queue.ts';
 import { type AppOwner, FairShares } from '#shared/fairness/fair-shares.ts';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import { PerReceiver } from './per-receiver.ts';
@@ -306,11 +307,4 @@ export class DeliverySlots implements Disposable {
       [...app.queues.values()].map((queue): [App, Queue] => [app, queue]),
     );
   }
-}
-
-function moveToEnd<V>(turns: Map<string, V> | undefined, name: string): void {
-  const entry = turns?.get(name);
-  if (entry === undefined) return;
-  turns?.delete(name);
-  turns?.set(name, entry);
 }
