@@ -20,7 +20,7 @@ const HttpUrl = z.string().min(1).refine(isHttpUrl, 'must be an http or https UR
 
 const Endpoint = z.strictObject({
   url: HttpUrl,
-  /** How metrics and logs name it; without one it is named by its position. */
+  /** How logs and reports name it; without one it is named by its position, as in metrics. */
   name: z
     .string()
     .regex(

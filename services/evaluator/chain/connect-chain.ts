@@ -78,7 +78,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         maxCallsPerBatch,
         rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),
         blockTimestampMsMax: maxHeadAgeMs === undefined ? undefined : () => redisNowMs() + HEAD_AHEAD_MS_MAX,
-        observer: { onCall: (endpoint, result, ms) => observer.onCall(chainId, endpoint, result, ms) },
+        observer: { onCall: (result, ms) => observer.onCall(chainId, String(index), result, ms) },
         onDoubt: (endpoint, kind) => pool.doubt(endpoint, kind),
         monotonicMs,
       }),
@@ -155,7 +155,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
   });
   observer.watch(chainId, {
-    endpoints: () => endpoints.map((endpoint) => endpoint.gauges),
+    endpoints: () => endpoints.map(({ gauges }, index) => ({ ...gauges, endpoint: String(index) })),
     quarantinedCount: () => quarantine.size,
     waitingReadCount: () => queue.waitingCount,
   });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** By chain id in decimal. */
 export const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
 
-/** By chain id in decimal, names of endpoints as logs and metrics have them. */
+/** By chain id in decimal, names of endpoints as logs have them. */
 export const EndpointNames = z.record(z.string(), z.array(z.string()));
 export type EndpointNames = z.infer<typeof EndpointNames>;
 
@@ -12,14 +12,16 @@ export const CheckCause = z.enum(['transfer', 'schedule', 'rule-set']);
 export type CheckCause = z.infer<typeof CheckCause>;
 
 /** The event that caused a check. */
-export const Transfer = z.object({
-  chainId: z.number().int().positive(),
-  /** In lower case. */
-  contractAddress: z.string(),
-  blockNumber: z.number().int().nonnegative(),
-  transactionHash: z.string(),
-  logIndex: z.number().int().nonnegative(),
-});
+export const Transfer = z
+  .object({
+    chainId: z.number().int().positive(),
+    /** In lower case. */
+    contractAddress: z.string(),
+    blockNumber: z.number().int().nonnegative(),
+    transactionHash: z.string(),
+    logIndex: z.number().int().nonnegative(),
+  })
+  .meta({ id: 'Transfer' });
 export type Transfer = z.infer<typeof Transfer>;
 
 /** Why a member is checked. */

@@ -22,7 +22,7 @@ test('a twin leaves no trace at its endpoint: no failure, no strike, no doubt, n
     }),
     maxCallsPerBatch: undefined,
     rateShare: undefined,
-    observer: { onCall: (name) => noted.push(name) },
+    observer: { onCall: (result) => noted.push(result) },
     onDoubt: () => noted.push('doubt'),
     monotonicMs: () => 0,
   });
@@ -30,7 +30,7 @@ test('a twin leaves no trace at its endpoint: no failure, no strike, no doubt, n
   await call(twin);
   expect([calls, noted, endpoint.breakerState, endpoint.strikes]).toEqual([1, [], 'closed', 0]);
   await call(endpoint);
-  expect([noted, endpoint.breakerState]).toEqual([['0'], 'open']);
+  expect([noted, endpoint.breakerState]).toEqual([['wrong-chain'], 'open']);
 });
 
 test('a twin takes a quarter of the rate at most, and what it takes the endpoint does not have', async () => {

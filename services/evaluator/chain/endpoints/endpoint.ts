@@ -18,9 +18,8 @@ export type EndpointHealth = {
   readonly method: ReadMethod | undefined;
 };
 
-/** The state of an endpoint for the metrics, by its name or position in the chain file. */
+/** The state of an endpoint for the metrics. */
 export type EndpointGauges = {
-  readonly endpoint: string;
   readonly breaker: BreakerState;
   readonly health: EndpointHealth;
   readonly method: string;
@@ -58,11 +57,11 @@ const RATE_LIMITED_MS = 30_000;
 const NO_REASONS: ReadonlySet<FailureKind> = new Set(['breaker-open', 'over-rate', 'abandoned']);
 
 type EndpointObserver = {
-  readonly onCall: (endpoint: string, result: string, durationMs: number) => void;
+  readonly onCall: (result: string, durationMs: number) => void;
 };
 
 export type EndpointOptions = {
-  /** Its name or position in the chain file: nothing else of it leaves the process. */
+  /** Its name or position in the chain file: nothing else of it is logged or sent. */
   readonly name: string;
   readonly rpc: Rpc;
   readonly maxCallsPerBatch: number | undefined;
@@ -206,7 +205,6 @@ export class Endpoint {
 
   get gauges(): EndpointGauges {
     return {
-      endpoint: this.name,
       breaker: this.#breaker.state,
       health: this.health,
       method: this.#capabilities?.method ?? 'unknown',
@@ -326,7 +324,7 @@ export class Endpoint {
       this.#backOff(failure);
       throw failure;
     } finally {
-      this.#options.observer.onCall(this.name, result, this.#options.monotonicMs() - startedMs);
+      this.#options.observer.onCall(result, this.#options.monotonicMs() - startedMs);
     }
   }
 
@@ -357,7 +355,7 @@ export class Endpoint {
       throw error;
     } finally {
       this.inFlightCount -= 1;
-      this.#options.observer.onCall(this.name, result, this.#options.monotonicMs() - startedMs);
+      this.#options.observer.onCall(result, this.#options.monotonicMs() - startedMs);
     }
   }
 
