@@ -1,7 +1,14 @@
 import { Wallet } from 'ethers';
+import { NONCES_PATH } from '#shared/contracts/paths.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aMessage, aSignIn, type MessageFields, SIGNER } from '../../test/support/builders/a-sign-in.ts';
-import { anAdmission, anAppWithKey, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
+import {
+  API_KEY,
+  anAdmission,
+  anAppWithKey,
+  aResult,
+  NOW_MS,
+} from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
 
 /** Signing in over fakes: what is judged when a check is accepted. */
@@ -38,6 +45,25 @@ describe('a nonce', () => {
     expect(gateway.admitted).toEqual([expect.objectContaining({ bucket: 'per-second' })]);
     expect(gateway.admitted[0]?.check).toBeUndefined();
   });
+
+  it.each<[number, Record<string, string>, string[]]>([
+    [201, {}, []],
+    [201, { 'content-type': 'text/plain' }, []],
+    [415, {}, ['{', '}']],
+  ])(
+    'is answered %i for a chunked body with %j of the chunks %j: no byte is no body',
+    async (status, headers, chunks) => {
+      const gateway = await start();
+      const answer = await fetch(gateway.url + NONCES_PATH, {
+        method: 'POST',
+        headers: { 'x-api-key': API_KEY, ...headers },
+        body: ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk))),
+        duplex: 'half',
+      });
+      await answer.text();
+      expect(answer.status).toBe(status);
+    },
+  );
 
   it.each([
     [{ for: 'me' }, '/for'],

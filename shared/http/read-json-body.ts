@@ -20,6 +20,8 @@ export type JsonBody =
       readonly ok: false;
       readonly code: 'media-type-unsupported' | 'body-too-large' | 'malformed-json';
       readonly detail: string;
+      /** Whether no byte was sent, in whatever form the headers announced it. */
+      readonly isEmpty: boolean;
     };
 
 /**
@@ -33,27 +35,34 @@ export type JsonBody =
  * if (!body.ok) throw new Problem(body.code, body.detail);
  */
 export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> {
-  const hasBody =
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
-  const type = request.headers['content-type'];
-  if (hasBody || type !== undefined) {
-    if (!isJsonType(type ?? ''))
-      return refused('media-type-unsupported', 'Send the header content-type: application/json (UTF-8).');
-    if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
-      return refused('media-type-unsupported', 'Send the body without a content-encoding.');
-  }
+  const { headers } = request;
+  const unreadable = faultOfHeaders(headers);
+  // Only the end of a chunked body tells whether it is empty.
+  const isSurelyFull = headers['transfer-encoding'] === undefined && Number(headers['content-length']) > 0;
+  if (unreadable !== undefined && isSurelyFull) return refused('media-type-unsupported', unreadable);
   const bytes = await readBytes(request);
+  const isEmpty = bytes?.length === 0;
+  if (unreadable !== undefined && !(isEmpty && headers['content-type'] === undefined))
+    return refused('media-type-unsupported', unreadable, isEmpty);
   if (bytes === undefined)
     return refused('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes.`);
   const parsed = parseJson(bytes, 'The body');
-  return parsed.ok ? { ...parsed, bytes: bytes.length } : refused('malformed-json', parsed.detail);
+  return parsed.ok ? { ...parsed, bytes: bytes.length } : refused('malformed-json', parsed.detail, isEmpty);
 }
 
-const refused = (code: Extract<JsonBody, { ok: false }>['code'], detail: string): JsonBody => ({
-  ok: false,
-  code,
-  detail,
-});
+const refused = (
+  code: Extract<JsonBody, { ok: false }>['code'],
+  detail: string,
+  isEmpty = false,
+): JsonBody => ({ ok: false, code, detail, isEmpty });
+
+function faultOfHeaders(headers: IncomingMessage['headers']): string | undefined {
+  if (!isJsonType(headers['content-type'] ?? ''))
+    return 'Send the header content-type: application/json (UTF-8).';
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
+    return 'Send the body without a content-encoding.';
+  return undefined;
+}
 
 export const isJsonType = (header: string): boolean => isTypeInUtf8(header, JSON_TYPE);
 

@@ -4,14 +4,14 @@ import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { Handle } from '#shared/http/serve-routes.ts';
 import { admitWrite, type Parsed } from '../auth/admit-request.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Request, sendJson } from '../edge/exchange.ts';
+import { sendJson } from '../edge/exchange.ts';
 import { NonceBody } from './operations.ts';
 
 /** Answers `POST /access-control/nonces`. It costs rate, and is stored nowhere. */
 export function makeIssueNonce(deps: Dependencies): Handle {
   return async function issueNonce(request, response) {
     const { caller, admission } = await admitWrite(deps, request, response, async ({ app }) =>
-      hasBody(request) ? parseBody(await deps.readBody(request, response, app)) : { ok: true, value: {} },
+      parseBody(await deps.readBody(request, response, app)),
     );
     const nonce = deps.nonces.issue(caller.app.clientId, admission.nowMs);
     const expiresAt = new Date(admission.nowMs + NONCE_MS).toISOString();
@@ -19,10 +19,8 @@ export function makeIssueNonce(deps: Dependencies): Handle {
   };
 }
 
-const hasBody = ({ headers }: Request): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-
 function parseBody(body: Awaited<ReturnType<Dependencies['readBody']>>): Parsed<object> {
+  if (!body.ok && body.isEmpty) return { ok: true, value: {} };
   if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
   const parsed = NonceBody.safeParse(body.json);
   if (parsed.success) return { ok: true, value: parsed.data };
