@@ -36,7 +36,10 @@ export function generateTypes(document: OpenApiDocument): string {
   const rendered = new Map(schemas.map(([name, schema]) => [name, typeOf(schema)]));
   const types = schemas
     .filter(([name]) => !isRepeated(name, rendered))
-    .map(([name, schema]) => `${commentOf(schema)}export type ${name} = ${rendered.get(name)};\n`);
+    .map(
+      ([name, schema]) =>
+        `${commentOf(schema)}export type ${name} = ${extensionOf(name, schemas) ?? rendered.get(name)};\n`,
+    );
   const codes = [...problemCodesOf(document.paths)].sort().map((code) => JSON.stringify(code));
   const problemCode = `/** The codes of all problems that the API answers with. */\nexport type ProblemCode = ${codes.join(' | ')};\n`;
   const text = [HEADER, ...types, problemCode].join('\n');
@@ -91,31 +94,66 @@ function typeOf(schema: Schema | boolean): string {
 const typeOfArray = ({ items, maxItems }: Schema): string =>
   maxItems === 0 ? 'readonly []' : `readonly (${typeOf(items ?? true)})[]`;
 
+/** A member of an object, with its comment. */
+function memberOf(
+  { properties = {}, required = [] }: Schema,
+  name: string,
+  isRequired = required.includes(name),
+) {
+  const property = properties[name] ?? true;
+  const comment = typeof property === 'object' ? commentOf(property) : '';
+  const type = typeOf(property);
+  return `${comment}readonly ${JSON.stringify(name)}${isRequired ? `: ${type}` : `?: ${type} | undefined`};`;
+}
+
+/** A comment has a line of its own. */
+const objectOf = (members: readonly string[]): string =>
+  `{${members[0]?.startsWith('/**') ? '\n' : ' '}${members.join('\n')} }`;
+
+const MEMBERS_SHARED_MIN = 3;
+
+/** An object that has all members of another component, as that one and its further members; of
+ * several the one with the most. */
+function extensionOf(name: string, schemas: readonly (readonly [string, Schema])[]): string | undefined {
+  const objects = schemas
+    .filter(([, schema]) => choicesOf(schema).length === 0)
+    .map(([of, schema]) => ({
+      of,
+      members: Object.keys(schema.properties ?? {}).map((each) => memberOf(schema, each)),
+    }));
+  const place = objects.findIndex(({ of }) => of === name);
+  const own = objects[place]?.members ?? [];
+  const [base] = objects
+    .filter(
+      ({ members }, other) => members.length < own.length || (members.length === own.length && other < place),
+    )
+    .filter(({ members }) => members.length >= MEMBERS_SHARED_MIN)
+    .filter(({ members }) => members.every((member) => own.includes(member)))
+    .sort((one, other) => other.members.length - one.members.length);
+  if (base === undefined) return undefined;
+  const further = own.filter((member) => !base.members.includes(member));
+  return further.length === 0 ? base.of : `${base.of} & ${objectOf(further)}`;
+}
+
 function typeOfObject(schema: Schema): string {
-  const { properties, additionalProperties, required = [] } = schema;
+  const { properties, additionalProperties } = schema;
   if (!properties)
     return typeof additionalProperties === 'object'
       ? `Readonly<Record<string, ${typeOf(additionalProperties)}>>`
       : 'Readonly<Record<string, unknown>>';
   const choices = choicesOf(schema);
   const chosen = new Set(choices.flat());
-  const memberOf = (name: string, isRequired: boolean): string => {
-    const property = properties[name] ?? true;
-    const comment = typeof property === 'object' ? commentOf(property) : '';
-    const type = typeOf(property);
-    return `${comment === '' ? '' : `\n${comment}`}readonly ${JSON.stringify(name)}${isRequired ? `: ${type}` : `?: ${type} | undefined`};`;
-  };
   const own = Object.keys(properties)
     .filter((name) => !chosen.has(name))
-    .map((name) => memberOf(name, required.includes(name)));
+    .map((name) => memberOf(schema, name));
   const alternatives = choices.map((names) => {
     const of = (wanted: string) =>
       names.map((name) =>
-        name === wanted ? memberOf(name, true) : `readonly ${JSON.stringify(name)}?: never;`,
+        name === wanted ? memberOf(schema, name, true) : `readonly ${JSON.stringify(name)}?: never;`,
       );
-    return `(${names.map((name) => `{ ${of(name).join('\n')} }`).join(' | ')})`;
+    return `(${names.map((name) => objectOf(of(name))).join(' | ')})`;
   });
-  return [`{ ${own.join('\n')} }`, ...alternatives].join(' & ');
+  return [objectOf(own), ...alternatives].join(' & ');
 }
 
 /** Members of which exactly one is given:

@@ -6,31 +6,16 @@ export type CheckRequest = {
   readonly vaults?: readonly string[] | undefined;
   readonly callbackUrl?: string | undefined;
   readonly async?: boolean | undefined;
-  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
-  readonly consistency?:
-    | {
-        readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-
-        /** By chain id: every read of that chain is at this block or later. */
-        readonly minBlock?: Readonly<Record<string, number>> | undefined;
-
-        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
-        readonly atBlock?: Readonly<Record<string, number>> | undefined;
-      }
-    | undefined;
-
+  readonly onUndetermined?: OnUndetermined | undefined;
+  readonly consistency?: Consistency | undefined;
   /** `true` adds `details` to the result: the amounts that were compared. */
   readonly explain?: boolean | undefined;
-
   /** `true` adds a signed verdict to the result. */
   readonly proof?: boolean | undefined;
-
   /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
-
   /** How a signed verdict is signed, only with `proof`: `EdDSA` (Ed25519, the default), or `ES256` (P-256), which API gateways and older JWT libraries accept. */
   readonly proofAlg?: 'EdDSA' | 'ES256' | undefined;
-
   /** Proves that the caller controls the wallets: each entry another one of the accounts. */
   readonly signIn?: readonly SignIn[] | undefined;
 } & (
@@ -41,7 +26,6 @@ export type CheckRequest = {
     }
   | {
       readonly account?: never;
-
       /** Instead of `account`: distinct wallets of one person, whose holdings count together. */
       readonly accounts: readonly string[];
     }
@@ -54,7 +38,6 @@ export type CheckRequest = {
       }
     | {
         readonly rules?: never;
-
         /** Instead of `rules`: the id of a stored rule set. */
         readonly ruleSet: string;
       }
@@ -71,157 +54,32 @@ export type Rule =
   | ComposedRule
   | AtLeastRule;
 
-export type Erc20Rule = {
-  readonly type: 'ERC20';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** Minimum, in whole tokens; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** Maximum, in whole tokens. */
-  readonly maxToken?: string | undefined;
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type Erc20Rule = Erc20Condition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
 
-export type Erc721Rule = {
-  readonly type: 'ERC721';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** Ids and ranges without spaces; at most 256 ids after expansion. */
-  readonly tokenId?: string | undefined;
-
-  /** Minimum number; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** Maximum number. */
-  readonly maxToken?: string | undefined;
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type Erc721Rule = Erc721Condition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
 
-export type Erc1155Rule = {
-  readonly type: 'ERC1155';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** Ids and ranges without spaces; at most 256 ids after expansion. */
-  readonly tokenId: string;
-
-  /** Minimum number; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** Maximum number. */
-  readonly maxToken?: string | undefined;
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type Erc1155Rule = Erc1155Condition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
 
-export type NativeRule = {
-  readonly type: 'NATIVE';
-  readonly chainId: number;
-
-  /** Minimum, in whole tokens; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** Maximum, in whole tokens. */
-  readonly maxToken?: string | undefined;
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type NativeRule = NativeCondition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
 
-export type ContractRule = {
-  readonly type: 'CONTRACT';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** One human-readable signature of a view or pure function, at most 512 characters. */
-  readonly function: string;
-
-  /** One text per input. `$account` stands for the account being checked. */
-  readonly args?: readonly string[] | undefined;
-
-  /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
-  readonly returns?: string | undefined;
-
-  /** Default `eq` for a boolean output; otherwise required. */
-  readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
-
-  /** Text of the output's type, or `$account`. For integers also `$timestamp`, `$timestamp+60` or `$timestamp-86400`: the time of the block that was read, in seconds. Default `true` for a boolean output; otherwise required. */
-  readonly value?: string | undefined;
-
-  /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
-  readonly onRevert?: 'undetermined' | 'deny' | undefined;
-
-  /** Which of several wallets must satisfy the rule; `any` if absent. */
-  readonly wallets?: 'any' | 'all' | undefined;
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type ContractRule = ContractCondition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
 
-export type SumRule = {
-  readonly type: 'SUM';
-
-  /** Minimum, in whole tokens; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** Maximum, in whole tokens. */
-  readonly maxToken?: string | undefined;
-
-  /** What is added. Each term counts as a rule. */
-  readonly rules: readonly Term[];
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type SumRule = SumCondition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
@@ -232,19 +90,14 @@ export type Term = Erc20Term | Erc721Term | Erc1155Term | NativeTerm | ContractT
 export type Erc20Term = {
   readonly type: 'ERC20';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
-
   /** A factor: decimal text, or a call. */
   readonly times?: (string | Weight) | undefined;
-
   /** A divisor: a call. */
   readonly per?: Weight | undefined;
 };
@@ -253,16 +106,12 @@ export type Erc20Term = {
 export type Weight = {
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** One human-readable signature of a view or pure function, at most 512 characters. */
   readonly function: string;
-
   /** One text per input. `$account` stands for the account being checked. */
   readonly args?: readonly string[] | undefined;
-
   /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
   readonly returns?: string | undefined;
-
   /** Decimals of the output; 0 if absent. */
   readonly decimals?: number | undefined;
 };
@@ -270,22 +119,16 @@ export type Weight = {
 export type Erc721Term = {
   readonly type: 'ERC721';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId?: string | undefined;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
-
   /** A factor: decimal text, or a call. */
   readonly times?: (string | Weight) | undefined;
-
   /** A divisor: a call. */
   readonly per?: Weight | undefined;
 };
@@ -293,22 +136,16 @@ export type Erc721Term = {
 export type Erc1155Term = {
   readonly type: 'ERC1155';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId: string;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
-
   /** A factor: decimal text, or a call. */
   readonly times?: (string | Weight) | undefined;
-
   /** A divisor: a call. */
   readonly per?: Weight | undefined;
 };
@@ -316,16 +153,12 @@ export type Erc1155Term = {
 export type NativeTerm = {
   readonly type: 'NATIVE';
   readonly chainId: number;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
-
   /** A factor: decimal text, or a call. */
   readonly times?: (string | Weight) | undefined;
-
   /** A divisor: a call. */
   readonly per?: Weight | undefined;
 };
@@ -333,45 +166,27 @@ export type NativeTerm = {
 export type ContractTerm = {
   readonly type: 'CONTRACT';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** One human-readable signature of a view or pure function, at most 512 characters. */
   readonly function: string;
-
   /** One text per input. `$account` stands for the account being checked. */
   readonly args?: readonly string[] | undefined;
-
   /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
   readonly returns?: string | undefined;
-
   /** Decimals of the output. */
   readonly decimals: number;
-
   /** A factor: decimal text, or a call. */
   readonly times?: (string | Weight) | undefined;
-
   /** A divisor: a call. */
   readonly per?: Weight | undefined;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
 
-export type ComposedRule = {
-  readonly type: 'ALL' | 'ANY' | 'NONE';
-  readonly rules: Conditions;
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type ComposedRule = ComposedCondition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
@@ -392,19 +207,14 @@ export type Condition =
 export type Erc20Condition = {
   readonly type: 'ERC20';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** Minimum, in whole tokens; `"1"` if absent. */
   readonly minToken?: string | undefined;
-
   /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
@@ -412,22 +222,16 @@ export type Erc20Condition = {
 export type Erc721Condition = {
   readonly type: 'ERC721';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId?: string | undefined;
-
   /** Minimum number; `"1"` if absent. */
   readonly minToken?: string | undefined;
-
   /** Maximum number. */
   readonly maxToken?: string | undefined;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
@@ -435,22 +239,16 @@ export type Erc721Condition = {
 export type Erc1155Condition = {
   readonly type: 'ERC1155';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId: string;
-
   /** Minimum number; `"1"` if absent. */
   readonly minToken?: string | undefined;
-
   /** Maximum number. */
   readonly maxToken?: string | undefined;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
@@ -458,16 +256,12 @@ export type Erc1155Condition = {
 export type NativeCondition = {
   readonly type: 'NATIVE';
   readonly chainId: number;
-
   /** Minimum, in whole tokens; `"1"` if absent. */
   readonly minToken?: string | undefined;
-
   /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
@@ -475,53 +269,38 @@ export type NativeCondition = {
 export type ContractCondition = {
   readonly type: 'CONTRACT';
   readonly chainId: number;
-
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
-
   /** One human-readable signature of a view or pure function, at most 512 characters. */
   readonly function: string;
-
   /** One text per input. `$account` stands for the account being checked. */
   readonly args?: readonly string[] | undefined;
-
   /** Name or zero-based index of the output to compare; the first if absent. Within a tuple or a fixed array a path of names and indices, such as `position.liquidity` or `0.2`. */
   readonly returns?: string | undefined;
-
   /** Default `eq` for a boolean output; otherwise required. */
   readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
-
   /** Text of the output's type, or `$account`. For integers also `$timestamp`, `$timestamp+60` or `$timestamp-86400`: the time of the block that was read, in seconds. Default `true` for a boolean output; otherwise required. */
   readonly value?: string | undefined;
-
   /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
   readonly onRevert?: 'undetermined' | 'deny' | undefined;
-
   /** Which of several wallets must satisfy the rule; `any` if absent. */
   readonly wallets?: 'any' | 'all' | undefined;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
 
 export type SumCondition = {
   readonly type: 'SUM';
-
   /** Minimum, in whole tokens; `"1"` if absent. */
   readonly minToken?: string | undefined;
-
   /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
-
   /** What is added. Each term counts as a rule. */
   readonly rules: readonly Term[];
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
@@ -529,77 +308,57 @@ export type SumCondition = {
 export type ComposedCondition = {
   readonly type: 'ALL' | 'ANY' | 'NONE';
   readonly rules: Conditions;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
 
 export type AtLeastCondition = {
   readonly type: 'AT_LEAST';
-
   /** How many of the rules must be granted; at most their number. */
   readonly atLeast: number;
   readonly rules: Conditions;
-
   /** For your own use. */
   readonly name?: string | undefined;
-
   /** For your own use. */
   readonly description?: string | undefined;
 };
 
-export type AtLeastRule = {
-  readonly type: 'AT_LEAST';
-
-  /** How many of the rules must be granted; at most their number. */
-  readonly atLeast: number;
-  readonly rules: Conditions;
-
-  /** For your own use. */
-  readonly name?: string | undefined;
-
-  /** For your own use. */
-  readonly description?: string | undefined;
-
+export type AtLeastRule = AtLeastCondition & {
   /** Several rules may name one role: it is held if any of them is granted. */
   readonly roleId: string;
 };
 
+export type OnUndetermined = 'omit' | 'deny' | 'fail';
+
+export type Consistency = {
+  readonly blockTag?: BlockTag | undefined;
+  /** By chain id: every read of that chain is at this block or later. */
+  readonly minBlock?: Readonly<Record<string, number>> | undefined;
+  /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
+  readonly atBlock?: Readonly<Record<string, number>> | undefined;
+};
+
+export type BlockTag = 'latest' | 'safe' | 'finalized';
+
 export type SignIn = {
   /** A text as EIP-4361 has it, of at most 4 KiB, with a nonce of this client app and one of its domains. */
   readonly message: string;
-
   /** Over the EIP-191 hash of the message, `0x` and hex, at most 4096 bytes: of the account itself (also by EIP-2098), or as its contract takes it (ERC-1271, ERC-6492). */
   readonly signature: string;
 };
 
 export type BatchRequest = {
   readonly callbackUrl?: string | undefined;
-  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
-  readonly consistency?:
-    | {
-        readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-
-        /** By chain id: every read of that chain is at this block or later. */
-        readonly minBlock?: Readonly<Record<string, number>> | undefined;
-
-        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
-        readonly atBlock?: Readonly<Record<string, number>> | undefined;
-      }
-    | undefined;
-
+  readonly onUndetermined?: OnUndetermined | undefined;
+  readonly consistency?: Consistency | undefined;
   /** `true` adds `details` to the result: the amounts that were compared. */
   readonly explain?: boolean | undefined;
-
   /** `true` adds a signed verdict to the result. */
   readonly proof?: boolean | undefined;
-
   /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
-
   /** How a signed verdict is signed, only with `proof`: `EdDSA` (Ed25519, the default), or `ES256` (P-256), which API gateways and older JWT libraries accept. */
   readonly proofAlg?: 'EdDSA' | 'ES256' | undefined;
 } & (
@@ -610,7 +369,6 @@ export type BatchRequest = {
     }
   | {
       readonly entries?: never;
-
       /** Instead of `entries`: the id of a watch, whose members are the entries. Each line tells what it would change; nothing is sent but the message of the batch, and no member changes. Only as `application/json`. */
       readonly watch: string;
     }
@@ -623,7 +381,6 @@ export type BatchRequest = {
       }
     | {
         readonly rules?: never;
-
         /** Instead of `rules`: the id of a stored rule set. */
         readonly ruleSet: string;
       }
@@ -635,7 +392,6 @@ export type BatchEntry =
   | ({
       /** Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts for the tokens that its delegation covers. */
       readonly vaults?: readonly string[] | undefined;
-
       /** Your id; the result contains it. */
       readonly ref?: string | undefined;
     } & (
@@ -646,7 +402,6 @@ export type BatchEntry =
         }
       | {
           readonly account?: never;
-
           /** Instead of `account`: distinct wallets of one person, whose holdings count together. */
           readonly accounts: readonly string[];
         }
@@ -654,10 +409,9 @@ export type BatchEntry =
 
 export type RuleSetBody = {
   readonly name?: string | undefined;
-
   /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
   readonly rules: readonly Rule[];
-  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+  readonly onUndetermined?: OnUndetermined | undefined;
 };
 
 export type WatchBody = {
@@ -665,7 +419,7 @@ export type WatchBody = {
   readonly callbackUrl: string;
   readonly everySeconds?: number | undefined;
   readonly follow?: boolean | undefined;
-  readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+  readonly blockTag?: BlockTag | undefined;
   readonly explain?: boolean | undefined;
   readonly graceSeconds?: number | undefined;
   readonly stalledAfterSeconds?: number | undefined;
@@ -675,115 +429,39 @@ export type WatchBody = {
     | undefined;
 };
 
+export type DeliveryState = 'pending' | 'delivered' | 'exhausted' | 'stopped';
+
 export type ResendFailedBody = { readonly since: string };
 
 export type AccessEvaluation = {
-  /** The wallet that is asked about. */
-  readonly subject: {
-    readonly type: 'wallet';
-
-    /** An address; mixed case must pass EIP-55. Not the zero address. */
-    readonly id: string;
-  };
-
+  readonly subject: AccessSubject;
   /** Any name: it changes nothing. */
   readonly action: { readonly name: string };
-
-  /** A role of a stored rule set: `<rule set id>/<role id>`. */
-  readonly resource: { readonly type: 'role'; readonly id: string };
-
-  /** As the members of a check; others are ignored. */
-  readonly context?:
-    | {
-        readonly consistency?:
-          | {
-              readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-
-              /** By chain id: every read of that chain is at this block or later. */
-              readonly minBlock?: Readonly<Record<string, number>> | undefined;
-
-              /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
-              readonly atBlock?: Readonly<Record<string, number>> | undefined;
-            }
-          | undefined;
-        readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
-      }
-    | undefined;
+  readonly resource: AccessResource;
+  readonly context?: AccessContext | undefined;
 };
 
-export type AccessEvaluations = {
-  /** The wallet that is asked about. */
-  readonly subject?:
-    | {
-        readonly type: 'wallet';
+/** The wallet that is asked about. */
+export type AccessSubject = {
+  readonly type: 'wallet';
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly id: string;
+};
 
-        /** An address; mixed case must pass EIP-55. Not the zero address. */
-        readonly id: string;
-      }
-    | undefined;
+/** A role of a stored rule set: `<rule set id>/<role id>`. */
+export type AccessResource = { readonly type: 'role'; readonly id: string };
 
-  /** Any name: it changes nothing. */
-  readonly action?: { readonly name: string } | undefined;
+/** As the members of a check; others are ignored. */
+export type AccessContext = {
+  readonly consistency?: AccessConsistency | undefined;
+  readonly onUndetermined?: OnUndetermined | undefined;
+};
 
-  /** A role of a stored rule set: `<rule set id>/<role id>`. */
-  readonly resource?: { readonly type: 'role'; readonly id: string } | undefined;
+export type AccessConsistency = Consistency;
 
-  /** As the members of a check; others are ignored. */
-  readonly context?:
-    | {
-        readonly consistency?:
-          | {
-              readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-
-              /** By chain id: every read of that chain is at this block or later. */
-              readonly minBlock?: Readonly<Record<string, number>> | undefined;
-
-              /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
-              readonly atBlock?: Readonly<Record<string, number>> | undefined;
-            }
-          | undefined;
-        readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
-      }
-    | undefined;
-
+export type AccessEvaluations = PartialAccessEvaluation & {
   /** Members outside are the defaults of each. At most 16 distinct checks, of subject, rule set and context. Absent or empty, the request is a single evaluation. */
-  readonly evaluations?:
-    | readonly {
-        /** The wallet that is asked about. */
-        readonly subject?:
-          | {
-              readonly type: 'wallet';
-
-              /** An address; mixed case must pass EIP-55. Not the zero address. */
-              readonly id: string;
-            }
-          | undefined;
-
-        /** Any name: it changes nothing. */
-        readonly action?: { readonly name: string } | undefined;
-
-        /** A role of a stored rule set: `<rule set id>/<role id>`. */
-        readonly resource?: { readonly type: 'role'; readonly id: string } | undefined;
-
-        /** As the members of a check; others are ignored. */
-        readonly context?:
-          | {
-              readonly consistency?:
-                | {
-                    readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-
-                    /** By chain id: every read of that chain is at this block or later. */
-                    readonly minBlock?: Readonly<Record<string, number>> | undefined;
-
-                    /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
-                    readonly atBlock?: Readonly<Record<string, number>> | undefined;
-                  }
-                | undefined;
-              readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
-            }
-          | undefined;
-      }[]
-    | undefined;
+  readonly evaluations?: readonly PartialAccessEvaluation[] | undefined;
   readonly options?:
     | {
         readonly evaluations_semantic?:
@@ -795,64 +473,76 @@ export type AccessEvaluations = {
     | undefined;
 };
 
+export type PartialAccessEvaluation = {
+  readonly subject?: AccessSubject | undefined;
+  /** Any name: it changes nothing. */
+  readonly action?: { readonly name: string } | undefined;
+  readonly resource?: AccessResource | undefined;
+  readonly context?: AccessContext | undefined;
+};
+
 /** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is in `errors`, and otherwise not held. */
 export type CheckResult = {
   readonly requestId: string;
   readonly status: 'completed' | 'failed';
-  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
-  readonly errors: readonly (
-    | {
-        readonly ruleIndex: number;
-        readonly roleId: string;
-        readonly code:
-          | 'rpc-unavailable'
-          | 'rpc-timeout'
-          | 'rpc-disagreement'
-          | 'chain-stale'
-          | 'block-mismatch'
-          | 'block-unavailable'
-          | 'min-block-not-reached'
-          | 'contract-not-found'
-          | 'call-reverted'
-          | 'return-malformed'
-          | 'decimals-unavailable'
-          | 'gas-exhausted'
-          | 'deadline-exceeded'
-          | 'sign-in-refused'
-          | 'sign-in-unread'
-          | 'internal';
-        readonly message: string;
-        readonly retryable: boolean;
-        readonly chainId: number;
-        readonly contractAddress?: string | undefined;
-        readonly path?: string | undefined;
-      }
-    | {
-        readonly account: string;
-        readonly code: 'sign-in-refused' | 'sign-in-unread';
-        readonly message: string;
-        readonly retryable: boolean;
-        readonly chainId: number;
-      }
-  )[];
+  readonly roles: readonly RoleVerdict[];
+  readonly errors: readonly (RuleFault | SignInFault)[];
   readonly evaluatedAt: string;
-  readonly blocks: Readonly<
-    Record<
-      string,
-      {
-        readonly number: number;
-        readonly hash: string;
-        readonly timestamp: number;
-        readonly proved: boolean;
-        readonly state?: true | undefined;
-      }
-    >
-  >;
-  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
+  readonly blocks: Readonly<Record<string, BlockReport>>;
+  readonly ruleSet?: RuleSetReference | undefined;
   readonly details?: readonly RuleDetail[] | undefined;
   readonly signIn?: readonly { readonly account: string; readonly outcome: 'proved' }[] | undefined;
   readonly proof?: string | undefined;
 };
+
+export type RoleVerdict = { readonly id: string; readonly granted: boolean };
+
+export type RuleFault = {
+  readonly ruleIndex: number;
+  readonly roleId: string;
+  readonly code: UndeterminedCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly chainId: number;
+  readonly contractAddress?: string | undefined;
+  readonly path?: string | undefined;
+};
+
+export type UndeterminedCode =
+  | 'rpc-unavailable'
+  | 'rpc-timeout'
+  | 'rpc-disagreement'
+  | 'chain-stale'
+  | 'block-mismatch'
+  | 'block-unavailable'
+  | 'min-block-not-reached'
+  | 'contract-not-found'
+  | 'call-reverted'
+  | 'return-malformed'
+  | 'decimals-unavailable'
+  | 'gas-exhausted'
+  | 'deadline-exceeded'
+  | 'sign-in-refused'
+  | 'sign-in-unread'
+  | 'internal';
+
+export type SignInFault = {
+  readonly account: string;
+  readonly code: 'sign-in-refused' | 'sign-in-unread';
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly chainId: number;
+};
+
+export type BlockReport = {
+  readonly number: number;
+  readonly hash: string;
+  readonly timestamp: number;
+  readonly proved: boolean;
+  readonly state?: true | undefined;
+};
+
+export type RuleSetReference = { readonly id: string; readonly version: number; readonly digest: string };
 
 export type RuleDetail = {
   readonly ruleIndex?: number | undefined;
@@ -871,25 +561,15 @@ export type RuleDetail = {
 
 export type TermDetail = { readonly observed?: string | undefined };
 
-export type BatchCompleted = {
-  readonly requestId: RequestId;
-  readonly status: 'pending' | 'completed';
-  readonly entries: number;
-  readonly done: number;
+export type BatchCompleted = BatchStatus & { readonly type: 'batch.completed' };
 
-  /** Counts over the finished entries: one verdict per entry and role. In a preview of a watch also how many members would gain and lose the role. */
-  readonly roles: readonly {
-    readonly id: string;
-    readonly granted: number;
-    readonly denied: number;
-    readonly undetermined: number;
-    readonly gained?: number | undefined;
-    readonly lost?: number | undefined;
-  }[];
-  readonly acceptedAt: string;
-  readonly completedAt?: string | undefined;
-  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
-  readonly type: 'batch.completed';
+export type RoleCounts = {
+  readonly id: string;
+  readonly granted: number;
+  readonly denied: number;
+  readonly undetermined: number;
+  readonly gained?: number | undefined;
+  readonly lost?: number | undefined;
 };
 
 export type QuotaAlert = {
@@ -917,22 +597,20 @@ export type RolesChanged = {
     readonly before: boolean | null;
   }[];
   readonly cause: 'first' | 'transfer' | 'schedule' | 'rule-set' | 'release';
-
   /** With cause `transfer`: the newest one that caused the check, if it is still known. */
-  readonly transfer?:
-    | {
-        readonly chainId: number;
-        readonly contractAddress: string;
-        readonly blockNumber: number;
-        readonly transactionHash: string;
-        readonly logIndex: number;
-      }
-    | undefined;
-
+  readonly transfer?: Transfer | undefined;
   /** With `explain`: of the rules of the changed roles. */
   readonly details?: readonly RuleDetail[] | undefined;
   readonly blockNumbers: Readonly<Record<string, number>>;
   readonly evaluatedAt: string;
+};
+
+export type Transfer = {
+  readonly chainId: number;
+  readonly contractAddress: string;
+  readonly blockNumber: number;
+  readonly transactionHash: string;
+  readonly logIndex: number;
 };
 
 export type WatchHeld = {
@@ -945,24 +623,20 @@ export type WatchHeld = {
 export type WatchStalled = {
   readonly type: 'watch.stalled';
   readonly watchId: string;
-  readonly chains: readonly {
-    readonly chainId: number;
+  readonly chains: readonly StalledChain[];
+};
 
-    /** When the chain was last read. */
-    readonly since: string;
-  }[];
+export type StalledChain = {
+  readonly chainId: number;
+  /** When the chain was last read. */
+  readonly since: string;
 };
 
 /** The chains of a `watch.stalled` can be read, and what was owed has been checked. */
 export type WatchRecovered = {
   readonly type: 'watch.recovered';
   readonly watchId: string;
-  readonly chains: readonly {
-    readonly chainId: number;
-
-    /** When the chain was last read. */
-    readonly since: string;
-  }[];
+  readonly chains: readonly StalledChain[];
 };
 
 export type TestEvent = {
@@ -972,18 +646,7 @@ export type TestEvent = {
   readonly roles: readonly [];
   readonly errors: readonly [];
   readonly evaluatedAt: string;
-  readonly blocks: Readonly<
-    Record<
-      string,
-      {
-        readonly number: number;
-        readonly hash: string;
-        readonly timestamp: number;
-        readonly proved: boolean;
-        readonly state?: true | undefined;
-      }
-    >
-  >;
+  readonly blocks: Readonly<Record<string, BlockReport>>;
 };
 
 /** Opaque and URL-safe. */
@@ -1010,10 +673,8 @@ export type ChainList = {
     readonly chainId: number;
     readonly name: string;
     readonly nativeSymbol: string;
-
     /** `down`: no endpoint can be read; `unknown`: no check has asked lately. Right within 30 s while the chain is asked. */
     readonly state: 'ok' | 'down' | 'unknown';
-
     /** When the state last changed; absent for `unknown`. */
     readonly since?: string | undefined;
   }[];
@@ -1024,7 +685,6 @@ export type KeySet = { readonly keys: readonly Readonly<Record<string, unknown>>
 export type Nonce = {
   /** For the `Nonce:` line of the message. */
   readonly nonce: string;
-
   /** 10 minutes after it was issued. */
   readonly expiresAt: string;
 };
@@ -1036,19 +696,11 @@ export type BatchStatus = {
   readonly status: 'pending' | 'completed';
   readonly entries: number;
   readonly done: number;
-
   /** Counts over the finished entries: one verdict per entry and role. In a preview of a watch also how many members would gain and lose the role. */
-  readonly roles: readonly {
-    readonly id: string;
-    readonly granted: number;
-    readonly denied: number;
-    readonly undetermined: number;
-    readonly gained?: number | undefined;
-    readonly lost?: number | undefined;
-  }[];
+  readonly roles: readonly RoleCounts[];
   readonly acceptedAt: string;
   readonly completedAt?: string | undefined;
-  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
+  readonly ruleSet?: RuleSetReference | undefined;
 };
 
 export type BatchLine = {
@@ -1057,38 +709,11 @@ export type BatchLine = {
   readonly account?: string | undefined;
   readonly accounts?: readonly string[] | undefined;
   readonly ref?: string | undefined;
-
   /** In a preview of a watch: the last verdicts of the member, by role id. */
   readonly before?: Readonly<Record<string, boolean>> | undefined;
   readonly status: 'completed' | 'failed';
-  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
-  readonly errors: readonly {
-    readonly ruleIndex: number;
-    readonly roleId: string;
-    readonly code:
-      | 'rpc-unavailable'
-      | 'rpc-timeout'
-      | 'rpc-disagreement'
-      | 'chain-stale'
-      | 'block-mismatch'
-      | 'block-unavailable'
-      | 'min-block-not-reached'
-      | 'contract-not-found'
-      | 'call-reverted'
-      | 'return-malformed'
-      | 'decimals-unavailable'
-      | 'gas-exhausted'
-      | 'deadline-exceeded'
-      | 'sign-in-refused'
-      | 'sign-in-unread'
-      | 'internal';
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly chainId: number;
-    readonly contractAddress?: string | undefined;
-    readonly path?: string | undefined;
-  }[];
-
+  readonly roles: readonly RoleVerdict[];
+  readonly errors: readonly RuleFault[];
   /** By chain id: the block at which the entry was read. */
   readonly blockNumbers: Readonly<Record<string, number>>;
   readonly details?: readonly RuleDetail[] | undefined;
@@ -1097,24 +722,20 @@ export type BatchLine = {
 
 export type RuleSetList = {
   readonly ruleSets: readonly RuleSet[];
-
   /** Send it as `after` for the next page; absent on the last. */
   readonly next?: string | undefined;
 };
 
 export type RuleSet = {
   readonly ruleSetId: string;
-
   /** Counts changes of `rules` and `onUndetermined`. */
   readonly version: number;
-
   /** SHA-256 over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }`. */
   readonly digest: string;
   readonly name?: string | undefined;
-
   /** As they were sent. */
   readonly rules: readonly Rule[];
-  readonly onUndetermined: 'omit' | 'deny' | 'fail';
+  readonly onUndetermined: OnUndetermined;
   readonly updatedAt: string;
 };
 
@@ -1124,25 +745,15 @@ export type Watch = {
   readonly watchId: string;
   readonly version: number;
   readonly state: 'active' | 'paused' | 'held';
-
   /** Roles whose revocations are held back. */
   readonly held: readonly string[];
-
   /** Chains that cannot be read for this watch, as `watch.stalled` reported them. */
-  readonly stalled?:
-    | readonly {
-        readonly chainId: number;
-
-        /** When the chain was last read. */
-        readonly since: string;
-      }[]
-    | undefined;
+  readonly stalled?: readonly StalledChain[] | undefined;
   readonly members: number;
   readonly following: readonly {
     readonly chainId: number;
     readonly contractAddress: string;
     readonly state: 'live' | 'sweeps-only';
-
     /** Why the contract is not followed; of a `live` one, that a sweep found a change without a transfer event. */
     readonly reason?: string | undefined;
   }[];
@@ -1150,13 +761,12 @@ export type Watch = {
   readonly callbackUrl: string;
   readonly everySeconds: number;
   readonly follow: boolean;
-  readonly blockTag: 'latest' | 'safe' | 'finalized';
+  readonly blockTag: BlockTag;
   readonly explain: boolean;
   readonly graceSeconds: number;
   readonly stalledAfterSeconds: number;
   readonly quotaShare: number;
   readonly massRevocation: { readonly share: number; readonly atLeast: number };
-
   /** Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, `rule-set-missing`, or `bytes-per-day` until midnight (UTC). */
   readonly reason?: string | undefined;
   readonly createdAt: string;
@@ -1173,14 +783,11 @@ export type WatchMember = {
   readonly roles: readonly {
     readonly id: string;
     readonly granted: boolean;
-
     /** Since when the role has this verdict. */
     readonly since: string;
-
     /** A revocation of this role is held back. */
     readonly revocationHeld?: boolean | undefined;
   }[];
-
   /** Revocations in their grace: a second check decides. */
   readonly pending?: readonly { readonly id: string; readonly since: string }[] | undefined;
   readonly sequence: number;
@@ -1188,32 +795,7 @@ export type WatchMember = {
   readonly since?: string | undefined;
   readonly checkedAt?: string | undefined;
   readonly blockNumbers: Readonly<Record<string, number>>;
-  readonly errors: readonly {
-    readonly ruleIndex: number;
-    readonly roleId: string;
-    readonly code:
-      | 'rpc-unavailable'
-      | 'rpc-timeout'
-      | 'rpc-disagreement'
-      | 'chain-stale'
-      | 'block-mismatch'
-      | 'block-unavailable'
-      | 'min-block-not-reached'
-      | 'contract-not-found'
-      | 'call-reverted'
-      | 'return-malformed'
-      | 'decimals-unavailable'
-      | 'gas-exhausted'
-      | 'deadline-exceeded'
-      | 'sign-in-refused'
-      | 'sign-in-unread'
-      | 'internal';
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly chainId: number;
-    readonly contractAddress?: string | undefined;
-    readonly path?: string | undefined;
-  }[];
+  readonly errors: readonly RuleFault[];
 };
 
 export type MemberChanges = {
@@ -1225,7 +807,6 @@ export type MemberChanges = {
 
 export type DeliveryList = {
   readonly deliveries: readonly Delivery[];
-
   /** Send it as `after` for the next page; absent on the last. */
   readonly next?: string | undefined;
 };
@@ -1233,121 +814,68 @@ export type DeliveryList = {
 export type Delivery = {
   /** The `webhook-id` header of the message. */
   readonly webhookId: string;
-
-  /** `check.completed` for the message of a check. */
-  readonly type:
-    | 'check.completed'
-    | 'batch.completed'
-    | 'roles.changed'
-    | 'watch.held'
-    | 'watch.stalled'
-    | 'watch.recovered'
-    | 'quota.threshold'
-    | 'test';
-
+  readonly type: DeliveryType;
   /** Of a check or a batch. */
   readonly requestId?: RequestId | undefined;
-
   /** Of an event of a watch, as long as its body is kept: 72 h. */
   readonly watchId?: string | undefined;
-
   /** `exhausted` after the last attempt, `stopped` by a 410; only a `pending` one cannot be resent. */
-  readonly state: 'pending' | 'delivered' | 'exhausted' | 'stopped';
+  readonly state: DeliveryState;
   readonly attempts: number;
-
-  /** `status` is absent if the receiver did not answer. */
-  readonly lastAttempt?:
-    | {
-        readonly at: string;
-        readonly status?: number | undefined;
-        readonly class:
-          | 'delivered'
-          | 'http-3xx'
-          | 'http-4xx'
-          | 'http-5xx'
-          | 'gone'
-          | 'timeout'
-          | 'connect-failed'
-          | 'connection-reset'
-          | 'tls-failed'
-          | 'dns-failed'
-          | 'address-refused'
-          | 'response-malformed';
-      }
-    | undefined;
+  readonly lastAttempt?: LastAttempt | undefined;
 };
+
+/** `check.completed` for the message of a check. */
+export type DeliveryType =
+  | 'check.completed'
+  | 'batch.completed'
+  | 'roles.changed'
+  | 'watch.held'
+  | 'watch.stalled'
+  | 'watch.recovered'
+  | 'quota.threshold'
+  | 'test';
+
+/** `status` is absent if the receiver did not answer. */
+export type LastAttempt = {
+  readonly at: string;
+  readonly status?: number | undefined;
+  readonly class: AttemptClass;
+};
+
+export type AttemptClass =
+  | 'delivered'
+  | 'http-3xx'
+  | 'http-4xx'
+  | 'http-5xx'
+  | 'gone'
+  | 'timeout'
+  | 'connect-failed'
+  | 'connection-reset'
+  | 'tls-failed'
+  | 'dns-failed'
+  | 'address-refused'
+  | 'response-malformed';
 
 export type ResendCount = { readonly count: number };
 
 export type DeliveryWithAttempts = {
   /** The `webhook-id` header of the message. */
   readonly webhookId: string;
-
-  /** `check.completed` for the message of a check. */
-  readonly type:
-    | 'check.completed'
-    | 'batch.completed'
-    | 'roles.changed'
-    | 'watch.held'
-    | 'watch.stalled'
-    | 'watch.recovered'
-    | 'quota.threshold'
-    | 'test';
-
+  readonly type: DeliveryType;
   /** Of a check or a batch. */
   readonly requestId?: RequestId | undefined;
-
   /** Of an event of a watch, as long as its body is kept: 72 h. */
   readonly watchId?: string | undefined;
-
   /** `exhausted` after the last attempt, `stopped` by a 410; only a `pending` one cannot be resent. */
-  readonly state: 'pending' | 'delivered' | 'exhausted' | 'stopped';
-
+  readonly state: DeliveryState;
   /** Oldest first. */
   readonly attempts: readonly DeliveryAttempt[];
-
-  /** `status` is absent if the receiver did not answer. */
-  readonly lastAttempt?:
-    | {
-        readonly at: string;
-        readonly status?: number | undefined;
-        readonly class:
-          | 'delivered'
-          | 'http-3xx'
-          | 'http-4xx'
-          | 'http-5xx'
-          | 'gone'
-          | 'timeout'
-          | 'connect-failed'
-          | 'connection-reset'
-          | 'tls-failed'
-          | 'dns-failed'
-          | 'address-refused'
-          | 'response-malformed';
-      }
-    | undefined;
+  readonly lastAttempt?: LastAttempt | undefined;
 };
 
 /** Counted from 1 again after a resend. `status` is absent if the receiver did not answer. */
-export type DeliveryAttempt = {
-  readonly attempt: number;
-  readonly at: string;
-  readonly status?: number | undefined;
-  readonly class:
-    | 'delivered'
-    | 'http-3xx'
-    | 'http-4xx'
-    | 'http-5xx'
-    | 'gone'
-    | 'timeout'
-    | 'connect-failed'
-    | 'connection-reset'
-    | 'tls-failed'
-    | 'dns-failed'
-    | 'address-refused'
-    | 'response-malformed';
-  readonly durationMs: number;
-};
+export type DeliveryAttempt = LastAttempt & { readonly attempt: number; readonly durationMs: number };
 
 export type AccessDecision = {
   readonly decision: boolean;
@@ -1355,18 +883,7 @@ export type AccessDecision = {
     readonly outcome: 'granted' | 'denied';
     readonly requestId: RequestId;
     readonly evaluatedAt: string;
-    readonly blocks: Readonly<
-      Record<
-        string,
-        {
-          readonly number: number;
-          readonly hash: string;
-          readonly timestamp: number;
-          readonly proved: boolean;
-          readonly state?: true | undefined;
-        }
-      >
-    >;
+    readonly blocks: Readonly<Record<string, BlockReport>>;
   };
 };
 

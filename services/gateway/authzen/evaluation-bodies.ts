@@ -39,18 +39,18 @@ export const EvaluationBody = z
   .object({
     subject: z
       .object({ type: z.literal('wallet'), id: Address })
-      .meta({ description: 'The wallet that is asked about.' }),
+      .meta({ id: 'AccessSubject', description: 'The wallet that is asked about.' }),
     action: z.object({ name: z.string() }).meta({ description: 'Any name: it changes nothing.' }),
     resource: z
       .object({ type: z.literal('role'), id: RoleInSet })
-      .meta({ description: 'A role of a stored rule set: `<rule set id>/<role id>`.' }),
+      .meta({ id: 'AccessResource', description: 'A role of a stored rule set: `<rule set id>/<role id>`.' }),
     context: z
       .object({
-        consistency: ConsistencyBody.strip().optional(),
+        consistency: ConsistencyBody.strip().meta({ id: 'AccessConsistency' }).optional(),
         onUndetermined: OnUndetermined.optional(),
       })
-      .optional()
-      .meta({ description: 'As the members of a check; others are ignored.' }),
+      .meta({ id: 'AccessContext', description: 'As the members of a check; others are ignored.' })
+      .optional(),
   })
   .meta({ id: 'AccessEvaluation' });
 export type EvaluationBody = z.infer<typeof EvaluationBody>;
@@ -59,11 +59,13 @@ export type EvaluationBody = z.infer<typeof EvaluationBody>;
 export const MEMBERS = ['subject', 'action', 'resource', 'context'] as const;
 export const REQUIRED = ['subject', 'action', 'resource'] as const;
 
+const PartialEvaluation = EvaluationBody.partial().meta({ id: 'PartialAccessEvaluation' });
+
 export const EvaluationsBody = z
   .object({
-    ...EvaluationBody.partial().shape,
+    ...PartialEvaluation.shape,
     evaluations: z
-      .array(EvaluationBody.partial())
+      .array(PartialEvaluation)
       .max(EVALUATIONS_MAX)
       .optional()
       .meta({

@@ -14,19 +14,21 @@ const PROOF_SECONDS = { min: 30, max: 86_400 } as const;
 /** By chain id. */
 const BlockNumbers = z.record(z.string().regex(/^[1-9][0-9]{0,15}$/), z.number().int().nonnegative());
 
-export const ConsistencyBody = z.strictObject({
-  blockTag: BlockTag.optional(),
-  minBlock: BlockNumbers.optional().meta({
-    description: 'By chain id: every read of that chain is at this block or later.',
-    example: { '1': 21_000_000 },
-  }),
-  atBlock: BlockNumbers.optional().meta({
-    description:
-      'By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with ' +
-      '`minBlock` of the same chain.',
-    example: { '1': 21_000_000 },
-  }),
-});
+export const ConsistencyBody = z
+  .strictObject({
+    blockTag: BlockTag.optional(),
+    minBlock: BlockNumbers.optional().meta({
+      description: 'By chain id: every read of that chain is at this block or later.',
+      example: { '1': 21_000_000 },
+    }),
+    atBlock: BlockNumbers.optional().meta({
+      description:
+        'By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with ' +
+        '`minBlock` of the same chain.',
+      example: { '1': 21_000_000 },
+    }),
+  })
+  .meta({ id: 'Consistency' });
 
 /** The wallets of one person: `account` or `accounts`. */
 export const wallets = {

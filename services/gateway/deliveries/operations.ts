@@ -19,7 +19,9 @@ const Attempt = z
 
 const summary = {
   webhookId: WebhookId,
-  type: z.enum(DELIVERY_TYPES).meta({ description: '`check.completed` for the message of a check.' }),
+  type: z
+    .enum(DELIVERY_TYPES)
+    .meta({ id: 'DeliveryType', description: '`check.completed` for the message of a check.' }),
   requestId: RequestId.optional().meta({ description: 'Of a check or a batch.' }),
   watchId: z
     .string()
@@ -30,7 +32,7 @@ const summary = {
       '`exhausted` after the last attempt, `stopped` by a 410; only a `pending` one cannot be resent.',
   }),
 };
-const LastAttempt = z.object(lastAttempt).optional().meta({ description: STATUS });
+const LastAttempt = z.object(lastAttempt).meta({ id: 'LastAttempt', description: STATUS }).optional();
 
 const Delivery = z.object({ ...summary, attempts: count, lastAttempt: LastAttempt }).meta({ id: 'Delivery' });
 const DeliveryList = z

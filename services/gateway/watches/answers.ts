@@ -29,10 +29,12 @@ const watchSettings = {
   massRevocation: z.object({ share: z.number(), atLeast: z.number().int() }),
 };
 const StalledChains = z.array(
-  z.object({
-    chainId: z.number().int().positive(),
-    since: Instant.meta({ description: 'When the chain was last read.' }),
-  }),
+  z
+    .object({
+      chainId: z.number().int().positive(),
+      since: Instant.meta({ description: 'When the chain was last read.' }),
+    })
+    .meta({ ...INPUT, id: 'StalledChain' }),
 );
 export const Watch = z
   .object({

@@ -85,16 +85,18 @@ export type BatchPartRequested = z.infer<typeof BatchPartRequested>;
 
 /** How many members hold a role; one verdict per member and role, folded over the rules that name
  * it. */
-export const RoleCounts = z.object({
-  id: z.string(),
-  granted: z.number().int().nonnegative(),
-  denied: z.number().int().nonnegative(),
-  undetermined: z.number().int().nonnegative(),
-  /** In a preview: members whose verdict would change to granted. */
-  gained: z.number().int().nonnegative().optional(),
-  /** In a preview: members whose verdict would change to denied. */
-  lost: z.number().int().nonnegative().optional(),
-});
+export const RoleCounts = z
+  .object({
+    id: z.string(),
+    granted: z.number().int().nonnegative(),
+    denied: z.number().int().nonnegative(),
+    undetermined: z.number().int().nonnegative(),
+    /** In a preview: members whose verdict would change to granted. */
+    gained: z.number().int().nonnegative().optional(),
+    /** In a preview: members whose verdict would change to denied. */
+    lost: z.number().int().nonnegative().optional(),
+  })
+  .meta({ id: 'RoleCounts' });
 export type RoleCounts = z.infer<typeof RoleCounts>;
 
 /** Evaluator → result-store (or watcher): the results of one part. */

@@ -107,49 +107,55 @@ export const describeUndetermined = ({
 }: Undetermined): { readonly retryable: boolean; readonly message: string } =>
   cause === undefined ? UNDETERMINED[code] : UNDETERMINED_CAUSES[cause];
 
-export const UndeterminedCode = z.enum(
-  Object.keys(UNDETERMINED) as [keyof typeof UNDETERMINED, ...(keyof typeof UNDETERMINED)[]],
-);
+export const UndeterminedCode = z
+  .enum(Object.keys(UNDETERMINED) as [keyof typeof UNDETERMINED, ...(keyof typeof UNDETERMINED)[]])
+  .meta({ id: 'UndeterminedCode' });
 export type UndeterminedCode = keyof typeof UNDETERMINED;
 
-export const RoleVerdict = z.object({ id: z.string(), granted: z.boolean() });
+export const RoleVerdict = z.object({ id: z.string(), granted: z.boolean() }).meta({ id: 'RoleVerdict' });
 
-export const RuleFault = z.object({
-  ruleIndex: z.number().int().nonnegative(),
-  roleId: z.string(),
-  code: UndeterminedCode,
-  message: z.string(),
-  retryable: z.boolean(),
-  chainId: z.number().int().positive(),
-  contractAddress: z.string().optional(),
-  /** JSON pointer of the nested rule that left a composed rule open, such as `/rules/0/rules/2`. */
-  path: z.string().optional(),
-});
+export const RuleFault = z
+  .object({
+    ruleIndex: z.number().int().nonnegative(),
+    roleId: z.string(),
+    code: UndeterminedCode,
+    message: z.string(),
+    retryable: z.boolean(),
+    chainId: z.number().int().positive(),
+    contractAddress: z.string().optional(),
+    /** JSON pointer of the nested rule that left a composed rule open, such as `/rules/0/rules/2`. */
+    path: z.string().optional(),
+  })
+  .meta({ id: 'RuleFault' });
 export type RuleFault = z.infer<typeof RuleFault>;
 
 export const isRuleFault = (fault: RuleFault | SignInFault): fault is RuleFault => 'ruleIndex' in fault;
 
 /** Why a wallet is not proved: then nothing is said of any rule. */
-export const SignInFault = z.object({
-  account: z.string(),
-  code: z.enum(['sign-in-refused', 'sign-in-unread']),
-  message: z.string(),
-  retryable: z.boolean(),
-  chainId: z.number().int().positive(),
-});
+export const SignInFault = z
+  .object({
+    account: z.string(),
+    code: z.enum(['sign-in-refused', 'sign-in-unread']),
+    message: z.string(),
+    retryable: z.boolean(),
+    chainId: z.number().int().positive(),
+  })
+  .meta({ id: 'SignInFault' });
 export type SignInFault = z.infer<typeof SignInFault>;
 
-export const BlockReport = z.object({
-  number: z.number().int().nonnegative(),
-  hash: z.string(),
-  /** Unix seconds. */
-  timestamp: z.number().int().nonnegative(),
-  /** Whether the block came back from within the `eth_call` that read the balances. */
-  proved: z.boolean(),
-  /** Present where every answer that was used came from state that has this block's number and
-   * parent (EIP-2935). */
-  state: z.literal(true).optional(),
-});
+export const BlockReport = z
+  .object({
+    number: z.number().int().nonnegative(),
+    hash: z.string(),
+    /** Unix seconds. */
+    timestamp: z.number().int().nonnegative(),
+    /** Whether the block came back from within the `eth_call` that read the balances. */
+    proved: z.boolean(),
+    /** Present where every answer that was used came from state that has this block's number and
+     * parent (EIP-2935). */
+    state: z.literal(true).optional(),
+  })
+  .meta({ id: 'BlockReport' });
 export type BlockReport = z.infer<typeof BlockReport>;
 
 /** Why a rule ended as it did; in the order of the rules. */

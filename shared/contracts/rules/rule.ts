@@ -13,10 +13,10 @@ export const RuleType = z.enum([...TokenRuleType.options, 'CONTRACT', 'SUM', ...
 export type RuleType = z.infer<typeof RuleType>;
 
 /** How to treat a rule that could not be read. */
-export const OnUndetermined = z.enum(['omit', 'deny', 'fail']);
+export const OnUndetermined = z.enum(['omit', 'deny', 'fail']).meta({ id: 'OnUndetermined' });
 export type OnUndetermined = z.infer<typeof OnUndetermined>;
 
-export const BlockTag = z.enum(['latest', 'safe', 'finalized']);
+export const BlockTag = z.enum(['latest', 'safe', 'finalized']).meta({ id: 'BlockTag' });
 export type BlockTag = z.infer<typeof BlockTag>;
 
 export const Operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
@@ -192,11 +192,13 @@ export const Consistency = z.object({
 export type Consistency = z.infer<typeof Consistency>;
 
 /** The version of a stored rule set that a check was resolved to. */
-export const RuleSetReference = z.object({
-  id: z.string(),
-  version: z.number().int().positive(),
-  /** `sha-256=:<base64>:` over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }` as they
-   * were sent. */
-  digest: z.string(),
-});
+export const RuleSetReference = z
+  .object({
+    id: z.string(),
+    version: z.number().int().positive(),
+    /** `sha-256=:<base64>:` over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }` as they
+     * were sent. */
+    digest: z.string(),
+  })
+  .meta({ id: 'RuleSetReference' });
 export type RuleSetReference = z.infer<typeof RuleSetReference>;

@@ -125,23 +125,27 @@ export const webhookRequested = defineTopic({
 });
 
 /** The result of an attempt; also the label of the attempts metric. */
-export const AttemptClass = z.enum([
-  'delivered',
-  'http-3xx',
-  'http-4xx',
-  'http-5xx',
-  'gone',
-  'timeout',
-  'connect-failed',
-  'connection-reset',
-  'tls-failed',
-  'dns-failed',
-  'address-refused',
-  'response-malformed',
-]);
+export const AttemptClass = z
+  .enum([
+    'delivered',
+    'http-3xx',
+    'http-4xx',
+    'http-5xx',
+    'gone',
+    'timeout',
+    'connect-failed',
+    'connection-reset',
+    'tls-failed',
+    'dns-failed',
+    'address-refused',
+    'response-malformed',
+  ])
+  .meta({ id: 'AttemptClass' });
 export type AttemptClass = z.infer<typeof AttemptClass>;
 
-export const WebhookState = z.enum(['pending', 'delivered', 'exhausted', 'stopped']);
+export const WebhookState = z
+  .enum(['pending', 'delivered', 'exhausted', 'stopped'])
+  .meta({ id: 'DeliveryState' });
 export type WebhookState = z.infer<typeof WebhookState>;
 
 /** Dispatcher → log of attempts, for the portal and the operator. */
