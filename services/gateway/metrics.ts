@@ -1,4 +1,3 @@
-import { Gauge } from 'prom-client';
 import { ADMIT_OUTCOMES } from '#shared/stores/checks/admit.ts';
 import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 
@@ -6,25 +5,7 @@ const MODES = ['sync', 'poll', 'webhook', 'batch'] as const;
 
 /** All metrics of the gateway. Labels are bounded: never a client, a request or an address. */
 export function makeGatewayMetrics(registry: Registry) {
-  const { counter, gauge, histogram } = makeInstruments(registry);
-  /** A gauge that is read when it is collected; while its source fails, the last number stays. */
-  const watched = (name: string, help: string) => {
-    let read: () => number | Promise<number> = () => 0;
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const value = await Promise.resolve()
-          .then(() => read())
-          .catch(() => undefined);
-        if (value !== undefined) this.set(value);
-      },
-    });
-    return (source: typeof read): void => {
-      read = source;
-    };
-  };
+  const { counter, gauge, histogram, watched } = makeInstruments(registry);
   const checksAccepted = counter(
     'rolecall_checks_accepted_total',
     'Checks that the broker has acknowledged; every entry of a batch is one.',

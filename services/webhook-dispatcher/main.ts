@@ -28,7 +28,6 @@ import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
 import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
 import { makeSigners } from './delivery/read-signers.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeReadTierDepths } from './read-tier-depths.ts';
 
 const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
 
@@ -86,8 +85,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   } satisfies Parameters<typeof makeDeliverWebhook>[0];
   const handlers = { handle: makeDeliverWebhook(dependencies), giveUp: makeGiveUpDelivery(dependencies) };
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
-  const tierDepths = makeReadTierDepths(kafka.admin, monotonicMs);
-  metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt, tierDepths });
+  metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt });
 
   const { window } = webhook;
   const due = { dueAtOf: ({ dueAt }: { dueAt: string }) => Date.parse(dueAt), now: clock.now };

@@ -1,7 +1,6 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
 import type { BreakerState } from '#shared/breaker/breaker.ts';
-import { AttemptClass, type RetryTier, type WebhookState } from '#shared/contracts/webhooks/webhook.ts';
-import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+import { AttemptClass, type WebhookState } from '#shared/contracts/webhooks/webhook.ts';
+import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 import { DEFERRAL_REASONS, type DeferralReason } from './domain/schedule-retry.ts';
 
@@ -12,14 +11,7 @@ type AttemptRecord = {
   readonly atMs: number;
 };
 
-export type DispatcherMetrics = {
-  readonly recordAttempt: (outcome: AttemptOutcome, record: AttemptRecord) => void;
-  readonly countExhausted: () => void;
-  /** A message was deferred without an attempt. */
-  readonly countDeferral: (reason: DeferralReason) => void;
-  /** A record was dropped because another record claimed or finished its step. */
-  readonly countDropped: (reason: 'taken' | 'superseded' | 'finished') => void;
-};
+export type DispatcherMetrics = Omit<ReturnType<typeof makeMetrics>, 'watch'>;
 
 /** The state that a scrape reads. */
 type DispatcherState = {
@@ -27,8 +19,6 @@ type DispatcherState = {
   readonly gate: { readonly breakerCounts: () => Readonly<Record<BreakerState, number>> };
   /** Epoch ms, Redis's clock; `undefined` if nothing is undelivered. */
   readonly oldestUndeliveredAt: () => Promise<number | undefined>;
-  /** Deliveries waiting in each retry tier, over all dispatchers. */
-  readonly tierDepths: () => Promise<Readonly<Record<RetryTier, number>>>;
   readonly redisNowMs: () => number;
 };
 
@@ -36,32 +26,36 @@ type DispatcherState = {
 const DELIVERY_BUCKETS = [...SECONDS_BUCKETS, 300, 1_800, 7_200, 36_000, 144_000];
 
 /** All metrics of the dispatcher. No label names a client, an address or a request. */
-export function makeMetrics(
-  registry: Registry,
-): DispatcherMetrics & { watch: (state: DispatcherState) => void } {
-  const registers = [registry];
-  const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]) =>
-    new Counter<L>({ name: `rolecall_webhook_${name}`, help, labelNames, registers });
-  const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name: `rolecall_webhook_${name}`, help, buckets, registers });
-  const attempts = counter('attempts_total', 'Attempts to deliver webhooks, by result.', 'class');
+export function makeMetrics(registry: Registry) {
+  const { counter, histogram, watched } = makeInstruments(registry);
+  const attempts = counter('rolecall_webhook_attempts_total', 'Attempts to deliver webhooks, by result.', [
+    'class',
+  ]);
   const firstAttemptSeconds = histogram(
-    'first_attempt_seconds',
+    'rolecall_webhook_first_attempt_seconds',
     'Time from the acceptance of a check to the first attempt at its webhook.',
     DELIVERY_BUCKETS,
   );
   const deliverySeconds = histogram(
-    'delivery_seconds',
+    'rolecall_webhook_delivery_seconds',
     'Time from the acceptance of a check to the delivery of its webhook.',
     DELIVERY_BUCKETS,
   );
-  const attemptSeconds = histogram('attempt_seconds', 'Duration of one attempt.', SECONDS_BUCKETS);
-  const exhausted = counter('exhausted_total', 'Deliveries that were given up.');
-  const deferrals = counter('deferrals_total', 'Messages deferred without an attempt, by reason.', 'reason');
+  const attemptSeconds = histogram(
+    'rolecall_webhook_attempt_seconds',
+    'Duration of one attempt.',
+    SECONDS_BUCKETS,
+  );
+  const exhausted = counter('rolecall_webhook_exhausted_total', 'Deliveries that were given up.');
+  const deferrals = counter(
+    'rolecall_webhook_deferrals_total',
+    'Messages deferred without an attempt, by reason.',
+    ['reason'],
+  );
   const dropped = counter(
-    'records_dropped_total',
+    'rolecall_webhook_records_dropped_total',
     'Records dropped because another record of the same delivery claimed or finished their step, by reason.',
-    'reason',
+    ['reason'],
   );
   // Export every series from the first scrape: a rate misses the event with which a series first
   // appears.
@@ -69,7 +63,7 @@ export function makeMetrics(
   for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0);
   for (const reason of ['taken', 'superseded', 'finished']) dropped.inc({ reason }, 0);
   return {
-    recordAttempt(outcome, { attempt, state, acceptedAtMs, atMs }) {
+    recordAttempt(outcome: AttemptOutcome, { attempt, state, acceptedAtMs, atMs }: AttemptRecord): void {
       attempts.inc({ class: outcome.class });
       attemptSeconds.observe(outcome.durationMs / 1000);
       const ageSeconds = Math.max(0, atMs - acceptedAtMs) / 1000;
@@ -77,60 +71,24 @@ export function makeMetrics(
       if (state === 'delivered') deliverySeconds.observe(ageSeconds + outcome.durationMs / 1000);
       if (state === 'exhausted') exhausted.inc();
     },
-    countExhausted: () => exhausted.inc(),
-    countDeferral: (reason) => deferrals.inc({ reason }),
-    countDropped: (reason) => dropped.inc({ reason }),
-    watch: (state) => watchState(registry, state),
+    countExhausted: (): void => exhausted.inc(),
+    /** A message was deferred without an attempt. */
+    countDeferral: (reason: DeferralReason): void => deferrals.inc({ reason }),
+    /** A record was dropped because another record claimed or finished its step. */
+    countDropped: (reason: 'taken' | 'superseded' | 'finished'): void => dropped.inc({ reason }),
+    watch({ slots, gate, oldestUndeliveredAt, redisNowMs }: DispatcherState): void {
+      watched('rolecall_webhook_in_flight', 'Attempts in flight.')(() => slots.inFlightCount);
+      watched('rolecall_webhook_waiting', 'Messages waiting in memory for a slot.')(() => slots.waitingCount);
+      watched('rolecall_webhook_breakers', 'Receivers (client app and origin) by breaker state.', ['state'])(
+        () => Object.entries(gate.breakerCounts()).map(([state, count]) => [{ state }, count]),
+      );
+      watched(
+        'rolecall_webhook_oldest_undelivered_seconds',
+        'Age of the oldest check whose webhook is neither delivered nor given up; 0 if there is none.',
+      )(async () => {
+        const at = await oldestUndeliveredAt();
+        return at === undefined ? 0 : Math.max(0, redisNowMs() - at) / 1000;
+      });
+    },
   };
-}
-
-function watchState(registry: Registry, state: DispatcherState): void {
-  const gauge = (
-    name: string,
-    help: string,
-    collect: (gauge: Gauge) => void | Promise<void>,
-    labelNames: string[] = [],
-  ) => {
-    const made: Gauge = new Gauge({
-      name: `rolecall_webhook_${name}`,
-      help,
-      labelNames,
-      registers: [registry],
-      collect: () => collect(made),
-    });
-  };
-  gauge('in_flight', 'Attempts in flight.', (each) => each.set(state.slots.inFlightCount));
-  gauge('waiting', 'Messages waiting in memory for a slot.', (each) => each.set(state.slots.waitingCount));
-  gauge(
-    'breakers',
-    'Receivers (client app and origin) by breaker state.',
-    (each) => {
-      for (const [name, count] of Object.entries(state.gate.breakerCounts()))
-        each.set({ state: name }, count);
-    },
-    ['state'],
-  );
-  gauge(
-    'tier_depth',
-    'Deliveries waiting in each retry tier, over all dispatchers.',
-    async (each) => {
-      // Without a reachable broker, export no figure rather than an old one.
-      const depths = await state.tierDepths().catch(() => undefined);
-      each.reset();
-      for (const [tier, depth] of Object.entries(depths ?? {})) each.set({ tier }, depth);
-    },
-    ['tier'],
-  );
-  gauge(
-    'oldest_undelivered_seconds',
-    'Age of the oldest check whose webhook is neither delivered nor given up; 0 if there is none.',
-    async (each) => {
-      try {
-        const at = await state.oldestUndeliveredAt();
-        each.set(at === undefined ? 0 : Math.max(0, state.redisNowMs() - at) / 1000);
-      } catch {
-        // Keep the last value while Redis is unavailable.
-      }
-    },
-  );
 }

@@ -1,5 +1,4 @@
-import { Counter, Gauge } from 'prom-client';
-import type { Registry } from '#shared/telemetry/metrics.ts';
+import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 import { PUBLISH_FAILURES, type PublishFailure } from './batching-producer.ts';
 import { RECORD_OUTCOMES, type RecordOutcome } from './consumer/process-record.ts';
 import type { WindowConsumer } from './consumer/window-consumer.ts';
@@ -10,26 +9,12 @@ type ConsumerGauges = Pick<
   'runningCount' | 'parkedCount' | 'isJoined' | 'partitionCount'
 >;
 
-/** The metrics of one group's consumer. */
-export type GroupInstruments = {
-  readonly countOutcome: (topic: string, outcome: RecordOutcome) => void;
-  readonly onAssignment: () => void;
-  readonly onCrash: () => void;
-  readonly watch: (state: ConsumerGauges) => void;
-};
-
-export type KafkaInstruments = {
-  readonly ofGroup: (groupId: string, topics: readonly string[]) => GroupInstruments;
-  readonly countFailedPublish: (code: PublishFailure) => void;
-  readonly watchPending: (count: () => number) => void;
-};
+export type KafkaInstruments = ReturnType<typeof makeKafkaInstruments>;
 
 /** All metrics of a process's connection to Kafka. Labels are the names of groups and topics, which
  * are few. */
-export function makeKafkaInstruments(registry: Registry): KafkaInstruments {
-  const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
-    new Counter<L>({ name, help, labelNames: [...labelNames], registers });
+export function makeKafkaInstruments(registry: Registry) {
+  const { counter, watched } = makeInstruments(registry);
   const records = counter('rolecall_records_total', 'Records processed, by outcome.', [
     'group',
     'topic',
@@ -53,15 +38,9 @@ export function makeKafkaInstruments(registry: Registry): KafkaInstruments {
   for (const code of PUBLISH_FAILURES) failedPublishes.inc({ code }, 0);
   const consumers = new Map<string, ConsumerGauges>();
   const gauge = (name: string, help: string, read: (state: ConsumerGauges) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['group'],
-      registers,
-      collect() {
-        for (const [group, state] of consumers) this.set({ group }, read(state));
-      },
-    });
+    watched(name, help, ['group'])(() =>
+      [...consumers].map(([group, state]) => [{ group }, read(state)] as const),
+    );
   gauge('rolecall_records_in_work', 'Records running now.', (state) => state.runningCount);
   gauge(
     'rolecall_records_parked',
@@ -76,17 +55,8 @@ export function makeKafkaInstruments(registry: Registry): KafkaInstruments {
     'Partitions assigned to the process.',
     (state) => state.partitionCount,
   );
-  let countPending = () => 0;
-  new Gauge({
-    name: 'rolecall_publish_pending_messages',
-    help: 'Messages that wait for the acknowledgement of the broker.',
-    registers,
-    collect() {
-      this.set(countPending());
-    },
-  });
   return {
-    ofGroup(group, topics) {
+    ofGroup(group: string, topics: readonly string[]) {
       // Present from the first scrape on: `rate` does not count the event with which a series
       // appears.
       for (const topic of topics)
@@ -94,15 +64,16 @@ export function makeKafkaInstruments(registry: Registry): KafkaInstruments {
       rebalances.inc({ group }, 0);
       crashes.inc({ group }, 0);
       return {
-        countOutcome: (topic, outcome) => records.inc({ group, topic, outcome }),
+        countOutcome: (topic: string, outcome: RecordOutcome) => records.inc({ group, topic, outcome }),
         onAssignment: () => rebalances.inc({ group }),
         onCrash: () => crashes.inc({ group }),
-        watch: (state) => void consumers.set(group, state),
+        watch: (state: ConsumerGauges) => void consumers.set(group, state),
       };
     },
-    countFailedPublish: (code) => failedPublishes.inc({ code }),
-    watchPending(count) {
-      countPending = count;
-    },
+    countFailedPublish: (code: PublishFailure) => failedPublishes.inc({ code }),
+    watchPending: watched(
+      'rolecall_publish_pending_messages',
+      'Messages that wait for the acknowledgement of the broker.',
+    ),
   };
 }

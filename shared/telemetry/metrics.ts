@@ -45,8 +45,39 @@ export function makeInstruments(registry: Registry) {
       buckets: readonly number[],
       labelNames: readonly Label[] = [],
     ) => new Histogram<Label>({ name, help, buckets: [...buckets], labelNames, registers }),
+    /** A gauge whose figures are read when it is collected, from the source that is passed to the
+     * result; while the source fails or has none, the last figures stay. */
+    watched: <const Label extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly Label[] = [],
+    ) => {
+      let read: () => Figures<Label> | Promise<Figures<Label>> = () => undefined;
+      const gauge: Gauge<Label> = new Gauge<Label>({
+        name,
+        help,
+        labelNames,
+        registers,
+        async collect(): Promise<void> {
+          const figures = await Promise.try(read).catch(() => undefined);
+          if (typeof figures === 'number') gauge.set(figures);
+          if (typeof figures !== 'object') return;
+          gauge.reset();
+          for (const [labels, figure] of figures) gauge.set(labels, figure);
+        },
+      });
+      return (source: typeof read): void => {
+        read = source;
+      };
+    },
   };
 }
+
+/** One figure, or one for each of several series. */
+type Figures<Label extends string> =
+  | number
+  | undefined
+  | readonly (readonly [labels: Record<Label, string>, figure: number])[];
 
 /** What the process's memory is compared with: beyond the first the container is killed, beyond the
  * second Node ends. */

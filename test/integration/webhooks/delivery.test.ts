@@ -333,7 +333,7 @@ test('the view of deliveries comes back from the attempt log', async () => {
   expect(await deliveries.read(check.requestId)).toEqual(before);
 });
 
-test('the metrics cover attempts, slots, breakers and tiers, and name no client and no address', async () => {
+test('the metrics cover attempts, slots and breakers, and name no client and no address', async () => {
   const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
   for (const name of [
     'rolecall_webhook_attempts_total{class="delivered"',
@@ -341,7 +341,6 @@ test('the metrics cover attempts, slots, breakers and tiers, and name no client 
     'rolecall_webhook_delivery_seconds_bucket{le="+Inf"',
     'rolecall_webhook_in_flight',
     'rolecall_webhook_breakers{state="closed"',
-    'rolecall_webhook_tier_depth{tier="10h"',
     'rolecall_webhook_exhausted_total',
     'rolecall_webhook_oldest_undelivered_seconds',
   ])

@@ -72,7 +72,6 @@ const DISPATCHER_STATE = {
   slots: { inFlightCount: 0, waitingCount: 0 },
   gate: { breakerCounts: () => ({ closed: 0, open: 0, 'half-open': 0 }) },
   oldestUndeliveredAt: async () => undefined,
-  tierDepths: async () => ({ '5s': 0, '5m': 0, '30m': 0, '2h': 0, '5h': 0, '10h': 0 }),
   redisNowMs: () => 0,
 };
 
