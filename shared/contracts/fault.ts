@@ -23,6 +23,17 @@ export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /**
+ * A fault whose detail is a sentence about the member.
+ *
+ * @param predicate such as "is required"
+ */
+export const faultAt = (pointer: string, code: string, predicate: string): Fault => ({
+  pointer,
+  code,
+  detail: `${pointer === '' ? 'The body' : pointer} ${predicate}.`,
+});
+
+/**
  * The fault of an unknown member. Its detail is a predicate, and names the members that would be
  * right.
  *

@@ -57,7 +57,7 @@ const faultOfText =
 
 /** A caller's own id for an entry of a batch or watch. */
 export const faultOfRef = faultOfText(0, REF_LENGTH_MAX);
-export const Ref = z.string().meta({
+export const Ref = checked(z.string(), faultOfRef).meta({
   maxLength: REF_LENGTH_MAX,
   description: 'Your id; the result contains it.',
   example: 'discord:42',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   type Fault,
+  faultAt,
   faultsOfIssues,
   type MemberFaults,
   unknownMember,
@@ -100,12 +101,8 @@ export function validateBody<Body>(
   };
 }
 
-/** A fault whose detail is a whole sentence: it names the member that the predicate is about. */
-export const asSentence = ({ pointer, code, detail }: Fault): Fault => ({
-  pointer,
-  code,
-  detail: `${pointer === '' ? 'The body' : pointer} ${detail}.`,
-});
+/** The fault with a whole sentence instead of its predicate. */
+export const asSentence = ({ pointer, code, detail }: Fault): Fault => faultAt(pointer, code, detail);
 
 /** The expected value of members that clients often send in another type. */
 const EXPECTED: Readonly<Record<string, string>> = {

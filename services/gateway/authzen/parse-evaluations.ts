@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
-import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, faultsOfIssues } from '#shared/contracts/fault.ts';
 import { asSentence, faultOfIssueIn } from '#shared/rules/validate-body.ts';
 import { isObject, type Members } from '#shared/rules/validate-rules.ts';
 import {
@@ -55,8 +55,7 @@ type Parsed =
  * parseEvaluations({ subject, action, resource }, false); // { ok: true, value: { entries: [ … ], … } }
  */
 export function parseEvaluations(body: unknown, acceptsList: boolean): Parsed {
-  if (!isObject(body))
-    return refused([{ pointer: '', code: 'wrong-type', detail: 'The body must be a JSON object.' }]);
+  if (!isObject(body)) return refused([faultAt('', 'wrong-type', 'must be a JSON object')]);
   const defaults = readMembers(body, '');
   const { evaluations } = body;
   const isSingle = !acceptsList || evaluations === undefined || isEmptyList(evaluations);
@@ -67,7 +66,7 @@ export function parseEvaluations(body: unknown, acceptsList: boolean): Parsed {
     const place = `/evaluations/${index}`;
     return isObject(entry)
       ? draftOf({ ...defaults, ...readMembers(entry, place) }, place)
-      : { faults: [asSentence({ pointer: place, code: 'wrong-type', detail: 'must be an object' })] };
+      : { faults: [faultAt(place, 'wrong-type', 'must be an object')] };
   });
   return gather(list.data.options?.evaluations_semantic ?? 'execute_all', drafts);
 }
@@ -110,7 +109,7 @@ type Draft =
 
 function draftOf(members: ReadMembers, place: string): Draft {
   const missing = REQUIRED.filter((name) => members[name] === undefined).map((name) =>
-    asSentence({ pointer: `${place}/${name}`, code: 'required', detail: 'is required' }),
+    faultAt(`${place}/${name}`, 'required', 'is required'),
   );
   const read = Object.entries(members);
   const faults = [...missing, ...read.flatMap(([, member]) => member.faults)];
@@ -140,8 +139,8 @@ function gather(semantic: Semantic | undefined, drafts: readonly Draft[]): Parse
     return entry;
   });
   if (checks.size <= DISTINCT_CHECKS_MAX) return { ok: true, value: { semantic, entries, checks } };
-  const detail = `/evaluations must need at most ${DISTINCT_CHECKS_MAX} distinct checks, of subject, rule set and context.`;
-  return refused([{ pointer: '/evaluations', code: 'too-many', detail }]);
+  const need = `must need at most ${DISTINCT_CHECKS_MAX} distinct checks, of subject, rule set and context`;
+  return refused([faultAt('/evaluations', 'too-many', need)]);
 }
 
 const MOVED: Readonly<Record<string, readonly [Member, string]>> = {
@@ -166,8 +165,4 @@ export function asFaultOfEvaluation({ pointer, code, detail }: Fault, places: Pl
 }
 
 export const roleUnknown = (places: Places): Fault =>
-  asSentence({
-    pointer: `${places.resource}/id`,
-    code: 'role-unknown',
-    detail: 'names a role that no rule of the rule set has',
-  });
+  faultAt(`${places.resource}/id`, 'role-unknown', 'names a role that no rule of the rule set has');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type BatchEntry, ENTRY_READS_MAX } from '#shared/contracts/batches/batch.ts';
-import type { Fault } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt } from '#shared/contracts/fault.ts';
 import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
 import { countRules } from '#shared/contracts/rules/rule.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
@@ -226,56 +226,40 @@ const partOf = (texts: readonly string[], firstIndex: number): Part => ({
   entriesJson: Buffer.from(`[${texts.join(',')}]`),
 });
 
-const NO_ENTRIES: Fault = {
-  pointer: '/entries',
-  code: 'too-short',
-  detail: '/entries must have at least one entry.',
-};
+const NO_ENTRIES = faultAt('/entries', 'too-short', 'must have at least one entry');
+const NOT_A_WATCH = faultAt('/watch', 'wrong-type', 'must be the id of a watch as a string');
+const WATCH_UNKNOWN = faultAt('/watch', 'watch-unknown', 'names a watch that does not exist');
+const NO_MEMBERS = faultAt('/watch', 'too-short', 'names a watch without members');
+const PREVIEW_TOO_LARGE = faultAt(
+  '/watch',
+  'batch-too-large',
+  `has members of more than ${PREVIEW_BYTES_MAX} bytes as JSON with their last verdicts`,
+);
 
-const tooManyEntries = (max: number): Fault => ({
-  pointer: '/entries',
-  code: 'too-many-entries',
-  detail: `/entries must have at most ${max} entries in this tier; send several batches.`,
-});
+const tooManyEntries = (max: number): Fault =>
+  faultAt(
+    '/entries',
+    'too-many-entries',
+    `must have at most ${max} entries in this tier; send several batches`,
+  );
 
-const tooManyReads = (pointer: string): Fault => ({
-  pointer,
-  code: 'too-many-reads',
-  detail: `${pointer === '/watch' ? 'A member of /watch' : pointer} needs more than ${ENTRY_READS_MAX} reads with these rules; split the rules into several batches.`,
-});
+const tooManyReads = (pointer: string): Fault =>
+  faultAt(
+    pointer,
+    'too-many-reads',
+    `${pointer === '/watch' ? 'has a member that needs' : 'needs'} more than ${ENTRY_READS_MAX} reads with these rules; split the rules into several batches`,
+  );
 
-const batchTooLarge = (pointer: string, ruleCount: number): Fault => ({
-  pointer,
-  code: 'batch-too-large',
-  detail: `${pointer === '/watch' ? 'The members of /watch' : pointer} times rules must be at most ${JUDGEMENTS_MAX}: with ${ruleCount} rules, ${Math.floor(JUDGEMENTS_MAX / ruleCount)} entries.`,
-});
+const batchTooLarge = (pointer: string, ruleCount: number): Fault =>
+  faultAt(
+    pointer,
+    'batch-too-large',
+    `times rules must be at most ${JUDGEMENTS_MAX}: with ${ruleCount} rules, ${Math.floor(JUDGEMENTS_MAX / ruleCount)} entries`,
+  );
 
-const NOT_A_WATCH: Fault = {
-  pointer: '/watch',
-  code: 'wrong-type',
-  detail: '/watch must be the id of a watch as a string.',
-};
-
-const WATCH_UNKNOWN: Fault = {
-  pointer: '/watch',
-  code: 'watch-unknown',
-  detail: '/watch names a watch that does not exist.',
-};
-
-const NO_MEMBERS: Fault = {
-  pointer: '/watch',
-  code: 'too-short',
-  detail: '/watch names a watch without members.',
-};
-
-const PREVIEW_TOO_LARGE: Fault = {
-  pointer: '/watch',
-  code: 'batch-too-large',
-  detail: `/watch has members of more than ${PREVIEW_BYTES_MAX} bytes as JSON with their last verdicts.`,
-};
-
-const rulesTooLarge = (bytes: number): Fault => ({
-  pointer: '/rules',
-  code: 'batch-too-large',
-  detail: `/rules have ${bytes} bytes as JSON; a batch may have at most ${RULES_BYTES_MAX}.`,
-});
+const rulesTooLarge = (bytes: number): Fault =>
+  faultAt(
+    '/rules',
+    'batch-too-large',
+    `have ${bytes} bytes as JSON; a batch may have at most ${RULES_BYTES_MAX}`,
+  );

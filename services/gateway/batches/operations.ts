@@ -3,9 +3,8 @@ import { RoleCounts } from '#shared/contracts/batches/batch.ts';
 import { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { CheckResult, RuleFault } from '#shared/contracts/checks/result.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
-import { Address, Ref } from '#shared/rules/body-texts.ts';
 import { RequestId } from '../checks/answers.ts';
-import { CheckBody, exactlyOneOf, wallets } from '../checks/check-body.ts';
+import { CheckBody, exactlyOneOf } from '../checks/check-body.ts';
 import { BATCH_EXAMPLES, BATCH_LINES_EXAMPLE, BATCH_STATUS_EXAMPLE } from '../docs/examples.ts';
 import {
   CHECK_CODES,
@@ -20,27 +19,16 @@ import {
   SUCCESS_HEADERS,
 } from '../edge/operation.ts';
 import { RESULTS_MAX } from './parse-range.ts';
+import { EntryBody } from './validate-entry.ts';
 
-// The schemas of this file only describe: a batch of 100 000 entries is validated by hand, as it
-// arrives (`batches/validate-entry.ts`, `batches/collect-batch.ts`).
-
-export const BatchEntry = z
-  .union([
-    Address,
-    z
-      .strictObject({ ...wallets, ref: Ref.optional() })
-      .meta({ allOf: [exactlyOneOf('account', 'accounts')] }),
-  ])
-  .meta({
-    id: 'BatchEntry',
-    description: 'An address, or the wallets of one person with your id for the person.',
-  });
+// `BatchBody` only describes: a batch of 100 000 entries is validated as it arrives
+// (`collect-batch.ts`).
 
 const { ruleSet, rules, callbackUrl, onUndetermined, consistency, explain } = CheckBody.shape;
 const { proof, proofSeconds, proofAlg } = CheckBody.shape;
 const BatchBody = z
   .strictObject({
-    entries: z.array(BatchEntry).min(1).optional().meta({
+    entries: z.array(EntryBody).min(1).optional().meta({
       description: 'Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed.',
     }),
     watch: z

@@ -1,3 +1,4 @@
+import { faultAt } from '#shared/contracts/fault.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { BatchCollector } from './collect-batch.ts';
 import {
@@ -46,28 +47,29 @@ async function collectJson(body: unknown, collector: BatchCollector): Promise<vo
     return collector.addMembers(watch);
   }
   if (Array.isArray(entries)) return takeEach(entries, collector.add);
-  const isMissing = entries === undefined;
-  collector.refuse({
-    pointer: '/entries',
-    code: isMissing ? 'required' : 'wrong-type',
-    detail: isMissing ? '/entries is required unless watch is sent.' : '/entries must be a list of entries.',
-  });
+  collector.refuse(
+    entries === undefined
+      ? faultAt('/entries', 'required', 'is required unless watch is sent')
+      : faultAt('/entries', 'wrong-type', 'must be a list of entries'),
+  );
 }
 
-const BOTH = {
-  pointer: '/entries',
-  code: 'not-allowed',
-  detail: '/entries is not allowed beside watch, whose members are the entries; send one of the two.',
-} as const;
+const BOTH = faultAt(
+  '/entries',
+  'not-allowed',
+  'is not allowed beside watch, whose members are the entries; send one of the two',
+);
 
 async function beginWithLine(head: unknown, collector: BatchCollector): Promise<void> {
   if (typeof head === 'object' && head !== null && 'watch' in head)
     throw new Problem('media-type-unsupported', 'Send a preview of a watch as application/json.');
   await collector.begin(head);
   if (typeof head === 'object' && head !== null && 'entries' in head)
-    collector.refuse({
-      pointer: '/entries',
-      code: 'not-allowed',
-      detail: '/entries is not allowed in the first line of NDJSON: every further line is an entry.',
-    });
+    collector.refuse(
+      faultAt(
+        '/entries',
+        'not-allowed',
+        'is not allowed in the first line of NDJSON: every further line is an entry',
+      ),
+    );
 }

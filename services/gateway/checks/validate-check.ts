@@ -145,10 +145,13 @@ function judgeBody(body: unknown, rules: ValidationRules) {
 
 /** The rules of a stored set are not in the body: their faults have the pointer of the member that
  * names the set. */
-const asFaultOfRuleSet = (fault: Fault): Fault =>
-  /^\/rules(\/|$)/.test(fault.pointer)
-    ? { ...fault, pointer: '/ruleSet', detail: `has a rule set whose ${fault.pointer} ${fault.detail}` }
-    : fault;
+const asFaultOfRuleSet = (found: Fault): Fault =>
+  /^\/rules(\/|$)/.test(found.pointer)
+    ? { ...found, pointer: '/ruleSet', detail: `has a rule set whose ${found.pointer} ${found.detail}` }
+    : found;
+
+/** Its detail is a predicate. */
+const fault = (pointer: string, code: string, detail: string): Fault => ({ pointer, code, detail });
 
 /** A sentence as the second half of another one. */
 const asClause = (sentence: string): string =>
@@ -170,58 +173,43 @@ function callbackOf(body: unknown, broken: ReadonlySet<string>, policy: Callback
   return { fault: { pointer: '/callbackUrl', code, detail: `is refused: ${asClause(detail)}` } };
 }
 
-/** Exactly one of `account` and `accounts`, the latter without repetition. */
-function faultsOfWallets(body: unknown, broken: ReadonlySet<string>): Fault[] {
+/**
+ * Exactly one of `account` and `accounts`, the latter without repetition.
+ *
+ * @param place the pointer of the object that has the wallets
+ */
+export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>, place = ''): Fault[] {
   if (!isObject(body)) return [];
   const { accounts } = body;
   if (!('account' in body) && !('accounts' in body))
-    return [{ pointer: '/account', code: 'required', detail: 'is required unless accounts is sent' }];
-  const both: Fault[] =
+    return [fault('/account', 'required', 'is required unless accounts is sent')];
+  const faults =
     'account' in body && 'accounts' in body
-      ? [
-          {
-            pointer: '/accounts',
-            code: 'not-allowed',
-            detail: 'is not allowed beside account; send one of the two',
-          },
-        ]
+      ? [fault('/accounts', 'not-allowed', 'is not allowed beside account; send one of the two')]
       : [];
-  if (!Array.isArray(accounts) || broken.has('/accounts')) return both;
-  const first = new Map<unknown, number>();
-  return accounts.reduce<Fault[]>((faults, account, index) => {
+  if (!Array.isArray(accounts) || broken.has('/accounts')) return faults;
+  const first = new Map<string, number>();
+  for (const [index, account] of accounts.entries()) {
     const pointer = `/accounts/${index}`;
-    const wallet = typeof account === 'string' && !broken.has(pointer) ? account.toLowerCase() : undefined;
-    const earlier = first.get(wallet);
-    if (wallet === undefined) return faults;
-    if (earlier === undefined) first.set(wallet, index);
+    if (typeof account !== 'string' || broken.has(pointer)) continue;
+    const earlier = first.get(account.toLowerCase());
+    if (earlier === undefined) first.set(account.toLowerCase(), index);
     else
-      faults.push({
-        pointer,
-        code: 'repeated',
-        detail: `repeats /accounts/${earlier}; list each wallet once`,
-      });
-    return faults;
-  }, both);
+      faults.push(fault(pointer, 'repeated', `repeats ${place}/accounts/${earlier}; list each wallet once`));
+  }
+  return faults;
 }
 
 /** Exactly one of `rules` and `ruleSet`, the latter known. */
 function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'stored'>): Fault[] {
   if (!isObject(body)) return [];
   if (!('ruleSet' in body))
-    return 'rules' in body
-      ? []
-      : [{ pointer: '/rules', code: 'required', detail: 'is required unless ruleSet is sent' }];
+    return 'rules' in body ? [] : [fault('/rules', 'required', 'is required unless ruleSet is sent')];
   if ('rules' in body)
-    return [
-      {
-        pointer: '/ruleSet',
-        code: 'not-allowed',
-        detail: 'is not allowed beside rules; send one of the two',
-      },
-    ];
+    return [fault('/ruleSet', 'not-allowed', 'is not allowed beside rules; send one of the two')];
   return stored || typeof body['ruleSet'] !== 'string'
     ? []
-    : [{ pointer: '/ruleSet', code: 'rule-set-unknown', detail: 'names a rule set that does not exist' }];
+    : [fault('/ruleSet', 'rule-set-unknown', 'names a rule set that does not exist')];
 }
 
 const BLOCK_MEMBERS = ['minBlock', 'atBlock'] as const;
@@ -232,11 +220,9 @@ function faultsOfLongBlocks(body: unknown): Fault[] {
   const consistency = membersOf(membersOf(body)['consistency']);
   return BLOCK_MEMBERS.filter(
     (member) => Object.keys(membersOf(consistency[member])).length > RULES_MAX_ENTERPRISE,
-  ).map((member) => ({
-    pointer: pointerOf(['consistency', member]),
-    code: 'too-many',
-    detail: `must name at most ${RULES_MAX_ENTERPRISE} chains`,
-  }));
+  ).map((member) =>
+    fault(`/consistency/${member}`, 'too-many', `must name at most ${RULES_MAX_ENTERPRISE} chains`),
+  );
 }
 
 /**
@@ -257,21 +243,18 @@ function faultsOfBlocks(
     Object.keys(membersOf(consistency[member]))
       .map((chainId) => ({ chainId, pointer: pointerOf(['consistency', member, chainId]) }))
       .filter(({ chainId, pointer }) => chains?.has(chainId) === false && !broken.has(pointer))
-      .map(({ pointer }) => ({
-        pointer,
-        code: 'chain-not-in-rules',
-        detail: 'names a chain that no rule names',
-      })),
+      .map(({ pointer }) => fault(pointer, 'chain-not-in-rules', 'names a chain that no rule names')),
   );
   const both = Object.keys(membersOf(atBlock))
     .filter((chainId) => Object.hasOwn(membersOf(minBlock), chainId))
-    .map((chainId) => ({
-      pointer: pointerOf(['consistency', 'atBlock', chainId]),
-      code: 'not-allowed',
-      detail: 'is not allowed beside minBlock of the same chain; send one of the two',
-    }));
+    .map((chainId) =>
+      fault(
+        pointerOf(['consistency', 'atBlock', chainId]),
+        'not-allowed',
+        'is not allowed beside minBlock of the same chain; send one of the two',
+      ),
+    );
   const isTagged = blockTag !== undefined && Object.keys(membersOf(atBlock)).length > 0;
-  const detail = 'is not allowed beside blockTag; send one of the two';
   const atChains = new Set(Object.keys(membersOf(atBlock)));
   const torn = (known ? sumsOverChains(known) : []).find(
     ({ chains: ofSum }) => !ofSum.isDisjointFrom(atChains) && !ofSum.isSubsetOf(atChains),
@@ -279,17 +262,20 @@ function faultsOfBlocks(
   return [
     ...unnamed,
     ...both,
-    ...(isTagged ? [{ pointer: '/consistency/atBlock', code: 'not-allowed', detail }] : []),
+    ...(isTagged
+      ? [fault('/consistency/atBlock', 'not-allowed', 'is not allowed beside blockTag; send one of the two')]
+      : []),
     ...(torn ? [asTornSum(torn.pointer, [...torn.chains.difference(atChains)])] : []),
   ];
 }
 
 /** A sum over several chains is read at one instant, or at the block that each of them names. */
-const asTornSum = (sum: string, missing: readonly string[]): Fault => ({
-  pointer: '/consistency/atBlock',
-  code: 'required',
-  detail: `must name all chains of the sum ${sum}, or none of them: ${missing.join(', ')} is missing`,
-});
+const asTornSum = (sum: string, missing: readonly string[]): Fault =>
+  fault(
+    '/consistency/atBlock',
+    'required',
+    `must name all chains of the sum ${sum}, or none of them: ${missing.join(', ')} is missing`,
+  );
 
 const PROOF_OPTIONS = ['proofSeconds', 'proofAlg'] as const;
 
@@ -297,15 +283,11 @@ const PROOF_OPTIONS = ['proofSeconds', 'proofAlg'] as const;
 function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>): Fault[] {
   const { proof } = membersOf(body);
   if (proof === true && !signsVerdicts)
-    return [
-      { pointer: '/proof', code: 'proof-unavailable', detail: 'is refused: this service signs no verdicts' },
-    ];
+    return [fault('/proof', 'proof-unavailable', 'is refused: this service signs no verdicts')];
   if (proof !== undefined && proof !== false) return [];
-  return PROOF_OPTIONS.filter((name) => membersOf(body)[name] !== undefined).map((name) => ({
-    pointer: pointerOf([name]),
-    code: 'not-allowed',
-    detail: 'is allowed only beside "proof": true',
-  }));
+  return PROOF_OPTIONS.filter((name) => membersOf(body)[name] !== undefined).map((name) =>
+    fault(`/${name}`, 'not-allowed', 'is allowed only beside "proof": true'),
+  );
 }
 
 function complete(

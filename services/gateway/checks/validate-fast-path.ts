@@ -6,6 +6,7 @@ import {
   faultOfAmount,
   faultOfCallbackUrl,
   faultOfLabel,
+  faultOfRef,
   faultOfRoleId,
 } from '#shared/rules/body-texts.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
@@ -80,11 +81,16 @@ const SIGN_IN = plain<z.infer<typeof SignInBody>>({ message: isString, signature
   'signature',
 ]);
 
+const WALLETS = {
+  account: isAddress,
+  accounts: listOf(isAddress, 1, ACCOUNTS_MAX),
+  vaults: listOf(isAddress, 0, VAULTS_MAX),
+};
+const ENTRY = plain<typeof WALLETS & { ref: string }>({ ...WALLETS, ref: textWithout(faultOfRef) }, []);
+
 const BODY = plain<CheckBody>(
   {
-    account: isAddress,
-    accounts: listOf(isAddress, 1, ACCOUNTS_MAX),
-    vaults: listOf(isAddress, 0, VAULTS_MAX),
+    ...WALLETS,
     ruleSet: isString,
     rules: listOf(isCommonRule, 1, Infinity),
     callbackUrl: textWithout(faultOfCallbackUrl),
@@ -114,3 +120,7 @@ function isPlain(value: unknown, { members, required }: Plain): boolean {
  * const parsed = isCommonBody(body) ? { success: true, data: body } : CheckBody.safeParse(body);
  */
 export const isCommonBody = (body: unknown): body is CheckBody => isPlain(body, BODY);
+
+/** The same for one entry of a batch. */
+export const isCommonEntry = (value: unknown): boolean =>
+  typeof value === 'string' ? isAddress(value) : isPlain(value, ENTRY);

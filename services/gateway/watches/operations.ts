@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
-import { BatchEntry } from '../batches/operations.ts';
+import { EntryBody } from '../batches/validate-entry.ts';
 import { MEMBER_CHANGES_EXAMPLE, WATCH_EXAMPLE, WATCH_EXAMPLES } from '../docs/examples.ts';
 import { ETAG, header, json, nothing, type Operation, PRECONDITIONS, pageOf } from '../edge/operation.ts';
 import { Id, MemberChanges, MemberList, Watch, WatchList, WatchMember } from './answers.ts';
@@ -101,7 +101,7 @@ export const WATCH_OPERATIONS = {
       'skipped. Adding a known `ref` with other wallets replaces its wallets. If one entry is not valid, nothing is changed.',
     params,
     body: z.strictObject({
-      add: z.array(BatchEntry).optional().meta({
+      add: z.array(EntryBody).optional().meta({
         description: 'Entries as in a batch. An entry with `accounts` needs a `ref`.',
       }),
       remove: z.array(z.string()).optional().meta({ description: 'Refs or accounts.' }),

@@ -1,5 +1,5 @@
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
-import { type Fault, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { invalidBody } from '#shared/http/problem.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
@@ -72,7 +72,7 @@ class MemberCollector {
   remove(value: unknown, path: Path): void {
     this.#countOne(path);
     if (typeof value !== 'string' || !REF.test(value)) {
-      this.refuse([faultAt(path, 'malformed', 'must be the ref or the account of a member')]);
+      this.refuse([faultAt(pointerOf(path), 'malformed', 'must be the ref or the account of a member')]);
       return;
     }
     this.#place(memberIdOfText(value), path);
@@ -95,43 +95,36 @@ class MemberCollector {
     this.#count += 1;
     if (this.#count <= MEMBER_CHANGES_MAX) return;
     const detail = `must be one of at most ${MEMBER_CHANGES_MAX} entries; send several requests`;
-    throw invalidBody([faultAt(path, 'too-many-entries', detail)]);
+    throw invalidBody([faultAt(pointerOf(path), 'too-many-entries', detail)]);
   }
 
   /** If one request names a member twice, the order of the two changes is not defined. */
   #place(memberId: string, path: Path): void {
     const earlier = this.#places.get(memberId);
-    if (earlier) this.refuse([faultAt(path, 'repeated', `names the member of ${pointerOf(earlier)} again`)]);
+    if (earlier)
+      this.refuse([faultAt(pointerOf(path), 'repeated', `names the member of ${pointerOf(earlier)} again`)]);
     else this.#places.set(memberId, path);
   }
 }
 
 function faultOfMember({ ref, accounts }: BatchEntry, path: Path): Fault | undefined {
-  if (ref === undefined)
-    return accounts === undefined
-      ? undefined
-      : faultAt([...path, 'ref'], 'required', 'is required for a member with accounts');
-  const at = [...path, 'ref'];
+  const at = pointerOf([...path, 'ref']);
+  if (ref === undefined) return accounts && faultAt(at, 'required', 'is required for a member with accounts');
   if (ADDRESS.test(ref)) return faultAt(at, 'malformed', 'must not be an address');
   if (!REF.test(ref))
     return faultAt(at, 'malformed', 'must have 1 to 128 printable ASCII characters, no spaces');
   return undefined;
 }
 
-const faultAt = (path: Path, code: string, predicate: string): Fault => {
-  const pointer = pointerOf(path);
-  return { pointer, code, detail: `${pointer === '' ? 'The body' : pointer} ${predicate}.` };
-};
-
 async function collectJson(body: unknown, collector: MemberCollector): Promise<void> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    collector.refuse([faultAt([], 'wrong-type', 'must be a JSON object with add or remove')]);
+    collector.refuse([faultAt('', 'wrong-type', 'must be a JSON object with add or remove')]);
     return;
   }
   for (const [name, value] of Object.entries(body)) {
     if (name !== 'add' && name !== 'remove')
       collector.refuse([asSentence(unknownMember(pointerOf([name]), ['add', 'remove']))]);
-    else if (!Array.isArray(value)) collector.refuse([faultAt([name], 'wrong-type', 'must be a list')]);
+    else if (!Array.isArray(value)) collector.refuse([faultAt(`/${name}`, 'wrong-type', 'must be a list')]);
     else await takeEach(value, (one, index) => collector[name](one, [name, index]));
   }
 }
@@ -140,6 +133,6 @@ function collectLine(line: unknown, index: number, collector: MemberCollector): 
   const names = typeof line === 'object' && line !== null ? Object.keys(line) : [];
   const [name] = names;
   if (names.length !== 1 || (name !== 'add' && name !== 'remove'))
-    collector.refuse([faultAt([index], 'malformed', 'must be an object with either add or remove')]);
+    collector.refuse([faultAt(`/${index}`, 'malformed', 'must be an object with either add or remove')]);
   else collector[name]((line as Record<string, unknown>)[name], [index, name]);
 }
