@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RoleVerdict, RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts';
-import { BlockTag } from '#shared/contracts/rules/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { WatchSettings } from '#shared/contracts/watches/watch.ts';
 import { Transfer } from '#shared/contracts/watches/watch-check.ts';
 
 /** Schemas of watches for the OpenAPI document and the types of the client library. */
@@ -17,16 +17,6 @@ const Member = {
   account: z.string().optional(),
   accounts: z.array(z.string()).optional(),
   ref: z.string().optional(),
-};
-const watchSettings = {
-  everySeconds: z.number().int(),
-  follow: z.boolean(),
-  blockTag: BlockTag,
-  explain: z.boolean(),
-  graceSeconds: z.number().int().nonnegative(),
-  stalledAfterSeconds: z.number().int().positive(),
-  quotaShare: z.number(),
-  massRevocation: z.object({ share: z.number(), atLeast: z.number().int() }),
 };
 const StalledChains = z.array(
   z
@@ -57,9 +47,7 @@ export const Watch = z
         }),
       }),
     ),
-    ruleSet: Id,
-    callbackUrl: z.string(),
-    ...watchSettings,
+    ...WatchSettings.shape,
     reason: z.string().optional().meta({
       description:
         'Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, `rule-set-missing`, or `bytes-per-day` until midnight (UTC).',

@@ -1,54 +1,31 @@
 import { z } from 'zod';
 import { type Fault, faultsOfIssues, unknownMember } from '#shared/contracts/fault.ts';
-import { BlockTag } from '#shared/contracts/rules/rule.ts';
-import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { WatchSettings } from '#shared/contracts/watches/watch.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { CallbackUrl } from '#shared/rules/body-texts.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
-import type { WatchSettings } from '#shared/stores/watches/write-watches.ts';
-
-const EVERY_SECONDS = { min: 60, max: 604_800, default: 86_400 } as const;
-const GRACE_SECONDS_MAX = 86_400;
-const STALLED_AFTER_SECONDS = { min: 60, max: 86_400, default: 900 } as const;
-const QUOTA_SHARE_DEFAULT = 0.5;
-const MASS_REVOCATION = { share: 0.2, atLeast: 20 } as const;
 
 /** The body of a watch. */
 export const WatchBody = z
-  .strictObject({
-    ruleSet: z.string().regex(RULE_SET_ID),
-    callbackUrl: CallbackUrl,
-    everySeconds: z.number().int().min(EVERY_SECONDS.min).max(EVERY_SECONDS.max).optional(),
-    follow: z.boolean().optional(),
-    blockTag: BlockTag.optional(),
-    explain: z.boolean().optional(),
-    graceSeconds: z.number().int().min(0).max(GRACE_SECONDS_MAX).optional(),
-    stalledAfterSeconds: z
-      .number()
-      .int()
-      .min(STALLED_AFTER_SECONDS.min)
-      .max(STALLED_AFTER_SECONDS.max)
-      .optional(),
-    quotaShare: z.number().gt(0).max(1).optional(),
-    massRevocation: z
-      .strictObject({
-        share: z.number().gt(0).max(1).optional(),
-        atLeast: z.number().int().min(1).optional(),
-      })
-      .optional(),
-  })
+  .strictObject({ ...WatchSettings.shape, callbackUrl: CallbackUrl })
   .meta({ id: 'WatchBody' });
+
+const { everySeconds, stalledAfterSeconds, graceSeconds, blockTag } = WatchSettings.shape;
+const secondsOf = (setting: typeof everySeconds): string => {
+  const { minValue, maxValue } = setting.unwrap();
+  return `must be a whole number of seconds from ${minValue} to ${maxValue}`;
+};
 
 const EXPECTED: Readonly<Record<string, string>> = {
   '': 'must be a JSON object',
   '/ruleSet': 'must be the id of a rule set, such as "holders"',
   '/callbackUrl': 'must be a URL as a string, of at most 2048 characters',
-  '/everySeconds': `must be a whole number of seconds from ${EVERY_SECONDS.min} to ${EVERY_SECONDS.max}`,
+  '/everySeconds': secondsOf(everySeconds),
   '/follow': 'must be true or false',
-  '/blockTag': `must be one of ${BlockTag.options.join(', ')}`,
+  '/blockTag': `must be one of ${blockTag.unwrap().options.join(', ')}`,
   '/explain': 'must be true or false',
-  '/graceSeconds': `must be a whole number of seconds from 0 to ${GRACE_SECONDS_MAX}`,
-  '/stalledAfterSeconds': `must be a whole number of seconds from ${STALLED_AFTER_SECONDS.min} to ${STALLED_AFTER_SECONDS.max}`,
+  '/graceSeconds': secondsOf(graceSeconds),
+  '/stalledAfterSeconds': secondsOf(stalledAfterSeconds),
   '/quotaShare': 'must be a number above 0 and at most 1',
   '/massRevocation': 'must be an object with share and atLeast',
   '/massRevocation/share': 'must be a number above 0 and at most 1',
@@ -78,25 +55,7 @@ export function validateWatch(body: unknown, policy: CallbackPolicy): WatchValid
   if (judged && 'fault' in judged && !faults.some(({ pointer }) => pointer === '/callbackUrl'))
     faults.push({ pointer: '/callbackUrl', ...judged.fault });
   if (!parsed.success || faults.length > 0 || !judged || 'fault' in judged) return { ok: false, faults };
-  const { ruleSet, everySeconds, follow, blockTag, quotaShare, massRevocation, ...others } = parsed.data;
-  return {
-    ok: true,
-    content: {
-      ruleSet,
-      callbackUrl: judged.href,
-      everySeconds: everySeconds ?? EVERY_SECONDS.default,
-      follow: follow ?? true,
-      blockTag: blockTag ?? 'latest',
-      explain: others.explain ?? false,
-      graceSeconds: others.graceSeconds ?? 0,
-      stalledAfterSeconds: others.stalledAfterSeconds ?? STALLED_AFTER_SECONDS.default,
-      quotaShare: quotaShare ?? QUOTA_SHARE_DEFAULT,
-      massRevocation: {
-        share: massRevocation?.share ?? MASS_REVOCATION.share,
-        atLeast: massRevocation?.atLeast ?? MASS_REVOCATION.atLeast,
-      },
-    },
-  };
+  return { ok: true, content: { ...parsed.data, callbackUrl: judged.href } };
 }
 
 function faultOfIssue(issue: z.core.$ZodIssue, pointer: string): Fault {

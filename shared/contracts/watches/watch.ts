@@ -4,6 +4,7 @@ import { BatchPartCompleted } from '../batches/batch.ts';
 import { Wallets } from '../checks/check-requested.ts';
 import { RuleFault } from '../checks/result.ts';
 import { BlockTag } from '../rules/rule.ts';
+import { RULE_SET_ID } from '../rules/rule-set.ts';
 import { defineTopic } from '../topic.ts';
 import { BlockNumbers, CheckCause, EndpointNames, Why } from './watch-check.ts';
 
@@ -64,8 +65,31 @@ export const StalledChain = z.object({
 });
 export type StalledChain = z.infer<typeof StalledChain>;
 
+/** The settings that a client chooses; those that it leaves out have these values. */
+export const WatchSettings = z.object({
+  ruleSet: z.string().regex(RULE_SET_ID),
+  callbackUrl: z.string(),
+  everySeconds: z.number().int().min(60).max(604_800).default(86_400),
+  follow: z.boolean().default(true),
+  blockTag: BlockTag.default('latest'),
+  /** Whether events explain the roles that changed. */
+  explain: z.boolean().default(false),
+  /** How long a revocation is held back until a second check decides; 0: it is sent at once. */
+  graceSeconds: count.max(86_400).default(0),
+  stalledAfterSeconds: z.number().int().min(60).max(86_400).default(900),
+  quotaShare: z.number().positive().max(1).default(0.5),
+  massRevocation: z
+    .strictObject({
+      share: z.number().positive().max(1).default(0.2),
+      atLeast: z.number().int().positive().default(20),
+    })
+    .prefault({}),
+});
+export type WatchSettings = z.infer<typeof WatchSettings>;
+
 /** A watch: the whole document, keyed by client app and watch id. */
 export const Watch = z.object({
+  ...WatchSettings.shape,
   clientId: z.string(),
   watchId: z.string(),
   /** Of the document. */
@@ -73,20 +97,8 @@ export const Watch = z.object({
   /** The version that clients see: it counts changes of the settings. */
   settingsVersion: version,
   accountId: z.string(),
-  ruleSet: z.string(),
-  /** The rule set before that, if it was another one. */
+  /** The rule set before the one of the settings, if it was another one. */
   formerRuleSet: z.string().optional(),
-  callbackUrl: z.string(),
-  everySeconds: z.number().int().min(60).max(604_800),
-  follow: z.boolean(),
-  blockTag: BlockTag,
-  /** Whether events explain the roles that changed. */
-  explain: z.boolean(),
-  /** How long a revocation is held back until a second check decides; 0: it is sent at once. */
-  graceSeconds: count.max(86_400),
-  stalledAfterSeconds: z.number().int().min(60).max(86_400),
-  quotaShare: z.number().positive().max(1),
-  massRevocation: z.object({ share: z.number().positive().max(1), atLeast: z.number().int().positive() }),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   /** When the deleted watch with the same id was made, until its members are removed. */

@@ -9,25 +9,12 @@ import {
   refOf,
   type Watch,
   type WatchMember,
+  WatchSettings,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import type { RuleSets } from '../rules/rule-sets.ts';
 import type { FollowedContracts } from './followed-contracts.ts';
 import type { WatchMembers } from './members/watch-members.ts';
-
-/** The settings that a client chooses, in the order in which it sees them. */
-export const WATCH_SETTINGS = [
-  'ruleSet',
-  'callbackUrl',
-  'everySeconds',
-  'follow',
-  'blockTag',
-  'explain',
-  'graceSeconds',
-  'stalledAfterSeconds',
-  'quotaShare',
-  'massRevocation',
-] as const satisfies readonly (keyof Watch)[];
 
 export type PresentWatchDependencies = {
   readonly members: Pick<WatchMembers, 'figures'>;
@@ -66,7 +53,7 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
         : {}),
       members: figures.members,
       following,
-      ...Object.fromEntries(WATCH_SETTINGS.map((name) => [name, watch[name]])),
+      ...WatchSettings.parse(watch),
       createdAt: watch.createdAt,
       updatedAt: watch.updatedAt,
     };

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { StorageLimits } from '#shared/contracts/apps/tiers.ts';
 import { contractsToFollow, type RuleSet, rulesNameOf } from '#shared/contracts/rules/rule-set.ts';
 import {
   MEMBER_PARTITIONS,
   type Watch,
+  type WatchSettings,
   watchEvaluated,
   watchKey,
   watch as watchTopic,
@@ -22,7 +24,7 @@ import {
   writeOfDay,
 } from '../documents/write-document.ts';
 import type { RuleSetHold, RuleSets } from '../rules/rule-sets.ts';
-import { makePresentWatch, type PresentWatchDependencies, WATCH_SETTINGS } from './present-watch.ts';
+import { makePresentWatch, type PresentWatchDependencies } from './present-watch.ts';
 
 /** How long a watch waits for the deletion of its rule set. */
 const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
@@ -50,9 +52,6 @@ export type WatchWrite = {
   /** Whether the write may continue at this version of the settings; `undefined`: there is none. */
   readonly mayWrite?: (version: number | undefined) => boolean;
 };
-
-/** The settings that a client chooses. */
-export type WatchSettings = Pick<Watch, (typeof WATCH_SETTINGS)[number]>;
 
 export type WatchWrites = ReturnType<typeof makeWatchWrites>;
 
@@ -252,14 +251,12 @@ function nextOf(
     };
   }
   const { formerRuleSet: _, ...rest } = live;
-  const next = { ...rest, ...settings };
-  if (JSON.stringify(settingsOf(live)) === JSON.stringify(settingsOf(next))) return undefined;
+  if (isDeepStrictEqual(live, { ...live, ...settings })) return undefined;
   return {
-    ...next,
+    ...rest,
+    ...settings,
     ...(settings.ruleSet === live.ruleSet ? {} : { formerRuleSet: live.ruleSet }),
     settingsVersion: live.settingsVersion + 1,
     updatedAt: at,
   };
 }
-
-const settingsOf = (watch: WatchSettings) => WATCH_SETTINGS.map((name) => watch[name]);
