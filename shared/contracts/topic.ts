@@ -40,14 +40,10 @@ export type Topic<M> = TopicSpec & {
   readonly isOfSystem?: boolean;
 };
 
-type TopicOptions<M> = {
-  readonly name: string;
-  readonly schema: z.ZodType<M>;
-  readonly keyOf: (message: M) => string;
-  readonly isUrgent?: boolean;
-  readonly partitionOf?: (message: M) => number;
-  readonly isOfSystem?: boolean;
-  readonly partitionCount: number;
+type TopicOptions<M> = Pick<
+  Topic<M>,
+  'name' | 'schema' | 'keyOf' | 'isUrgent' | 'partitionOf' | 'isOfSystem' | 'partitionCount'
+> & {
   readonly cleanup?: Cleanup;
   /** Days, or a class of topics whose retention is a setting. */
   readonly retention?: number | RetentionClass;
@@ -61,20 +57,18 @@ type TopicOptions<M> = {
  * const checkCompleted = defineTopic({ name: 'check.completed.v1', schema: CheckCompleted,
  *   keyOf: (m) => m.requestId, partitionCount: 24, retention: 'checks' });
  */
-export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
-  const cleanup = options.cleanup ?? 'delete';
+export function defineTopic<M>({
+  cleanup = 'delete',
+  retention,
+  messageMibMax = 1,
+  ...topic
+}: TopicOptions<M>): Topic<M> {
   return {
-    name: options.name,
-    schema: options.schema,
-    keyOf: options.keyOf,
-    ...(options.isUrgent ? { isUrgent: true } : {}),
-    ...(options.partitionOf ? { partitionOf: options.partitionOf } : {}),
-    ...(options.isOfSystem ? { isOfSystem: true } : {}),
-    partitionCount: options.partitionCount,
+    ...topic,
     cleanup,
-    ...retentionOf(options.retention),
+    ...retentionOf(retention),
     ...(cleanup === 'delete' ? {} : { supersededMs: SUPERSEDED_HOURS.default * HOUR_MS }),
-    messageBytesMax: (options.messageMibMax ?? 1) * MIB,
+    messageBytesMax: messageMibMax * MIB,
   };
 }
 

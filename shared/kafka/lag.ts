@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, AssignerProtocol } from 'kafkajs';
 import { READER_GROUP_PREFIX } from './read-topic.ts';
-import { readTopicOffsets } from './topic-offsets.ts';
+import { type PartitionOffsets, readTopicOffsets } from './topic-offsets.ts';
 
 /** Uncommitted records, by consumer group and topic. */
 type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -38,20 +38,30 @@ export async function readLag(admin: Admin): Promise<Lag> {
   return lag;
 }
 
-/**
- * The records of a topic that a group has not committed. The broker lists only partitions with a
- * commit, unless the request names each partition; without a commit the group begins at the first
- * record.
- */
-export function uncommittedOf(
-  ends: Awaited<ReturnType<typeof readTopicOffsets>>,
-  committed: readonly { readonly partition: number; readonly offset: string }[],
-): number {
-  const offsets = new Map(committed.map(({ partition, offset }) => [partition, Number(offset)]));
-  return [...ends].reduce(
-    (sum, [partition, { low, high }]) => sum + high - Math.max(offsets.get(partition) ?? low, low),
-    0,
-  );
+/** The records of a topic that a group has not committed. The broker lists only partitions with a
+ * commit, unless the request names each partition. */
+const uncommittedOf = (ends: PartitionOffsets, commits: Commits): number =>
+  positionsOf(ends, commits).reduce((sum, { lag }) => sum + lag, 0);
+
+type Commits = readonly { readonly partition: number; readonly offset: string }[];
+
+/** Where a group is in a partition. */
+export type Position = {
+  readonly partition: number;
+  /** The offset of the next record to be written. */
+  readonly end: number;
+  /** The offset of the first unfinished record; without a commit the group begins at the first
+   * record. */
+  readonly committed: number;
+  readonly lag: number;
+};
+
+export function positionsOf(ends: PartitionOffsets, commits: Commits): Position[] {
+  const offsets = new Map(commits.map(({ partition, offset }) => [partition, Number(offset)]));
+  return [...ends].map(([partition, { low, high: end }]) => {
+    const committed = Math.max(offsets.get(partition) ?? low, low);
+    return { partition, end, committed, lag: Math.max(0, end - committed) };
+  });
 }
 
 /** The topics that each group's members subscribe to. */
@@ -87,10 +97,7 @@ export async function catchesUp(
   const ends = await readTopicOffsets(admin, topic);
   for (const beganMs = performance.now(); ; await delay(CAUGHT_UP_POLL_MS)) {
     const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
-    const committed = new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
-    const isFinished = [...ends].every(
-      ([partition, { low, high }]) => Math.max(committed.get(partition) ?? low, low) >= high,
-    );
+    const isFinished = uncommittedOf(ends, found?.partitions ?? []) === 0;
     if (isFinished || performance.now() - beganMs > boundMs) return isFinished;
   }
 }

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 
-type PartitionOffsets = { readonly low: number; readonly high: number };
+export type PartitionOffsets = ReadonlyMap<number, { readonly low: number; readonly high: number }>;
+
+export const byPartition = (offsets: Awaited<ReturnType<Admin['fetchTopicOffsets']>>): PartitionOffsets =>
+  new Map(offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]));
 
 /** 30 s: a busy machine took more than 3 s to elect the leaders of 260 new partitions. */
 const TRIES_MAX = 300;
@@ -17,13 +20,12 @@ const RETRY_MS = 100;
 export async function readTopicOffsets(
   admin: Pick<Admin, 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
   topic: string,
-): Promise<Map<number, PartitionOffsets>> {
+): Promise<PartitionOffsets> {
   for (let tries = 1; ; tries++) {
     try {
       // Makes kafkajs forget the leaders that it knows.
       if (tries > 1) await admin.fetchTopicMetadata({ topics: [topic] });
-      const offsets = await admin.fetchTopicOffsets(topic);
-      return new Map(offsets.map((o) => [o.partition, { low: Number(o.low), high: Number(o.high) }]));
+      return byPartition(await admin.fetchTopicOffsets(topic));
     } catch (error) {
       // If no partition has a leader, kafkajs throws a TypeError on the empty answer.
       const retriable = error instanceof TypeError || (error as { retriable?: boolean }).retriable === true;

@@ -11,6 +11,8 @@ import { watch, watchEvaluated, watchMember } from '#shared/contracts/watches/wa
 import { webhookRequested, webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { type Position, positionsOf } from '#shared/kafka/lag.ts';
+import { byPartition } from '#shared/kafka/topic-offsets.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { IssuedLane } from '../checks/request-ids.ts';
@@ -69,10 +71,11 @@ export function startLagSampler(deps: Dependencies): LagSampler {
   const sampleLane = async (lane: IssuedLane): Promise<void> => {
     const topic = LANE_TOPICS[lane].name;
     const [positions = []] = await sampleGroup(deps, LANE_GROUPS[lane], [topic]);
-    const lags = lagsOf(positions);
+    const lags: number[] = [];
+    for (const { partition, lag } of positions) lags[partition] = lag;
     lanes.set(
       lane,
-      lags.reduce((sum, lag) => sum + lag, 0),
+      positions.reduce((sum, { lag }) => sum + lag, 0),
     );
     deps.kafka.observeLag(topic, lags);
     const nowMs = deps.now();
@@ -136,51 +139,25 @@ async function sampleGroup(
   deps: Dependencies,
   group: string,
   topics: readonly string[],
-): Promise<PartitionPosition[][]> {
+): Promise<Position[][]> {
   const committed = deps.kafka.admin.fetchOffsets({ groupId: group, topics: [...topics] });
-  const sampled: PartitionPosition[][] = [];
+  const sampled: Position[][] = [];
   for (const topic of topics) {
     const [ends, commits] = await Promise.all([deps.kafka.admin.fetchTopicOffsets(topic), committed]);
-    const found = commits.find((one) => one.topic === topic)?.partitions ?? [];
-    sampled.push(positionsOf(ends, found));
-    for (const { partition, end, committed: from } of sampled.at(-1) ?? [])
-      deps.metrics.consumerLag.set({ group, topic, partition: String(partition) }, Math.max(0, end - from));
+    const positions = positionsOf(
+      byPartition(ends),
+      commits.find((one) => one.topic === topic)?.partitions ?? [],
+    );
+    for (const { partition, lag } of positions)
+      deps.metrics.consumerLag.set({ group, topic, partition: String(partition) }, lag);
+    sampled.push(positions);
   }
   return sampled;
 }
 
-type Ends = Awaited<ReturnType<Dependencies['kafka']['admin']['fetchTopicOffsets']>>;
-type Commits = readonly { readonly partition: number; readonly offset: string }[];
-
-function positionsOf(ends: Ends, commits: Commits): PartitionPosition[] {
-  const offsets = new Map(commits.map(({ partition, offset }) => [partition, Number(offset)]));
-  return ends.map(({ partition, high, low }) => ({
-    partition,
-    end: Number(high),
-    // A group without a commit begins at the earliest record.
-    committed: Math.max(offsets.get(partition) ?? -1, Number(low)),
-  }));
-}
-
-/** By partition number. */
-function lagsOf(positions: readonly PartitionPosition[]): number[] {
-  const lags: number[] = new Array(positions.length).fill(0);
-  for (const { partition, end, committed } of positions) lags[partition] = Math.max(0, end - committed);
-  return lags;
-}
-
-/** A partition's positions in one sample. */
-type PartitionPosition = {
-  readonly partition: number;
-  /** The offset of the next record to be written. */
-  readonly end: number;
-  /** The offset of the first unfinished record. */
-  readonly committed: number;
-};
-
 type LagHistory = {
   /** Adds a sample of all partitions of a topic. */
-  readonly observe: (atMs: number, positions: readonly PartitionPosition[]) => void;
+  readonly observe: (atMs: number, positions: readonly Omit<Position, 'lag'>[]) => void;
   /** Age of the oldest unfinished record, as far as this history reaches; 0 without lag. */
   readonly oldestAgeMs: (nowMs: number) => number;
 };
