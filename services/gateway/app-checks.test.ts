@@ -105,6 +105,19 @@ describe('a check', () => {
     });
   });
 
+  it('answers 504 in sync mode, charged, if the last read finds that nothing was decided until the deadline', async () => {
+    const gateway = await start({
+      syncDeadlineMs: 50,
+      publish: async ({ requestId, deadlineAt }) => {
+        const content = { status: 'failed', roles: [], errors: [PASSING], evaluatedAt: deadlineAt };
+        gateway.storeSilently(requestId, aResult(requestId, content));
+      },
+    });
+    const response = await gateway.post(A_CHECK);
+    expect(response.status).toBe(504);
+    expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=9999;/);
+  });
+
   it.each([
     ['a contract that is not there', FOR_GOOD],
     ['a block whose state is gone', { ...FOR_GOOD, code: 'block-unavailable' }],

@@ -1,5 +1,5 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import { isRefunded } from '#shared/contracts/checks/result.ts';
+import { isOverdue, isRefunded } from '#shared/contracts/checks/result.ts';
 import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { memoryOf } from '#shared/contracts/rules/rule-set.ts';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
@@ -132,8 +132,15 @@ export async function startCheck(
     waiting?.cancel();
     throw error;
   }
-  return waiting;
+  return waiting && { ...waiting, result: waiting.result.then((json) => inTime(json, check, deadlineAtMs)) };
 }
+
+/** The last look at the store, after the deadline, may find what is charged as a 504: such a result
+ * decided nothing. */
+const inTime = (json: string | undefined, { rules }: ValidCheck, deadlineAtMs: number): string | undefined =>
+  isRefundedResult(rules.length, json) && isOverdue(JSON.parse(json), new Date(deadlineAtMs).toISOString())
+    ? undefined
+    : json;
 
 /** A function of its own, so that what it refers to is not what the request has read. */
 const refundOf =
@@ -226,7 +233,7 @@ function answerAccepted(response: Response, requestId: string, publicBaseUrl: st
 }
 
 /** A result without an error decided something; most have no error, and are not parsed. */
-const isRefundedResult = (ruleCount: number, resultJson: string | undefined): boolean =>
+const isRefundedResult = (ruleCount: number, resultJson: string | undefined): resultJson is string =>
   resultJson !== undefined &&
   !resultJson.includes('"errors":[]') &&
   isRefunded(JSON.parse(resultJson), ruleCount);

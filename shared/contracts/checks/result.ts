@@ -232,6 +232,11 @@ export const isRefunded = ({ errors }: { readonly errors: readonly Fault[] }, ru
   return isUndecided && errors.every(({ retryable }) => retryable);
 };
 
+/** Whether a sync check ended at its deadline or later. Its client was answered 504 then, which is
+ * charged although nothing could be decided. */
+export const isOverdue = ({ evaluatedAt }: Pick<CheckResult, 'evaluatedAt'>, deadlineAt?: string): boolean =>
+  deadlineAt !== undefined && Date.parse(evaluatedAt) >= Date.parse(deadlineAt);
+
 /**
  * Whether a check that failed may succeed when it is made again: a sync one is then answered 503
  * and not by its result.
