@@ -33,11 +33,15 @@ test('asks at most four wallets at once for a client app, and the next one when 
   expect(running).toHaveLength(6);
 });
 
-test('shares the bound of an app between evaluators', async () => {
-  const { ask, running, settle } = start(2);
+test.each([
+  [2, 2],
+  [3, 1],
+  [8, 1],
+])('of %i evaluators each asks %i at once for an app', async (poolSize, count) => {
+  const { ask, running, settle } = start(poolSize);
   for (let i = 0; i < 4; i++) void ask(owner('app'));
   await settle();
-  expect(running).toHaveLength(2);
+  expect(running).toHaveLength(count);
 });
 
 test('an account with many apps leaves places to others', async () => {

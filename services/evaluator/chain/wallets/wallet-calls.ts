@@ -4,7 +4,7 @@ import { RpcFailure } from '../rpc/rpc-failure.ts';
 
 /** Questions to wallets that are asked at once, of all client apps. */
 const QUESTIONS_MAX = 16;
-/** Of one client app, by all evaluators. */
+/** Of one client app, by all evaluators; of more than four each asks one. */
 const QUESTIONS_OF_APP_MAX = 4;
 /** Questions that wait; beyond, the longest queue loses its newest one. */
 const WAITING_MAX = 1_024;
