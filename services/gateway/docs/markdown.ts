@@ -1,9 +1,9 @@
 import markdownIt from 'markdown-it';
 
 /** A part of a page under one heading, for the search. */
-export type Section = { readonly heading: string; readonly anchor: string; readonly text: string };
+type Section = { readonly heading: string; readonly anchor: string; readonly text: string };
 
-export type RenderedPage = { readonly html: string; readonly sections: readonly Section[] };
+type RenderedPage = { readonly html: string; readonly sections: readonly Section[] };
 
 const renderer = markdownIt({ html: false, linkify: false });
 
@@ -21,27 +21,23 @@ type Token = ReturnType<typeof renderer.parse>[number];
 const tabOf = (token: Token | undefined): string | undefined =>
   token?.type === 'fence' ? /\btab=(\S+)/.exec(token.info)?.[1] : undefined;
 
-const fenceHtml = (token: Token): string => codeBlock(token.content, token.info.split(' ')[0] || 'text');
-
 /** A block of code that the page's script gives a copy button. */
-export const codeBlock = (code: string, language: string): string =>
-  `<pre class="code" tabindex="0" data-language="${escapeHtml(language)}"><code>${escapeHtml(code.trimEnd())}</code></pre>`;
+const fenceHtml = ({ content, info }: Token): string =>
+  `<pre class="code" tabindex="0" data-language="${escapeHtml(info.split(' ')[0] || 'text')}"><code>${escapeHtml(content.trimEnd())}</code></pre>`;
 
-/** A wide table scrolls inside of this box, by keyboard too. */
-export const TABLE_OPEN = '<div class="table" tabindex="0"><table>';
-export const TABLE_CLOSE = '</table></div>';
+function sampleHtml(token: Token): string {
+  const name = escapeHtml(String(tabOf(token)));
+  return `<section data-tab="${name}"><h4>${name}</h4>${fenceHtml(token)}</section>`;
+}
 
-/**
- * Samples of one thing in several languages. Without a script all are shown, one below the other;
- * the page's script makes tabs of them.
- */
-export const sampleGroup = (samples: readonly { readonly name: string; readonly html: string }[]): string =>
-  `<div class="samples">${samples
-    .map(
-      ({ name, html }) =>
-        `<section data-tab="${escapeHtml(name)}"><h4>${escapeHtml(name)}</h4>${html}</section>`,
-    )
-    .join('')}</div>`;
+/** A table in Markdown; nothing without rows. */
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '';
+  const cellsOf = (row: readonly string[]) => row.map((cell) => cell.replaceAll('|', '\\|'));
+  return [head, head.map(() => '---'), ...rows.map(cellsOf)]
+    .map((row) => `| ${row.join(' | ')} |`)
+    .join('\n');
+}
 
 renderer.renderer.rules['fence'] = (tokens, at) => {
   const name = tabOf(tokens[at]);
@@ -49,11 +45,13 @@ renderer.renderer.rules['fence'] = (tokens, at) => {
   // The first fence of a group renders all of it.
   if (tabOf(tokens[at - 1]) !== undefined) return '';
   const end = tokens.findIndex((token, index) => index > at && tabOf(token) === undefined);
+  // Without a script all are shown, one below the other; the page's script makes tabs of them.
   const group = tokens.slice(at, end === -1 ? undefined : end);
-  return sampleGroup(group.map((token) => ({ name: String(tabOf(token)), html: fenceHtml(token) })));
+  return `<div class="samples">${group.map(sampleHtml).join('')}</div>`;
 };
-renderer.renderer.rules['table_open'] = () => TABLE_OPEN;
-renderer.renderer.rules['table_close'] = () => TABLE_CLOSE;
+// A wide table scrolls inside of its box, by keyboard too.
+renderer.renderer.rules['table_open'] = () => '<div class="table" tabindex="0"><table>';
+renderer.renderer.rules['table_close'] = () => '</table></div>';
 
 /**
  * Renders one page. Consecutive fences with `tab=NAME` become one group of samples; headings get

@@ -1,14 +1,5 @@
-import { type Field, fieldsOf, type Schema, typeOf } from './fields.ts';
-import {
-  anchorOf,
-  codeBlock,
-  escapeHtml,
-  type RenderedPage,
-  type Section,
-  sampleGroup,
-  TABLE_CLOSE,
-  TABLE_OPEN,
-} from './markdown.ts';
+import { fieldsOf, type Schema, typeOf } from './fields.ts';
+import { tableOf } from './markdown.ts';
 import { type SampleOptions, samplesOf } from './samples.ts';
 
 type Example = { readonly summary?: string; readonly value?: unknown };
@@ -41,124 +32,111 @@ export type OpenApi = {
 
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 
-/** Plain text with `code` in backticks. */
-const prose = (text = ''): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+const code = (text: string): string => `\`${text}\``;
+const fence = (content: string, info: string): string => `\`\`\`${info}\n${content}\n\`\`\``;
+const json = (value: unknown): string => fence(JSON.stringify(value, null, 2), 'json');
+const nameOf = (name: string, isRequired = false): string =>
+  `${code(name)}${isRequired ? ' **required**' : ''}`;
 
-function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const head = headings.map((heading) => `<th scope="col">${heading}</th>`).join('');
-  const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('\n');
-  return `${TABLE_OPEN}<thead><tr>${head}</tr></thead><tbody>${body}</tbody>${TABLE_CLOSE}`;
-}
+const membersOf = (schema: Schema): string =>
+  tableOf(
+    ['Member', 'Type', 'Meaning'],
+    fieldsOf(schema).map(({ name, type, isRequired, description }) => [
+      nameOf(name, isRequired),
+      code(type),
+      description,
+    ]),
+  );
 
-const fieldTable = (fields: readonly Field[]): string =>
-  fields.length === 0
-    ? ''
-    : table(
-        ['Member', 'Type', 'Meaning'],
-        fields.map(({ name, type, isRequired, description }) => [
-          `<code>${escapeHtml(name)}</code>${isRequired ? ' <b class="required">required</b>' : ''}`,
-          `<code>${escapeHtml(type)}</code>`,
-          prose(description),
-        ]),
-      );
+const contentsOf = (content: Content = {}) => {
+  const [schema] = Object.values(content).map((media) => media.schema);
+  return {
+    schema,
+    examples: Object.values(content).flatMap(({ examples }) => Object.values(examples ?? {})),
+  };
+};
 
-const examplesOf = (content: Content | undefined): readonly Example[] =>
-  Object.values(content ?? {}).flatMap(({ examples }) => Object.values(examples ?? {}));
-
-function operationHtml(method: string, path: string, operation: Operation, options: SampleOptions): string {
-  const title = operation.summary ?? `${method.toUpperCase()} ${path}`;
-  const content = operation.requestBody?.content;
-  const [body, ...others] = examplesOf(content);
+function describeOperation({ path, method, operation }: Found, options: SampleOptions): string[] {
+  const { schema, examples } = contentsOf(operation.requestBody?.content);
+  const [body, ...others] = examples;
   const request = {
     method: method.toUpperCase(),
     path,
     ...(body ? { body: body.value } : {}),
     ...(operation.security?.length === 0 ? { isPublic: true } : {}),
   };
-  const samples = samplesOf(request, options).map(({ name, language, code }) => ({
-    name,
-    html: codeBlock(code, language),
-  }));
-  const schema = Object.values(content ?? {})[0]?.schema;
   const permission = operation.security?.[0]?.apiKey?.[0];
-  const parameters = (operation.parameters ?? []).map((parameter) => [
-    `<code>${escapeHtml(parameter.name)}</code>${parameter.required ? ' <b class="required">required</b>' : ''}`,
-    parameter.in,
-    prose(parameter.description ?? parameter.schema?.description),
-  ]);
-  const answers = Object.entries(operation.responses ?? {}).map(
-    ([status, { description, content: answer }]) => [
-      `<code>${status}</code>`,
-      `${prose(description)}${examplesOf(answer)
-        .map(({ value }) => codeBlock(JSON.stringify(value, null, 2), 'json'))
-        .join('')}`,
-    ],
-  );
+  const answers = Object.entries(operation.responses ?? {});
   return [
-    `<h2 id="${anchorOf(title)}">${prose(title)}</h2>`,
-    `<p><code class="method">${method.toUpperCase()}</code> <code>${escapeHtml(path)}</code></p>`,
-    operation.description ? `<p>${prose(operation.description)}</p>` : '',
-    permission ? `<p>The API key needs the permission <code>${escapeHtml(permission)}</code>.</p>` : '',
-    sampleGroup(samples),
-    parameters.length > 0 ? `<h3>Parameters</h3>${table(['Name', 'In', 'Meaning'], parameters)}` : '',
-    schema
-      ? `<h3>Body</h3><p><code>${escapeHtml(typeOf(schema))}</code></p>${fieldTable(fieldsOf(schema))}`
-      : '',
-    ...others.map(
-      ({ summary, value }) =>
-        `<h3>${prose(summary ?? 'Example')}</h3>${codeBlock(JSON.stringify(value, null, 2), 'json')}`,
+    `## ${operation.summary}`,
+    `${code(request.method)} ${code(path)}`,
+    operation.description ?? '',
+    permission ? `The API key needs the permission ${code(permission)}.` : '',
+    ...samplesOf(request, options).map((sample) =>
+      fence(sample.code, `${sample.language} tab=${sample.name}`),
     ),
-    `<h3>Answers</h3>${table(['Status', 'Meaning'], answers)}`,
-  ].join('\n');
+    tableOf(
+      ['Parameter', 'In', 'Meaning'],
+      (operation.parameters ?? []).map((parameter) => [
+        nameOf(parameter.name, parameter.required),
+        parameter.in,
+        parameter.description ?? parameter.schema?.description ?? '',
+      ]),
+    ),
+    ...(schema ? [`The body is ${code(typeOf(schema))}.`, membersOf(schema)] : []),
+    ...others.flatMap(({ summary = 'Another body', value }) => [`${summary}:`, json(value)]),
+    tableOf(
+      ['Answer', 'Meaning'],
+      answers.map(([status, { description = '' }]) => [code(status), description]),
+    ),
+    ...answers.flatMap(([status, { content }]) =>
+      contentsOf(content).examples.flatMap(({ value }) => [`${code(status)}, for example:`, json(value)]),
+    ),
+  ];
 }
 
-function schemaHtml(name: string, schema: Schema): string {
-  const choices = schema.oneOf ?? schema.anyOf;
-  const description = schema.description ? `<p>${prose(schema.description)}</p>` : '';
-  const tables = choices
-    ? choices
-        .map((choice) => `<h4><code>${escapeHtml(typeOf(choice))}</code></h4>${fieldTable(fieldsOf(choice))}`)
-        .join('\n')
-    : fieldTable(fieldsOf(schema));
-  return `<h3 id="schema-${escapeHtml(name)}">${escapeHtml(name)}</h3>${description}${tables}`;
+function describeMessage({ operation }: Found): string[] {
+  const { schema, examples } = contentsOf(operation.requestBody?.content);
+  return [
+    `### ${operation.summary}`,
+    operation.description ?? '',
+    schema ? membersOf(schema) : '',
+    ...examples.map(({ value }) => json(value)),
+  ];
 }
+
+const describeSchema = ([name, schema]: readonly [string, Schema]): string[] => [
+  `### ${name}`,
+  schema.description ?? '',
+  ...((schema.oneOf ?? schema.anyOf)?.flatMap((choice) => [code(typeOf(choice)), membersOf(choice)]) ?? [
+    membersOf(schema),
+  ]),
+];
+
+type Found = { readonly path: string; readonly method: string; readonly operation: Operation };
+
+const operationsOf = (paths: OpenApi['paths']): Found[] =>
+  Object.entries(paths ?? {}).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => {
+      const operation = (item as Partial<Record<string, Operation>>)[method];
+      return operation ? [{ path, method, operation }] : [];
+    }),
+  );
 
 /**
- * The OpenAPI document as a page: every operation with samples, members, answers and examples, then every schema.
+ * The OpenAPI document as Markdown: every operation with samples, members, answers and examples, then
+ * the messages to receivers, then every schema.
  *
  * @example
- * const { html } = renderReference(makeOpenApi(''), { baseUrl: 'http://localhost:8080', apiKey: 'rck_live_…' });
+ * describeApi(makeOpenApi(''), { baseUrl: 'http://localhost:8080', apiKey: 'rck_live_…' });
  */
-export function renderReference(document: OpenApi, options: SampleOptions): RenderedPage {
-  const found = (paths: OpenApi['paths']) =>
-    Object.entries(paths ?? {}).flatMap(([path, item]) =>
-      METHODS.flatMap((method) => {
-        const operation = (item as Partial<Record<string, Operation>>)[method];
-        return operation ? [{ path, method, operation }] : [];
-      }),
-    );
-  const operations = found(document.paths);
-  const webhooks = found(document.webhooks);
-  const schemas = Object.entries(document.components?.schemas ?? {}) as [string, Schema][];
-  const sections: Section[] = operations.map(({ path, method, operation }) => {
-    const heading = operation.summary ?? `${method.toUpperCase()} ${path}`;
-    return { heading, anchor: anchorOf(heading), text: `${path} ${operation.description ?? ''}` };
-  });
-  const html = [
-    '<h1 id="reference">Reference</h1>',
-    '<p>Generated from the schemas that validate requests. For tools: <a href="../openapi.json">openapi.json</a>.</p>',
-    ...operations.map(({ path, method, operation }) => operationHtml(method, path, operation, options)),
-    webhooks.length > 0 ? '<h2 id="messages">Webhook messages</h2>' : '',
-    ...webhooks.map(({ path, operation }) => {
-      const content = operation.requestBody?.content;
-      const examples = examplesOf(content).map(({ value }) =>
-        codeBlock(JSON.stringify(value, null, 2), 'json'),
-      );
-      const schema = Object.values(content ?? {})[0]?.schema;
-      return `<h3>${prose(path)}</h3><p>${prose(operation.description ?? operation.summary)}</p>${schema ? fieldTable(fieldsOf(schema)) : ''}${examples.join('')}`;
-    }),
-    '<h2 id="schemas">Schemas</h2>',
-    ...schemas.map(([name, schema]) => schemaHtml(name, schema)),
-  ].join('\n');
-  return { html, sections };
-}
+export const describeApi = (document: OpenApi, options: SampleOptions): string =>
+  [
+    ...operationsOf(document.paths).flatMap((found) => describeOperation(found, options)),
+    '## Webhook messages',
+    ...operationsOf(document.webhooks).flatMap(describeMessage),
+    '## Schemas',
+    ...(Object.entries(document.components?.schemas ?? {}) as [string, Schema][]).flatMap(describeSchema),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');

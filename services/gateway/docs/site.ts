@@ -5,9 +5,9 @@ import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
 import { PROBLEMS, type ProblemCode } from '#shared/http/problem.ts';
 import { codesOf } from '../edge/operation.ts';
 import { OPERATIONS } from '../operations.ts';
-import { escapeHtml, type RenderedPage, renderMarkdown } from './markdown.ts';
-import { type OpenApi, renderReference } from './reference.ts';
-import { REFERENCE, TOPICS, type Topic } from './topics.ts';
+import { escapeHtml, renderMarkdown, tableOf } from './markdown.ts';
+import { describeApi, type OpenApi } from './reference.ts';
+import { TOPICS, type Topic } from './topics.ts';
 
 /** The pages need their own style and script and nothing else: nothing from the network, nothing
  * inline. */
@@ -38,9 +38,6 @@ const GATEWAY_URL = 'GATEWAY_URL';
 const HTML = 'text/html; charset=utf-8';
 const MARKDOWN = 'text/markdown; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
-
-const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /** The codes that the gateway may answer with, in the order of their status. */
 const problems = (): string => {
@@ -80,14 +77,16 @@ function changelog(): string {
 }
 
 /** The text of a page with its generated parts and the gateway's own address. */
-function textOf({ slug }: Topic, { baseUrl, chainId }: SiteOptions): string {
+function textOf({ slug }: Topic, { document, chainId, ...options }: SiteOptions): string {
+  const baseUrl = options.baseUrl || GATEWAY_URL;
   const parts: Readonly<Record<string, () => string>> = {
-    baseUrl: () => baseUrl || GATEWAY_URL,
+    baseUrl: () => baseUrl,
     apiKey: () => API_KEY,
     chainId: () => String(chainId),
     problems,
     undetermined,
     changelog,
+    reference: () => describeApi(document, { baseUrl, apiKey: API_KEY }),
     'snippets:verify': () =>
       snippets([
         ['verify.mjs', 'js', 'Node'],
@@ -118,8 +117,6 @@ function textOf({ slug }: Topic, { baseUrl, chainId }: SiteOptions): string {
   );
 }
 
-const PAGES: readonly Topic[] = [...TOPICS, REFERENCE];
-
 /** A link of a page below `/docs/`, as a page at another depth needs it. */
 const linkFrom =
   (root: string) =>
@@ -130,7 +127,7 @@ const linkFrom =
 
 function frame(topic: Topic, content: string, root: string): string {
   const link = linkFrom(root);
-  const items = PAGES.map(
+  const items = TOPICS.map(
     ({ slug, title }) =>
       `<li><a href="${link(slug)}"${slug === topic.slug ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
   ).join('');
@@ -139,9 +136,7 @@ function frame(topic: Topic, content: string, root: string): string {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escapeHtml(topic.title)} · Rolecall</title><meta name="description" content="${escapeHtml(topic.summary)}">`,
     `<link rel="stylesheet" href="${link('assets/docs.css')}">`,
-    topic === REFERENCE
-      ? ''
-      : `<link rel="alternate" type="text/markdown" href="${link(`${topic.slug}.md`)}">`,
+    `<link rel="alternate" type="text/markdown" href="${link(`${topic.slug}.md`)}">`,
     `<script type="module" src="${link('assets/docs.js')}"></script></head>`,
     `<body data-root="${root}"><a class="skip" href="#content">Skip to the text</a>`,
     '<header><a class="brand" href="',
@@ -170,9 +165,8 @@ const summary = (): string =>
   ].join('\n');
 
 /**
- * Makes the documentation: one page per topic as HTML and as Markdown, the reference of the OpenAPI
- * document, the search index, and a list for language models (`/llms.txt`). By path; made once at
- * the start.
+ * Makes the documentation: one page per topic as HTML and as Markdown, the search index, and a list
+ * for language models (`/llms.txt`). By path; made once at the start.
  *
  * @throws RangeError where a page names a part that does not exist
  * @example
@@ -181,20 +175,14 @@ const summary = (): string =>
 export function makeDocsSite(options: SiteOptions): ReadonlyMap<string, SiteFile> {
   const files = new Map<string, SiteFile>();
   const index: object[] = [];
-  const add = (topic: Topic, render: (link: (href: string) => string) => RenderedPage) => {
-    const { html, sections } = render(linkFrom(''));
-    files.set(`/docs/${topic.slug}`, { contentType: HTML, body: frame(topic, html, '') });
-    for (const { heading, anchor, text } of sections)
-      index.push({ id: `${topic.slug}#${anchor}`, page: topic.title, heading, text: text.trim() });
-  };
   for (const topic of TOPICS) {
     const text = textOf(topic, options);
+    const { html, sections } = renderMarkdown(text, linkFrom(''));
     files.set(`/docs/${topic.slug}.md`, { contentType: MARKDOWN, body: text });
-    add(topic, (link) => renderMarkdown(text, link));
+    files.set(`/docs/${topic.slug}`, { contentType: HTML, body: frame(topic, html, '') });
+    for (const { heading, anchor, text: found } of sections)
+      index.push({ id: `${topic.slug}#${anchor}`, page: topic.title, heading, text: found.trim() });
   }
-  add(REFERENCE, () =>
-    renderReference(options.document, { baseUrl: options.baseUrl || GATEWAY_URL, apiKey: API_KEY }),
-  );
   const [first] = TOPICS as [Topic];
   const opening = renderMarkdown(textOf(first, options), linkFrom('docs/'));
   files.set('/docs', { contentType: HTML, body: frame(first, opening.html, 'docs/') });

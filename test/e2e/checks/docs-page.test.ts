@@ -1,4 +1,4 @@
-import { REFERENCE, TOPICS } from '../../../services/gateway/docs/topics.ts';
+import { TOPICS } from '../../../services/gateway/docs/topics.ts';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { openBrowser, type TestBrowser } from '../../support/browser/open-browser.ts';
 import { API_KEY, type FakeGateway, startFakeGateway } from '../../support/fakes/fake-gateway.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 test('no page overflows or fails an accessibility check', async () => {
   await using reader = await browser.open(gateway.url);
-  for (const { slug } of [...TOPICS, REFERENCE]) {
+  for (const { slug } of TOPICS) {
     await reader.visit(`/docs/${slug}`);
     await expectNoBarrier(reader, slug);
   }
