@@ -44,7 +44,7 @@ const Chain = z.strictObject({
   name: z.string().min(1).max(100),
   nativeSymbol: z.string().min(1).max(20),
   nativeDecimals: z.number().int().min(0).max(255).default(18),
-  /** Absent, also among the known chains: it is measured. */
+  /** Absent, also in `BLOCK_TIMES_MS`: it is measured. */
   blockTimeMs: z.number().int().min(1).max(3_600_000).optional(),
   /** A head older than this makes every read `chain-stale`; one in the future is refused. Absent: no such check. */
   maxHeadAgeMs: z.number().int().min(1).optional(),
@@ -123,26 +123,17 @@ export function parseChainFile(text: string, env: Environment, options: ReadOpti
     if (!missing.has(name)) faults.push(`${pointer}: the environment has no ${name}`);
     missing.add(name);
   };
-  const parsed = ChainFile.safeParse(withKnown(replaceNames(json, env, { noteMissing, ...options })));
+  const parsed = ChainFile.safeParse(replaceNames(json, env, { noteMissing, ...options }));
   for (const { path, message } of parsed.error?.issues ?? []) faults.push(`/${path.join('/')}: ${message}`);
   if (faults.length > 0 || !parsed.success)
     throw new ServiceError('config-invalid', `the chain file has faults: ${faults.join('; ')}`);
-  return parsed.data;
+  return { chains: parsed.data.chains.map(withBlockTime) };
 }
 
-const KnownPlace = z.object({ chains: z.array(z.looseObject({ chainId: z.number() })) });
-
-/** Fills in the block time and the decimals that a well-known chain leaves out. */
-function withKnown(file: unknown): unknown {
-  const parsed = KnownPlace.safeParse(file);
-  if (!parsed.success || typeof file !== 'object') return file;
-  const chains = parsed.data.chains.map((chain) => {
-    const known = knownChain(chain.chainId);
-    return known === undefined
-      ? chain
-      : { blockTimeMs: known.blockTimeMs, nativeDecimals: known.nativeDecimals, ...chain };
-  });
-  return { ...file, chains };
+/** Fills in the block time that a well-known chain leaves out. */
+function withBlockTime(chain: ChainSettings): ChainSettings {
+  const blockTimeMs = chain.blockTimeMs ?? BLOCK_TIMES_MS.get(chain.chainId);
+  return blockTimeMs === undefined ? chain : { ...chain, blockTimeMs };
 }
 
 type Replacing = Pick<ReadOptions, 'keepsEndpoints'> & Required<Pick<ReadOptions, 'noteMissing'>>;
@@ -166,70 +157,39 @@ function replaceNames(value: unknown, env: Environment, options: Replacing, poin
   return value;
 }
 
-/** Facts of public chains that do not depend on the operator. */
-type KnownChain = {
-  readonly chainId: number;
-  readonly name: string;
-  readonly nativeSymbol: string;
-  readonly nativeDecimals: number;
-  readonly blockTimeMs: number;
-  /**
-   * Which chain's block number the EVM returns: `parent` on Arbitrum's chains. The evaluator detects this by itself, also
-   * on chains that are not listed; it is listed for readers of block numbers in contracts.
-   */
-  readonly evmBlockNumber: 'own' | 'parent';
-};
-
-const chain = (
-  chainId: number,
-  name: string,
-  nativeSymbol: string,
-  blockTimeMs: number,
-  evmBlockNumber: KnownChain['evmBlockNumber'] = 'own',
-): KnownChain => ({ chainId, name, nativeSymbol, nativeDecimals: 18, blockTimeMs, evmBlockNumber });
-
-/** Well-known chains, by the ids of github.com/ethereum-lists/chains; block times as their own documents say. */
-export const KNOWN_CHAINS: readonly KnownChain[] = [
-  chain(1, 'Ethereum', 'ETH', 12_000),
-  chain(10, 'OP Mainnet', 'ETH', 2_000),
-  chain(25, 'Cronos', 'CRO', 500),
-  chain(56, 'BNB Smart Chain', 'BNB', 750),
-  chain(100, 'Gnosis', 'XDAI', 5_000),
-  chain(130, 'Unichain', 'ETH', 1_000),
-  chain(137, 'Polygon', 'POL', 2_000),
-  chain(146, 'Sonic', 'S', 500),
-  chain(250, 'Fantom', 'FTM', 1_000),
-  chain(480, 'World Chain', 'ETH', 2_000),
-  chain(1_284, 'Moonbeam', 'GLMR', 6_000),
-  chain(1_329, 'Sei', 'SEI', 400),
-  chain(2_020, 'Ronin', 'RON', 3_000),
-  chain(5_000, 'Mantle', 'MNT', 2_000),
-  chain(8_453, 'Base', 'ETH', 2_000),
-  chain(17_000, 'Holesky', 'ETH', 12_000),
-  chain(33_139, 'ApeChain', 'APE', 250, 'parent'),
-  chain(42_161, 'Arbitrum One', 'ETH', 250, 'parent'),
-  chain(42_170, 'Arbitrum Nova', 'ETH', 250, 'parent'),
-  chain(42_220, 'Celo', 'CELO', 1_000),
-  chain(43_114, 'Avalanche C-Chain', 'AVAX', 2_000),
-  chain(57_073, 'Ink', 'ETH', 1_000),
-  chain(59_144, 'Linea', 'ETH', 2_000),
-  chain(80_094, 'Berachain', 'BERA', 2_000),
-  chain(81_457, 'Blast', 'ETH', 2_000),
-  chain(84_532, 'Base Sepolia', 'ETH', 2_000),
-  chain(421_614, 'Arbitrum Sepolia', 'ETH', 250, 'parent'),
-  chain(534_352, 'Scroll', 'ETH', 3_000),
-  chain(560_048, 'Hoodi', 'ETH', 12_000),
-  chain(7_777_777, 'Zora', 'ETH', 2_000),
-  chain(11_155_111, 'Sepolia', 'ETH', 12_000),
-  chain(11_155_420, 'OP Sepolia', 'ETH', 2_000),
-];
-
-const BY_ID = new Map(KNOWN_CHAINS.map((known) => [known.chainId, known]));
-
-/**
- * The known facts of a chain.
- *
- * @example
- * knownChain(8453)?.blockTimeMs; // 2000
- */
-export const knownChain = (chainId: number): KnownChain | undefined => BY_ID.get(chainId);
+/** Block times of well-known chains, by the ids of github.com/ethereum-lists/chains, as their own
+ * documents say. */
+const BLOCK_TIMES_MS: ReadonlyMap<number, number> = new Map([
+  [1, 12_000], // Ethereum
+  [10, 2_000], // OP Mainnet
+  [25, 500], // Cronos
+  [56, 750], // BNB Smart Chain
+  [100, 5_000], // Gnosis
+  [130, 1_000], // Unichain
+  [137, 2_000], // Polygon
+  [146, 500], // Sonic
+  [250, 1_000], // Fantom
+  [480, 2_000], // World Chain
+  [1_284, 6_000], // Moonbeam
+  [1_329, 400], // Sei
+  [2_020, 3_000], // Ronin
+  [5_000, 2_000], // Mantle
+  [8_453, 2_000], // Base
+  [17_000, 12_000], // Holesky
+  [33_139, 250], // ApeChain
+  [42_161, 250], // Arbitrum One
+  [42_170, 250], // Arbitrum Nova
+  [42_220, 1_000], // Celo
+  [43_114, 2_000], // Avalanche C-Chain
+  [57_073, 1_000], // Ink
+  [59_144, 2_000], // Linea
+  [80_094, 2_000], // Berachain
+  [81_457, 2_000], // Blast
+  [84_532, 2_000], // Base Sepolia
+  [421_614, 250], // Arbitrum Sepolia
+  [534_352, 3_000], // Scroll
+  [560_048, 12_000], // Hoodi
+  [7_777_777, 2_000], // Zora
+  [11_155_111, 12_000], // Sepolia
+  [11_155_420, 2_000], // OP Sepolia
+]);

@@ -25,12 +25,3 @@ export const SUPERSEDED_HOURS = { default: 24, min: 1 } as const;
 
 /** Days of each class, and hours of superseded records. */
 export type Retention = Readonly<Record<RetentionClass, number>> & { readonly supersededHours: number };
-
-export const DEFAULT_RETENTION: Retention = {
-  checks: RETENTION_DAYS.checks.default,
-  attempts: RETENTION_DAYS.attempts.default,
-  usage: RETENTION_DAYS.usage.default,
-  audit: RETENTION_DAYS.audit.default,
-  deadLetters: RETENTION_DAYS.deadLetters.default,
-  supersededHours: SUPERSEDED_HOURS.default,
-};
