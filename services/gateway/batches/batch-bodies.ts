@@ -36,22 +36,7 @@ export type BatchBody = Disposable & {
   readonly hold: (bytes: number) => void;
 };
 
-export type BatchBodies = {
-  /**
-   * Starts to read the body of a client app's batch or member change. Its bytes count until
-   * disposal.
-   *
-   * @throws Problem `overloaded` while another such body of the app is being read
-   */
-  readonly open: (request: IncomingMessage, app: App) => BatchBody;
-  /**
-   * The same, and waits while another body of the app is being read.
-   *
-   * @throws Problem, ServiceError `overloaded` after the longest wait, or at once if too many
-   *   requests wait
-   */
-  readonly openInTurn: (request: IncomingMessage, app: App) => Promise<BatchBody>;
-};
+export type BatchBodies = ReturnType<typeof makeBatchBodies>;
 
 /**
  * Bounds the bodies of batches and member changes: one per client app at a time, and their bytes
@@ -71,7 +56,7 @@ export function makeBatchBodies(
     waitMsMax = WAIT_MS_MAX,
     waitingMax = WAITING_MAX,
   }: Partial<BatchBodyBounds> = {},
-): BatchBodies {
+) {
   /** The request whose body is being read, by client app. */
   const reading = new Map<string, IncomingMessage>();
   const shares = new FairShares(bytesMax, { place: bodyBytesMax });
@@ -138,12 +123,24 @@ export function makeBatchBodies(
   };
 
   return {
-    open(request, app) {
+    /**
+     * Starts to read the body of a client app's batch or member change. Its bytes count until
+     * disposal.
+     *
+     * @throws Problem `overloaded` while another such body of the app is being read
+     */
+    open(request: IncomingMessage, app: App): BatchBody {
       if (!reading.has(app.clientId)) return begin(request, app);
       dropRest(request);
       throw overloaded(`Another ${BEING_RECEIVED}; send one at a time.`);
     },
-    async openInTurn(request, app) {
+    /**
+     * The same, and waits while another body of the app is being read.
+     *
+     * @throws Problem, ServiceError `overloaded` after the longest wait, or at once if too many
+     *   requests wait
+     */
+    async openInTurn(request: IncomingMessage, app: App): Promise<BatchBody> {
       if (!reading.has(app.clientId)) return begin(request, app);
       try {
         return await wait(request, app);

@@ -135,13 +135,6 @@ const LINE_FEED = 0x0a;
  * memory than its bytes. */
 const PIECES_MAX = 64;
 
-type LineSplitter = {
-  /** The lines that this chunk finishes, without their line feeds. */
-  readonly push: (chunk: Buffer) => Generator<Buffer, void>;
-  /** The last line, if the text did not end with a line feed. */
-  readonly end: () => Buffer | undefined;
-};
-
 /**
  * Splits a text that arrives in chunks into lines. The result is the same however the text is cut
  * into chunks.
@@ -152,10 +145,7 @@ type LineSplitter = {
  * const { push, end } = splitLines(() => 8_192, (index) => new Error(`line ${index + 1} is too long`));
  * [...push(Buffer.from('a\nb')), end()]; // the lines a and b
  */
-export function splitLines(
-  bytesMaxOf: (index: number) => number,
-  tooLong: (index: number) => Error,
-): LineSplitter {
+export function splitLines(bytesMaxOf: (index: number) => number, tooLong: (index: number) => Error) {
   let pieces: Buffer[] = [];
   let byteCount = 0;
   let index = 0;
@@ -173,7 +163,8 @@ export function splitLines(
     return line;
   };
   return {
-    *push(chunk) {
+    /** The lines that this chunk finishes, without their line feeds. */
+    *push(chunk: Buffer): Generator<Buffer, void> {
       let from = 0;
       for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
         add(chunk.subarray(from, at));
@@ -182,6 +173,7 @@ export function splitLines(
       }
       if (from < chunk.length) add(chunk.subarray(from));
     },
-    end: () => (byteCount > 0 ? finish() : undefined),
+    /** The last line, if the text did not end with a line feed. */
+    end: (): Buffer | undefined => (byteCount > 0 ? finish() : undefined),
   };
 }

@@ -50,10 +50,7 @@ type Dependencies = {
   readonly log: Logger;
 };
 
-export type LagSampler = AsyncDisposable & {
-  /** Unfinished records of a lane, as of the last sample. */
-  readonly laneLag: (lane: IssuedLane) => number;
-};
+export type LagSampler = ReturnType<typeof startLagSampler>;
 
 /**
  * Samples the lag of every consumer group, for the partitioner, for load shedding and for
@@ -64,10 +61,10 @@ export type LagSampler = AsyncDisposable & {
  * const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log }));
  * lag.laneLag('bulk'); // 12
  */
-export function startLagSampler(deps: Dependencies): LagSampler {
+export function startLagSampler(deps: Dependencies) {
   const lanes = new Map<IssuedLane, number>();
   const histories = { interactive: makeLagHistory(), bulk: makeLagHistory(), batch: makeLagHistory() };
-  const others = new Map<string, LagHistory>();
+  const others = new Map<string, ReturnType<typeof makeLagHistory>>();
   const sampleLane = async (lane: IssuedLane): Promise<void> => {
     const topic = LANE_TOPICS[lane].name;
     const [positions = []] = await sampleGroup(deps, LANE_GROUPS[lane], [topic]);
@@ -124,7 +121,8 @@ export function startLagSampler(deps: Dependencies): LagSampler {
     startRepeating(sampleOthers, { intervalMs: OTHERS_INTERVAL_MS, startsAtOnce: true, onError }),
   ];
   return {
-    laneLag(lane) {
+    /** Unfinished records of a lane, as of the last sample. */
+    laneLag(lane: IssuedLane): number {
       isWanted = true;
       return lanes.get(lane) ?? 0;
     },
@@ -155,13 +153,6 @@ async function sampleGroup(
   return sampled;
 }
 
-type LagHistory = {
-  /** Adds a sample of all partitions of a topic. */
-  readonly observe: (atMs: number, positions: readonly Omit<Position, 'lag'>[]) => void;
-  /** Age of the oldest unfinished record, as far as this history reaches; 0 without lag. */
-  readonly oldestAgeMs: (nowMs: number) => number;
-};
-
 /** Samples kept per partition. Above it every second one is dropped, so a long backlog is known
  * less finely. */
 const SAMPLES_MAX = 512;
@@ -178,17 +169,19 @@ type Sample = readonly [atMs: number, end: number];
  * history.observe(1_000, [{ partition: 0, end: 5, committed: 3 }]);
  * history.oldestAgeMs(4_000); // 3000
  */
-export function makeLagHistory(): LagHistory {
+export function makeLagHistory() {
   const samples = new Map<number, Sample[]>();
   return {
-    observe(atMs, positions) {
+    /** Adds a sample of all partitions of a topic. */
+    observe(atMs: number, positions: readonly Omit<Position, 'lag'>[]): void {
       for (const { partition, end, committed } of positions) {
         const open = (samples.get(partition) ?? []).filter(([, known]) => known > committed);
         if (end > (open.at(-1)?.[1] ?? committed)) open.push([atMs, end]);
         samples.set(partition, open.length > SAMPLES_MAX ? open.filter((_, index) => index % 2 === 0) : open);
       }
     },
-    oldestAgeMs(nowMs) {
+    /** Age of the oldest unfinished record, as far as this history reaches; 0 without lag. */
+    oldestAgeMs(nowMs: number): number {
       const firsts = [...samples.values()].flatMap(([first]) => (first ? [first[0]] : []));
       return firsts.length === 0 ? 0 : Math.max(0, nowMs - Math.min(...firsts));
     },

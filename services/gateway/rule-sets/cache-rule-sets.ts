@@ -8,13 +8,7 @@ export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** The memory of an id without a rule set. */
 const UNKNOWN_BYTES = 600;
 
-export type RuleSetCache = Pick<RuleSets, 'read'> & {
-  /** A rule set has changed; named by `ruleSetKey`. */
-  readonly forget: (key: string) => void;
-  readonly forgetAll: () => void;
-  /** The size of the cache, in bytes. */
-  readonly cachedBytes: () => number;
-};
+export type RuleSetCache = ReturnType<typeof makeRuleSetCache>;
 
 type Entry = { readonly ruleSet: RuleSet | undefined };
 
@@ -27,7 +21,7 @@ const bytesOf = ({ ruleSet }: Entry): number => (ruleSet ? memoryOf(ruleSet) : U
  * const ruleSets = makeRuleSetCache(makeRuleSets(redis));
  * await ruleSets.read('app_1', 'holders');
  */
-export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>): RuleSetCache {
+export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>) {
   const entries = new LRUCache<string, Entry>({
     maxSize: CACHED_BYTES_MAX,
     sizeCalculation: bytesOf,
@@ -35,7 +29,7 @@ export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>): RuleSetCache
   });
   let generation = 0;
   return {
-    async read(clientId, id) {
+    async read(clientId: string, id: string): Promise<RuleSet | undefined> {
       const key = ruleSetKey(clientId, id);
       const cached = entries.get(key);
       if (cached) return cached.ruleSet;
@@ -45,15 +39,16 @@ export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>): RuleSetCache
       if (startedIn === generation) entries.set(key, { ruleSet });
       return ruleSet;
     },
-    forget(key) {
+    /** A rule set has changed; named by `ruleSetKey`. */
+    forget(key: string): void {
       generation += 1;
       entries.delete(key);
     },
-    forgetAll() {
+    forgetAll(): void {
       generation += 1;
       entries.clear();
     },
-    cachedBytes: () => entries.calculatedSize,
+    cachedBytes: (): number => entries.calculatedSize,
   };
 }
 

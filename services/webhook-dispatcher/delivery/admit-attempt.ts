@@ -19,12 +19,7 @@ export type AdmitResult =
   | Admitted
   | { readonly reason: 'slots' | 'hanging' | 'breaker'; readonly end?: undefined };
 
-export type AttemptGate = {
-  /** Asks for permission to deliver `bytes` to a callback URL. Resolves within about 2 s. */
-  readonly admit: (app: AppOwner, callbackUrl: string, bytes: number) => Promise<AdmitResult>;
-  /** How many breakers are in each state. */
-  readonly breakerCounts: () => Readonly<Record<BreakerState, number>>;
-};
+export type AttemptGate = ReturnType<typeof makeAttemptGate>;
 
 type Dependencies = {
   readonly slots: Pick<DeliverySlots, 'acquire' | 'isProven'>;
@@ -40,7 +35,7 @@ type Dependencies = {
  * const admission = await gate.admit(delivery, callbackUrl, body.length);
  * if (admission.end) admission.end('healthy');
  */
-export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): AttemptGate {
+export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies) {
   const openTimes = { openMsMin: OPEN_MS_MIN * scale, openMsMax: OPEN_MS_MAX * scale };
   const breakers = new PerReceiver({
     make: () => new Breaker(shareOfWindow(WINDOW_MS * scale, monotonicMs), openTimes, monotonicMs),
@@ -48,7 +43,8 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): At
     isIdle: () => true,
   });
   return {
-    async admit(app, callbackUrl, bytes) {
+    /** Asks for permission to deliver `bytes` to a callback URL. Resolves within about 2 s. */
+    async admit(app: AppOwner, callbackUrl: string, bytes: number): Promise<AdmitResult> {
       const { origin } = new URL(callbackUrl);
       const breaker = breakers.of(app, origin);
       if (breaker.state === 'open') return { reason: 'breaker' };
@@ -68,7 +64,8 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies): At
         },
       };
     },
-    breakerCounts() {
+    /** How many breakers are in each state. */
+    breakerCounts(): Readonly<Record<BreakerState, number>> {
       const counts = { closed: 0, open: 0, 'half-open': 0 };
       for (const breaker of breakers.values()) counts[breaker.state] += 1;
       return counts;

@@ -11,19 +11,6 @@ const KEEP_MS = 30_000;
 /** Reads of a document that changes while it is read. */
 const READS_MAX = 5;
 
-type Signers = {
-  /**
-   * The signers of a client app, newest secret first, at least one: an unsigned webhook is never
-   * sent. Expired secrets are not opened, because their key may be gone.
-   *
-   * @throws ServiceError `not-found` for an app that does not exist or has no live secret; the
-   *   view's own errors
-   */
-  readonly read: (clientId: string) => Promise<readonly Signer[]>;
-  /** Forgets the signers of an app that has changed, or of all apps. */
-  readonly forget: (clientId?: string) => void;
-};
-
 type Dependencies = {
   readonly readClientApp: (clientId: string) => Promise<ClientApp | undefined>;
   /** Opens a sealed secret; the client id is its associated data. */
@@ -39,7 +26,7 @@ type Dependencies = {
  * const signers = makeSigners({ readClientApp: clientApps.read, open: box.open, redisNowMs: clock.now });
  * signMessage({ requestId, body, atMs, signers: await signers.read(clientId) });
  */
-export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies): Signers {
+export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies) {
   const cache = new LRUCache<string, readonly Signer[]>({
     max: APPS_MAX,
     ttl: KEEP_MS,
@@ -74,9 +61,17 @@ export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies): 
   }
 
   return {
-    read: async (clientId) =>
+    /**
+     * The signers of a client app, newest secret first, at least one: an unsigned webhook is never
+     * sent. Expired secrets are not opened, because their key may be gone.
+     *
+     * @throws ServiceError `not-found` for an app that does not exist or has no live secret; the
+     *   view's own errors
+     */
+    read: async (clientId: string): Promise<readonly Signer[]> =>
       requireOne((await fetchSigners(clientId)).filter((signer) => isLiveAt(signer, redisNowMs()))),
-    forget(clientId) {
+    /** Forgets the signers of an app that has changed, or of all apps. */
+    forget(clientId?: string): void {
       forgottenCount++;
       if (clientId === undefined) cache.clear();
       else cache.delete(clientId);
