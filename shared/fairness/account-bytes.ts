@@ -47,11 +47,7 @@ const KEYS = [APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
  * may. */
 export type DayOfAccount = { readonly nowMs: number; readonly bytes: number; readonly bytesMax: number };
 
-export type AccountBytes = {
-  readonly read: (clientId: string) => Promise<DayOfAccount>;
-  /** @throws ServiceError `bytes-exceeded`, with the time until midnight */
-  readonly requireRoom: (clientId: string) => Promise<void>;
-};
+export type AccountBytes = ReturnType<typeof makeAccountBytes>;
 
 const isFull = ({ bytes, bytesMax }: DayOfAccount): boolean => bytes >= bytesMax;
 
@@ -70,7 +66,7 @@ function makeCount(redis: Redis) {
  * @example
  * await makeAccountBytes(redis).requireRoom('app_1');
  */
-export function makeAccountBytes(redis: Redis): AccountBytes {
+export function makeAccountBytes(redis: Redis) {
   const count = makeCount(redis);
   const read = async (clientId: string): Promise<DayOfAccount> => {
     const [day] = await count([[clientId, 0]]);
@@ -78,7 +74,8 @@ export function makeAccountBytes(redis: Redis): AccountBytes {
   };
   return {
     read,
-    async requireRoom(clientId) {
+    /** @throws ServiceError `bytes-exceeded`, with the time until midnight */
+    async requireRoom(clientId: string): Promise<void> {
       const day = await read(clientId);
       if (isFull(day))
         throw new ServiceError('bytes-exceeded', 'the account has used its bytes of the day', {
@@ -88,23 +85,16 @@ export function makeAccountBytes(redis: Redis): AccountBytes {
   };
 }
 
-/** Counts the bytes of the records that a process writes. */
-export type ByteCounter = AsyncDisposable & {
-  readonly add: (clientId: string, bytes: number) => void;
-  /** Whether the account of an app had used its bytes of the day when the app's last record was
-   * counted. */
-  readonly isFull: (clientId: string) => boolean;
-};
-
 /**
- * Adds the bytes of written records to the sums of their accounts, those of 100 ms together. Bytes
- * that could not be added are added later; a process that is killed loses those of its last 100 ms.
+ * Counts the bytes of the records that a process writes: adds them to the sums of their accounts,
+ * those of 100 ms together. Bytes that could not be added are added later; a process that is killed
+ * loses those of its last 100 ms.
  *
  * @example
  * const bytes = scope.use(startCountingBytes(redis, context.log));
  * const kafka = scope.use(await connectKafka(config, 'evaluator', context, { countBytes: bytes.add }));
  */
-export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>): ByteCounter {
+export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>) {
   const count = makeCount(redis);
   const waiting = new Map<string, number>();
   const full = new Set<string>();
@@ -132,7 +122,9 @@ export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>): Byt
   });
   return {
     add,
-    isFull: (clientId) => full.has(clientId),
+    /** Whether the account of an app had used its bytes of the day when the app's last record was
+     * counted. */
+    isFull: (clientId: string): boolean => full.has(clientId),
     async [Symbol.asyncDispose]() {
       await repeating[Symbol.asyncDispose]();
       await flush().catch(() => undefined);

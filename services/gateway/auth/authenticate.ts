@@ -60,18 +60,7 @@ type Dependencies = {
   readonly noteUse: (caller: Caller) => void;
 };
 
-export type Authenticator = {
-  /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the
-   * view is away. */
-  readonly authenticate: (request: IncomingMessage, address: string, source?: KeySource) => Promise<Caller>;
-  /** A client app has changed. */
-  readonly forget: (clientId: string) => void;
-  /** An account has changed, and with it the limits of its apps. */
-  readonly forgetAccount: (accountId: string) => void;
-  readonly forgetAll: () => void;
-  /** The size of the cache, in bytes. */
-  readonly cachedBytes: () => number;
-};
+export type Authenticator = ReturnType<typeof makeAuthenticator>;
 
 /** An app as it was read, and the text that tells whether it was read differently since. */
 type KnownApp = { readonly app: AppAccess; readonly text: string };
@@ -86,7 +75,7 @@ type KnownKey = Omit<KeyHolder, 'app'> & { readonly of: KnownApp };
  * const { authenticate, forget } = makeAuthenticator({ findKey, now, mayFail });
  * const { app } = await authenticate(request, request.ip);
  */
-export function makeAuthenticator(deps: Dependencies): Authenticator {
+export function makeAuthenticator(deps: Dependencies) {
   const keys = new LRUCache<string, KnownKey>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });
   const apps = new LRUCache<string, KnownApp>({
     maxSize: CACHED_APPS_BYTES_MAX,
@@ -125,7 +114,13 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
         });
 
   return {
-    async authenticate(request, address, source = X_API_KEY) {
+    /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the
+     * view is away. */
+    async authenticate(
+      request: IncomingMessage,
+      address: string,
+      source: KeySource = X_API_KEY,
+    ): Promise<Caller> {
       const key = source.keyOf(request);
       const challenge = { 'www-authenticate': source.challenge };
       if (key === undefined || key === '')
@@ -137,21 +132,24 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
       deps.noteUse(caller);
       return caller;
     },
-    forget(clientId) {
+    /** A client app has changed. */
+    forget(clientId: string): void {
       generation += 1;
       apps.delete(clientId);
     },
-    forgetAccount(accountId) {
+    /** An account has changed, and with it the limits of its apps. */
+    forgetAccount(accountId: string): void {
       generation += 1;
       for (const [clientId, { app }] of apps.entries())
         if (app.accountId === accountId) apps.delete(clientId);
     },
-    forgetAll() {
+    forgetAll(): void {
       generation += 1;
       apps.clear();
       keys.clear();
     },
-    cachedBytes: () => apps.calculatedSize + keys.size * KEY_BYTES,
+    /** The size of the cache, in bytes. */
+    cachedBytes: (): number => apps.calculatedSize + keys.size * KEY_BYTES,
   };
 }
 

@@ -25,18 +25,7 @@ export type WaitOptions = {
   readonly longPollOf?: Owner;
 };
 
-export type Waiters = Disposable & {
-  /** Each wait belongs to a request in flight, which has at most 16: their bound bounds waits too. */
-  readonly wait: (options: WaitOptions) => Waiting;
-  /** Whether a client app may start one more long poll; a sync check may always wait. */
-  readonly hasRoom: (app: Owner) => boolean;
-  /** Called for a message of the reply channel. */
-  readonly notice: (message: string) => void;
-  /** Reads every awaited result, because notices may have been lost. */
-  readonly reread: () => void;
-  readonly endLongPolls: () => void;
-  readonly count: () => number;
-};
+export type Waiters = ReturnType<typeof makeWaiters>;
 
 type Dependencies = {
   /** In the order of the ids. */
@@ -70,7 +59,7 @@ type Waiter = {
  * const waiters = makeWaiters({ readMany: results.readMany, requestNotice, waitersMax: 10_000 });
  * const waiting = waiters.wait({ requestId, timeoutMs: 10_000 });
  */
-export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencies): Waiters {
+export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencies) {
   const byId = new Map<string, Set<Waiter>>();
   const longPolls = new FairShares(waitersMax);
   let count = 0;
@@ -104,7 +93,8 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
   };
 
   return {
-    wait({ requestId, timeoutMs, longPollOf }) {
+    /** Each wait belongs to a request in flight, which has at most 16: their bound bounds waits too. */
+    wait({ requestId, timeoutMs, longPollOf }: WaitOptions): Waiting {
       const isLongPoll = longPollOf !== undefined;
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
       const waiter: Waiter = {
@@ -130,20 +120,23 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
         );
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
-    hasRoom: (app) => longPolls.hasRoom(app),
-    notice(message) {
+    /** Whether a client app may start one more long poll; a sync check may always wait. */
+    hasRoom: (app: Owner): boolean => longPolls.hasRoom(app),
+    /** Called for a message of the reply channel. */
+    notice(message: string): void {
       const { requestId, resultJson } = parseNotice(message);
       if (resultJson !== undefined) endWaits(requestId, resultJson);
       else if (byId.has(requestId)) void readResults([requestId]);
     },
-    reread: () => void rereading.run(),
-    endLongPolls() {
+    /** Reads every awaited result, because notices may have been lost. */
+    reread: (): void => void rereading.run(),
+    endLongPolls(): void {
       for (const waiters of byId.values()) {
         for (const waiter of waiters) if (waiter.isLongPoll) waiter.end(undefined);
       }
     },
-    count: () => count,
-    [Symbol.dispose]() {
+    count: (): number => count,
+    [Symbol.dispose](): void {
       rereading.stop();
       for (const waiters of byId.values()) for (const waiter of waiters) waiter.end(undefined);
     },

@@ -29,12 +29,6 @@ type Dependencies = {
   readonly log: Logger;
 };
 
-type ProgressCheck = AsyncDisposable & {
-  /** True while the consumer moves, has nothing to do, or waits for a dependency that is away;
-   * otherwise the fault. */
-  readonly isWell: () => true | string;
-};
-
 type Stall = { readonly offset: number; readonly sinceMs: number };
 
 /**
@@ -52,7 +46,7 @@ type Stall = { readonly offset: number; readonly sinceMs: number };
  * const check = startProgressCheck({ groupId, topics, progress: () => consumer.progress, admin, stallMsMax, log });
  * liveness.add(groupId, check.isWell);
  */
-export function startProgressCheck(deps: Dependencies): ProgressCheck {
+export function startProgressCheck(deps: Dependencies) {
   const { stallMsMax, progress } = deps;
   let stalls = new Map<string, Stall>();
   const poll = async () => {
@@ -74,7 +68,9 @@ export function startProgressCheck(deps: Dependencies): ProgressCheck {
     },
   });
   return {
-    isWell() {
+    /** True while the consumer moves, has nothing to do, or waits for a dependency that is away;
+     * otherwise the fault. */
+    isWell(): true | string {
       if (progress().silentMs > stallMsMax)
         return `a record has been in progress for more than ${stallMsMax} ms`;
       const oldest = Math.min(...[...stalls.values()].map(({ sinceMs }) => sinceMs));

@@ -68,13 +68,7 @@ export type BeforeCommit = (
   offsets: readonly { readonly topic: string; readonly partition: number; readonly offset: number }[],
 ) => Promise<void>;
 
-export type Committer = {
-  /** Commits every 200 ms. */
-  readonly start: () => void;
-  readonly stop: () => void;
-  /** Commits all records that are finished by now. */
-  readonly commitAll: () => Promise<void>;
-};
+export type Committer = ReturnType<typeof makeCommitter>;
 
 /** Commits the contiguous finished prefix of each partition whenever it has grown since the last
  * commit. */
@@ -82,7 +76,7 @@ export function makeCommitter(
   source: Pick<Consumer, 'commitOffsets'>,
   windows: () => readonly PartitionWindow<unknown>[],
   beforeCommit: BeforeCommit = async () => undefined,
-): Committer {
+) {
   let committingPeriodically: Repetition | undefined;
   let committing: Promise<void> | undefined;
   const commit = (): Promise<void> => {
@@ -92,13 +86,15 @@ export function makeCommitter(
     return committing;
   };
   return {
-    start() {
+    /** Commits every 200 ms. */
+    start(): void {
       committingPeriodically = startRepeating(commit, { intervalMs: COMMIT_INTERVAL_MS });
     },
-    stop() {
+    stop(): void {
       committingPeriodically?.stop();
     },
-    async commitAll() {
+    /** Commits all records that are finished by now. */
+    async commitAll(): Promise<void> {
       // The commit in flight may lack records that finished since it began.
       await committing;
       await commit();
