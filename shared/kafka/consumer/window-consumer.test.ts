@@ -106,7 +106,13 @@ test('starts every record of a long backlog whose records all begin by waiting',
 });
 
 test('starts a backlog in parts, so that the event loop runs between them', async () => {
-  await using of = await startConsumer({});
+  await using of = await startConsumer({
+    async process() {
+      const endMs = performance.now() + 0.02;
+      while (performance.now() < endMs);
+      return true;
+    },
+  });
   void of.fetch(1_000);
   // All microtasks of this tick: a record that ends makes room for the next one.
   for (let i = 0; i < 10_000; i++) await undefined;
@@ -149,6 +155,7 @@ test('starts nothing while a rebalance settles, commits finished records, and co
   expect({ started: of.started, commits: of.commits }).toEqual({ started: [0], commits: ['1'] });
   of.join('first');
   expect(of.consumer.state).toBe('consuming');
+  await waitUntil('the next record to start', () => of.started.length > 1);
   expect(of.started).toEqual([0, 1]);
   held.releaseAll();
 });
@@ -162,7 +169,7 @@ test('an account with many apps runs no more records than one share, and the nex
     ownerOf: (offset) => ({ accountId: 'acc_1', clientId: `app_${offset}` }),
   });
   void of.fetch(200);
-  expect(of.started).toHaveLength(38);
+  await waitUntil('the first records to start', () => of.started.length === 38);
   held.releaseAll();
   await waitUntil('further records to start', () => of.started.length === 76);
   held.releaseAll();
@@ -193,6 +200,7 @@ test('asks for the committed offsets after a crash, and repeats nothing that oth
   expect(of.started).toEqual([0]);
   committed.resolve(new Map([['t/0', 4]]));
   await waitUntil('the consumer to catch up', () => of.consumer.state === 'consuming');
+  await waitUntil('the next record to start', () => of.started.length > 1);
   expect(of.started).toEqual([0, 4]);
   held.releaseAll();
 });
@@ -216,6 +224,7 @@ test('asks again if a rebalance comes before the committed offsets are known', a
   await waitUntil('the consumer to catch up', () => of.consumer.state === 'consuming');
   expect(readCount).toBe(2);
   await of.fetch(3);
+  await waitUntil('the record to start', () => of.started.length > 0);
   expect(of.started).toEqual([2]);
 });
 
