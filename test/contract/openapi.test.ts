@@ -214,7 +214,10 @@ describe('the OpenAPI document', () => {
 
   it('gives types to the empty roles and errors of a pending answer', () => {
     expect(document.components.schemas['Pending']).toMatchObject({
-      properties: { roles: { items: { type: 'object' } }, errors: { items: { type: 'object' } } },
+      properties: {
+        roles: { items: { $ref: '#/components/schemas/RoleVerdict' } },
+        errors: { items: { $ref: '#/components/schemas/RuleFault' } },
+      },
     });
   });
 
