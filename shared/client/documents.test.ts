@@ -1,4 +1,4 @@
-import { type Answers, type Step, startAnswers } from '../../test/support/fakes/answer-by-steps.ts';
+import { type Answers, type Step, startAnswers } from '../../test/support/client/answer-by-steps.ts';
 import { Rolecall } from './rolecall.ts';
 
 let answers: Answers;

@@ -1,4 +1,9 @@
-import { type Answers, resultOf, type Step, startAnswers } from '../../test/support/fakes/answer-by-steps.ts';
+import {
+  type Answers,
+  resultOf,
+  type Step,
+  startAnswers,
+} from '../../test/support/client/answer-by-steps.ts';
 import { RolecallError } from './http/rolecall-error.ts';
 import { Rolecall } from './rolecall.ts';
 

@@ -1,8 +1,8 @@
 import { SignJWT } from 'jose';
 import { PROOF_ALGS, type ProofAlg } from '#shared/contracts/checks/proof-claims.ts';
 import { jwksOf, kidOfSeed, parsePublicRing, privateKeyOf, publicRingOf } from '#shared/proof-keys.ts';
+import { type Answers, type Step, startAnswers } from '../../../test/support/client/answer-by-steps.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
-import { type Answers, type Step, startAnswers } from '../../../test/support/fakes/answer-by-steps.ts';
 import type { Jwks } from './jwks.ts';
 import { verifyProof } from './verify-proof.ts';
 
