@@ -242,9 +242,9 @@ describe('a minimum block', () => {
       const { read, waitingChecks, state, until } = makeHeads([7], { blockTime: new BlockTime(blockTimeMs) });
       const controller = new AbortController();
       const reading = codeOf(read({ minBlock, signal: controller.signal }));
-      // One poll as for any check, one of all endpoints, and another one only if it may help.
-      if (isWorthIt) await until('another look', () => state.tags.length === 3);
-      else expect([await reading, state.tags.length]).toEqual(['min-block-not-reached', 2]);
+      // One poll as for any check, which asked all endpoints, and another one only if it may help.
+      if (isWorthIt) await until('another look', () => state.tags.length === 2);
+      else expect([await reading, state.tags.length]).toEqual(['min-block-not-reached', 1]);
       controller.abort();
       expect([await reading, waitingChecks.size]).toEqual(['min-block-not-reached', 0]);
     },

@@ -109,12 +109,14 @@ export class Heads {
   }
 
   /** Polls all endpoints until one has the block: a single lagging node does not show the state of
-   * the chain. */
+   * the chain. Where every head is asked of all of them, what was just fetched is not fetched
+   * again. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
-    const { blockTime, monotonicMs } = this.#options;
+    const { blockTime, monotonicMs, pool, quorum } = this.#options;
     const firstMs = Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, blockTime.ms / 2));
     for (let pauseMs = firstMs; !signal.aborted; pauseMs = Math.min(POLL_MS_MAX, 2 * pauseMs)) {
-      const fetched = this.#fetch(tag, monotonicMs() - pauseMs, { isWide: true });
+      const isWide = pool.candidates().length > quorum;
+      const fetched = this.#fetch(tag, monotonicMs() - pauseMs, { isWide });
       const block = await awaitFetch(fetched, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
@@ -129,7 +131,7 @@ export class Heads {
 
   /** Returns the last fetch if it is recent enough, else starts a new one. */
   #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = {}): Fetched {
-    return this.#fetches.get(`${tag} ${breadth.isWide}`, notBeforeMs, (onFailure) =>
+    return this.#fetches.get(`${tag} ${breadth.isWide ?? false}`, notBeforeMs, (onFailure) =>
       this.#ask(tag, breadth, onFailure),
     );
   }
