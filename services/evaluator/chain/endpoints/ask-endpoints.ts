@@ -15,6 +15,9 @@ const MISMATCH_PAUSE_MS = 25;
 const WAIT_MS_MAX = 2_000;
 const WAITED_MS_MAX = 10_000;
 const REFUSALS_MAX = 5;
+/** Each refusal makes the next wait longer by this factor: a provider that counts requests may refuse
+ * the same place of each second. */
+const WAIT_GROWTH = 1.3;
 
 export type Question<T> = {
   readonly pool: Pick<EndpointPool, 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNoCandidate'>;
@@ -111,8 +114,9 @@ class Asking<T> {
         (isHopeless ? pool.readyInMs(this.#answered) : undefined) ?? 0,
       );
       if (readyInMs > 0 && readyInMs <= WAIT_MS_MAX && waitedMs < WAITED_MS_MAX && refusals < REFUSALS_MAX) {
-        await pause(readyInMs, signal);
-        waitedMs += readyInMs;
+        const pauseMs = readyInMs * WAIT_GROWTH ** refusals;
+        await pause(pauseMs, signal);
+        waitedMs += pauseMs;
         // That other questions were refused says nothing about this one.
         if (this.#retryAfterMs > 0) refusals += 1;
       } else {
