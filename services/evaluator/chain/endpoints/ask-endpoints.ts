@@ -15,8 +15,8 @@ const MISMATCH_PAUSE_MS = 25;
 const WAIT_MS_MAX = 2_000;
 const WAITED_MS_MAX = 10_000;
 const REFUSALS_MAX = 5;
-/** Each refusal makes the next wait longer by this factor: a provider that counts requests may refuse
- * the same place of each second. */
+/** Each refusal of a question makes its next wait longer by this factor: a provider that counts
+ * requests may refuse the same place of each second. */
 const WAIT_GROWTH = 1.3;
 
 export type Question<T> = {
@@ -114,11 +114,12 @@ class Asking<T> {
         (isHopeless ? pool.readyInMs(this.#answered) : undefined) ?? 0,
       );
       if (readyInMs > 0 && readyInMs <= WAIT_MS_MAX && waitedMs < WAITED_MS_MAX && refusals < REFUSALS_MAX) {
-        const pauseMs = readyInMs * WAIT_GROWTH ** refusals;
+        // That other questions were refused says nothing about this one.
+        const isOwn = this.#retryAfterMs > 0;
+        const pauseMs = isOwn ? readyInMs * WAIT_GROWTH ** refusals : readyInMs;
         await pause(pauseMs, signal);
         waitedMs += pauseMs;
-        // That other questions were refused says nothing about this one.
-        if (this.#retryAfterMs > 0) refusals += 1;
+        if (isOwn) refusals += 1;
       } else {
         if (!this.#hasFailed || isLast) break;
         const isWaitedFor = (isMissing || isMismatch) && patienceMs !== undefined;
