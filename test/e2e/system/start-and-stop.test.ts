@@ -1,5 +1,5 @@
-// A system is ended in the middle of its work and started again with the same data: every accepted
-// check is answered. Its names have a prefix, and processes that find another Redis stay out of it.
+// Processes of a system are killed, and the whole of it is ended in the middle of its work and started
+// again with the same data: every accepted check is answered. Its names have a prefix, and processes that find another Redis stay out of it.
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
@@ -11,6 +11,7 @@ import { makeDataDir } from '../../support/infrastructure/make-data-dir.ts';
 import { findSecrets } from '../../support/judges/find-secrets.ts';
 import { NO_FAULTS } from '../../support/judges/ledger.ts';
 import { reconcileUnderLoad } from '../../support/judges/reconcile-under-load.ts';
+import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { spawnNode } from '../../support/systems/spawn-process.ts';
 import { type StartedSystem, startSystem } from '../../support/systems/start-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -18,7 +19,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 const dataDir = makeDataDir('restart');
 let system: StartedSystem;
 beforeAll(async () => {
-  system = await startSystem({ dataDir, env });
+  system = await startSystem({ dataDir, env, args });
 });
 afterAll(async () => {
   await system?.[Symbol.asyncDispose]();
@@ -32,13 +33,17 @@ const env = {
   LOG_LEVEL: 'debug',
   WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000',
   SHUTDOWN_TIMEOUT_MS: '90000',
+  // A delivery that a crash interrupted is tried again within the suite.
+  WEBHOOK_SCHEDULE_SCALE: '0.01',
 };
+/** With processes that take over from each other. */
+const args = ['--gateways', '2', '--evaluators', '2'];
 const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
 /** Another start on the same data and ports has the same ready line but for the process ids. */
 async function restart(): Promise<void> {
   const facts = ({ processes: _, ...rest }: StartedSystem['ready']) => rest;
   const { ready, portBase } = system;
-  system = await startSystem({ dataDir, portBase, env });
+  system = await startSystem({ dataDir, portBase, env, args });
   expect(facts(system.ready)).toEqual(facts(ready));
 }
 const isAlive = (pid: number): boolean => {
@@ -62,6 +67,17 @@ const allPids = (): number[] => [
   ...['kafka', 'redis', 'chain'].flatMap((service) => system.pidsOf(service)),
   system.starterPid,
 ];
+
+test.each(['evaluator', 'result-store', 'webhook-dispatcher', 'gateway'])(
+  'kill -9 of a %s process under load loses nothing',
+  async (service) => {
+    const { gateways, app } = system.ready;
+    const clients = gateways.map((url) => makeCheckClient({ url, ...app }));
+    const { faults, counts } = await reconcileUnderLoad(system, () => system.kill(service), clients);
+    expect(faults).toEqual(NO_FAULTS);
+    expect(counts.undetermined).toBe(0);
+  },
+);
 
 test('SIGTERM under load loses nothing, exits 0 and leaves no process behind', async () => {
   const earlier = await system.client.check(check());

@@ -39,54 +39,67 @@ const FAULTS: readonly [FaultKind, UndeterminedCode][] = [
   ['ignored-pin', 'block-mismatch'],
 ];
 
-describe.each(FAULTS)('an endpoint with %s', (kind, code) => {
-  // Only where an answer never comes does a test wait for the time limit.
-  const limits = kind === 'hang' ? { attemptTimeoutMs: 1_000, evaluationMsMax: 10_000 } : {};
+/** Judges every fault at the same time: a test mostly waits. Each gets a chain of its own. */
+const forEachFault = <T>(
+  judge: (kind: FaultKind, limits: object) => Promise<T>,
+): Promise<(readonly [FaultKind, T])[]> =>
+  Promise.all(
+    FAULTS.map(async ([kind]) => {
+      // Only where an answer never comes does a test wait for the time limit.
+      const limits = kind === 'hang' ? { attemptTimeoutMs: 1_000, evaluationMsMax: 10_000 } : {};
+      return [kind, await judge(kind, limits)] as const;
+    }),
+  );
 
-  test(`gives ${code} and no verdict when it is the only one, from the start`, async () => {
+test('an endpoint with each fault gives its code and no verdict when it is the only one, from the start', async () => {
+  const results = await forEachFault(async (kind, limits) => {
     const proxy = await aProxy(kind);
     await using chains = connectTestChains([{ urls: [proxy.url] }], limits);
     const result = await chains.judge({ account, rules: [aRule()] });
-    expect({ roles: result.roles, codes: codesOf(result), blocks: result.blocks }).toEqual({
-      roles: [],
-      codes: [code],
-      blocks: {},
-    });
+    return { roles: result.roles, codes: codesOf(result), blocks: result.blocks };
   });
+  expect(results).toEqual(FAULTS.map(([kind, code]) => [kind, { roles: [], codes: [code], blocks: {} }]));
+});
 
-  test('gives no wrong verdict when it begins to fail later, and a right one once it has recovered', async () => {
+test('an endpoint with each fault gives no wrong verdict when it begins to fail later, and a right one once it has recovered', async () => {
+  const results = await forEachFault(async (kind, limits) => {
     const proxy = await aProxy();
     await using chains = connectTestChains([{ urls: [proxy.url] }], limits);
     const decide = () =>
-      waitUntil('a decision', async () => {
+      waitUntil(`a decision after ${kind}`, async () => {
         const result = await chains.judge({ account, rules: [aRule()] });
         return result.roles.length > 0 && result;
       });
-    expect(grantedOf(await decide())).toEqual([true]);
+    const before = grantedOf(await decide());
     await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
     await proxy.setFault(kind);
-    const during = await chains.judge({ account: demoTokens.stranger, rules: [aRule()] });
-    // The chain id is not asked for again while nothing fails: the block proves the chain.
-    const isUnnoticed = kind === 'wrong-chain-id';
-    expect(grantedOf(during)).toEqual(isUnnoticed ? [false] : []);
+    const during = grantedOf(await chains.judge({ account: demoTokens.stranger, rules: [aRule()] }));
     await proxy.setFault('none');
-    expect(grantedOf(await decide())).toEqual([true]);
+    return { before, during, after: grantedOf(await decide()) };
   });
+  expect(results).toEqual(
+    FAULTS.map(([kind]) => {
+      // The chain id is not asked for again while nothing fails: the block proves the chain.
+      const isUnnoticed = kind === 'wrong-chain-id';
+      return [kind, { before: [true], during: isUnnoticed ? [false] : [], after: [true] }];
+    }),
+  );
+});
 
-  test('costs only its own calls beside a working endpoint', async () => {
+test('an endpoint with each fault costs only its own calls beside a working endpoint', async () => {
+  const results = await forEachFault(async (kind) => {
     const proxy = await aProxy(kind);
-    await using chains = connectTestChains([{ urls: [proxy.url, rpcUrl] }], {
-      ...limits,
-      ...(kind === 'hang' ? { attemptTimeoutMs: 4_000, evaluationMsMax: 30_000 } : {}),
-    });
+    const limits = kind === 'hang' ? { attemptTimeoutMs: 4_000, evaluationMsMax: 30_000 } : {};
+    await using chains = connectTestChains([{ urls: [proxy.url, rpcUrl] }], limits);
+    const rounds = [];
     for (let round = 0; round < 5; round++) {
       const result = await chains.judge({ account, rules: [aRule(), aRule({ minToken: '1500.500001' })] });
-      expect({ granted: grantedOf(result), errors: result.errors }).toEqual({
-        granted: [true, false],
-        errors: [],
-      });
+      rounds.push({ granted: grantedOf(result), errors: result.errors });
     }
+    return rounds;
   });
+  const right = { granted: [true, false], errors: [] };
+  expect(results).toEqual(FAULTS.map(([kind]) => [kind, Array(5).fill(right)]));
 });
 
 test('an endpoint that fails during its probe is not downgraded for good', async () => {

@@ -6,8 +6,6 @@ import { isReady, type SystemFacts } from '../systems/running-system.ts';
 import { findPortBase, startSystem } from '../systems/start-system.ts';
 import { waitUntil } from '../wait-until.ts';
 
-/** With processes that take over from each other, for the suites that kill one. */
-const SIZE = ['--gateways', '2', '--evaluators', '2'];
 const ENVIRONMENT = {
   // Every suite of a worker signs people up from one address.
   PORTAL_SIGN_UPS_PER_HOUR: '10000',
@@ -29,7 +27,7 @@ export type SharedSystem = AsyncDisposable & {
 };
 
 export async function startSharedSystem(worker: string): Promise<SharedSystem> {
-  const system = await startSystem({ portBase: await findPortBase(worker), args: SIZE, env: ENVIRONMENT });
+  const system = await startSystem({ portBase: await findPortBase(worker), env: ENVIRONMENT });
   const { ready, dataDir, logFile, portBase, starterPid } = system;
   const processCount = loadLocalSystem(dataDir).processes.length;
   const wholeProcesses = () =>
