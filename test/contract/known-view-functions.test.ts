@@ -132,7 +132,7 @@ test.each<[string, string | undefined, string]>([
 ])('%s at %p is %s', (signature, returns, expected) => expect(judge(signature, returns)).toBe(expected));
 
 test.each<[string, string | undefined, string]>([
-  // The compared value is dynamic, or inside of what is
+  // The compared value is dynamic, or inside a dynamic value
   [
     'function tokenURI(uint256 tokenId) external view returns (string)',
     undefined,

@@ -41,7 +41,7 @@ export type Profile = {
   readonly about: string;
   readonly blockTimeMs: 250 | 2_000 | 12_000;
   readonly words: Words;
-  /** The nodes behind the URL, which take requests in turn; default: one that is never late. */
+  /** The nodes behind the URL, which take requests in turn; default: a node that is never late. */
   readonly nodes?: readonly NodeLag[];
   /** Whether the calls of one batch go to several nodes. */
   readonly spreadsBatches?: boolean;

@@ -34,7 +34,7 @@ type Measured = { readonly perCpuSecond: number; readonly perSecond: number };
 
 /**
  * Measures how many balances are read per second of this process's CPU and of wall time: of new
- * accounts, and of one that holds tokens. The reader is warmed up first.
+ * accounts, and of an account with tokens. The reader is warmed up first.
  *
  * @throws Error unless the balances add up to the holder's
  */

@@ -70,7 +70,7 @@ export const sendBatch = (url: string, apiKey: string, head: object, entries: nu
       .join(''),
   });
 
-/** Holds as many places as it gets, and tries again for those that are refused, until it is
+/** Holds as many places as it gets, and tries again for refused ones, until it is
  * aborted. */
 export async function holdPlaces(holder: Holder, counts: Counts, signal: AbortSignal): Promise<void> {
   const { apps, urls, account, waiting, webhook, entriesOfBatch } = holder;
@@ -112,7 +112,7 @@ export async function holdPlaces(holder: Holder, counts: Counts, signal: AbortSi
     while (!signal.aborted) {
       const began = performance.now();
       const isHeld = await takes[kind](url, place);
-      // The end of the row cuts what is held.
+      // The end of the row cuts the held connections.
       if (signal.aborted && performance.now() - began < AT_ONCE_MS) return;
       counts[kind][isHeld ? 'held' : 'refused'] += 1;
       // A batch stays unfinished for minutes.

@@ -24,7 +24,7 @@ const STATE_POLL_MS = 2_000;
 /** Nothing is held back: revocations that the chain never had must be seen. */
 const HELD_NEVER = { share: 1, atLeast: 1_000 } as const;
 
-/** The client apps of the row: one that watches, two that check, and the hostile one. */
+/** The client apps of the row: one watches, two check, and one is hostile. */
 export async function makeProviderClients(system: ChaosSystem, scope: AsyncDisposableStack) {
   const [url = ''] = system.gateways.map((gateway) => gateway.url);
   const watching = await createApp(system, 'Watches');
@@ -56,8 +56,8 @@ function makeMetricsReader(system: ChaosSystem): () => Promise<string[]> {
 
 type Clients = Awaited<ReturnType<typeof makeProviderClients>>;
 
-/** A chain of a running system as what is tested: its checks by HTTP, and a watch whose only member
- * checks are by transfers. */
+/** A chain of a running system as a tested subject: checks by HTTP, and a watch whose members are
+ * checked for transfers only. */
 export async function useProviderChain(
   { receiver, rolecall, checking, readMetrics }: Clients,
   { chain, wallets: { accounts } }: Stage,

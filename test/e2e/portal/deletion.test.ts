@@ -78,7 +78,7 @@ async function makeEverything(client: PortalClient) {
   return app;
 }
 
-/** The records of a topic that compaction keeps, or all of one that is not compacted. */
+/** The records of a topic that compaction keeps; all records of a topic without compaction. */
 async function recordsOf(topic: (typeof ALL_TOPICS)[number]): Promise<string[]> {
   const kept = new Map<string, string>();
   await open.kafka.readTopic({

@@ -95,7 +95,7 @@ test('a batch that is withdrawn or abandoned holds nothing', async () => {
   expect(await held()).toEqual({});
 });
 
-test('what was admitted and never begun is free after its time', async () => {
+test('an admitted batch that never began is free after its time', async () => {
   const { seed } = await admit('acc', 'app', 4);
   await connection.redis.zadd('batches:held-until', 1, seed);
   await admit('acc_2', 'app_2', 3);

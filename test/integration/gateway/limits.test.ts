@@ -186,7 +186,7 @@ describe('the limits over two gateways', () => {
     const [gateway] = gateways;
     expect((await gateway?.post(first, A_POLL_CHECK))?.status).toBe(202);
     const bytes = startCountingBytes(connection.redis, makeSilentLogger());
-    // What was written for the first app, and was refunded: 32 MiB are the least of any account.
+    // The first app's bytes were refunded: 32 MiB are the least of any account.
     bytes.add(first.document.clientId, 32 * 1024 * 1024);
     await bytes[Symbol.asyncDispose]();
     const refused = await gateway?.post(second, A_POLL_CHECK);

@@ -182,7 +182,7 @@ async function theirDelivery(): Promise<string> {
   });
   return `msg_${requestId}`;
 }
-/** The owner's delivery and one that never existed get the same answer, and neither is sent. */
+/** The owner's delivery and a delivery that never existed get the same answer, and neither is sent. */
 async function expectNoDelivery(method: 'GET' | 'POST', rest = ''): Promise<void> {
   const theirs = await theirDelivery();
   const ask = (id: string) => gateway.send(stranger, method, `${DELIVERIES}/${id}${rest}`);

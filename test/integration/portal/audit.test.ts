@@ -17,7 +17,7 @@ import {
 import { waitUntilPasses } from '../../support/wait-until.ts';
 
 // Scenario: a customer with a free account writes as much as it may by the API, a stranger guesses
-// passwords, and operators work. Nothing of it hides what was done to people, keys and roles.
+// passwords, and operators work. None of it hides entries about people, keys and roles.
 
 const config = testConfig(14);
 const stores = testStores(14);
@@ -105,7 +105,7 @@ test('repeats of a write within an hour are one entry, dated by the last, in wha
   ]);
 });
 
-test('every repeat of what is about people is an entry of its own, and one that is written again is not', async () => {
+test('every repeated act about people is an entry of its own, and an entry that is written again is not', async () => {
   const { record, ofAccount } = trailOf();
   const now = Date.now();
   const entry = (ms: number): Audit => ({

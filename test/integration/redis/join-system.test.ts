@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => store[Symbol.asyncDispose]());
 
-/** Kafka, with so many answers that name a member before one that names none. */
+/** Kafka that names a member in so many answers, and none in the next. */
 const aKafka = (memberAnswers: number, clusterId = 'cluster-1') => {
   let asked = 0;
   const describeGroups = async () => {
@@ -35,7 +35,7 @@ test('starts on an empty Redis while no process runs, and marks it as the cluste
   );
 });
 
-test('refuses an empty Redis, and one that nobody uses, while processes run', async () => {
+test('refuses an empty Redis, and an unused Redis, while processes run', async () => {
   const refused = { code: 'config-invalid', message: expect.stringContaining('another Redis than the one') };
   await expect(join(aKafka(Infinity))).rejects.toMatchObject(refused);
   expect(await store.redis.dbsize()).toBe(0);

@@ -196,7 +196,7 @@ describe('the apps of an account', () => {
     ]);
   });
 
-  test('are counted without one that is being created', async () => {
+  test('are counted without an app that is being created', async () => {
     await makeLeasedSlots(stores.redis).take(ownedAppsKey('acc_1'), 'app_new', 10);
     expect(await makeClientApps(stores.redis).countOwned('acc_1')).toBe(3);
   });

@@ -188,7 +188,7 @@ export class MemberModel {
   #settle(isHeld: boolean): void {
     if (this.#sweep === undefined || this.#isPaused) return;
     const holdRoles = new Set(isHeld ? ['gold'] : []);
-    // A sweep whose answer is late has ended too; of one that waits for second checks, all were
+    // A sweep whose answer is late has ended too; of a sweep that waits for second checks, all were
     // looked at.
     const sweeps = this.#member.roles.flatMap(({ heldBack }) => heldBack?.sweep ?? []);
     this.#sweep = undefined;
@@ -252,7 +252,7 @@ export class MemberModel {
     const { block: number = 0, askedAt = 0 } = read[CHAIN] ?? {};
     const stamp = `${rules} ${walletsAt}`;
     const last = this.#applied;
-    // What was read before a reorg was known counts as dropped by it, on whichever fork it was.
+    // A read from before a reorg was known counts as dropped by it, on whichever fork it was.
     const isDropped = this.#forks.some(
       ({ from, knownAt }) => last && last.number >= from && last.askedAt < knownAt,
     );

@@ -136,7 +136,7 @@ export const f40LargestRequests: Fault = {
       ...keep('checks', CHECKS, post(CHECK_PATH, large.check)),
       ...keep('checks of many reads', READS, post(CHECK_PATH, large.reads)),
     ]);
-    await waitUntil('what is beyond the bounds to be refused', () =>
+    await waitUntil('refusals of requests beyond the bounds', () =>
       BOUNDED.every((kind) => counts[kind].refused > 0),
     );
     await rest(seconds * 1_000);

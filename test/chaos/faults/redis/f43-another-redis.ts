@@ -4,7 +4,7 @@ import type { Fault } from '../../fault.ts';
 import { atMost } from '../../judges/measure.ts';
 
 const CONSUMERS = ['result-store', 'evaluator', 'watcher', 'webhook-dispatcher'];
-/** Databases of the same server: one is empty, the other holds what is on another cluster. */
+/** Databases of the same server: one is empty, the other belongs to another cluster. */
 const [EMPTY, OTHERS] = [5, 6];
 const REFUSAL = { [EMPTY]: 'another Redis than the one', [OTHERS]: 'name two systems' };
 
