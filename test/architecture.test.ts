@@ -117,7 +117,7 @@ test('only a composition root reads the process environment', () => {
 });
 
 // Data files of a kind lie side by side, however many they are.
-const COLLECTIONS = ['services/adr', 'test/contract/golden'];
+const COLLECTIONS = ['services/adr', 'services/gateway/docs/pages', 'test/contract/golden'];
 
 test('a folder holds at most 15 files, tests and README aside', () => {
   const counts = new Map<string, number>();
