@@ -9,19 +9,12 @@ import { watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { catchesUp } from '#shared/kafka/lag.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { BatchList } from '#shared/stores/batches/batches.ts';
-import type { CheckLog } from '#shared/stores/checks/check-log.ts';
-import type { Results } from '#shared/stores/checks/results.ts';
 import { ERASE_TIMEOUT_MS, type EraseRecord } from '#shared/stores/documents/versioned-documents.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { OpenViews } from '#shared/stores/replay/open-views.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
-import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 
 /** Documents of each kind that are erased in one round. */
 const COUNT_MAX = 1_000;
@@ -40,22 +33,24 @@ const PIPELINE: readonly (readonly [groupId: string, topic: Pick<TopicSpec, 'nam
   [CONSUMER_GROUPS.webhooks, webhookRequested],
 ];
 
-type Dependencies = {
+type Dependencies = Pick<
+  OpenViews,
+  | 'accounts'
+  | 'batchList'
+  | 'checkLog'
+  | 'clientApps'
+  | 'deliveries'
+  | 'results'
+  | 'ruleSets'
+  | 'watches'
+  | 'watchMembers'
+> & {
   readonly kafka: Pick<KafkaConnection, 'erase'> & {
     readonly admin: Parameters<typeof catchesUp>[0];
   };
-  readonly accounts: Pick<Accounts, 'eraseEnded'>;
-  readonly clientApps: Pick<ClientApps, 'read' | 'listEnded' | 'erase'>;
-  readonly ruleSets: Pick<RuleSets, 'eraseEnded'>;
-  readonly watches: Pick<Watches, 'pagesOf' | 'setDue' | 'eraseEnded'>;
-  readonly watchMembers: Pick<WatchMembers, 'eraseRemoved' | 'figures' | 'forget'>;
   readonly sweeps: Pick<WatchSweeps, 'forget'>;
   readonly followed: Pick<FollowedContracts, 'follow'>;
   readonly chains: Pick<WatchChains, 'forget'>;
-  readonly deliveries: Pick<Deliveries, 'page' | 'forget'>;
-  readonly checkLog: Pick<CheckLog, 'list' | 'forget'>;
-  readonly results: Pick<Results, 'forget'>;
-  readonly batchList: Pick<BatchList, 'forget'>;
   /** Deletes the rule sets of an app. */
   readonly endRuleSets: (clientId: string) => Promise<void>;
   /** Epoch ms, Redis's clock. */

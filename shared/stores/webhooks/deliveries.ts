@@ -52,6 +52,12 @@ export function makeDeliveries(redis: Redis) {
   const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
   const releaseClaim = makeBatchedScript<number>(redis, RELEASE_CLAIM);
   const record = makeBatchedScript<number>(redis, RECORD);
+  const inView = <T>(read: () => Promise<T>, boundMs?: number): Promise<T> =>
+    inStore(async () => {
+      if ((await redis.exists(GENERATION_KEY)) === 0)
+        throw new ServiceError('view-rebuilding', 'the views are being rebuilt');
+      return read();
+    }, boundMs);
 
   const readMany = async (requestIds: readonly string[]): Promise<DeliveryView[]> => {
     const views = await Promise.all(
@@ -102,32 +108,21 @@ export function makeDeliveries(redis: Redis) {
       await record(keysOf(attempted), recordArguments(attempted));
     },
     read: (requestId: string): Promise<DeliveryView | undefined> =>
-      inStore(async () => {
-        await requireView(redis);
-        return (await readMany([requestId]))[0];
-      }),
+      inView(async () => (await readMany([requestId]))[0]),
     /** Those that there are, in the order of the ids. */
-    readMany: (requestIds: readonly string[]): Promise<DeliveryView[]> =>
-      inStore(async () => {
-        await requireView(redis);
-        return readMany(requestIds);
-      }),
+    readMany: (requestIds: readonly string[]): Promise<DeliveryView[]> => inView(() => readMany(requestIds)),
     /**
      * Ids of a client app's newest 10 000 deliveries, newest first by acceptance, those after
      * `before`. None if `before` is no longer among them: it was at their end.
      */
     listIds: (clientId: string, options: IdsOptions): Promise<string[]> =>
-      inStore(async () => {
-        await requireView(redis);
-        return listIds(clientId, options);
-      }, LISTING_TIMEOUT_MS),
+      inView(() => listIds(clientId, options), LISTING_TIMEOUT_MS),
     /**
      * One page of a client app's deliveries, newest first. At most 1 000 are read for one page, so
      * a page may have fewer than `countMax` deliveries and still a `next`.
      */
     page: (clientId: string, { state, sinceMs, before, countMax }: PageOptions): Promise<DeliveryPage> =>
-      inStore(async () => {
-        await requireView(redis);
+      inView(async () => {
         const found: DeliveryView[] = [];
         const chunk = Math.max(countMax, PAGE_CHUNK_MIN);
         let last = before;
@@ -146,10 +141,9 @@ export function makeDeliveries(redis: Redis) {
     /** Ids of a client app's deliveries that were exhausted or stopped from `sinceMs` to `untilMs`,
      * oldest first. */
     failedSince: (clientId: string, sinceMs: number, untilMs?: number): Promise<string[]> =>
-      inStore(async () => {
-        await requireView(redis);
-        return redis.zrangebyscore(failedKey(clientId), sinceMs, untilMs ?? '+inf', 'LIMIT', 0, FAILED_MAX);
-      }),
+      inView(() =>
+        redis.zrangebyscore(failedKey(clientId), sinceMs, untilMs ?? '+inf', 'LIMIT', 0, FAILED_MAX),
+      ),
     /** Removes the deliveries of an app that is gone, with their bodies and results. */
     async forget(clientId: string): Promise<void> {
       const list = listKey(clientId);
@@ -237,11 +231,6 @@ function recordArguments(attempted: WebhookAttempted) {
  * can be resent. */
 export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
   Math.max(Date.parse(retainUntil), Date.parse(at) + DELIVERY_KEPT_MS);
-
-async function requireView(redis: Redis): Promise<void> {
-  if ((await redis.exists(GENERATION_KEY)) === 0)
-    throw new ServiceError('view-rebuilding', 'the views are being rebuilt');
-}
 
 /*
  * One hash per delivery: `state`, and its progress as (`resendCount`, `step`, `place`).

@@ -51,7 +51,10 @@ test('every key that the source names is in the list of what a replay makes of i
   const named = files
     .map((file) => readFileSync(file, 'utf8'))
     .filter((text) => /redis\/(connect|script|batched-script|fence)\.ts'|from 'ioredis'/.test(text))
-    .flatMap((text) => [...text.matchAll(/(?<=[=>([,:?] ?)[`']([a-z0-9-]+:(?:\$\{[^}]*\}|[^`'$ ])*)[`']/g)])
+    .flatMap((text) => [
+      ...text.matchAll(/(?<=[=>([,:?] ?)[`']([a-z0-9-]+:(?:\$\{[^}]*\}|[^`'$ ])*)[`']/g),
+      ...text.matchAll(/KEY = '([a-z0-9-]+)'/g),
+    ])
     .map(([, key = '']) => key.replace(/\$\{[^}]*\}/g, '*'))
     .filter((key) => !NO_KEY.test(key));
   expect(named.length).toBeGreaterThan(50);

@@ -74,6 +74,7 @@ export const REDIS_KEYS: Readonly<Record<string, Fate>> = {
   'logs:position:*:*': { lost: 'a position that is missing is a gap' },
   'logs:lease:*': { lost: MINUTES },
   'logs:forks:*': { lost: 'every member is read at the newest head' },
+  'chain-reports': { lost: 'the evaluators report the endpoints every hour' },
   'chain-state:*': { lost: 'the evaluators report it every few seconds' },
   // Admission.
   'quota:{*}:*': 'replayed',
