@@ -14,7 +14,6 @@ import type { OpenViews } from '#shared/stores/replay/open-views.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
 
 /** Documents of each kind that are erased in one round. */
 const COUNT_MAX = 1_000;
