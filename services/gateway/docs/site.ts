@@ -105,7 +105,8 @@ function textOf({ slug }: Topic, { document, chainId, ...options }: SiteOptions)
         ['verify_proof.py', 'python', 'Python'],
         ['verify_proof.go', 'go', 'Go'],
       ]),
-    'snippets:check': () => snippets([['check.mjs', 'js', 'Node']]),
+    'snippets:check': () =>
+      `\`\`\`js\n${readFileSync(join(SNIPPETS, 'check.mjs'), 'utf8').trimEnd()}\n\`\`\``,
   };
   return readFileSync(join(HERE, 'pages', `${slug}.md`), 'utf8').replace(
     /\{\{([\w:]+)\}\}/g,
