@@ -4,7 +4,9 @@ import type { Supervised } from './supervise.ts';
 /** Rebuilding the views of a large log takes longest. */
 const READY_MS_MAX = 10 * 60_000;
 const PROBE_MS_MAX = 1_000;
-const POLL_MS = 50;
+/** All services start at once on a small machine: asked four times as often, they and the starter
+ * spend a second of CPU more. */
+const POLL_MS = 200;
 /** A service that ends as often as this before it was ever ready will not get better by being
  * started again. */
 const EXITS_MAX = 3;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, describeExit, type Exit } from './child.ts';
 
-const POLL_MS = 25;
+const POLL_MS = 100;
 /**
  * Long, because a busy machine starts Kafka slowly, after a kill -9 Kafka checks every log, and
  * Redis reads back its log file. A process that ends is reported at once.
