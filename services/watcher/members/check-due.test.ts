@@ -37,6 +37,7 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
   const watch = 'watch' in world ? world.watch : aWatch();
   const idsIn = (names: { memberId: string }[]) => names.map(({ memberId }) => memberId);
   const { failingUid, asked = [] } = world;
+  let nowMs = Date.parse(atSecond(100));
   await checkDue({
     watches: { readByUid: async () => watch },
     ruleSets: {
@@ -67,7 +68,8 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
     positions: { reach: async () => ({ reached: world.reached }) },
     partitions: [0, 1],
     isOwned: (partition: number) => partition === 0,
-    now: () => Date.parse(atSecond(100)),
+    // Every look at the clock shows a later time.
+    now: () => nowMs++,
   } as unknown as Dependencies);
   return asked;
 }

@@ -64,18 +64,28 @@ export async function checkDue(deps: Dependencies): Promise<void> {
     const due = await deps.members.due(partition, nowMs, DUE_MAX);
     await deps.members.postpone(due, nowMs + AGAIN_MS);
     for (const [uid, memberIds] of groupByWatch(due))
-      await checkMembers(deps, partition, uid, memberIds).catch((error: unknown) => failures.push(error));
+      await checkMembers(deps, { partition, uid, memberIds, nowMs }).catch((error: unknown) =>
+        failures.push(error),
+      );
   }
   if (failures.length > 0) throw failures[0];
 }
 
+/** @param nowMs when they were put off: their due time is `AGAIN_MS` later until something changes it */
 async function checkMembers(
   deps: Dependencies,
-  partition: number,
-  uid: string,
-  memberIds: readonly string[],
+  {
+    partition,
+    uid,
+    memberIds,
+    nowMs,
+  }: {
+    readonly partition: number;
+    readonly uid: string;
+    readonly memberIds: readonly string[];
+    readonly nowMs: number;
+  },
 ): Promise<void> {
-  const nowMs = deps.now();
   const namesOf = (ids: readonly string[]) => ids.map((memberId) => ({ uid, memberId }));
   const drop = async (ids: readonly string[]): Promise<void> => {
     if (ids.length > 0) await deps.members.dropDue(partition, namesOf(ids), nowMs + AGAIN_MS);
