@@ -11,7 +11,7 @@ import { makeReadCheck } from './checks/read-check.ts';
 import { deliveryHandlers } from './deliveries/handle-deliveries.ts';
 import type { Dependencies } from './dependencies.ts';
 import { HOME_PAGE } from './docs/home-page.ts';
-import { makeOpenApi, OPENAPI_PATH } from './docs/openapi.ts';
+import { makeOpenApi, OPENAPI_PATH, onChain } from './docs/openapi.ts';
 import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
 import { type Headers, noteAccess, send, sendJson } from './edge/exchange.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
@@ -75,8 +75,9 @@ function sendJwks({ proofKeys }: Pick<Dependencies, 'proofKeys'>): Handle {
 const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';
 
 function documentRoutes({ publicBaseUrl, chains }: Pick<Dependencies, 'publicBaseUrl' | 'chains'>): Route[] {
-  const document = makeOpenApi(publicBaseUrl);
-  const site = makeDocsSite({ document, baseUrl: publicBaseUrl, chainId: chains[0]?.chainId ?? 1 });
+  const chainId = chains[0]?.chainId ?? 1;
+  const document = onChain(makeOpenApi(publicBaseUrl), chainId);
+  const site = makeDocsSite({ document, baseUrl: publicBaseUrl, chainId });
   return [
     {
       method: 'get',

@@ -174,3 +174,19 @@ export const makeOpenApi = (publicBaseUrl: string) =>
       ),
     },
   );
+
+/** Members of examples that are named by a chain. */
+const BY_CHAIN: ReadonlySet<string> = new Set(['blocks', 'blockNumbers', 'minBlock', 'atBlock']);
+
+/**
+ * The document with the chain of its examples, 1, replaced by one that the server has: a sample that
+ * is sent as it is shown must not be refused for its chain.
+ *
+ * @example
+ * onChain(makeOpenApi(''), 31_337);
+ */
+export const onChain = <Document>(document: Document, chainId: number): Document =>
+  JSON.parse(JSON.stringify(document), (name, value) => {
+    if (name === 'chainId' && value === 1) return chainId;
+    return BY_CHAIN.has(name) && '1' in Object(value) ? { [chainId]: value['1'] } : value;
+  });

@@ -1,5 +1,5 @@
 import { anchorOf, renderMarkdown } from './markdown.ts';
-import { makeOpenApi } from './openapi.ts';
+import { makeOpenApi, onChain } from './openapi.ts';
 import { samplesOf } from './samples.ts';
 import { makeDocsSite } from './site.ts';
 import { TOPICS } from './topics.ts';
@@ -24,6 +24,13 @@ describe('the documentation', () => {
     expect(bodyOf('/docs/quickstart')).toContain('&quot;chainId&quot;: 137');
     expect(bodyOf('/docs/errors')).toContain('<code>api-key-missing</code>');
     expect(bodyOf('/docs/errors')).toContain('<code>rpc-unavailable</code>');
+  });
+
+  it('names in no sample of an operation a chain that the server may not have', () => {
+    const text = JSON.stringify(onChain(makeOpenApi(''), 137));
+    expect(text).toContain('"chainId":137');
+    expect(text).toContain('"atBlock":{"137":21000000}');
+    expect(text).not.toMatch(/"chainId":1\b|"(blocks|blockNumbers|minBlock|atBlock)":\{"1"/);
   });
 
   it('resolves a Location, which may be absolute, in every sample that follows it', () => {
