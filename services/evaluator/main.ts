@@ -1,12 +1,7 @@
-import {
-  type BatchPartCompleted,
-  batchCompleted,
-  checkRequestedBatch,
-} from '#shared/contracts/batches/batch.ts';
+import { checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { LANES, type Lane } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { watchEvaluated } from '#shared/contracts/watches/watch.ts';
 import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
@@ -22,21 +17,18 @@ import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
+import type { Dependencies } from './dependencies.ts';
 import { startCheckingEndpoints } from './doctor/start-checking.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
+import { makeEvaluate } from './lanes/evaluate.ts';
 import { startFollowingTransfers } from './lanes/follow-transfers.ts';
-import { makeGiveUp, makeGiveUpPart } from './lanes/give-up.ts';
-import { makePartHandler } from './lanes/handle-part.ts';
-import { makeRequestHandler } from './lanes/handle-request.ts';
+import { makeGiveUp } from './lanes/give-up.ts';
 import { makeHealthLog } from './lanes/log-endpoint-health.ts';
 import { startPoolSize } from './lanes/pool-size.ts';
-import { makePublishResult } from './lanes/publish-result.ts';
 import { READS_IN_PROGRESS, ReadBudget } from './lanes/read-budget.ts';
 import { startReportingChains } from './lanes/report-chain-states.ts';
-import { makeRunningChecks } from './lanes/running-checks.ts';
+import { makeEventLoopShares } from './lanes/share-event-loop.ts';
 import { makeProve } from './lanes/sign-proof.ts';
-import { makeSlicing } from './lanes/slice-work.ts';
-import { makeTickLimiter } from './lanes/tick-limiter.ts';
 import { makeMetrics } from './metrics.ts';
 
 /** Read before anything is opened; it has keys, so it is no part of the configuration. */
@@ -81,21 +73,20 @@ await runService(
       noteMissingKey: (jti) =>
         context.log.error({ jti }, 'a proof was requested and ROLECALL_PROOF_KEYS is not set'),
     });
-    const dependencies = {
-      ...chains,
+    const eventLoop = makeEventLoopShares();
+    const others = new ReadBudget(READS_IN_PROGRESS.others);
+    const dependencies: Dependencies = {
+      chains,
       prove,
-      publishResult: makePublishResult({
-        results: makeResults(redis, makeObserveSaved(context.metrics, clock.now)),
-        publish: kafka.publish,
-      }),
-      recordMetrics: metrics.recordCheck,
+      eventLoop,
+      readBudgets: { interactive: new ReadBudget(READS_IN_PROGRESS.sync), bulk: others, batch: others },
+      results: makeResults(redis, makeObserveSaved(context.metrics, clock.now)),
+      publish: kafka.publish,
+      metrics,
       redisNowMs: clock.now,
       evaluationMsMax: config.evaluationMsMax,
-      waitForTick: makeTickLimiter().waitForTick,
     };
-    const others = new ReadBudget(READS_IN_PROGRESS.others);
-    const readBudgets = { interactive: new ReadBudget(READS_IN_PROGRESS.sync), bulk: others };
-    const running = makeRunningChecks();
+    const giveUp = makeGiveUp(dependencies);
     // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the
     // interactive window.
     const consume = (lane: Lane) =>
@@ -104,31 +95,18 @@ await runService(
         topics: [LANES[lane]],
         window: config.window,
         ownerOf: (check) => check,
-        handle: running.counted(makeRequestHandler({ ...dependencies, readBudget: readBudgets[lane] }, lane)),
+        handle: eventLoop.counted(makeEvaluate(dependencies, lane)),
         onAssignment: () => void pool.refresh(),
-        giveUp: makeGiveUp({ ...dependencies, ...metrics }),
+        giveUp,
       });
-    const publishPart = (completed: BatchPartCompleted, traceparent: string) =>
-      completed.delivery.mode === 'watch'
-        ? kafka.publish(watchEvaluated, completed, { traceparent, isValidated: true })
-        : kafka.publish(batchCompleted, completed, { traceparent, isValidated: true });
     const consumeParts = () =>
       kafka.consume({
         groupId: CONSUMER_GROUPS.batchLane,
         topics: [checkRequestedBatch],
         window: config.partsMax,
         ownerOf: (part) => part,
-        handle: makePartHandler({
-          ...dependencies,
-          ...metrics,
-          readBudget: others,
-          publish: publishPart,
-          forEachInSlices: makeSlicing(
-            () => performance.now(),
-            () => running.count() > 0,
-          ),
-        }),
-        giveUp: makeGiveUpPart({ ...dependencies, ...metrics, publish: publishPart }),
+        handle: makeEvaluate(dependencies, 'batch'),
+        giveUp,
       });
     scope.use(
       startFollowingTransfers({

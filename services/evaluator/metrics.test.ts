@@ -4,7 +4,7 @@ import { makeMetrics } from './metrics.ts';
 test('the metrics that dashboards use exist with their documented names and labels', async () => {
   const registry = makeRegistry('evaluator');
   const metrics = makeMetrics(registry);
-  metrics.recordCheck(
+  metrics.recordEvaluation(
     {
       requestId: 'r',
       clientId: 'c',
@@ -21,7 +21,10 @@ test('the metrics that dashboards use exist with their documented names and labe
       acceptedAt: '',
       retainUntil: '',
     },
-    [{ outcome: 'granted' }, { outcome: 'undetermined', code: 'rpc-timeout' }],
+    [
+      { granted: 1, denied: 0, undetermined: new Map() },
+      { granted: 0, denied: 0, undetermined: new Map([['rpc-timeout', 1]]) },
+    ],
     0.01,
   );
   metrics.chains.watch(1, {

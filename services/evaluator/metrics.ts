@@ -8,7 +8,6 @@ import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemet
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { FollowerObserver } from './chain/logs/follow-chain.ts';
 import type { RuleTally } from './domain/compose-part.ts';
-import type { Verdict } from './domain/judge-rules.ts';
 import { VerdictMemory } from './domain/verdict-memory.ts';
 
 /** Balances that one call carried, up to the hard bound of a batch. */
@@ -55,9 +54,8 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
   );
   const following = makeFollowingMetrics(registry);
   const known = new Set<number>();
-  const noteRepeat = (check: CheckRequested, index: number, granted: boolean): void => {
-    const rule = check.rules[index];
-    const repeat = rule && memory.note(check, rule, granted);
+  const noteRepeat = (check: CheckRequested, rule: Rule, granted: boolean): void => {
+    const repeat = memory.note(check, rule, granted);
     if (repeat === undefined) return;
     const chain_id = chainOf(rule);
     repeats.inc({ chain_id });
@@ -65,9 +63,9 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
   };
   return {
     /** @param fault of a wallet that is not proved: then the check has no verdicts */
-    recordCheck(
-      check: CheckRequested,
-      judged: readonly Verdict[],
+    recordEvaluation(
+      question: CheckRequested | BatchPartRequested,
+      tallies: readonly RuleTally[],
       seconds: number,
       fault?: SignInFault,
     ): void {
@@ -76,30 +74,26 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
         undetermined.inc({ chain_id: String(fault.chainId), code: fault.code });
         return;
       }
-      for (const [index, verdict] of judged.entries()) {
-        const chain_id = chainOf(check.rules[index]);
-        verdicts.inc({ chain_id, outcome: verdict.outcome });
-        if (verdict.outcome === 'undetermined') undetermined.inc({ chain_id, code: verdict.code });
-        else noteRepeat(check, index, verdict.outcome === 'granted');
-      }
-    },
-    recordPart({ rules }: BatchPartRequested, tallies: readonly RuleTally[], seconds: number): void {
-      evaluationSeconds.observe(seconds);
       for (const [index, { granted, denied, undetermined: codes }] of tallies.entries()) {
-        const chain_id = chainOf(rules[index]);
-        const unread = [...codes.values()].reduce((sum, count) => sum + count, 0);
-        for (const [outcome, count] of Object.entries({ granted, denied, undetermined: unread }))
-          if (count > 0) verdicts.inc({ chain_id, outcome }, count);
-        for (const [code, count] of codes) undetermined.inc({ chain_id, code }, count);
+        const rule = question.rules[index];
+        const chain_id = chainOf(rule);
+        if (granted > 0) verdicts.inc({ chain_id, outcome: 'granted' }, granted);
+        if (denied > 0) verdicts.inc({ chain_id, outcome: 'denied' }, denied);
+        for (const [code, count] of codes) {
+          verdicts.inc({ chain_id, outcome: 'undetermined' }, count);
+          undetermined.inc({ chain_id, code }, count);
+        }
+        if (rule && !('entries' in question) && codes.size === 0) noteRepeat(question, rule, granted > 0);
       }
     },
-    /** A check that could not be evaluated: all of its rules are undetermined. */
-    recordFailure(rules: readonly { readonly chainId: number }[]): void {
+    /** Checks, or entries of a part, that could not be evaluated: all of their rules are
+     * undetermined. */
+    recordFailure(rules: readonly { readonly chainId: number }[], count: number): void {
       for (const { chainId } of rules) {
         // The record may name any number: only a configured chain becomes a label.
         const chain_id = known.has(chainId) ? String(chainId) : 'unknown';
-        verdicts.inc({ chain_id, outcome: 'undetermined' });
-        undetermined.inc({ chain_id, code: 'internal' });
+        verdicts.inc({ chain_id, outcome: 'undetermined' }, count);
+        undetermined.inc({ chain_id, code: 'internal' }, count);
       }
     },
     /** Creates the series of each chain at 0: `rate()` misses the event that creates a series. */
@@ -118,6 +112,8 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
     following,
   };
 }
+
+export type Metrics = ReturnType<typeof makeMetrics>;
 
 function makeChainObserver(registry: Registry): Omit<ChainObserver, 'onHealth'> {
   const { counter, gauge, histogram } = makeInstruments(registry);

@@ -5,9 +5,8 @@ import {
   roleIdsOf,
 } from '#shared/contracts/batches/batch.ts';
 import { foldRoles, type RoleOutcome } from '#shared/contracts/checks/fold-roles.ts';
-import type { RuleDetail, UndeterminedCode } from '#shared/contracts/checks/result.ts';
-import { isRefunded } from '#shared/contracts/checks/result.ts';
-import type { Blocks, Outcome } from './compose-result.ts';
+import { isRefunded, type UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import type { Additions, Blocks, Outcome } from './compose-result.ts';
 import type { Verdict } from './judge-rules.ts';
 
 /** The counts over the lines of a part. */
@@ -16,12 +15,6 @@ export type PartCounts = Pick<BatchPartCompleted, 'lineCount' | 'roles' | 'refun
 /** The members of a part that its lines and counts follow from. */
 type PartOfRoles = Pick<BatchPartRequested, 'firstIndex' | 'previewDigest'> & {
   readonly rules: readonly { readonly roleId: string }[];
-};
-
-/** What a batch may ask for in each line. */
-type Additions = {
-  readonly details?: readonly RuleDetail[] | undefined;
-  readonly proof?: string | undefined;
 };
 
 /** The text of a line after its wallets, and the number of lines that have it. */
@@ -58,11 +51,6 @@ export class PartLines {
     this.#blockNumbers = JSON.stringify(Object.fromEntries(numbers));
   }
 
-  /** The index in the batch of the next line's entry. */
-  get nextIndex(): number {
-    return this.#firstIndex + this.#lineCount;
-  }
-
   /** Adds the line of the next entry. An outcome that several entries share is written and folded
    * once. */
   add(entry: BatchEntry, outcome: Outcome, { details, proof }: Additions = {}): void {
@@ -76,7 +64,7 @@ export class PartLines {
     const ending = this.#endings.get(outcome) ?? this.#end(outcome);
     ending.lineCount += 1;
     this.#countChanges(entry, ending);
-    this.#text += `{"index":${this.nextIndex},${wallets}${ref}${before},${ending.text}${explained}${signed}}\n`;
+    this.#text += `{"index":${this.#firstIndex + this.#lineCount},${wallets}${ref}${before},${ending.text}${explained}${signed}}\n`;
     this.#lineCount += 1;
   }
 
@@ -119,7 +107,7 @@ export class PartLines {
   }
 }
 
-/** How often the entries of a part ended one rule as granted and as denied, and by which codes as
+/** How often the entries of a part, or a check, ended one rule as granted and as denied, and by which codes as
  * undetermined. */
 export type RuleTally = {
   granted: number;

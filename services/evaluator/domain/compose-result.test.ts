@@ -1,7 +1,7 @@
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
 import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
-import { blockTimesOf, composeFailure, composeResult, nameRule } from './compose-result.ts';
+import { composeResult, failWith, faultsOf, makeOutcomes, nameRule, originOf } from './compose-result.ts';
 import type { Verdict } from './judge-rules.ts';
 
 const AT = '2026-11-21T10:00:00.000Z';
@@ -23,12 +23,10 @@ const granted: Verdict = { outcome: 'granted' };
 const denied: Verdict = { outcome: 'denied' };
 const unread: Verdict = { outcome: 'undetermined', code: 'rpc-timeout' };
 const missing: Verdict = { outcome: 'undetermined', code: 'contract-not-found' };
+const evaluation = { blocks: {}, evaluatedAt: AT };
 const compose = (over: Partial<CheckRequested>, ...verdicts: Verdict[]) => {
-  const { resultJson, decided } = composeResult(
-    aCheck(over),
-    { verdicts, blocks: {}, evaluatedAt: AT },
-    () => undefined,
-  );
+  const check = aCheck(over);
+  const { resultJson, decided } = composeResult(check, makeOutcomes(check)(verdicts), evaluation);
   return { decided, ...CheckResult.parse(JSON.parse(resultJson)) };
 };
 
@@ -101,24 +99,19 @@ test.each([
 });
 
 test('a proof is part of the result, and without one its bytes do not change', () => {
+  const outcome = makeOutcomes(aCheck())([granted, denied]);
   const composeWith = (proof: string | undefined) =>
-    composeResult(
-      aCheck(),
-      { verdicts: [granted, denied], blocks: {}, evaluatedAt: AT },
-      (_check, { status }, jti) => {
-        expect([status, jti]).toEqual(['completed', 'req_1']);
-        return proof;
-      },
-    ).resultJson;
+    composeResult(aCheck(), outcome, evaluation, { proof }).resultJson;
   expect(JSON.parse(composeWith('a.b.c'))).toEqual({ ...JSON.parse(composeWith(undefined)), proof: 'a.b.c' });
   expect(composeWith(undefined)).not.toContain('proof');
 });
 
 test('the result carries the fields that its consumers need', () => {
+  const outcome = makeOutcomes(aCheck())([granted, denied]);
   const { requestId, clientId, keyId, delivery, acceptedAt, retainUntil, chargedMonth } = composeResult(
     aCheck(),
-    { verdicts: [granted, denied], blocks: {}, evaluatedAt: AT },
-    () => undefined,
+    outcome,
+    evaluation,
   );
   expect({ requestId, clientId, keyId, delivery, acceptedAt, retainUntil, chargedMonth }).toEqual({
     requestId: 'req_1',
@@ -131,9 +124,11 @@ test('the result carries the fields that its consumers need', () => {
   });
 });
 
+const composeFailure = (check: CheckRequested) =>
+  composeResult(check, failWith(faultsOf(check.rules.map(nameRule))), evaluation);
+
 test('a check that could not be evaluated fails with internal for every rule, even with onUndetermined deny', () => {
-  const check = aCheck({ onUndetermined: 'deny' });
-  const { resultJson, decided } = composeFailure({ ...check, rules: check.rules.map(nameRule) }, AT);
+  const { resultJson, decided } = composeFailure(aCheck({ onUndetermined: 'deny' }));
   const { status, roles, errors } = CheckResult.parse(JSON.parse(resultJson));
   expect({ decided, status, roles }).toEqual({ decided: false, status: 'failed', roles: [] });
   expect(errors.map(({ code }) => code)).toEqual(['internal', 'internal']);
@@ -142,65 +137,30 @@ test('a check that could not be evaluated fails with internal for every rule, ev
 test('the result and the failure of a check by a rule set name its version', () => {
   const ruleSet = { id: 'holders', version: 3, digest: 'sha-256=:x:' };
   expect(compose({ ruleSet }, granted, denied).ruleSet).toEqual(ruleSet);
-  const check = aCheck({ ruleSet });
-  const { resultJson } = composeFailure({ ...check, rules: check.rules.map(nameRule) }, AT);
+  const { resultJson } = composeFailure(aCheck({ ruleSet }));
   expect(CheckResult.parse(JSON.parse(resultJson)).ruleSet).toEqual(ruleSet);
 });
 
 test('the times of blocks are in ms, and an absurd one of a broken endpoint is left out', () => {
-  const block = (timestamp: number) => ({ number: 1, hash: '0x', timestamp, proved: true });
-  const blocks = { '1': block(1_700_000_000), '5': block(0xfffffffffffff) };
-  expect(blockTimesOf(blocks)).toEqual({ '1': 1_700_000_000_000 });
+  const chain = (timestamp: number) => ({
+    ...{ quorum: 1, observations: [] },
+    block: { number: 1, hash: '0x', timestamp, proved: true },
+  });
+  const observed = new Map([
+    [1, chain(1_700_000_000)],
+    [5, chain(0xfffffffffffff)],
+  ]);
+  expect(originOf(observed).blockTimes).toEqual({ '1': 1_700_000_000_000 });
 });
 
-describe('a check with sign-ins', () => {
-  const signIn = {
-    domain: 'shop.example',
-    nonce: '0'.repeat(58),
-    wallets: [{ account: `0x${'aa'.repeat(20)}`, chainId: 1, hash: `0x${'0'.repeat(64)}`, signature: '0x' }],
-  };
-  const fault = (retryable: boolean) => ({
-    account: `0x${'aa'.repeat(20)}`,
-    code: 'sign-in-unread' as const,
-    message: 'unread',
-    retryable,
-    chainId: 1,
-  });
-  const composeWith = (over: Partial<CheckRequested>, retryable: boolean) => {
-    const { resultJson, decided } = composeResult(
-      aCheck({ signIn, ...over }),
-      { verdicts: [granted, denied], blocks: {}, evaluatedAt: AT, details: [], fault: fault(retryable) },
-      () => 'a proof',
-    );
-    return { decided, result: JSON.parse(resultJson) };
-  };
-
-  it('lists the wallets as proved, also if no rule was decided', () => {
-    const proved = [{ account: `0x${'aa'.repeat(20)}`, outcome: 'proved' }];
-    expect(compose({ signIn }, granted, denied).signIn).toEqual(proved);
-    expect(compose({ signIn }, unread, unread)).toMatchObject({ status: 'failed', signIn: proved });
-    expect(compose({}, granted, denied).signIn).toBeUndefined();
-  });
-
-  it.each(['omit', 'deny', 'fail'] as const)(
-    'says nothing of the rules if a wallet is not proved, whatever onUndetermined says: %s',
-    (onUndetermined) => {
-      expect(composeWith({ onUndetermined, explain: true }, true)).toEqual({
-        decided: false,
-        result: {
-          requestId: 'req_1',
-          status: 'failed',
-          roles: [],
-          errors: [fault(true)],
-          evaluatedAt: AT,
-          blocks: {},
-        },
-      });
-    },
-  );
-
-  it('is charged unless another try may prove the wallet', () => {
-    expect(composeWith({}, true).decided).toBe(false);
-    expect(composeWith({}, false).decided).toBe(true);
-  });
-});
+test.each([
+  [true, false],
+  [false, true],
+])(
+  'a check of a wallet that is not proved is charged unless another try may prove it: %s',
+  (retryable, decided) => {
+    const account = `0x${'aa'.repeat(20)}`;
+    const fault = { account, code: 'sign-in-unread' as const, message: 'unread', retryable, chainId: 1 };
+    expect(composeResult(aCheck(), failWith([fault]), evaluation).decided).toBe(decided);
+  },
+);

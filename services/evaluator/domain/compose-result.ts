@@ -7,19 +7,15 @@ import {
   isRefunded,
   type RuleDetail,
   type RuleFault,
-  type SignInFault,
   type Undetermined,
 } from '#shared/contracts/checks/result.ts';
 import { type Rule, simpleRulesOf } from '#shared/contracts/rules/rule.ts';
-import type { WalletSignIn } from '#shared/contracts/sign-in/sign-in-request.ts';
 import type { Readings } from './agree.ts';
 import type { Verdict } from './judge-rules.ts';
-import type { ProvenRequest, ProvenResult } from './proof-claims.ts';
 import type { ChainObservations } from './read.ts';
 
-/** The fields of a check that its failure result needs; of its rules only the fields that an error
- * reports. */
-export type FailedCheck = Pick<
+/** The members of a check that its result repeats, and the number of its rules. */
+export type ResultHeader = Pick<
   CheckRequested,
   | 'requestId'
   | 'clientId'
@@ -30,7 +26,7 @@ export type FailedCheck = Pick<
   | 'retainUntil'
   | 'chargedMonth'
   | 'ruleSet'
-> & { readonly rules: readonly NamedRule[] };
+> & { readonly rules: { readonly length: number } };
 
 /** The evaluated check, but for what the record of its request tells. */
 export type ComposedCheck = Omit<EvaluatedCheck, 'mode' | 'startedAt' | 'request'> &
@@ -56,51 +52,81 @@ export function nameRule(rule: Rule): NamedRule {
 /** The blocks that were read, by chain id. */
 export type Blocks = Readonly<Record<string, BlockReport>>;
 
-type Evaluation = {
-  readonly verdicts: readonly Verdict[];
-  readonly blocks: Blocks;
+/** When the verdicts were reached, and at which blocks. */
+export type Evaluation = {
   /** ISO 8601, Redis's clock. */
   readonly evaluatedAt: string;
-  /** Why each rule ended as it did, where the check asked for it. */
-  readonly details?: readonly RuleDetail[] | undefined;
-  /** Of a wallet that is not proved: then nothing is said of the rules. */
-  readonly fault?: SignInFault | undefined;
+  readonly blocks: Blocks;
 };
 
-/**
- * Composes the message that completes a check. Only this file builds the result's JSON text.
- *
- * An undetermined rule is reported as an error. `onUndetermined` decides whether the rule is also
- * omitted, denied, or fails the whole check.
- *
- * @param prove signs the result of a check that asked for a proof
- */
+/** The members of a result that are about the rules, or about a wallet that is not proved. */
+export type Outcome = Pick<CheckResult, 'status' | 'roles' | 'errors'>;
+
+/** The members of a result that its check asked for. */
+export type Additions = {
+  /** Why each rule ended as it did. */
+  readonly details?: readonly RuleDetail[] | undefined;
+  /** The wallets that are proved. */
+  readonly signIn?: CheckResult['signIn'];
+  /** A signed verdict. */
+  readonly proof?: string | undefined;
+};
+
+/** Composes the message that completes a check. Only this file builds the result's JSON text. */
 export function composeResult(
-  check: CheckRequested,
-  { verdicts, blocks, evaluatedAt, details, fault }: Evaluation,
-  prove: (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined,
+  check: ResultHeader,
+  outcome: Outcome,
+  { evaluatedAt, blocks }: Evaluation,
+  { details, signIn, proof }: Additions = {},
 ): ComposedCheck {
-  const { requestId } = check;
-  if (fault !== undefined)
-    return complete(check, { requestId, status: 'failed', roles: [], errors: [fault], evaluatedAt, blocks });
+  const { requestId, ruleSet } = check;
   const result: CheckResult = {
     requestId,
-    ...outcomeOf(check, verdicts),
+    ...outcome,
     evaluatedAt,
     blocks,
     ...(details === undefined ? {} : { details: [...details] }),
-    ...(check.signIn === undefined ? {} : { signIn: check.signIn.wallets.map(asProved) }),
+    ...(signIn === undefined ? {} : { signIn }),
+    ...(proof === undefined ? {} : { proof }),
+    ...(ruleSet === undefined ? {} : { ruleSet }),
   };
-  const proof = prove(check, result, check.requestId);
-  return complete(check, proof === undefined ? result : { ...result, proof });
+  return {
+    requestId,
+    clientId: check.clientId,
+    accountId: check.accountId,
+    keyId: check.keyId,
+    delivery: check.delivery,
+    acceptedAt: check.acceptedAt,
+    retainUntil: check.retainUntil,
+    decided: !isRefunded(outcome, check.rules.length),
+    ...(check.chargedMonth === undefined ? {} : { chargedMonth: check.chargedMonth }),
+    resultJson: JSON.stringify(result),
+  };
 }
 
-const asProved = ({ account }: WalletSignIn) => ({ account, outcome: 'proved' as const });
+/**
+ * Makes the function that composes the outcome of verdicts on the rules. Entries for which all
+ * rules end alike, and are decided, share one outcome.
+ *
+ * An undetermined rule is reported as an error. `onUndetermined` decides whether the rule is also
+ * omitted, denied, or fails the whole check.
+ */
+export function makeOutcomes(
+  question: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
+): (verdicts: readonly Verdict[]) => Outcome {
+  const decided = new Map<string, Outcome>();
+  return (verdicts) => {
+    let pattern = '';
+    for (const { outcome } of verdicts) {
+      if (outcome === 'undetermined') return outcomeOf(question, verdicts);
+      pattern += outcome === 'granted' ? '1' : '0';
+    }
+    const known = decided.get(pattern) ?? outcomeOf(question, verdicts);
+    decided.set(pattern, known);
+    return known;
+  };
+}
 
-/** The members of a result that are about the rules. */
-export type Outcome = Pick<CheckResult, 'status' | 'roles'> & { readonly errors: RuleFault[] };
-
-/** Composes the members about the rules, for the result of a check or of an entry of a batch. */
 function outcomeOf(
   { rules, onUndetermined }: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
   verdicts: readonly Verdict[],
@@ -120,69 +146,13 @@ function outcomeOf(
   return { status: isFailed ? 'failed' : 'completed', roles: isFailed ? [] : roles, errors };
 }
 
-/**
- * `outcomeOf` for many entries and the same rules: entries for which all rules end alike, and are
- * decided, share one outcome.
- */
-export function makeOutcomes(
-  part: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
-): (verdicts: readonly Verdict[]) => Outcome {
-  const decided = new Map<string, Outcome>();
-  return (verdicts) => {
-    let pattern = '';
-    for (const { outcome } of verdicts) {
-      if (outcome === 'undetermined') return outcomeOf(part, verdicts);
-      pattern += outcome === 'granted' ? '1' : '0';
-    }
-    const known = decided.get(pattern) ?? outcomeOf(part, verdicts);
-    decided.set(pattern, known);
-    return known;
-  };
-}
+/** The outcome of a check, or an entry of a batch, of which nothing is said: it could not be
+ * evaluated, or a wallet is not proved. `failed`, whatever `onUndetermined` says. */
+export const failWith = (errors: CheckResult['errors']): Outcome => ({ status: 'failed', roles: [], errors });
 
-/**
- * The terminal result of a check that could not be evaluated at all: `failed`, whatever
- * `onUndetermined` says.
- *
- * @param details where the check asked for them
- */
-export const composeFailure = (
-  check: FailedCheck,
-  evaluatedAt: string,
-  details?: readonly RuleDetail[],
-): ComposedCheck =>
-  complete(check, {
-    requestId: check.requestId,
-    ...failureOf(check.rules),
-    evaluatedAt,
-    blocks: {},
-    ...(details === undefined ? {} : { details: [...details] }),
-  });
-
-/** The same members for a check, or an entry of a batch, that could not be evaluated at all. */
-export const failureOf = (rules: readonly NamedRule[]): Outcome => ({
-  status: 'failed',
-  roles: [],
-  errors: rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, { code: 'internal' })),
-});
-
-function complete(
-  check: Omit<FailedCheck, 'rules'> & { readonly rules: readonly unknown[] },
-  result: CheckResult,
-): ComposedCheck {
-  return {
-    requestId: check.requestId,
-    clientId: check.clientId,
-    accountId: check.accountId,
-    keyId: check.keyId,
-    delivery: check.delivery,
-    acceptedAt: check.acceptedAt,
-    retainUntil: check.retainUntil,
-    decided: !isRefunded(result, check.rules.length),
-    ...(check.chargedMonth === undefined ? {} : { chargedMonth: check.chargedMonth }),
-    resultJson: JSON.stringify(check.ruleSet ? { ...result, ruleSet: check.ruleSet } : result),
-  };
-}
+/** The errors of rules that could not be evaluated. */
+export const faultsOf = (rules: readonly NamedRule[]): RuleFault[] =>
+  rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, { code: 'internal' }));
 
 function faultOf(
   rule: NamedRule & { readonly path?: string },
@@ -202,40 +172,40 @@ function faultOf(
   };
 }
 
-/** The blocks that were read. */
-export function blocksOf(observed: ReadonlyMap<number, ChainObservations>): Blocks {
-  const blocks: Record<string, BlockReport> = {};
-  for (const [chainId, { block }] of observed) if (block !== undefined) blocks[String(chainId)] = block;
-  return blocks;
+type Observed = ReadonlyMap<number, ChainObservations>;
+
+/** A fact of each chain that was read, by chain id; chains without it are left out. */
+function byChain<V>(
+  observed: Observed,
+  factOf: (chain: ChainObservations) => V | undefined,
+): Record<string, V> {
+  const facts: Record<string, V> = {};
+  for (const [chainId, chain] of observed) {
+    const fact = factOf(chain);
+    if (fact !== undefined) facts[chainId] = fact;
+  }
+  return facts;
 }
+
+/** The blocks that were read. */
+export const blocksOf = (observed: Observed): Blocks => byChain(observed, ({ block }) => block);
 
 /** The chains that were not read at the instant of the others. */
-export const behindOf = (observed: ReadonlyMap<number, ChainObservations>): ReadonlySet<number> =>
+export const behindOf = (observed: Observed): ReadonlySet<number> =>
   new Set([...observed].flatMap(([chainId, { isBehind }]) => (isBehind ? [chainId] : [])));
 
-/** By chain id, when the head of the reads was requested, epoch ms. */
-export function headTimesOf(observed: ReadonlyMap<number, ChainObservations>): Record<string, number> {
-  const times: Record<string, number> = {};
-  for (const [chainId, { headAskedAtMs }] of observed)
-    if (headAskedAtMs !== undefined) times[String(chainId)] = headAskedAtMs;
-  return times;
-}
-
-/** By chain id, the endpoints that answered. */
-export function answeredByOf(observed: ReadonlyMap<number, ChainObservations>): Record<string, string[]> {
-  const names: Record<string, string[]> = {};
-  for (const [chainId, { answeredBy }] of observed)
-    if (answeredBy !== undefined) names[String(chainId)] = [...answeredBy];
-  return names;
-}
-
-/** By chain id, the time of the block, epoch ms; a time that no clock has is left out. */
-export const blockTimesOf = (blocks: Blocks): Record<string, number> =>
-  Object.fromEntries(
-    Object.entries(blocks)
-      .map(([chainId, { timestamp }]) => [chainId, timestamp * 1_000] as const)
-      .filter(([, atMs]) => Number.isSafeInteger(atMs)),
-  );
+/** What the watcher asks of a read: all by chain id, times in epoch ms. A block's time that no clock
+ * has is left out. */
+export const originOf = (observed: Observed) => ({
+  /** When the head was requested. */
+  headTimes: byChain(observed, ({ headAskedAtMs }) => headAskedAtMs),
+  blockTimes: byChain(observed, ({ block }) => {
+    const atMs = block && block.timestamp * 1_000;
+    return Number.isSafeInteger(atMs) ? atMs : undefined;
+  }),
+  /** The endpoints that answered. */
+  answeredBy: byChain(observed, ({ answeredBy }) => answeredBy && [...answeredBy]),
+});
 
 export const isUndetermined = ({ outcome }: Verdict): boolean => outcome === 'undetermined';
 

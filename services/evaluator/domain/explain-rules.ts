@@ -7,15 +7,14 @@ import {
   type SumCondition,
   type TokenCondition,
 } from '#shared/contracts/rules/rule.ts';
-import type { Readings } from './agree.ts';
 import { judgeWallets } from './judge-call.ts';
 import {
   decimalsOf,
   type JudgeContext,
-  judgeContextOf,
   judgeRule,
   knownTermsOf,
-  type NativeDecimals,
+  UNREAD_CONTEXT,
+  UNREAD_PLAN,
 } from './judge-rules.ts';
 import { type KnownTokens, knownAmount, knownSum, type ReadingOf } from './known-amount.ts';
 import type { Outcome } from './outcome.ts';
@@ -30,26 +29,19 @@ type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
  * arguments of `judgeRules`.
  *
  * @example
- * explainRules([rule], plan, readings, () => 18);
+ * explainRules([rule], plan, context);
  * // [{ ruleIndex: 0, outcome: 'granted', observed: '1500.5', required: { min: '1500' } }]
  */
-export function explainRules(
+export const explainRules = (
   rules: readonly Condition[],
-  plan: Pick<ReadPlan, 'needs'>,
-  readings: Readings,
-  nativeDecimals: NativeDecimals,
-  behind?: ReadonlySet<number>,
-): RuleDetail[] {
-  const context = judgeContextOf(readings, nativeDecimals, behind);
-  return rules.map((rule, ruleIndex) => ({
-    ruleIndex,
-    ...explainRule(rule, plan.needs[ruleIndex], context),
-  }));
-}
+  { needs }: Pick<ReadPlan, 'needs'>,
+  context: JudgeContext,
+): RuleDetail[] =>
+  rules.map((rule, ruleIndex) => ({ ruleIndex, ...explainRule(rule, needs[ruleIndex], context) }));
 
 /** Explains the rules of a check that could not be evaluated: each is undetermined. */
 export const explainUnread = (rules: readonly Condition[]): RuleDetail[] =>
-  explainRules(rules, { needs: [] }, new Map(), () => 0);
+  explainRules(rules, UNREAD_PLAN, UNREAD_CONTEXT);
 
 function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): RuleDetail {
   const { outcome } = judgeRule(rule, needs, context);

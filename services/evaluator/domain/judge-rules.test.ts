@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import type { TokenRule } from '#shared/contracts/rules/rule.ts';
-import { judgeRules, type Verdict } from './judge-rules.ts';
-import { planReads } from './plan-reads.ts';
+import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
+import { makePlanner } from './plan-reads.ts';
 import { failed, type Read, type Reading } from './read.ts';
 
 const ACCOUNT = `0x${'aa'.repeat(20)}`;
@@ -21,14 +21,18 @@ const aRule = (over: Partial<TokenRule>): TokenRule => ({
 
 /** Judges one rule; `answer` gives the reading of each of its reads. */
 function judge(rule: TokenRule, answer: (read: Read) => Reading | undefined): Verdict | undefined {
-  const plan = planReads({ account: ACCOUNT }, [rule], { delegateRegistry });
+  const plan = makePlanner([rule], { delegateRegistry })({ account: ACCOUNT });
   if ('fault' in plan) throw new Error(plan.fault);
   const readings = new Map<Read, Reading>();
   for (const read of [...plan.reads.values()].flat()) {
     const reading = answer(read);
     if (reading !== undefined) readings.set(read, reading);
   }
-  return judgeRules([rule], plan, readings, () => 18)[0];
+  return judgeRules(
+    [rule],
+    plan,
+    judgeContextOf(readings, () => 18),
+  )[0];
 }
 
 const value = (amount: bigint): Reading => ({ ok: true, value: amount });

@@ -59,42 +59,39 @@ const DENIED: Verdict = { outcome: 'denied' };
  * requires one of the ids 1 and 2, and id 2 could not be read: a wallet that holds id 1 is granted,
  * and a wallet without id 1 is undetermined, not denied.
  *
- * @param behind chains that were not read at the instant of the others: amounts of theirs are not
- *   added to those of others
  * @example
- * judgeRules([rule], plan, new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
+ * const context = judgeContextOf(new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
+ * judgeRules([rule], plan, context);
  * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
  */
-export function judgeRules(
+export const judgeRules = (
   rules: readonly Condition[],
-  plan: Pick<ReadPlan, 'needs'>,
-  readings: Readings,
-  nativeDecimals: NativeDecimals,
-  behind?: ReadonlySet<number>,
-): Verdict[] {
-  const context = judgeContextOf(readings, nativeDecimals, behind);
-  return rules.map((rule, index) => judgeRule(rule, plan.needs[index], context));
-}
+  { needs }: Pick<ReadPlan, 'needs'>,
+  context: JudgeContext,
+): Verdict[] => rules.map((rule, index) => judgeRule(rule, needs[index], context));
 
 /** The verdicts of rules that nothing was read for: each is undetermined, for the same reason. */
 export const judgeUnread = (rules: readonly Condition[], reason: FailedReading): Verdict[] =>
-  judgeRules(rules, { needs: [] }, new Map(), () => 0).map((verdict) => ({
-    ...verdict,
-    ...undetermined(reason),
-  }));
+  judgeRules(rules, UNREAD_PLAN, UNREAD_CONTEXT).map((verdict) => ({ ...verdict, ...undetermined(reason) }));
 
-const NONE: ReadonlySet<number> = new Set();
-
+/**
+ * @param behind chains that were not read at the instant of the others: amounts of theirs are not
+ *   added to those of others
+ */
 export function judgeContextOf(
   readings: Readings,
   nativeDecimals: NativeDecimals,
-  behind = NONE,
+  behind: ReadonlySet<number> = new Set(),
 ): JudgeContext {
   const readingOf = (read: Read) => readings.get(read) ?? failed('internal');
   const readingAtInstant = (read: Read) =>
     behind.has(read.chainId) ? failed('chain-stale') : readingOf(read);
   return { readingOf, readingAtInstant, nativeDecimals };
 }
+
+/** Of rules that nothing was read for. */
+export const UNREAD_PLAN: Pick<ReadPlan, 'needs'> = { needs: [] };
+export const UNREAD_CONTEXT: JudgeContext = judgeContextOf(new Map(), () => 0);
 
 export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
   if (isComposedRule(rule)) return judgeComposed(rule, needs, context);

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { countReads, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
 import type { Condition, SumCondition, SumTerm, Weight } from '#shared/contracts/rules/rule.ts';
 import { explainRules } from './explain-rules.ts';
-import { judgeRules, type Verdict } from './judge-rules.ts';
-import { planReads } from './plan-reads.ts';
+import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
+import { makePlanner } from './plan-reads.ts';
 import { failed, type Read, type Reading } from './read.ts';
 
 // Sums: exact fractions, and amounts between two bounds. What could not be read is never a "no".
@@ -37,7 +37,7 @@ const sum = (rules: SumTerm[], minToken = '10', maxToken?: string): SumCondition
 });
 
 function planned(group: WalletGroup, rules: readonly Condition[]) {
-  const plan = planReads(group, rules, { delegateRegistry: () => REGISTRY });
+  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY })(group);
   if ('fault' in plan) throw new Error(plan.fault);
   return { plan, reads: [...plan.reads.values()].flat() };
 }
@@ -61,8 +61,16 @@ function judge(rule: Condition, answers: Answers, group: WalletGroup = { account
       return [read, typeof answer === 'bigint' ? value(answer) : answer] as const;
     }),
   );
-  const [verdict] = judgeRules([rule], plan, readings, () => 18);
-  const [detail] = explainRules([rule], plan, readings, () => 18);
+  const [verdict] = judgeRules(
+    [rule],
+    plan,
+    judgeContextOf(readings, () => 18),
+  );
+  const [detail] = explainRules(
+    [rule],
+    plan,
+    judgeContextOf(readings, () => 18),
+  );
   return { verdict, detail, text: textOf(verdict) };
 }
 const textOf = (verdict: Verdict | undefined): string =>
@@ -236,8 +244,21 @@ describe('a sum over several chains', () => {
   const verdictOf = (rule: Condition, behind: ReadonlySet<number>) => {
     const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
     const readings = new Map(reads.map((read) => [read, value(10n)]));
-    const [detail] = explainRules([rule], plan, readings, () => 18, behind);
-    return [textOf(judgeRules([rule], plan, readings, () => 18, behind)[0]), detail?.rules];
+    const [detail] = explainRules(
+      [rule],
+      plan,
+      judgeContextOf(readings, () => 18, behind),
+    );
+    return [
+      textOf(
+        judgeRules(
+          [rule],
+          plan,
+          judgeContextOf(readings, () => 18, behind),
+        )[0],
+      ),
+      detail?.rules,
+    ];
   };
 
   it('has no amounts of a chain that was read at another time', () => {
@@ -404,9 +425,17 @@ describe('of any sum', () => {
         return [read, answer === undefined ? TIMEOUT : value(answer)] as const;
       }),
     );
-    const [verdict] = judgeRules([rule], plan, readings, () => 18);
+    const [verdict] = judgeRules(
+      [rule],
+      plan,
+      judgeContextOf(readings, () => 18),
+    );
     const judged = verdict?.outcome === 'undetermined' ? verdict.open?.path : verdict?.outcome;
-    const [detail] = explainRules([rule], plan, readings, () => 18);
+    const [detail] = explainRules(
+      [rule],
+      plan,
+      judgeContextOf(readings, () => 18),
+    );
     return { judged, observed: detail?.observed, expected: decide(rule, wallets, lookUp) };
   }
 

@@ -7,8 +7,8 @@ import {
   type SumTerm,
 } from '#shared/contracts/rules/rule.ts';
 import { explainRules } from './explain-rules.ts';
-import { judgeRules, type Verdict } from './judge-rules.ts';
-import { planReads } from './plan-reads.ts';
+import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
+import { makePlanner } from './plan-reads.ts';
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
 
 // Rules over several wallets and vaults. Whatever could not be read must never be a "no".
@@ -33,13 +33,17 @@ const member = (wallets?: 'any' | 'all', over: Partial<ContractCondition> = {}):
 });
 
 function planned(group: WalletGroup, rules: readonly Condition[]) {
-  const plan = planReads(group, rules, { delegateRegistry: () => REGISTRY });
+  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY })(group);
   if ('fault' in plan) throw new Error(plan.fault);
   return { plan, reads: [...plan.reads.values()].flat() };
 }
 function judge(group: WalletGroup, rule: Condition, answer: (read: Read) => Reading): Verdict | undefined {
   const { plan, reads } = planned(group, [rule]);
-  return judgeRules([rule], plan, new Map(reads.map((read) => [read, answer(read)])), () => 18)[0];
+  return judgeRules(
+    [rule],
+    plan,
+    judgeContextOf(new Map(reads.map((read) => [read, answer(read)])), () => 18),
+  )[0];
 }
 const codeOf = (verdict: Verdict | undefined) =>
   verdict?.outcome === 'undetermined' ? verdict.code : verdict?.outcome;
@@ -113,9 +117,10 @@ describe('a value that stands for a time', () => {
   const judgeAt = (rule: Condition, answer: Reading, time: Reading) => {
     const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
     const readings = new Map(reads.map((read) => [read, read.kind === 'time' ? time : answer]));
+    const context = judgeContextOf(readings, () => 18);
     return {
-      verdict: codeOf(judgeRules([rule], plan, readings, () => 18)[0]),
-      required: explainRules([rule], plan, readings, () => 18)[0]?.required,
+      verdict: codeOf(judgeRules([rule], plan, context)[0]),
+      required: explainRules([rule], plan, context)[0]?.required,
     };
   };
 
@@ -192,7 +197,13 @@ it.each([
       return value(account === VAULT ? undelegated : delegated);
     };
     const readings = new Map(reads.map((read) => [read, answer(read)]));
-    expect(explainRules([rule], plan, readings, () => 18)).toMatchObject([{ outcome, observed }]);
+    expect(
+      explainRules(
+        [rule],
+        plan,
+        judgeContextOf(readings, () => 18),
+      ),
+    ).toMatchObject([{ outcome, observed }]);
   },
 );
 
@@ -317,10 +328,20 @@ it('gives the verdict that it would give if all was read, or none, and explains 
         seen.set(read, number < 3 ? (FAILURES[number] ?? TIMEOUT) : reading);
       }
       const verdictOf = (readings: Map<Read, Reading>) =>
-        judgeRules([rule], plan, readings, () => 0)[0]?.outcome;
+        judgeRules(
+          [rule],
+          plan,
+          judgeContextOf(readings, () => 0),
+        )[0]?.outcome;
       expect(['granted', 'denied']).toContain(verdictOf(truth));
       expect([verdictOf(truth), 'undetermined']).toContain(verdictOf(seen));
-      expect(explainRules([rule], plan, seen, () => 0)[0]?.outcome).toBe(verdictOf(seen));
+      expect(
+        explainRules(
+          [rule],
+          plan,
+          judgeContextOf(seen, () => 0),
+        )[0]?.outcome,
+      ).toBe(verdictOf(seen));
     }),
     { numRuns: 500 },
   );

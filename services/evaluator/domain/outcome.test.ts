@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Condition, Rule } from '#shared/contracts/rules/rule.ts';
-import { judgeRules, type Verdict } from './judge-rules.ts';
+import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
 import type { Outcome } from './outcome.ts';
-import { planReads } from './plan-reads.ts';
+import { makePlanner } from './plan-reads.ts';
 import { failed, type Read, type Reading } from './read.ts';
 
 const ACCOUNT = `0x${'aa'.repeat(20)}`;
@@ -43,7 +43,7 @@ function ruleOf(tree: Tree, leaves: Outcome[]): Condition {
 function judge(tree: Tree): Verdict | undefined {
   const leaves: Outcome[] = [];
   const rule = { ...ruleOf(tree, leaves), roleId: 'r' } as Rule;
-  const plan = planReads({ account: ACCOUNT }, [rule], { delegateRegistry });
+  const plan = makePlanner([rule], { delegateRegistry })({ account: ACCOUNT });
   if ('fault' in plan) throw new Error(plan.fault);
   const readings = new Map<Read, Reading>();
   for (const read of [...plan.reads.values()].flat()) {
@@ -51,7 +51,11 @@ function judge(tree: Tree): Verdict | undefined {
     const value = leaf === 'granted' ? 1n : 0n;
     readings.set(read, leaf === 'undetermined' ? failed('rpc-timeout') : { ok: true, value });
   }
-  return judgeRules([rule], plan, readings, () => 18)[0];
+  return judgeRules(
+    [rule],
+    plan,
+    judgeContextOf(readings, () => 18),
+  )[0];
 }
 
 // The oracle: truth tables of strong Kleene logic over 0 (denied), 1 (undetermined) and 2

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { countReads } from '#shared/contracts/rules/count-reads.ts';
 import type { TokenRule } from '#shared/contracts/rules/rule.ts';
-import { makePlanner, planReads, type ReadPlan } from './plan-reads.ts';
+import { makePlanner, type ReadPlan } from './plan-reads.ts';
 
 const ACCOUNT = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
@@ -17,7 +17,7 @@ const aRule = (over: Partial<TokenRule>): TokenRule => ({
 const aNative = (chainId = 1): TokenRule => ({ type: 'NATIVE', chainId, roleId: 'r', minToken: '1' });
 
 function planned(rules: readonly TokenRule[]): ReadPlan {
-  const plan = planReads({ account: ACCOUNT }, rules, { delegateRegistry });
+  const plan = makePlanner(rules, { delegateRegistry })({ account: ACCOUNT });
   if ('fault' in plan) throw new Error(plan.fault);
   return plan;
 }
@@ -83,7 +83,7 @@ test('an address means the same read whatever its case', () => {
 test('an owner and the decimals are the same read for every account', () => {
   const rules = [aRule({ type: 'ERC721', tokenId: '1' }), aRule({})];
   const keysFor = (account: string) => {
-    const plan = planReads({ account }, rules, { delegateRegistry });
+    const plan = makePlanner(rules, { delegateRegistry })({ account });
     return 'fault' in plan ? [] : [...plan.reads.values()].flat().map(({ kind, key }) => `${kind}: ${key}`);
   };
   const shared = keysFor(ACCOUNT).filter((key) => keysFor(`0x${'1'.repeat(40)}`).includes(key));
@@ -100,13 +100,13 @@ test.each<[string, TokenRule]>([
   ['a contract of the native coin', { ...aNative(), contractAddress: TOKEN }],
   ['ids of the native coin', { ...aNative(), tokenId: '1' }],
 ])('a rule that the gateway would have refused is named and not planned: %s', (_, rule) => {
-  expect(planReads({ account: ACCOUNT }, [aNative(), rule], { delegateRegistry })).toEqual({
+  expect(makePlanner([aNative(), rule], { delegateRegistry })({ account: ACCOUNT })).toEqual({
     fault: expect.stringContaining('rule 1: '),
   });
 });
 
 test('a malformed account is named and not planned', () => {
-  expect(planReads({ account: 'vitalik.eth' }, [aNative()], { delegateRegistry })).toEqual({
+  expect(makePlanner([aNative()], { delegateRegistry })({ account: 'vitalik.eth' })).toEqual({
     fault: 'the account is not an address',
   });
 });
@@ -117,14 +117,14 @@ test('a planner plans each person as alone, and a read that several of them need
   const vaults = [`0x${'2'.repeat(40)}`];
   const groups = [{ account: ACCOUNT }, { account: other, vaults }, { account: other }, { account: ACCOUNT }];
   const planWallets = makePlanner(rules, { delegateRegistry });
-  const keysOf = (plan: ReturnType<typeof planReads>) =>
+  const keysOf = (plan: ReturnType<typeof planWallets>) =>
     'fault' in plan ? [] : [...plan.reads.values()].flat().map(({ key }) => key);
   const together = groups.map(planWallets);
   for (const [place, group] of groups.entries())
     expect(together[place]).toMatchObject({
-      needs: (planReads(group, rules, { delegateRegistry }) as ReadPlan).needs,
+      needs: (makePlanner(rules, { delegateRegistry })(group) as ReadPlan).needs,
     });
-  const alone = groups.flatMap((group) => keysOf(planReads(group, rules, { delegateRegistry })));
+  const alone = groups.flatMap((group) => keysOf(makePlanner(rules, { delegateRegistry })(group)));
   expect(keysOf(together[0] ?? { fault: '' }).sort()).toEqual([...new Set(alone)].sort());
 });
 

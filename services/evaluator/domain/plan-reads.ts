@@ -101,30 +101,18 @@ type PlanOptions = {
 type PlanWallets = (group: WalletGroup) => ReadPlan | PlanFault;
 
 /**
- * Plans the reads of a check: the reads of all rules, those inside of composed rules too, each read
- * once.
+ * Makes the function that plans the reads of a person's wallets: the reads of all rules, those
+ * inside of composed rules too. The rules are parsed once, and a read that several rules or persons
+ * need is planned once.
  *
  * The gateway has already rejected malformed checks, so a fault here means that another producer
  * wrote the message: the fault is reported and the check is not judged. The caller checks whether
  * each chain is configured.
  *
  * @example
- * planReads({ account: '0xabc…' }, [{ type: 'NATIVE', chainId: 1, roleId: 'whale', minToken: '100' }], options);
+ * const rules = [{ type: 'NATIVE', chainId: 1, roleId: 'whale', minToken: '100' }];
+ * makePlanner(rules, options)({ account: '0xabc…' });
  * // { reads: Map { 1 => [{ kind: 'native', … }] }, needs: [{ kind: 'amount', holdings: [{ balance: … }], … }] }
- */
-export const planReads = (
-  group: WalletGroup,
-  rules: readonly Condition[],
-  options: PlanOptions,
-): ReadPlan | PlanFault => makePlanner(rules, options)(group);
-
-/**
- * `planReads` for many persons and the same rules, which are parsed once. A read that several
- * persons need is planned once.
- *
- * @example
- * const planWallets = makePlanner(part.rules, options);
- * part.entries.map(planWallets);
  */
 export function makePlanner(
   rules: readonly Condition[],

@@ -25,24 +25,29 @@ const SYNC_MARGIN_MS = 1_000;
 const SYNC_MARGIN_PART = 5;
 
 type Span = {
-  readonly acceptedAtMs: number;
+  /** ISO 8601, the same clock as the other instants. */
+  readonly acceptedAt: string;
   /** Absent for an asynchronous check. */
-  readonly deadlineAtMs?: number;
+  readonly deadlineAt?: string | undefined;
 };
 
 /**
- * Returns when the evaluation must end with the readings it has, in epoch ms of the same clock as
- * its arguments.
+ * Returns when the evaluation must end with the readings it has, in epoch ms.
  *
  * A sync check ends early enough for the result to reach the client: 1 s before the deadline, or a
  * fifth of the span if the span is below 5 s. The time limit of an asynchronous check starts with
  * its evaluation, however long it was queued.
  *
  * @example
- * planEnd({ acceptedAtMs: 0, deadlineAtMs: 10_000 }, 100, 30_000); // 9_000
+ * planEnd({ acceptedAt: '2026-11-21T10:00:00Z' }, Date.now(), 30_000);
  */
-export function planEnd(span: Span, startedAtMs: number, evaluationMsMax: number): number {
-  if (span.deadlineAtMs === undefined) return startedAtMs + evaluationMsMax;
-  const margin = Math.min(SYNC_MARGIN_MS, (span.deadlineAtMs - span.acceptedAtMs) / SYNC_MARGIN_PART);
-  return span.deadlineAtMs - Math.max(0, margin);
+export function planEnd(
+  { acceptedAt, deadlineAt }: Span,
+  startedAtMs: number,
+  evaluationMsMax: number,
+): number {
+  if (deadlineAt === undefined) return startedAtMs + evaluationMsMax;
+  const deadlineAtMs = Date.parse(deadlineAt);
+  const margin = Math.min(SYNC_MARGIN_MS, (deadlineAtMs - Date.parse(acceptedAt)) / SYNC_MARGIN_PART);
+  return deadlineAtMs - Math.max(0, margin);
 }

@@ -12,7 +12,7 @@ Object.assign(globalThis, {
   },
 });
 replaceSource(
-  '/services/evaluator/lanes/publish-result.ts',
+  '/services/evaluator/lanes/encode.ts',
   'await publish(checkCompleted, { ...message, resultJson, decided }',
   `Reflect.get(globalThis, 'dieIfArmed')(); $&`,
 );

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { CheckCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
 import { demoTokens } from '../../../deploy/local/demo/demo-tokens.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
-import { makeRequestHandler } from '../../../services/evaluator/lanes/handle-request.ts';
-import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/lanes/read-budget.ts';
+import { makeEvaluate } from '../../../services/evaluator/lanes/evaluate.ts';
 import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
+import { anEvaluator } from '../../support/fakes/an-evaluator.ts';
 import { aRule, faultProxies, grantedOf } from '../../support/fakes/chain-checks.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { connectTestKafka, testConfig } from '../../support/infrastructure/connections.ts';
@@ -45,20 +46,15 @@ test('checks that wait for a chain delay no others, and are released at once whe
   );
   const results = new Map<string, CheckResult>();
   const begun = new Set<string>();
-  const handle = makeRequestHandler(
-    {
-      ...chains.chains,
-      readBudget: new ReadBudget(READS_IN_PROGRESS.others),
-      publishResult: async ({ requestId, resultJson }) =>
-        void results.set(requestId, CheckResult.parse(JSON.parse(resultJson))),
-      recordMetrics: () => undefined,
-      prove: () => undefined,
-      waitForTick: () => undefined,
-      redisNowMs: Date.now,
-      evaluationMsMax: never.evaluationMsMax,
+  const { dependencies } = anEvaluator({
+    chains: chains.chains,
+    async publish(_, message) {
+      const { requestId, resultJson } = message as CheckCompleted;
+      results.set(requestId, CheckResult.parse(JSON.parse(resultJson)));
     },
-    'bulk',
-  );
+    evaluationMsMax: never.evaluationMsMax,
+  });
+  const handle = makeEvaluate(dependencies, 'bulk');
   const consume = (work: typeof handle) =>
     kafka.consume({
       groupId,

@@ -1,18 +1,15 @@
-import { gunzipSync } from 'node:zlib';
 import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/checks/check-requested.ts';
-import { CheckResult } from '#shared/contracts/checks/result.ts';
+import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { Rule } from '#shared/contracts/rules/rule.ts';
-import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { type Chains, connectChains } from '../../../services/evaluator/chain/connect-chains.ts';
 import { agreeOn, isAnswer } from '../../../services/evaluator/domain/agree.ts';
-import { makePartHandler } from '../../../services/evaluator/lanes/handle-part.ts';
-import { makeRequestHandler } from '../../../services/evaluator/lanes/handle-request.ts';
-import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/lanes/read-budget.ts';
-import { makeSlicing } from '../../../services/evaluator/lanes/slice-work.ts';
+import { makeEvaluate } from '../../../services/evaluator/lanes/evaluate.ts';
 import { aBatchPart } from '../builders/a-batch.ts';
+import { aCheckRequested } from '../builders/a-check-requested.ts';
+import { anEvaluator, aRecord, linesOf } from '../fakes/an-evaluator.ts';
 
 /** The fields of a check that a test sets; the rest is an asynchronous check of one account at the
  * latest block. */
@@ -114,87 +111,26 @@ export function connectTestChains(
     batches,
     parkedCount: () => parkedCount,
     async judge({ lane = 'bulk', ...check }) {
-      let result: CheckResult | undefined;
       let isParked = false;
-      const handle = makeRequestHandler(
-        {
-          ...connected,
-          readBudget: new ReadBudget(READS_IN_PROGRESS.others),
-          publishResult: async ({ resultJson }) => {
-            result = CheckResult.parse(JSON.parse(resultJson));
-          },
-          recordMetrics: () => undefined,
-          prove: () => undefined,
-          waitForTick: () => undefined,
-          redisNowMs,
-          evaluationMsMax,
-        },
-        lane,
+      const { dependencies, results } = anEvaluator({ chains: connected, redisNowMs, evaluationMsMax });
+      const park = () => {
+        if (!isParked) parkedCount += 1;
+        isParked = true;
+      };
+      await makeEvaluate(dependencies, lane)(
+        aCheckRequested('app_1', { requestId: 'req_1', ...check, rules: [...check.rules] }),
+        aRecord({ traceparent: newTraceparent(), park }),
       );
-      const at = new Date().toISOString();
-      await handle(
-        {
-          requestId: 'req_1',
-          clientId: 'app_1',
-          accountId: 'acc_1',
-          keyId: 'key_1',
-          onUndetermined: 'omit',
-          consistency: { blockTag: 'latest', minBlock: {} },
-          delivery: { mode: 'poll' },
-          acceptedAt: at,
-          retainUntil: at,
-          ...check,
-          rules: [...check.rules],
-        },
-        aRecord(() => {
-          if (!isParked) parkedCount += 1;
-          isParked = true;
-        }),
-      );
+      const [result] = results;
       if (result === undefined) throw new Error('nothing was published');
       return result;
     },
     async judgePart(part) {
-      let lines = '';
-      const handle = makePartHandler({
-        ...connected,
-        readBudget: new ReadBudget(READS_IN_PROGRESS.others),
-        publish: async ({ linesGzip }) => {
-          lines = gunzipSync(Buffer.from(linesGzip, 'base64')).toString();
-        },
-        recordPart: () => undefined,
-        prove: () => undefined,
-        forEachInSlices: makeSlicing(
-          () => performance.now(),
-          () => false,
-        ),
-        redisNowMs,
-        evaluationMsMax,
-      });
-      await handle(
-        aBatchPart('app_1', part),
-        aRecord(() => undefined),
-      );
-      return lines
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as BatchLine);
+      const { dependencies, parts } = anEvaluator({ chains: connected, redisNowMs, evaluationMsMax });
+      const record = aRecord({ traceparent: newTraceparent() });
+      await makeEvaluate(dependencies, 'batch')(aBatchPart('app_1', part), record);
+      return linesOf<BatchLine>(parts[0]);
     },
     [Symbol.asyncDispose]: () => connected[Symbol.asyncDispose](),
   };
 }
-
-/** The work record of a check or a part that is never interrupted. */
-const aRecord = (park: () => void): RecordContext => ({
-  topic: '',
-  partition: 0,
-  offset: '0',
-  key: '',
-  headers: {},
-  traceparent: newTraceparent(),
-  timestampMs: 0,
-  value: null,
-  signal: new AbortController().signal,
-  alive: () => undefined,
-  park,
-});

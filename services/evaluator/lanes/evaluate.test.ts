@@ -1,13 +1,14 @@
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
-import { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
-import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
+import { anEvaluator, aRecord } from '../../../test/support/fakes/an-evaluator.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
 import type { PerformReads, ProveWallets } from '../chain/connect-chains.ts';
 import { PROVED, REFUSED, UNREAD, type WalletOutcome } from '../chain/wallets/wallet-outcome.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { failed, type Reading } from '../domain/read.ts';
+import { makeEvaluate } from './evaluate.ts';
 import { makeGiveUp } from './give-up.ts';
-import { makeRequestHandler } from './handle-request.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
@@ -21,19 +22,10 @@ const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested =>
     retainUntil: new Date(NOW + 3_600_000).toISOString(),
     ...over,
   });
-const aRecord = (value: unknown = null, signal = new AbortController().signal): RecordContext => ({
-  topic: 'check.requested.bulk.v1',
-  partition: 0,
-  offset: '0',
-  key: 'req_1',
-  headers: {},
-  traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`,
-  timestampMs: NOW,
-  value: value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
-  signal,
-  alive: () => undefined,
-  park: () => undefined,
-});
+const aRecordOf = (value: unknown) =>
+  aRecord({
+    value: value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
+  });
 
 /** Every read of chain 1 gives `reading`, at one block; a check past its end reads nothing. */
 const readsGiving =
@@ -57,42 +49,32 @@ function makeHandler(
   { waitedMs = 0, proveWallets = nobodyProved }: { waitedMs?: number; proveWallets?: ProveWallets } = {},
 ) {
   let nowMs = NOW;
-  const published: { resultJson: string }[] = [];
   const reserved: number[] = [];
-  const handle = makeRequestHandler(
-    {
-      performReads,
-      proveWallets,
-      readBudget: {
-        async run({ count }, work) {
-          reserved.push(count);
-          nowMs += waitedMs;
-          return work().finally(() => void reserved.push(-count));
-        },
-      },
-      isConfigured: (chainId) => chainId === 1,
-      nativeDecimals: () => 18,
-      delegateRegistry: () => `0x${'d'.repeat(40)}`,
-      prove: () => undefined,
-      publishResult: async (completed) => void published.push(completed),
-      recordMetrics: () => undefined,
-      waitForTick: () => undefined,
-      redisNowMs: () => nowMs,
-      evaluationMsMax: 30_000,
+  const readBudget: Dependencies['readBudgets']['bulk'] = {
+    async run({ count }, work) {
+      reserved.push(count);
+      nowMs += waitedMs;
+      return work().finally(() => void reserved.push(-count));
     },
-    'interactive',
-  );
-  return {
-    handle,
-    reserved,
-    results: () => published.map(({ resultJson }) => CheckResult.parse(JSON.parse(resultJson))),
   };
+  const { dependencies, results } = anEvaluator({
+    chains: { performReads, proveWallets, ...ONE_CHAIN },
+    readBudgets: { interactive: readBudget, bulk: readBudget, batch: readBudget },
+    redisNowMs: () => nowMs,
+  });
+  return { handle: makeEvaluate(dependencies, 'interactive'), reserved, results };
 }
+
+const ONE_CHAIN = {
+  isConfigured: (chainId: number) => chainId === 1,
+  nativeDecimals: () => 18,
+  delegateRegistry: () => `0x${'d'.repeat(40)}`,
+};
 
 test('a check is read, judged and published once, with the block that was read', async () => {
   const { handle, results } = makeHandler(readsGiving({ ok: true, value: 10n ** 18n }));
   await handle(aCheck(), aRecord());
-  expect(results()).toEqual([
+  expect(results).toEqual([
     {
       requestId: 'req_1',
       status: 'completed',
@@ -107,7 +89,7 @@ test('a check is read, judged and published once, with the block that was read',
 test('an unreadable chain gives errors, no verdict and no block', async () => {
   const { handle, results } = makeHandler(readsGiving(failed('rpc-unavailable')));
   await handle(aCheck(), aRecord());
-  expect(results()).toMatchObject([
+  expect(results).toMatchObject([
     { status: 'failed', roles: [], errors: [{ code: 'rpc-unavailable' }], blocks: {} },
   ]);
 });
@@ -121,7 +103,7 @@ test.each([
 ] as const)('a sync check taken up past its deadline reads nothing; %s', async (onUndetermined, expected) => {
   const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
   await handle(aCheck({ onUndetermined, deadlineAt: new Date(NOW - 1).toISOString() }), aRecord());
-  expect(results()).toMatchObject([expected]);
+  expect(results).toMatchObject([expected]);
 });
 
 test.each([
@@ -147,7 +129,7 @@ test.each([
 ])('%s is rejected with its reason and never judged', async (_, check) => {
   const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
   await expect(handle(check, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
-  expect(results()).toEqual([]);
+  expect(results).toEqual([]);
 });
 
 describe('while the process stops', () => {
@@ -155,8 +137,10 @@ describe('while the process stops', () => {
 
   test('a check that is cut short is left to the next owner and not published', async () => {
     const { handle, results } = makeHandler(readsGiving(failed('rpc-timeout')));
-    await expect(handle(aCheck(), aRecord(null, stopped))).rejects.toMatchObject({ code: 'overloaded' });
-    expect(results()).toEqual([]);
+    await expect(handle(aCheck(), aRecord({ signal: stopped }))).rejects.toMatchObject({
+      code: 'overloaded',
+    });
+    expect(results).toEqual([]);
   });
 
   test.each<[string, Reading]>([
@@ -164,14 +148,14 @@ describe('while the process stops', () => {
     ['undetermined for good', failed('contract-not-found')],
   ])('a check that is %s is published', async (_, reading) => {
     const { handle, results } = makeHandler(readsGiving(reading));
-    await handle(aCheck(), aRecord(null, stopped));
-    expect(results()).toHaveLength(1);
+    await handle(aCheck(), aRecord({ signal: stopped }));
+    expect(results).toHaveLength(1);
   });
 
   test('a check that is past its own end is published', async () => {
     const { handle, results } = makeHandler(readsGiving(failed('rpc-timeout')));
-    await handle(aCheck({ deadlineAt: new Date(NOW).toISOString() }), aRecord(null, stopped));
-    expect(results()).toMatchObject([{ status: 'failed' }]);
+    await handle(aCheck({ deadlineAt: new Date(NOW).toISOString() }), aRecord({ signal: stopped }));
+    expect(results).toMatchObject([{ status: 'failed' }]);
   });
 });
 
@@ -187,13 +171,14 @@ describe('a check that waits for a chain', () => {
     const { handle, results } = makeHandler(readsWaiting);
     const stop = new AbortController();
     const leaves: (() => void)[] = [];
-    const record = { ...aRecord(null, stop.signal), park: (leave: () => void) => void leaves.push(leave) };
+    const record = aRecord({ signal: stop.signal, park: (leave) => void leaves.push(leave) });
     const handled = handle(aCheck(), record);
+    await waitUntil('the check is parked', () => leaves.length > 0);
     expect(leaves).toHaveLength(1);
     stop.abort();
     for (const leave of leaves) leave();
     await expect(handled).rejects.toMatchObject({ code: 'overloaded' });
-    expect(results()).toEqual([]);
+    expect(results).toEqual([]);
   });
 
   test('is not parked where the chain answers', async () => {
@@ -201,7 +186,7 @@ describe('a check that waits for a chain', () => {
     const park = () => {
       throw new Error('parked');
     };
-    await handle(aCheck(), { ...aRecord(), park });
+    await handle(aCheck(), aRecord({ park }));
   });
 });
 
@@ -215,11 +200,15 @@ describe('a check with sign-ins', () => {
   const proving =
     (outcome: WalletOutcome): ProveWallets =>
     async () => ({ outcomes: [outcome], blocks: { '1': { ...BLOCK, number: 1 }, '5': BLOCK } });
-  const judgeWith = async (outcome: WalletOutcome, reading: Reading = { ok: true, value: 10n ** 18n }) => {
+  const judgeWith = async (
+    outcome: WalletOutcome,
+    reading: Reading = { ok: true, value: 10n ** 18n },
+    over: Partial<CheckRequested> = {},
+  ) => {
     const reads = readsGiving(reading);
     const { handle, results } = makeHandler(reads, { proveWallets: proving(outcome) });
-    await handle(aCheck({ signIn }), aRecord());
-    return results();
+    await handle(aCheck({ signIn, ...over }), aRecord());
+    return results;
   };
 
   test('has roles if the wallet is proved, and the rules decide which block of a chain it names', async () => {
@@ -247,15 +236,36 @@ describe('a check with sign-ins', () => {
     ]);
   });
 
+  test('names the proved wallets also if no rule was decided', async () => {
+    const [result] = await judgeWith(PROVED, failed('rpc-timeout'));
+    expect(result).toMatchObject({ status: 'failed', signIn: [{ account, outcome: 'proved' }] });
+  });
+
+  test.each(['omit', 'deny', 'fail'] as const)(
+    'says nothing of the rules if a wallet is not proved, whatever onUndetermined says: %s',
+    async (onUndetermined) => {
+      const proof = { seconds: 300, alg: 'ES256', rulesDigest: 'd' } as const;
+      const [result] = await judgeWith(REFUSED, undefined, { onUndetermined, explain: true, proof });
+      expect(result).toEqual({
+        requestId: 'req_1',
+        status: 'failed',
+        roles: [],
+        errors: [expect.objectContaining({ account, code: 'sign-in-refused' })],
+        evaluatedAt: new Date(NOW).toISOString(),
+        blocks: { '1': BLOCK, '5': BLOCK },
+      });
+    },
+  );
+
   test('is left to the next owner if the process stops before the wallet was asked', async () => {
     const stopped = AbortSignal.abort();
     const reads = readsGiving({ ok: true, value: 1n });
     for (const outcome of [UNREAD, REFUSED]) {
       const { handle, results } = makeHandler(reads, { proveWallets: proving(outcome) });
-      const handled = handle(aCheck({ signIn }), aRecord(null, stopped));
+      const handled = handle(aCheck({ signIn }), aRecord({ signal: stopped }));
       if (outcome === UNREAD) await expect(handled).rejects.toMatchObject({ code: 'overloaded' });
       else await handled;
-      expect(results()).toHaveLength(outcome === UNREAD ? 0 : 1);
+      expect(results).toHaveLength(outcome === UNREAD ? 0 : 1);
     }
   });
 
@@ -269,17 +279,14 @@ describe('a check with sign-ins', () => {
 
 describe('a check that could not be evaluated', () => {
   const giveUp = async (message: CheckRequested | undefined, value: unknown) => {
-    const published: { resultJson: string }[] = [];
-    await makeGiveUp({
-      publishResult: async (completed) => void published.push(completed),
-      recordFailure: () => undefined,
-      redisNowMs: () => NOW,
-    })({
-      message,
-      record: aRecord(value),
-      error: new Error('a bug'),
-    });
-    return published.map(({ resultJson }) => JSON.parse(resultJson));
+    const chains = {
+      performReads: readsGiving(failed('internal')),
+      proveWallets: nobodyProved,
+      ...ONE_CHAIN,
+    };
+    const { dependencies, results } = anEvaluator({ chains, redisNowMs: () => NOW });
+    await makeGiveUp(dependencies)({ message, record: aRecordOf(value), error: new Error('a bug') });
+    return results;
   };
 
   test('ends as failed with internal for every rule', async () => {
@@ -303,7 +310,7 @@ describe('a check that could not be evaluated', () => {
     ];
     const [result] = await giveUp(aCheck({ rules, explain: true }), null);
     const outcome = 'undetermined';
-    expect(CheckResult.parse(result).details).toEqual([
+    expect(result?.details).toEqual([
       { ruleIndex: 0, outcome, required: { min: '1', max: '2' } },
       {
         ruleIndex: 1,
@@ -365,7 +372,7 @@ test('a check that has waited for five minutes for its reads is read, but waits 
       { waitedMs: waitedMs },
     );
     await handle(manyReads, aRecord());
-    expect(results()).toMatchObject([{ status: 'completed', roles: [{ id: 'a', granted: false }] }]);
+    expect(results).toMatchObject([{ status: 'completed', roles: [{ id: 'a', granted: false }] }]);
   }
   expect(late).toEqual([false, true]);
 });
@@ -393,10 +400,10 @@ test('a stop leaves a check to the next owner if a read of an open rule may succ
     } as CheckRequested['rules'][number],
   ];
   const { handle, results } = makeHandler(mixed);
-  await expect(handle(aCheck({ rules }), aRecord(null, stop.signal))).rejects.toMatchObject({
+  await expect(handle(aCheck({ rules }), aRecord({ signal: stop.signal }))).rejects.toMatchObject({
     code: 'overloaded',
   });
-  expect(results()).toEqual([]);
+  expect(results).toEqual([]);
 });
 
 test('a check with many reads holds them while it is evaluated, also if that fails; an ordinary one holds none', async () => {

@@ -1,28 +1,34 @@
 import { ServiceError } from '#shared/errors.ts';
-import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { aCheckCompleted } from '../../../test/support/builders/a-check-completed.ts';
+import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
 import { aCheckResult } from '../../../test/support/builders/a-check-result.ts';
-import { makePublishResult } from './publish-result.ts';
+import { aRecord } from '../../../test/support/fakes/an-evaluator.ts';
+import { makeEncode } from './encode.ts';
 
+const AT = '2026-11-21T10:00:00.000Z';
 const SYNC = { mode: 'sync', replyChannel: 'results:g1' } as const;
 const WEBHOOK = { mode: 'webhook', callbackUrl: 'https://hooks.example/' } as const;
-const { mode: _, ...completed } = aCheckCompleted('app_1', {
+const check = aCheckRequested('app_1', { requestId: 'r1', chargedMonth: '2026-11' });
+const resultJson = JSON.stringify({
   requestId: 'r1',
-  chargedMonth: '2026-11',
-  resultJson: '{"mine":true}',
+  ...{ status: 'completed', roles: [], errors: [], evaluatedAt: AT, blocks: {} },
 });
+const { requestId, clientId, accountId, keyId, acceptedAt, retainUntil, chargedMonth } = check;
+const completed = {
+  ...{ requestId, clientId, accountId, keyId, acceptedAt, retainUntil, chargedMonth },
+  ...{ decided: true, startedAt: AT, request: { partition: 0, offset: 0 }, resultJson },
+};
 
-/** Publishes over fakes that record every step, in order. */
+/** Answers over fakes that record every step, in order. */
 function setUp({ stored, awayCount = 0 }: { stored?: string; awayCount?: number } = {}) {
   const steps: string[] = [];
   const published: { topic: string; message: unknown }[] = [];
   let left = awayCount;
-  const publishResult = makePublishResult({
+  const encode = makeEncode({
     results: {
-      saveIfAbsent: async ({ resultJson, replyChannel }) => {
+      saveIfAbsent: async (saving) => {
         if (left-- > 0) throw new ServiceError('store-unavailable', 'away');
-        steps.push(`save and notify ${replyChannel}`);
-        return stored ?? resultJson;
+        steps.push(`save and notify ${saving.replyChannel}`);
+        return stored ?? saving.resultJson;
       },
     },
     publish: async ({ name }, message) => {
@@ -30,14 +36,12 @@ function setUp({ stored, awayCount = 0 }: { stored?: string; awayCount?: number 
       published.push({ topic: name, message });
     },
   });
-  const record = {
-    traceparent: 'trace',
-    signal: new AbortController().signal,
-    alive: () => steps.push('alive'),
-    park: () => steps.push('park'),
-  } as unknown as RecordContext;
-  const run = (delivery: Parameters<typeof publishResult>[0]['delivery']) =>
-    publishResult({ ...completed, delivery }, 1, record);
+  const record = aRecord({ alive: () => steps.push('alive'), park: () => steps.push('park') });
+  const run = async (delivery: typeof check.delivery) => {
+    const answer = encode({ ...check, delivery }, { evaluatedAt: AT, blocks: {} });
+    answer.add(check, { status: 'completed', roles: [], errors: [] });
+    await answer.publish(record, { startedAtMs: Date.parse(AT), observed: new Map() });
+  };
   return { run, steps, published };
 }
 
@@ -57,8 +61,8 @@ test('publishes the result of a check with a webhook and its first delivery in o
     callbackUrl: WEBHOOK.callbackUrl,
     attemptCount: 0,
     resendCount: 0,
-    resultJson: '{"mine":true}',
-    check: { keyId: 'key_1', decided: true, chargedMonth: '2026-11' },
+    resultJson,
+    check: { keyId, decided: true, chargedMonth, startedAt: AT },
   });
 });
 

@@ -1,17 +1,14 @@
-import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
-import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import { boundResults } from '#shared/stores/batches/cut-parts.ts';
 import { aBatchPart, OF_WATCH } from '../../../test/support/builders/a-batch.ts';
+import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
+import { anEvaluator, aRecord, linesOf } from '../../../test/support/fakes/an-evaluator.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { failed, type Read, type Reading } from '../domain/read.ts';
-import { makeGiveUpPart } from './give-up.ts';
-import { makePartHandler } from './handle-part.ts';
-import { READS_IN_PROGRESS, ReadBudget } from './read-budget.ts';
-import { makeRunningChecks } from './running-checks.ts';
-import { makeSlicing } from './slice-work.ts';
-
-afterEach(() => jest.useRealTimers());
+import { makeEvaluate } from './evaluate.ts';
+import { makeGiveUp } from './give-up.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
@@ -31,13 +28,7 @@ const aPart = (over: Partial<BatchPartRequested> = {}) =>
     rules: [native('r')],
     ...over,
   });
-const aRecord = (value: unknown = null, signal = new AbortController().signal) =>
-  ({
-    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`,
-    value: value === null ? null : Buffer.from(JSON.stringify(value)),
-    signal,
-    park: () => undefined,
-  }) as unknown as RecordContext;
+const stopped = () => aRecord({ signal: AbortSignal.abort() });
 
 const readingOf = ({ account }: Read): Reading => {
   if (account === UNREAD) return failed('rpc-timeout');
@@ -45,7 +36,6 @@ const readingOf = ({ account }: Read): Reading => {
 };
 
 function makeHandler(answer: (read: Read) => Reading = readingOf) {
-  const published: BatchPartCompleted[] = [];
   const asked: Read[][] = [];
   const proved: string[] = [];
   const avoided: unknown[] = [];
@@ -57,39 +47,32 @@ function makeHandler(answer: (read: Read) => Reading = readingOf) {
     const report = { block: BLOCK, headAskedAtMs: NOW - 300, answeredBy: ['0'] };
     return new Map([[1, { quorum: 1, observations, ...report }]]);
   };
-  const dependencies = {
-    performReads,
-    isConfigured: (chainId: number) => chainId === 1,
-    nativeDecimals: () => 18,
-    delegateRegistry: () => `0x${'d'.repeat(40)}`,
-    prove: (_: unknown, __: unknown, jti: string) => {
+  const { dependencies, parts, results } = anEvaluator({
+    chains: {
+      performReads,
+      proveWallets: async () => ({ outcomes: [], blocks: {} }),
+      isConfigured: (chainId) => chainId === 1,
+      nativeDecimals: () => 18,
+      delegateRegistry: () => `0x${'d'.repeat(40)}`,
+    },
+    prove: (_, __, jti) => {
       proved.push(jti);
       return `signed ${jti}`;
     },
-    publish: async (completed: BatchPartCompleted) => void published.push(completed),
-    readBudget: new ReadBudget(READS_IN_PROGRESS.others),
-    recordPart: () => undefined,
-    recordFailure: () => undefined,
-    forEachInSlices: makeSlicing(
-      () => performance.now(),
-      () => false,
-    ),
     redisNowMs: () => NOW,
-    evaluationMsMax: 30_000,
-  };
+  });
   return {
-    handle: makePartHandler(dependencies),
-    giveUp: makeGiveUpPart(dependencies),
+    handle: makeEvaluate(dependencies, 'batch'),
+    giveUp: makeGiveUp(dependencies),
+    async evaluateCheck(check: CheckRequested) {
+      await makeEvaluate(dependencies, 'bulk')(check, aRecord());
+      return results[0] as CheckResult;
+    },
     asked,
     avoided,
     proved,
-    completed: () => published[0] as BatchPartCompleted,
-    lines: () =>
-      gunzipSync(Buffer.from(published[0]?.linesGzip ?? '', 'base64'))
-        .toString()
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    completed: () => parts[0] as BatchPartCompleted,
+    lines: () => linesOf(parts[0]),
   };
 }
 
@@ -185,6 +168,17 @@ test('each entry of a part gets one line, in order, and the counts are those of 
     failedCount: 1,
   });
   expect(completed()).not.toHaveProperty('entries');
+});
+
+test('a check ends as a part with one entry does', async () => {
+  for (const account of [RICH, POOR, UNREAD])
+    for (const onUndetermined of ['omit', 'deny', 'fail'] as const) {
+      const asked = { account, rules: [native('r'), native('s', '5')], onUndetermined, explain: true };
+      const { handle, lines, evaluateCheck } = makeHandler();
+      await handle(aPart({ ...asked, entries: [{ account }] }), aRecord());
+      const { status, roles, errors, details } = await evaluateCheck(aCheckRequested('app_1', asked));
+      expect(lines()[0]).toMatchObject({ status, roles, errors, details });
+    }
 });
 
 test('a read that several entries and rules need is made once', async () => {
@@ -320,7 +314,7 @@ test('the longest line of a batch with explanations is within the bound by which
 
 test('a part that the process has no time to read is left to its next owner', async () => {
   const { handle } = makeHandler();
-  await expect(handle(aPart(), aRecord(null, AbortSignal.abort()))).rejects.toMatchObject({
+  await expect(handle(aPart(), stopped())).rejects.toMatchObject({
     code: 'overloaded',
   });
 });
@@ -345,59 +339,11 @@ test.each([
 test('a part that does not match its schema still ends each of its entries', async () => {
   const { giveUp, completed, lines } = makeHandler();
   const value = { ...aPart(), onUndetermined: 'perhaps', entries: [{ account: RICH }, 'poison'] };
-  await giveUp({ message: undefined, record: aRecord(value), error: new Error('unreadable') });
+  await giveUp({
+    message: undefined,
+    record: aRecord({ value: Buffer.from(JSON.stringify(value)) }),
+    error: new Error('unreadable'),
+  });
   expect(completed()).toMatchObject({ lineCount: 2, roles: [{ id: 'r', undetermined: 2 }], refundCount: 2 });
   expect(lines()[0]).toMatchObject({ index: 500, account: RICH, status: 'failed' });
-});
-
-test('long work runs in slices, and the event loop turns between them', async () => {
-  let nowMs = 0;
-  const forEachInSlices = makeSlicing(
-    () => nowMs,
-    () => false,
-  );
-  const seen: string[] = [];
-  let turns = 0;
-  const turn = () => {
-    turns += 1;
-    if (seen.length < 8) setImmediate(turn);
-  };
-  setImmediate(turn);
-  const work = (name: string) =>
-    forEachInSlices([1, 2, 3, 4], (item) => {
-      nowMs += 1;
-      seen.push(`${name}${item}@${turns}`);
-    });
-  await Promise.all([work('a'), work('b')]);
-  expect(seen.map((text) => text.split('@')[0])).toEqual(['a1', 'a2', 'b1', 'b2', 'a3', 'a4', 'b3', 'b4']);
-  expect(new Set(seen.map((text) => text.split('@')[1])).size).toBe(4);
-});
-
-test('long work pauses before each slice while a single check is evaluated, and not while one is parked', async () => {
-  const running = makeRunningChecks();
-  const check = Promise.withResolvers<void>();
-  const parked: string[] = [];
-  const counted = running.counted<string>(async (_, { park }) => {
-    park(() => undefined);
-    await check.promise;
-  });
-  const ended = counted('check', { ...aRecord(), park: () => void parked.push('check') });
-  expect([running.count(), parked]).toEqual([0, ['check']]);
-  const waits = running.counted<string>(() => check.promise)('check', aRecord());
-  expect(running.count()).toBe(1);
-  const order: string[] = [];
-  const forEachInSlices = makeSlicing(
-    () => performance.now(),
-    () => running.count() > 0,
-  );
-  jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
-  const work = forEachInSlices(['slice'], (name) => void order.push(name));
-  for (let ticks = 0; ticks < 10; ticks += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect(order).toEqual([]);
-  jest.runOnlyPendingTimers();
-  await work;
-  expect(order).toEqual(['slice']);
-  check.resolve();
-  await Promise.all([ended, waits]);
-  expect(running.count()).toBe(0);
 });

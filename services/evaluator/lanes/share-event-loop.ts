@@ -1,0 +1,100 @@
+import type { Handler } from '#shared/kafka/consumer/record.ts';
+import { TickShare } from '#shared/tick-share.ts';
+import { READ_LANES, type ReadLane } from '../domain/read.ts';
+
+/** How long checks may be finished in one tick of the event loop. */
+const FINISHING_MS_PER_TICK = 4;
+/** How long one slice may hold the event loop: a sync check crosses the loop several times, and
+ * waits for a slice at each. */
+const SLICE_MS_MAX = 2;
+/**
+ * The pause before a slice while single checks are evaluated: batches then take at most two thirds
+ * of the event loop. Short, because on a machine without a free core each pause also waits for one.
+ */
+const PAUSE_MS = 1;
+
+export type EventLoopShares = ReturnType<typeof makeEventLoopShares>;
+
+/**
+ * Shares the event loop among the checks and parts of one process.
+ *
+ * One answer of a chain completes every check that requested the same read: thousands at once if one
+ * client checks one wallet repeatedly. Finishing all of them in one tick, or all entries of a part,
+ * would block the event loop for every other client.
+ *
+ * @example
+ * const eventLoop = makeEventLoopShares();
+ * await eventLoop.waitForTick('bulk');
+ * await eventLoop.forEachInSlices(entries, (entry) => judge(entry));
+ */
+export function makeEventLoopShares(monotonicMs: () => number = () => performance.now()) {
+  const waiting: Record<ReadLane, (() => void)[]> = { interactive: [], bulk: [], batch: [] };
+  const share = new TickShare(FINISHING_MS_PER_TICK, monotonicMs);
+  let isContinuing = false;
+  let runningCount = 0;
+  let lastSlice: Promise<void> = Promise.resolve();
+
+  const continueNext = (): void => {
+    if (!share.hasTime()) return void setImmediate(continueNext);
+    const lane = READ_LANES.find((each) => waiting[each].length > 0);
+    isContinuing = lane !== undefined;
+    if (lane === undefined) return;
+    waiting[lane].shift()?.();
+    // Behind the microtask in which that check is finished, which takes its time.
+    queueMicrotask(continueNext);
+  };
+  const startSlice = (): Promise<void> => {
+    lastSlice = lastSlice.then(
+      () =>
+        new Promise((resolve) => {
+          if (runningCount > 0) setTimeout(resolve, PAUSE_MS);
+          else setImmediate(resolve);
+        }),
+    );
+    return lastSlice;
+  };
+
+  return {
+    /** Awaited before a check, or a part, whose reads are complete is judged: beyond the share of a
+     * tick it waits for the next ones. Earlier lanes go first. */
+    waitForTick: (lane: ReadLane): Promise<void> =>
+      new Promise((resolve) => {
+        waiting[lane].push(resolve);
+        if (!isContinuing) queueMicrotask(continueNext);
+        isContinuing = true;
+      }),
+    /**
+     * Does some work for each item, in order, in slices of at most `SLICE_MS_MAX` (and one item), each
+     * in a separate tick: of all long work of a process, one slice runs between two polls of the
+     * network. Slices pause in between while single checks are evaluated. A single item is no long
+     * work.
+     */
+    async forEachInSlices<T>(items: readonly T[], work: (item: T, index: number) => void): Promise<void> {
+      for (let next = 0; next < items.length; ) {
+        if (items.length > 1) await startSlice();
+        const endMs = monotonicMs() + SLICE_MS_MAX;
+        do {
+          work(items[next] as T, next);
+          next += 1;
+        } while (next < items.length && monotonicMs() < endMs);
+      }
+    },
+    /** Makes a handler whose checks count as being evaluated; a parked check only waits, and does not
+     * count. */
+    counted:
+      <M>(handle: Handler<M>): Handler<M> =>
+      async (message, record) => {
+        let isCounted = true;
+        runningCount += 1;
+        const leave = () => {
+          if (isCounted) runningCount -= 1;
+          isCounted = false;
+        };
+        const park: typeof record.park = (leaveParked) => {
+          leave();
+          record.park(leaveParked);
+        };
+        await handle(message, { ...record, park }).finally(leave);
+      },
+  };
+}
