@@ -96,6 +96,9 @@ export type ChainObservations = {
   readonly observations: readonly Observation[];
 };
 
+/** Whether endpoints gave too few equal answers, so that one more may decide. */
+export const isDisputed = (reading: Reading): boolean => !reading.ok && reading.code === 'rpc-disagreement';
+
 export const failed = (reason: UndeterminedCode | UndeterminedCause): FailedReading => FAILED[reason];
 
 export type FailedReading = Extract<Reading, { ok: false }>;

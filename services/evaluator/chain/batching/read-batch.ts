@@ -1,5 +1,4 @@
-import { pause } from '#shared/wait-for.ts';
-import { failed, type Observation, type Read, type Reading } from '../../domain/read.ts';
+import { failed, isDisputed, type Observation, type Read, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
@@ -39,8 +38,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     if (first === undefined || options.quorum === 1) return first !== undefined;
     return first.readings.every((_, index) => {
       if (answers.some(({ readings }) => isSuspect(readings[index]))) return true;
-      const reading = options.agreeOn(columnOf(answers, index), options.quorum);
-      return reading.ok || reading.code !== 'rpc-disagreement';
+      return !isDisputed(options.agreeOn(columnOf(answers, index), options.quorum));
     });
   };
 
@@ -56,8 +54,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     signal: AbortSignal,
   ): Promise<Answer> {
     const { block, isPast } = batch;
-    const earlyMs = endpoint.lag.ms - pool.ageMs(block);
-    if (earlyMs > 0 && newForMs(batch) > 0) await pause(earlyMs, signal);
+    if (newForMs(batch) > 0) await endpoint.lag.wait(pool.ageMs(block), signal);
     const ageMs = pool.ageMs(block);
     const isNew = newForMs(batch) > 0;
     try {

@@ -1,3 +1,5 @@
+import { pause } from '#shared/wait-for.ts';
+
 /** A node that does not have a block this long after the block was first seen lacks it for another
  * reason. */
 export const NOT_YET_MS = 4_000;
@@ -19,6 +21,11 @@ export class CallLag {
 
   get ms(): number {
     return this.#ms;
+  }
+
+  /** Waits until a call at a block of this age will be answered. */
+  async wait(ageMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#ms > ageMs) await pause(this.#ms - ageMs, signal);
   }
 
   /** A call at a block of this age found that the endpoint did not have it yet. */

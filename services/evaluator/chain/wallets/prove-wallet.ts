@@ -1,12 +1,10 @@
 import type { BlockReport } from '#shared/contracts/checks/result.ts';
 import type { WalletSignIn } from '#shared/contracts/sign-in/sign-in-request.ts';
-import { pause } from '#shared/wait-for.ts';
-import { failed, type Observation, type Reading } from '../../domain/read.ts';
+import { failed, isDisputed, type Observation, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Heads } from '../blocks/heads.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
-import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import { askWallet, WALLET_SAYS, type WalletAnswer, type WalletQuestion } from './ask-wallet.ts';
 import { hasSuffix, unwrapSignature, type WrappedSignature } from './unwrap-signature.ts';
@@ -111,10 +109,6 @@ async function ask(
       answers.map(({ reading }) => reading),
       quorum,
     );
-  const isAgreed = (answers: readonly WalletAnswer[]) => {
-    const reading = agreed(answers);
-    return reading.ok || reading.code !== 'rpc-disagreement';
-  };
   const { answers } = await calls.run(context, context.signal, () => {
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(QUESTION_MS_MAX)]);
     return askEndpoints<WalletAnswer>({
@@ -122,29 +116,19 @@ async function ask(
       candidates: () => pool.candidates(block),
       isHedged: false,
       quorum,
-      isSettled: isAgreed,
-      ask: (endpoint, ownSignal) => askOne(pool, endpoint, block, question, ownSignal),
+      isSettled: (known) => !isDisputed(agreed(known)),
+      async ask(endpoint, ownSignal) {
+        const capabilities = await pool.capabilitiesOf(endpoint);
+        await endpoint.lag.wait(pool.ageMs(block), ownSignal);
+        // The wallet's code is a client's choice: its failure is no evidence about the endpoint.
+        return askWallet(endpoint.forClients(false), block, question, capabilities, ownSignal);
+      },
       patienceMs: async () => NOT_YET_MS - pool.ageMs(block),
       signal,
     });
   });
   if (answers.length === 0) return { outcome: UNREAD, isProved: false };
   return { outcome: outcomeOf(agreed(answers)), isProved: answers.every(({ isProved }) => isProved) };
-}
-
-/** Asks an endpoint as soon as it can have the block. */
-async function askOne(
-  pool: Pick<EndpointPool, 'capabilitiesOf' | 'ageMs'>,
-  endpoint: Endpoint,
-  block: Block,
-  question: WalletQuestion,
-  signal: AbortSignal,
-): Promise<WalletAnswer> {
-  const capabilities = await pool.capabilitiesOf(endpoint);
-  const earlyMs = endpoint.lag.ms - pool.ageMs(block);
-  if (earlyMs > 0) await pause(earlyMs, signal);
-  // The wallet's code is a client's choice: its failure is no evidence about the endpoint.
-  return askWallet(endpoint.forClients(false), block, question, capabilities, signal);
 }
 
 function outcomeOf(reading: Reading): WalletOutcome {
