@@ -6,10 +6,11 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const kept = { requestId: 'r1', retainUntil: new Date(NOW + 1).toISOString(), resultJson: '{"n":1}' };
 const ended = { ...kept, retainUntil: new Date(NOW).toISOString() };
 
-async function savedOf(...bodies: readonly BodyRecord[]): Promise<string[]> {
+async function savedOf(bodies: readonly BodyRecord[], { isStored = false } = {}): Promise<string[]> {
   const saved: string[] = [];
   const handle = makeResultHandler({
     results: {
+      has: async () => isStored,
       saveIfAbsent: async ({ requestId, resultJson, replyChannel }) => {
         saved.push(`${requestId} ${resultJson}${replyChannel ?? ''}`);
         return resultJson;
@@ -29,11 +30,22 @@ test('saves every result and every body of a webhook, and notifies no client of 
     aWebhookOfCheck('app_1', kept),
     event,
   ];
-  expect(await savedOf(...bodies)).toEqual(bodies.map(() => 'r1 {"n":1}'));
+  expect(await savedOf(bodies)).toEqual(bodies.map(() => 'r1 {"n":1}'));
+});
+
+test('saves the result of a sync check again only if Redis has lost it', async () => {
+  const sync = aCheckCompleted('app_1', { ...kept, mode: 'sync' });
+  expect(await savedOf([sync], { isStored: true })).toEqual([]);
+  expect(await savedOf([sync])).toEqual(['r1 {"n":1}']);
+});
+
+test('saves the body of a webhook and of a polled check without a look', async () => {
+  const bodies = [aCheckCompleted('app_1', { ...kept, mode: 'poll' }), aWebhookOfCheck('app_1', kept)];
+  expect(await savedOf(bodies, { isStored: true })).toHaveLength(2);
 });
 
 test('past its retention saves only the result of a polled check, which nobody else has counted', async () => {
-  expect(await savedOf(aCheckCompleted('app_1', { ...ended, mode: 'poll' }))).toHaveLength(1);
-  expect(await savedOf(aCheckCompleted('app_1', { ...ended, mode: 'sync' }))).toEqual([]);
-  expect(await savedOf(aWebhookOfCheck('app_1', ended))).toEqual([]);
+  expect(await savedOf([aCheckCompleted('app_1', { ...ended, mode: 'poll' })])).toHaveLength(1);
+  expect(await savedOf([aCheckCompleted('app_1', { ...ended, mode: 'sync' })])).toEqual([]);
+  expect(await savedOf([aWebhookOfCheck('app_1', ended)])).toEqual([]);
 });

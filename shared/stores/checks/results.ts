@@ -113,6 +113,11 @@ const READ_MANY = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS))
 `;
 
+/** KEYS: result. */
+const HAS = `${REQUIRE_VIEW}
+return redis.call('EXISTS', KEYS[1])
+`;
+
 /** Most ids read at once: Lua's `unpack` fails near 8 000 values. */
 const READ_MANY_MAX = 1_000;
 
@@ -144,6 +149,7 @@ export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
  */
 export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
+  const has = makeBatchedScript<number>(redis, HAS);
   const read = makeScript<string | null>(redis, READ);
   const readKeys = makeScript<(string | null)[]>(redis, READ_MANY);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
@@ -194,6 +200,8 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
      */
     read: async (requestId: string): Promise<string | undefined> =>
       (await read([resultKey(requestId)], [])) ?? undefined,
+    /** Whether a body is stored, without its bytes: many such questions share one command. */
+    has: async (requestId: string): Promise<boolean> => (await has([resultKey(requestId)], [])) === 1,
     /** In the order of the ids. Those that a replay has not brought back are undefined too: as
      * results to come. */
     readMany,

@@ -18,6 +18,7 @@ import { completeViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { makeResultHandler } from '../../../services/result-store/project/handle-result.ts';
 import { aCheckCompleted, aWebhookOfCheck } from '../../support/builders/a-check-completed.ts';
 import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aClientApp } from '../../support/builders/a-client-app.ts';
@@ -89,6 +90,10 @@ async function accept(clientId: string): Promise<string> {
 async function complete(result: CheckCompleted): Promise<void> {
   await stores.kafka.publish(checkCompleted, result);
   await views.results.saveIfAbsent(savingOf(result));
+  await notePositions();
+}
+
+async function notePositions(): Promise<void> {
   const ends = await stores.kafka.admin.fetchTopicOffsets(checkCompleted.name);
   await makeSavePositions(stores.redis)(
     ends.map(({ partition, high }) => ({ topic: checkCompleted.name, partition, offset: Number(high) })),
@@ -107,6 +112,34 @@ test('a result whose offset was committed comes back, and nothing is read or wri
   await expect(accept('app_rewound')).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await makeWhole()).toBe(true);
   expect(await views.results.readMany([kept.requestId, lost.requestId])).toEqual(['{"n":1}', '{"n":2}']);
+});
+
+test('the result of a sync check that Redis lost comes back, although its evaluator had saved it', async () => {
+  const handle = makeResultHandler({ results: views.results, now: Date.now });
+  const [kept, handled, unread] = [1, 2, 3].map((n) => aResult({ mode: 'sync', resultJson: `{"n":${n}}` }));
+  if (!kept || !handled || !unread) throw new Error('three results');
+  const saveAndPublish = async (result: CheckCompleted) => {
+    await views.results.saveIfAbsent(savingOf(result));
+    await stores.kafka.publish(checkCompleted, result);
+  };
+  const noteHandled = async (result: CheckCompleted) => {
+    await handle(result);
+    await notePositions();
+  };
+  await saveAndPublish(kept);
+  await noteHandled(kept);
+  const rewind = await remember();
+  await saveAndPublish(handled);
+  await noteHandled(handled);
+  await saveAndPublish(unread);
+  await rewind();
+  // Where nothing shows that Redis has lost writes, the record itself finds it.
+  await handle(unread);
+  expect(await views.results.has(unread.requestId)).toBe(true);
+  await becomeAnotherRun();
+  await makeWhole();
+  const ids = [kept, handled, unread].map(({ requestId }) => requestId);
+  expect(await views.results.readMany(ids)).toEqual(['{"n":1}', '{"n":2}', '{"n":3}']);
 });
 
 test('a check that Redis lost is charged once, and its refund is given once', async () => {

@@ -62,6 +62,8 @@ test('the first stored result wins, byte for byte, and later saves return it', a
   expect(await results.saveIfAbsent(savingOf({ ...first, resultJson: '{"n":2}' }))).toBe('{"n":1}');
   expect(await results.read(first.requestId)).toBe('{"n":1}');
   expect(await results.readMany(['unknown', first.requestId])).toEqual([undefined, '{"n":1}']);
+  const found = await Promise.all(['unknown', first.requestId].map(results.has));
+  expect(found).toEqual([false, true]);
 });
 
 test('of all saves of a result one is observed as the first, also among copies with the same bytes', async () => {
@@ -136,6 +138,7 @@ test('without the generation marker nothing is read and nothing is written', asy
   const results = makeResults(stores.redis);
   await makeViewState(stores.redis).invalidate();
   await expect(results.read('r')).rejects.toMatchObject({ code: 'view-rebuilding' });
+  await expect(results.has('r')).rejects.toMatchObject({ code: 'view-rebuilding' });
   await expect(results.saveIfAbsent(savingOf(aResult()))).rejects.toMatchObject({ code: 'view-rebuilding' });
   await expect(makeClientApps(stores.redis).read('app_views')).rejects.toMatchObject({
     code: 'view-rebuilding',
