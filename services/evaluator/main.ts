@@ -2,12 +2,14 @@ import { checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { LANES, type Lane } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { describeError } from '#shared/errors.ts';
 import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
@@ -26,11 +28,13 @@ import { makeGiveUp } from './lanes/give-up.ts';
 import { makeHealthLog } from './lanes/log-endpoint-health.ts';
 import { startPoolSize } from './lanes/pool-size.ts';
 import { READS_IN_PROGRESS, ReadBudget } from './lanes/read-budget.ts';
-import { startReportingChains } from './lanes/report-chain-states.ts';
 import { makeEventLoopShares } from './lanes/share-event-loop.ts';
 import { makeProve } from './lanes/sign-proof.ts';
 import { makeMetrics } from './metrics.ts';
 
+/** How often gateways are told which of the chains that were asked for lately can be read: several
+ * reports fall into the time that one counts. */
+const REPORT_INTERVAL_MS = 2_000;
 /** Read before anything is opened; it has keys, so it is no part of the configuration. */
 let chainFile: ChainFile;
 
@@ -64,7 +68,14 @@ await runService(
         redisNowMs: clock.now,
       }),
     );
-    scope.use(startReportingChains(chains, makeChainStates(redis), context.log));
+    const states = makeChainStates(redis);
+    scope.use(
+      startRepeating(() => states.report(chains.readable()), {
+        intervalMs: REPORT_INTERVAL_MS,
+        onError: (error) =>
+          context.log.debug({ error: describeError(error) }, 'the states of the chains were not reported'),
+      }),
+    );
     const reports = makeChainReports(redis, clock.now);
     scope.use(startCheckingEndpoints({ ...context, chains, reports }));
     const prove = makeProve({

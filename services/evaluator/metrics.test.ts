@@ -44,7 +44,7 @@ test('the metrics that dashboards use exist with their documented names and labe
   });
   metrics.chains.onCall(1, '0', 'ok', 5);
   metrics.chains.onBatch(1, 40);
-  metrics.chains.onSaved(1, 'dedupe', 1);
+  metrics.chains.onSaved(1, 'dedupe');
   const text = await registry.metrics();
   for (const line of [
     /rolecall_verdicts_total\{chain_id="1",outcome="granted".*\} 1/,

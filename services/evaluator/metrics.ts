@@ -163,7 +163,7 @@ function makeChainObserver(registry: Registry): Omit<ChainObserver, 'onHealth'> 
       readsPerCall.observe({ chain_id: String(chainId) }, readCount);
       if (readCount > 1) readsSaved.inc({ chain_id: String(chainId), reason: 'batch' }, readCount - 1);
     },
-    onSaved: (chainId, reason, count) => readsSaved.inc({ chain_id: String(chainId), reason }, count),
+    onSaved: (chainId, reason) => readsSaved.inc({ chain_id: String(chainId), reason }),
     onRead: (chainId, durationMs) => readSeconds.observe({ chain_id: String(chainId) }, durationMs / 1_000),
     onHedge: (chainId) => hedges.inc({ chain_id: String(chainId) }),
     onHead: (chainId, blockAgeMs) => blockAge.set({ chain_id: String(chainId) }, blockAgeMs / 1_000),
@@ -271,16 +271,10 @@ type SetGauge = (labels: Readonly<Record<string, string>>, value: number) => voi
 /** Results of a read whose series exist from the start. */
 const USUAL_LOG_RESULTS = ['ok', 'timeout', 'unreachable', 'rate-limited', 'rpc-error', 'too-many-logs'];
 
-export type FollowingMetrics = {
-  /** Creates the series of a chain: `rate()` misses the event that creates a series. */
-  readonly expectChain: (chainId: number) => void;
-  readonly observerOf: (chainId: number) => Omit<FollowerObserver, 'onError'>;
-  readonly onPublished: (chainId: number, count: number) => void;
-  readonly onLease: (chainId: number, isHeld: boolean) => void;
-};
+export type FollowingMetrics = ReturnType<typeof makeFollowingMetrics>;
 
 /** The metrics of following transfers. */
-export function makeFollowingMetrics(registry: Registry): FollowingMetrics {
+export function makeFollowingMetrics(registry: Registry) {
   const instruments = makeInstruments(registry);
   const { gauge } = instruments;
   const counter = (name: string, help: string, labels: readonly string[] = []) =>
@@ -314,13 +308,14 @@ export function makeFollowingMetrics(registry: Registry): FollowingMetrics {
     ['chain_id'],
   );
   return {
-    expectChain(chainId) {
+    /** Creates the series of a chain: `rate()` misses the event that creates a series. */
+    expectChain(chainId: number): void {
       const chain_id = String(chainId);
       for (const result of USUAL_LOG_RESULTS) reads.inc({ chain_id, result }, 0);
       for (const each of [logs, published, reorgs, gaps]) each.inc({ chain_id }, 0);
       for (const each of [lag, state]) each.set({ chain_id }, 0);
     },
-    observerOf(chainId) {
+    observerOf(chainId: number): Omit<FollowerObserver, 'onError'> {
       const chain_id = String(chainId);
       return {
         onRead(result, logCount) {
@@ -332,7 +327,7 @@ export function makeFollowingMetrics(registry: Registry): FollowingMetrics {
         onBehind: (blockCount) => lag.set({ chain_id }, blockCount),
       };
     },
-    onPublished: (chainId, count) => published.inc({ chain_id: String(chainId) }, count),
-    onLease: (chainId, isHeld) => state.set({ chain_id: String(chainId) }, isHeld ? 1 : 0),
+    onPublished: (chainId: number, count: number) => published.inc({ chain_id: String(chainId) }, count),
+    onLease: (chainId: number, isHeld: boolean) => state.set({ chain_id: String(chainId) }, isHeld ? 1 : 0),
   };
 }

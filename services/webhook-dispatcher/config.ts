@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   boolean,
-  type CommonConfig,
   cidrList,
   commaList,
   commonConfig,
@@ -14,7 +13,6 @@ import {
   requireLivenessBeyond,
   secret,
 } from '#shared/config.ts';
-import type { Cidr } from '#shared/contracts/webhooks/callback-address.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 
@@ -30,34 +28,22 @@ const DispatcherEnvironment = z.object({
   ROLECALL_SECRET_KEYS: secret(keyRing()),
 });
 
-type DispatcherConfig = CommonConfig & {
-  readonly webhook: {
-    readonly allowed: readonly Cidr[];
-    readonly allowHttp: boolean;
-    /** Multiplies the schedule, the tiers, the give-up bound and the breaker's times. */
-    readonly scheduleScale: number;
-    readonly connectTimeoutMs: number;
-    readonly attemptTimeoutMs: number;
-    /** Empty: the system's servers. */
-    readonly dnsServers: readonly string[];
-    /** Records handled at once, in each consumer group. */
-    readonly window: number;
-  };
-};
-
 /** Shutdown must leave a new attempt time to end and its result time to be written. */
 const STOP_MARGIN_MS = 4_000;
 
 /** @throws ServiceError `config-invalid` */
-export function loadConfig(env: Environment): DispatcherConfig {
+export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(DispatcherEnvironment, env);
   const webhook = {
     allowed: parsed.WEBHOOK_ALLOWED_CIDRS,
     allowHttp: parsed.WEBHOOK_ALLOW_HTTP,
+    /** Multiplies the schedule, the tiers, the give-up bound and the breaker's times. */
     scheduleScale: parsed.WEBHOOK_SCHEDULE_SCALE,
     connectTimeoutMs: parsed.WEBHOOK_CONNECT_TIMEOUT_MS,
     attemptTimeoutMs: parsed.WEBHOOK_ATTEMPT_TIMEOUT_MS,
+    /** Empty: the system's servers. */
     dnsServers: parsed.WEBHOOK_DNS_SERVERS,
+    /** Records handled at once, in each consumer group. */
     window: parsed.WEBHOOK_WINDOW,
   };
   if (webhook.connectTimeoutMs > webhook.attemptTimeoutMs)
@@ -77,6 +63,8 @@ export function loadConfig(env: Environment): DispatcherConfig {
  */
 export const loadSecretKeys = (env: Environment): KeyRing =>
   loadEnvironment(DispatcherEnvironment, env).ROLECALL_SECRET_KEYS;
+
+type DispatcherConfig = ReturnType<typeof loadConfig>;
 
 /** Settings that are allowed but unusual; logged at start-up. */
 export function warningsOf({ webhook, shutdownTimeoutMs }: DispatcherConfig): string[] {

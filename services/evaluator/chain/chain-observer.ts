@@ -13,7 +13,7 @@ export type ChainGauges = {
 export type ChainObserver = {
   readonly onCall: (chainId: number, endpoint: string, result: string, durationMs: number) => void;
   readonly onBatch: (chainId: number, readCount: number) => void;
-  readonly onSaved: (chainId: number, reason: SavedReason, count: number) => void;
+  readonly onSaved: (chainId: number, reason: SavedReason) => void;
   readonly onRead: (chainId: number, durationMs: number) => void;
   readonly onHedge: (chainId: number) => void;
   /** Called once for each change of an endpoint's health, with its name, or its position if it has
@@ -25,4 +25,4 @@ export type ChainObserver = {
 
 /** Why a read needed no call of its own: an equal read was in flight or cached, or it shared a call
  * with others. */
-export type SavedReason = 'dedupe' | 'cache' | 'decimals' | 'batch';
+type SavedReason = 'dedupe' | 'cache' | 'decimals' | 'batch';

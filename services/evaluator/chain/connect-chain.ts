@@ -103,20 +103,20 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     monotonicMs,
   });
   scope.use(pool);
+  const closing = new AbortController();
+  scope.defer(() => closing.abort());
+  const common = { pool, quorum, blockTime, monotonicMs, closed: closing.signal };
   const heads = new Heads({
-    ...{ pool, quorum, blockTime, maxHeadAgeMs, redisNowMs, monotonicMs },
+    ...{ ...common, maxHeadAgeMs, redisNowMs },
     onHead: ({ timestamp }) => observer.onHead(chainId, redisNowMs() - timestamp * 1_000),
     waitingChecks: new WaitingChecks(options.waitingMax),
   });
-  scope.defer(() => heads.close());
   const pastBlocks = new PastBlocks({
-    ...{ pool, quorum, blockTime, monotonicMs },
+    ...common,
     waitingChecks: new WaitingChecks(options.waitingMax),
     headNumber: (signal) => heads.newestNumber(signal),
   });
-  scope.defer(() => pastBlocks.close());
-  const nearBlocks = new NearBlocks({ pool, quorum, blockTime, monotonicMs });
-  scope.defer(() => nearBlocks.close());
+  const nearBlocks = new NearBlocks(common);
   const quarantine = new RememberedNames(QUARANTINE_MS, monotonicMs);
   const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
   const costlyCallSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
@@ -152,7 +152,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     isCostly: (clientId, contract) => costlyContracts.has(`${clientId}/${contract}`),
     onCostly: (clientId, contract) => costlyContracts.add(`${clientId}/${contract}`),
     isFact: (observation) => options.isAnswer(agreed(observation)),
-    onSaved: (reason) => observer.onSaved(chainId, reason, 1),
+    onSaved: (reason) => observer.onSaved(chainId, reason),
   });
   observer.watch(chainId, {
     endpoints: () => endpoints.map(({ gauges }, index) => ({ ...gauges, endpoint: String(index) })),
@@ -171,7 +171,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     waitingChecks,
     isQuiet: () => pool.isQuiet,
     isSilent: () => pool.isSilent,
-    onSaved: (reason) => observer.onSaved(chainId, reason, 1),
+    onSaved: (reason) => observer.onSaved(chainId, reason),
     onRead: (ms) => observer.onRead(chainId, ms),
   });
   return {

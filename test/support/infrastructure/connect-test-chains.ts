@@ -92,8 +92,8 @@ export function connectTestChains(
     observer: {
       onCall: (chainId, endpoint, result) => void calls.push(`${chainId}/${endpoint}/${result}`),
       onBatch: (_, readCount) => void batches.push(readCount),
-      onSaved: (_, reason, count) => {
-        saved[reason] = (saved[reason] ?? 0) + count;
+      onSaved: (_, reason) => {
+        saved[reason] = (saved[reason] ?? 0) + 1;
       },
       onRead: () => undefined,
       onHedge: () => undefined,

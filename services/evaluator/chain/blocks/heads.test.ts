@@ -45,6 +45,7 @@ function makeHeads(
     return anEndpoint({ call }, { name: String(index), monotonicMs, blockTimestampMsMax });
   });
   const waitingChecks = new WaitingChecks(8);
+  const closing = new AbortController();
   const heads = new Heads({
     pool: poolOf(endpoints),
     quorum: 1,
@@ -52,6 +53,7 @@ function makeHeads(
     maxHeadAgeMs: undefined,
     redisNowMs: () => NOW,
     monotonicMs,
+    closed: closing.signal,
     onHead: ({ number }) => void state.heads.push(number),
     waitingChecks,
     ...over,
@@ -73,7 +75,7 @@ function makeHeads(
       clock.ms += 100;
       return look();
     });
-  return { heads, endpoints, read, state, clock, waitingChecks, until };
+  return { closing, endpoints, read, state, clock, waitingChecks, until };
 }
 
 const codeOf = (read: Promise<unknown>) =>
@@ -151,8 +153,8 @@ describe('a head', () => {
   });
 
   test('is no longer fetched when the chain is closed', async () => {
-    const { heads, read } = makeHeads([7]);
-    heads.close();
+    const { closing, read } = makeHeads([7]);
+    closing.abort();
     expect(await codeOf(read())).toBe('deadline-exceeded');
   });
 });

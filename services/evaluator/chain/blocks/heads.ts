@@ -29,6 +29,8 @@ export type HeadsOptions = {
   readonly redisNowMs: () => number;
   /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
+  /** Aborted when the chain is closed: a fetch outlives the checks that wait for it. */
+  readonly closed: AbortSignal;
   readonly onHead: (block: Block) => void;
   /** The checks that wait for a future block. */
   readonly waitingChecks: WaitingChecks;
@@ -69,16 +71,10 @@ type Fetched = ReturnType<BlockFetches<Head>['get']>;
 export class Heads {
   readonly #options: HeadsOptions;
   readonly #fetches: BlockFetches<Head>;
-  /** A fetch outlives the checks that wait for it; only closing the chain cancels it. */
-  readonly #controller = new AbortController();
 
   constructor(options: HeadsOptions) {
     this.#options = options;
     this.#fetches = new BlockFetches(options.monotonicMs);
-  }
-
-  close(): void {
-    this.#controller.abort();
   }
 
   /**
@@ -153,7 +149,7 @@ export class Heads {
             isSettled: () => true,
             ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
             onFailure,
-            signal: this.#controller.signal,
+            signal: this.#options.closed,
           });
     // The newest block that `quorum` endpoints have: an endpoint with a newer head has this block
     // too.
@@ -169,7 +165,7 @@ export class Heads {
   async #fetchFromAll(tag: BlockTag): Promise<Head[]> {
     const seen: Head[] = [];
     const looks = this.#options.pool.candidates().map(async (endpoint) => {
-      seen.push(await this.#askEndpoint(endpoint, tag, this.#controller.signal));
+      seen.push(await this.#askEndpoint(endpoint, tag, this.#options.closed));
     });
     await within(FETCH_ALL_MS_MAX, Promise.allSettled(looks));
     return [...seen];

@@ -40,6 +40,7 @@ function makeNearBlocks(start: readonly Block[], { blockTimeMs = 12_000, quorum 
     quorum,
     blockTime: new BlockTime(blockTimeMs),
     monotonicMs: () => 0,
+    closed: new AbortController().signal,
   });
   const request = (chain: readonly Block[], gone: readonly Block[] = []) => ({
     head: chain.at(-1) as Block,

@@ -10,7 +10,7 @@ const DEPTH_MAX = 119;
 /** Guesses by the time between blocks before the range is halved. */
 const GUESSES_MAX = 3;
 
-type Options = Pick<HeadsOptions, 'quorum' | 'monotonicMs' | 'blockTime'> & {
+type Options = Pick<HeadsOptions, 'quorum' | 'monotonicMs' | 'blockTime' | 'closed'> & {
   readonly pool: HeadsOptions['pool'] & Pick<EndpointPool, 'ageMs'>;
 };
 
@@ -33,15 +33,10 @@ export class NearBlocks {
   readonly #options: Options;
   readonly #known = new Map<number, Block>();
   readonly #fetches: BlockFetches;
-  readonly #controller = new AbortController();
 
   constructor(options: Options) {
     this.#options = options;
     this.#fetches = new BlockFetches(options.monotonicMs);
-  }
-
-  close(): void {
-    this.#controller.abort();
   }
 
   /**
@@ -160,7 +155,7 @@ export class NearBlocks {
       },
       patienceMs: async () => NOT_YET_MS - pool.ageMs(head),
       onFailure,
-      signal: this.#controller.signal,
+      signal: this.#options.closed,
     });
   }
 }

@@ -53,6 +53,7 @@ function makePastBlocks({
     blockTime: new BlockTime(1_000),
     waitingChecks,
     monotonicMs: () => 0,
+    closed: new AbortController().signal,
     headNumber: async () => {
       if (head instanceof RpcFailure) throw head;
       return head;

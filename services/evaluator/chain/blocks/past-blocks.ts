@@ -36,7 +36,10 @@ type PastBlockRequest = {
   readonly signal: AbortSignal;
 };
 
-type Options = Pick<HeadsOptions, 'pool' | 'quorum' | 'monotonicMs' | 'blockTime' | 'waitingChecks'> & {
+type Options = Pick<
+  HeadsOptions,
+  'pool' | 'quorum' | 'monotonicMs' | 'blockTime' | 'waitingChecks' | 'closed'
+> & {
   /** The number of the newest block, as far as it is known. @throws RpcFailure */
   readonly headNumber: (signal: AbortSignal) => Promise<number>;
 };
@@ -60,15 +63,10 @@ export class PastBlocks {
     waitingMax: WAITING_LOOK_UPS_MAX,
     refusal: 'too many blocks are to be looked up',
   });
-  readonly #controller = new AbortController();
 
   constructor(options: Options) {
     this.#options = options;
     this.#fetches = new BlockFetches(options.monotonicMs);
-  }
-
-  close(): void {
-    this.#controller.abort();
   }
 
   /** @throws RpcFailure */
@@ -128,8 +126,7 @@ export class PastBlocks {
   }
 
   async #ask(number: number, onFailure: (failure: RpcFailure) => void): Promise<Block> {
-    const { pool, quorum } = this.#options;
-    const { signal } = this.#controller;
+    const { pool, quorum, closed: signal } = this.#options;
     const [block] = await fetchAgreed({
       pool,
       candidates: () => pool.candidates(),

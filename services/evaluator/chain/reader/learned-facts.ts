@@ -3,12 +3,11 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
-import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
+import type { RpcOutcome } from '../rpc/connect-rpc.ts';
 import { mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { callEach } from './call-each.ts';
 import { type BatchReadings, NOT_OWNED, NOTHING, PERHAPS_FOR_CONTRACTS } from './readings.ts';
 
-/** Calls of one JSON-RPC batch: the smallest limit among the well-known providers. */
-const CALLS_PER_BATCH_MAX = 100;
 /** Contracts remembered at a time; the least recently used is evicted first. */
 const CONTRACTS_MAX = 20_000;
 /**
@@ -57,7 +56,7 @@ export class CodeProofs {
       method: 'eth_getCode',
       params: `["${contract}",${at}]`,
     }));
-    const codes = await callAll(callable, requests, signal);
+    const codes = await callEach(callable, requests, signal, requireCode);
     const absent = new Set<string>();
     for (const [index, contract] of [...asked].entries()) {
       if (codes[index] === '0x') absent.add(contract);
@@ -67,33 +66,11 @@ export class CodeProofs {
   }
 }
 
-async function callAll(
-  endpoint: Callable,
-  requests: readonly RpcRequest[],
-  signal: AbortSignal,
-): Promise<unknown[]> {
-  const codes: unknown[] = [];
-  for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX)
-    codes.push(
-      ...(await endpoint.use(signal, async (rpc) =>
-        (
-          await rpc.callMany(requests.slice(from, from + CALLS_PER_BATCH_MAX), signal)
-        )
-          .map(resultOf)
-          .map(requireCode),
-      )),
-    );
-  return codes;
-}
-
-function resultOf(outcome: RpcOutcome): unknown {
+function requireCode(outcome: RpcOutcome): string {
   if (!outcome.ok) throw outcome.failure;
-  return outcome.result;
-}
-
-function requireCode(code: unknown): string {
-  if (typeof code !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(code)) throw new RpcFailure('malformed');
-  return code;
+  const { result } = outcome;
+  if (typeof result !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(result)) throw new RpcFailure('malformed');
+  return result;
 }
 
 /** A contract behind a proxy may be replaced. */

@@ -1,8 +1,8 @@
 import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
-import type { Rpc, RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { callEach } from './call-each.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import type { BlockSource, KeptPair } from './reader-codec.ts';
@@ -145,8 +145,6 @@ const GAS_GAUGE: readonly Aggregated[] = [
     ]).slice(2),
   },
 ];
-/** Calls of one JSON-RPC batch: the least that any of the well-known providers takes. */
-const CALLS_PER_BATCH_MAX = 100;
 /** Groups of one shared call that are halved, and contracts that are asked for ERC165; further ones
  * are read again apart. */
 const HALVED_GROUPS_MAX = 8;
@@ -347,25 +345,17 @@ async function aggregate(
       params: `[{"to":"${MULTICALL3_ADDRESS}","data":"${data}"},${blockParameter(block, pin)}]`,
     };
   });
-  const aggregated: GroupAnswer[] = [];
-  for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX)
-    await endpoint.use(signal, async (rpc) => {
-      const part = requests.slice(from, from + CALLS_PER_BATCH_MAX);
-      for (const outcome of await callEach(rpc, part, signal)) {
-        if (!outcome.ok) {
-          if (!mayBeContractFault(outcome.failure.kind)) throw outcome.failure;
-          aggregated.push(outcome.failure);
-          continue;
-        }
-        const calls = groups[aggregated.length] ?? [];
-        const answers = decodeAggregate3(outcome.result, calls.length + proofs.length);
-        if (answers === undefined) throw new RpcFailure('malformed');
-        verifyAggregated(answers, block);
-        onState(kept.identify(block, hasHistory ? keptOf(answers) : NOTHING_KEPT));
-        aggregated.push(answers.slice(proofs.length));
-      }
-    });
-  return aggregated;
+  return callEach(endpoint, requests, signal, (outcome, index) => {
+    if (!outcome.ok) {
+      if (!mayBeContractFault(outcome.failure.kind)) throw outcome.failure;
+      return outcome.failure;
+    }
+    const answers = decodeAggregate3(outcome.result, (groups[index] ?? []).length + proofs.length);
+    if (answers === undefined) throw new RpcFailure('malformed');
+    verifyAggregated(answers, block);
+    onState(kept.identify(block, hasHistory ? keptOf(answers) : NOTHING_KEPT));
+    return answers.slice(proofs.length);
+  });
 }
 
 const contextCalls = (block: Block, source: BlockSource): Aggregated[] =>
@@ -392,21 +382,6 @@ function keptOf([, , parent, overwritten]: readonly AggregatedAnswer[]): KeptPai
       ? `0x${answer.data.toLowerCase()}`
       : NO_HASH;
   return { parent: hashOf(parent), overwritten: hashOf(overwritten) };
-}
-
-/** The outcomes of all requests. @throws RpcFailure if all of them failed together */
-async function callEach(
-  rpc: Rpc,
-  requests: readonly RpcRequest[],
-  signal: AbortSignal,
-): Promise<RpcOutcome[]> {
-  const [only] = requests;
-  if (only === undefined || requests.length > 1) return rpc.callMany(requests, signal);
-  try {
-    return [{ ok: true, result: await rpc.call(only, signal) }];
-  } catch (error) {
-    return [{ ok: false, failure: toRpcFailure(error) }];
-  }
 }
 
 function aggregatedOf(read: Read): Aggregated {

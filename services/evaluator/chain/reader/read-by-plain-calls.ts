@@ -3,10 +3,9 @@ import { type Block, blockParameter, headerRequest, parseBlockAt } from '../bloc
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
+import { callEach } from './call-each.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 
-/** Calls of one JSON-RPC batch: the lowest limit of the well-known providers. */
-const CALLS_PER_BATCH_MAX = 100;
 const WORD = /^0x[0-9a-fA-F]{64}$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
@@ -35,11 +34,11 @@ export async function readByPlainCalls(
 ): Promise<Reading[]> {
   const at = blockParameter(block, pin);
   const requests = reads.map((read) => requestOf(read, block, at));
-  const outcomes = await callAll(endpoint, requests, signal);
+  const outcomes = await callEach(endpoint, requests, signal, verified);
   const disowned = reads.filter(({ kind }, index) => kind === 'owner' && hasReverted(outcomes[index]));
   const contracts = [...new Set(disowned.map(({ contract }) => contract))];
   const proofs = contracts.flatMap((contract) => ERC721_PROOFS.map((data) => callOf(contract, data, at)));
-  const proved = await callAll(endpoint, proofs, signal);
+  const proved = await callEach(endpoint, proofs, signal, verified);
   const isErc721 = new Set(
     contracts.filter((_, index) => isTrue(proved[2 * index]) || isTrue(proved[2 * index + 1])),
   );
@@ -89,24 +88,9 @@ const isTrue = (outcome: RpcOutcome | undefined): boolean =>
   WORD.test(outcome.result) &&
   BigInt(outcome.result) === 1n;
 
-async function callAll(
-  endpoint: Callable,
-  requests: readonly RpcRequest[],
-  signal: AbortSignal,
-): Promise<RpcOutcome[]> {
-  const outcomes: RpcOutcome[] = [];
-  const partMax = Math.min(CALLS_PER_BATCH_MAX, endpoint.limit.current);
-  for (let from = 0; from < requests.length; from += partMax) {
-    const part = requests.slice(from, from + partMax);
-    outcomes.push(...(await endpoint.use(signal, async (rpc) => verified(await rpc.callMany(part, signal)))));
-  }
-  return outcomes;
-}
-
 /** A call that failed for the endpoint's reasons fails the batch: another endpoint is to answer
  * it. */
-function verified(outcomes: RpcOutcome[]): RpcOutcome[] {
-  for (const outcome of outcomes)
-    if (!outcome.ok && !CONTRACT_FAILURES.has(outcome.failure.kind)) throw outcome.failure;
-  return outcomes;
+function verified(outcome: RpcOutcome): RpcOutcome {
+  if (!outcome.ok && !CONTRACT_FAILURES.has(outcome.failure.kind)) throw outcome.failure;
+  return outcome;
 }

@@ -1,0 +1,45 @@
+import type { Callable } from '../endpoints/endpoint.ts';
+import type { Rpc, RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
+import { toRpcFailure } from '../rpc/rpc-failure.ts';
+
+/** Calls of one JSON-RPC array: the least that any of the well-known providers takes. */
+const CALLS_PER_ARRAY_MAX = 100;
+
+/**
+ * Makes many calls in JSON-RPC arrays, each of which is one call within the endpoint's rate.
+ *
+ * @param judge judges one outcome; what it throws counts as a failure of the endpoint
+ * @throws RpcFailure if the calls of an array failed together, and what `judge` throws
+ */
+export async function callEach<T>(
+  endpoint: Callable,
+  requests: readonly RpcRequest[],
+  signal: AbortSignal,
+  judge: (outcome: RpcOutcome, index: number) => T,
+): Promise<T[]> {
+  const judged: T[] = [];
+  const countMax = Math.min(CALLS_PER_ARRAY_MAX, endpoint.limit.current);
+  for (let from = 0; from < requests.length; from += countMax) {
+    const part = requests.slice(from, from + countMax);
+    const ofPart = await endpoint.use(signal, async (rpc) =>
+      (await outcomesOf(rpc, part, signal)).map((outcome, index) => judge(outcome, from + index)),
+    );
+    judged.push(...ofPart);
+  }
+  return judged;
+}
+
+/** A call that goes alone has every failure for itself. */
+async function outcomesOf(
+  rpc: Rpc,
+  requests: readonly RpcRequest[],
+  signal: AbortSignal,
+): Promise<RpcOutcome[]> {
+  const [only] = requests;
+  if (only === undefined || requests.length > 1) return rpc.callMany(requests, signal);
+  try {
+    return [{ ok: true, result: await rpc.call(only, signal) }];
+  } catch (error) {
+    return [{ ok: false, failure: toRpcFailure(error) }];
+  }
+}
