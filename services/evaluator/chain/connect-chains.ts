@@ -5,35 +5,24 @@ import type { BlockReport } from '#shared/contracts/checks/result.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { Consistency } from '#shared/contracts/rules/rule.ts';
 import type { WalletSignIn } from '#shared/contracts/sign-in/sign-in-request.ts';
-import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
+import type { ChainObservations, Read } from '../domain/read.ts';
 import { IsolatedReadBudget } from './batching/entry.ts';
 import { type BlockAtInstant, CommonInstant } from './blocks/common-instant.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
 import { checkAll } from './doctor/check-chains.ts';
 import { emptyReport } from './doctor/check-endpoint.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
+import type { ReadContext } from './read-chain.ts';
 import type { ProveContext } from './wallets/prove-wallet.ts';
 import { recoverSigner } from './wallets/recover-signer.ts';
 import { PROVED, UNREAD, type WalletOutcome } from './wallets/wallet-outcome.ts';
 
-export type PerformReadsContext = {
-  readonly lane: ReadLane;
-  readonly accountId: string;
-  readonly clientId: string;
+type PerformReadsContext = ReadContext & {
   readonly consistency: Consistency;
   /** By chain id, the endpoints that are asked only if there are too few others. */
   readonly avoid?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The chains whose amounts are added. */
   readonly atOneInstant: ReadonlySet<number>;
-  /** Whether the check has waited for long already: then it does not wait for a chain that does not
-   * answer. */
-  readonly isLate?: boolean;
-  /** Called, possibly several times, when a chain makes the check wait. */
-  readonly onWait: () => void;
-  /** The span that the reads belong to. */
-  readonly traceparent: string;
-  /** Aborted when the check must end with the readings it has. */
-  readonly signal: AbortSignal;
 };
 
 /** Performs the planned reads of a check, all chains in parallel: a slow chain does not delay

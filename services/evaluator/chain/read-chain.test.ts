@@ -18,7 +18,14 @@ const blockOf = (number: number): Block => ({
 });
 
 const CONTEXT = {
-  ...({ lane: 'bulk', accountId: 'acc_1', clientId: 'app_1', blockTag: 'latest', minBlock: 0 } as const),
+  ...({
+    lane: 'bulk',
+    traceparent: '',
+    accountId: 'acc_1',
+    clientId: 'app_1',
+    blockTag: 'latest',
+    minBlock: 0,
+  } as const),
   onWait: () => undefined,
   isolatedReads: new IsolatedReadBudget('bulk'),
   signal: new AbortController().signal,

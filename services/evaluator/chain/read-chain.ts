@@ -39,10 +39,23 @@ const UNREAD: Observation = [];
  * from another. */
 const BLOCKS_MAX = 3;
 
-export type ChainReadContext = {
+/** Who asks for reads, and until when. */
+export type ReadContext = {
   readonly lane: ReadLane;
   readonly accountId: string;
   readonly clientId: string;
+  /** The span that the reads belong to. */
+  readonly traceparent: string;
+  /** Whether the check has waited for long already: then it does not wait for a chain that does not
+   * answer. */
+  readonly isLate?: boolean;
+  /** Called, possibly several times, when a chain makes the check wait. */
+  readonly onWait: () => void;
+  /** Aborted when the check must end with the readings it has. */
+  readonly signal: AbortSignal;
+};
+
+export type ChainReadContext = ReadContext & {
   readonly blockTag: BlockTag;
   readonly minBlock: number;
   /** Exactly this block is read, whatever the tag. */
@@ -50,16 +63,8 @@ export type ChainReadContext = {
   /** The block that fits those of other chains, for a check that adds amounts of several. */
   readonly blockAtInstant?: BlockAtInstant | undefined;
   readonly isolatedReads: IsolatedReadBudget;
-  readonly traceparent?: string;
   /** The endpoints that are asked only if there are too few others. */
   readonly avoid?: readonly string[] | undefined;
-  /** Whether the check has waited for long already: then it does not wait for a chain that does not
-   * answer. */
-  readonly isLate?: boolean;
-  /** Called, possibly several times, when the chain makes the check wait. */
-  readonly onWait: () => void;
-  /** Aborted when the check must end with the readings it has. */
-  readonly signal: AbortSignal;
 };
 
 type ChainReaderOptions = {

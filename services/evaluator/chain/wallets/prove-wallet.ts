@@ -6,6 +6,7 @@ import type { Heads } from '../blocks/heads.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
+import type { ReadContext } from '../read-chain.ts';
 import { askWallet, WALLET_SAYS, type WalletAnswer, type WalletQuestion } from './ask-wallet.ts';
 import { hasSuffix, unwrapSignature, type WrappedSignature } from './unwrap-signature.ts';
 import type { WalletCalls } from './wallet-calls.ts';
@@ -25,14 +26,7 @@ type Dependencies = {
   readonly monotonicMs: () => number;
 };
 
-export type ProveContext = {
-  readonly accountId: string;
-  readonly clientId: string;
-  /** Called when the check has to wait for a wallet. */
-  readonly onWait: () => void;
-  /** Aborted when the check must end. */
-  readonly signal: AbortSignal;
-};
+export type ProveContext = Pick<ReadContext, 'accountId' | 'clientId' | 'onWait' | 'signal'>;
 
 /** Asks the contract of a wallet whether a signature is its own. Never throws. */
 export type ProveByContract = (
