@@ -5,7 +5,6 @@ import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
-import { usage } from '#shared/contracts/usage/usage.ts';
 import { isPresent, type WatchMember, watch, watchMember } from '#shared/contracts/watches/watch.ts';
 import { bringsBody, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { describeError } from '#shared/errors.ts';
@@ -28,6 +27,7 @@ import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
+import type { Dependencies } from './dependencies.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeEndRuleSets } from './project/end-rule-sets.ts';
 import { makeEraseDeleted } from './project/erase-deleted.ts';
@@ -78,9 +78,19 @@ await runService(
     scope.use(await joinSystem({ kafka, redis, config, context }));
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
-    const results = makeResults(redis, makeObserveSaved(context.metrics, clock.now));
-    const { batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
-    const { watches, watchMembers } = opened;
+    const dependencies: Dependencies = {
+      ...opened,
+      results: makeResults(redis, makeObserveSaved(context.metrics, clock.now)),
+      sweeps: makeWatchSweeps(redis),
+      followed: makeFollowedContracts(redis),
+      chains: makeWatchChains(redis),
+      kafka,
+      metrics,
+      now: clock.now,
+      isErasedAtOnce: config.isErasedAtOnce,
+      log: context.log,
+    };
+    const { batches, accounts, clientApps, ruleSets, watches, watchMembers, auditTrail } = opened;
 
     const replay = { kafka, redis, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(replay, context.stopping));
@@ -108,7 +118,7 @@ await runService(
       );
     };
     const publishMember = (member: WatchMember) => kafka.publish(watchMember, member);
-    const handleResult = makeResultHandler({ results, now: clock.now });
+    const handleResult = makeResultHandler(dependencies);
     // How far each topic is in the views: where a Redis that lost writes is read up from.
     const beforeCommit = makeSavePositions(redis);
     scope.use(
@@ -130,12 +140,7 @@ await runService(
           groupId: CONSUMER_GROUPS.batchResults,
           topics: [batchCompleted],
           window: PARTS_MAX,
-          handle: makePartHandler({
-            batches,
-            publishWebhook: (message, traceparent) =>
-              kafka.publish(webhookRequested, message, { traceparent }),
-            countEntries: metrics.countEntries,
-          }),
+          handle: makePartHandler(dependencies),
         }),
         kafka.consume({
           beforeCommit,
@@ -163,17 +168,7 @@ await runService(
         }),
       ]),
     );
-    const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
-    const eraseDeleted = makeEraseDeleted({
-      ...opened,
-      sweeps: makeWatchSweeps(redis),
-      followed: makeFollowedContracts(redis),
-      chains: makeWatchChains(redis),
-      kafka,
-      endRuleSets: makeEndRuleSets({ ruleSets, publish: kafka.publish, now: clock.now }),
-      now: clock.now,
-      isAtOnce: config.isErasedAtOnce,
-    });
+    const eraseDeleted = makeEraseDeleted(dependencies, makeEndRuleSets(dependencies));
     const eraseOld = async () => {
       // A replay would bring back what is erased.
       if (!keeper.areComplete()) return;
@@ -189,19 +184,7 @@ await runService(
     );
     const compacted = [account, clientApp, ruleSet, watch, watchMember];
     scope.use(startRepeating(() => rollSegments(kafka, compacted), { intervalMs: ROLL_INTERVAL_MS }));
-    scope.use(
-      startPublishingUsage({
-        figures,
-        publish,
-        alertQuota: makeAlertQuota({
-          ...opened,
-          quotaAlerts: makeQuotaAlerts(redis),
-          publishDelivery: (delivery) => kafka.publish(webhookRequested, delivery),
-        }),
-        observe: metrics.usage,
-        now: clock.now,
-        log: context.log,
-      }),
-    );
+    const alertQuota = makeAlertQuota(dependencies, makeQuotaAlerts(redis));
+    scope.use(startPublishingUsage(dependencies, alertQuota));
   },
 );

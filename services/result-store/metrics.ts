@@ -2,7 +2,8 @@ import { Gauge } from 'prom-client';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import type { ViewKeeper } from '#shared/stores/replay/keep-views.ts';
 import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
-import { TOTAL_OUTCOMES } from './usage/publish-usage.ts';
+
+const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
 
 /** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {
@@ -42,10 +43,9 @@ export function makeMetrics(registry: Registry) {
         },
       });
     },
-    usage: {
-      countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]) => usageTotals.inc({ outcome }),
-      noteComplete: (atMs: number) => usageComplete.set(atMs / 1000),
-    },
+    countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]): void => usageTotals.inc({ outcome }),
+    /** All totals are published as they were at `atMs`. */
+    noteComplete: (atMs: number): void => usageComplete.set(atMs / 1000),
     watchViews(views: Pick<ViewKeeper, 'areComplete'>): void {
       new Gauge({
         name: 'rolecall_views_whole',
@@ -58,3 +58,5 @@ export function makeMetrics(registry: Registry) {
     },
   };
 }
+
+export type Metrics = ReturnType<typeof makeMetrics>;

@@ -1,28 +1,20 @@
 import { ruleSet, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 const PAGE_COUNT_MAX = 50;
-
-type Dependencies = {
-  readonly ruleSets: Pick<RuleSets, 'list' | 'project'>;
-  readonly publish: KafkaConnection['publish'];
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
 
 /**
  * Deletes the rule sets of a client app that is gone, in the topic too, so that they do not outlive
  * it. The app's keys are revoked: no other process writes them.
  */
-export function makeEndRuleSets({ ruleSets, publish, now }: Dependencies) {
+export function makeEndRuleSets({ ruleSets, kafka, now }: Dependencies) {
   return async function endRuleSets(clientId: string): Promise<void> {
     let after = '';
     for (let hasMore = true; hasMore; ) {
       const page = await ruleSets.list(clientId, { after, countMax: PAGE_COUNT_MAX });
       for (const current of page.ruleSets) {
         const tombstone = tombstoneOf(current, new Date(now()).toISOString());
-        await publish(ruleSet, tombstone);
+        await kafka.publish(ruleSet, tombstone);
         await ruleSets.project(tombstone);
         after = current.id;
       }

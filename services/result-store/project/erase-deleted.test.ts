@@ -3,9 +3,8 @@ import { watchUid } from '#shared/contracts/watches/watch.ts';
 import { aClientApp } from '../../../test/support/builders/a-client-app.ts';
 import { aWatch } from '../../../test/support/builders/a-watch.ts';
 import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { makeEraseDeleted } from './erase-deleted.ts';
-
-type Dependencies = Parameters<typeof makeEraseDeleted>[0];
 
 const NOW = Date.parse('2026-11-27T12:00:00.000Z');
 
@@ -60,11 +59,10 @@ function makeWorld(over: {
     checkLog: { list: async () => [], forget: note('forget checks') },
     results: { forget: async () => undefined },
     batchList: { forget: note('forget batches') },
-    endRuleSets: note('end rule sets'),
     now: () => NOW,
-    isAtOnce: false,
+    isErasedAtOnce: false,
   });
-  return { eraseDeleted: makeEraseDeleted(deps), events, uid: watchUid(watch) };
+  return { eraseDeleted: makeEraseDeleted(deps, note('end rule sets')), events, uid: watchUid(watch) };
 }
 
 test('erases an app whose webhooks have ended, with all that it has, and its account', async () => {

@@ -7,13 +7,10 @@ import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
 import { watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { catchesUp } from '#shared/kafka/lag.ts';
 import { ERASE_TIMEOUT_MS, type EraseRecord } from '#shared/stores/documents/versioned-documents.ts';
-import type { OpenViews } from '#shared/stores/replay/open-views.ts';
-import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
-import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** Documents of each kind that are erased in one round. */
 const COUNT_MAX = 1_000;
@@ -32,32 +29,6 @@ const PIPELINE: readonly (readonly [groupId: string, topic: Pick<TopicSpec, 'nam
   [CONSUMER_GROUPS.webhooks, webhookRequested],
 ];
 
-type Dependencies = Pick<
-  OpenViews,
-  | 'accounts'
-  | 'batchList'
-  | 'checkLog'
-  | 'clientApps'
-  | 'deliveries'
-  | 'results'
-  | 'ruleSets'
-  | 'watches'
-  | 'watchMembers'
-> & {
-  readonly kafka: Pick<KafkaConnection, 'erase'> & {
-    readonly admin: Parameters<typeof catchesUp>[0];
-  };
-  readonly sweeps: Pick<WatchSweeps, 'forget'>;
-  readonly followed: Pick<FollowedContracts, 'follow'>;
-  readonly chains: Pick<WatchChains, 'forget'>;
-  /** Deletes the rule sets of an app. */
-  readonly endRuleSets: (clientId: string) => Promise<void>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-  /** Whether rule sets, watches and members are erased as soon as they are deleted, for tests. */
-  readonly isAtOnce: boolean;
-};
-
 /**
  * Erases what was deleted, from the views and from the compacted topics, where compaction then
  * removes every record of it:
@@ -71,8 +42,8 @@ type Dependencies = Pick<
  *
  * The watches of an app are deleted by the watcher, as soon as they are due.
  */
-export function makeEraseDeleted(deps: Dependencies) {
-  const { kafka, clientApps, deliveries, now, isAtOnce } = deps;
+export function makeEraseDeleted(deps: Dependencies, endRuleSets: (clientId: string) => Promise<void>) {
+  const { kafka, clientApps, deliveries, now, isErasedAtOnce } = deps;
   const eraseFrom =
     (topic: TopicSpec): EraseRecord =>
     (key) =>
@@ -97,7 +68,7 @@ export function makeEraseDeleted(deps: Dependencies) {
     return false;
   };
   const eraseApp = async (clientId: string, nowMs: number): Promise<void> => {
-    await deps.endRuleSets(clientId);
+    await endRuleSets(clientId);
     // The watcher deletes a watch without an app when it looks at it next.
     for await (const page of deps.watches.pagesOf(clientId))
       for (const each of page) await deps.watches.setDue(watchUid(each), now());
@@ -136,7 +107,7 @@ export function makeEraseDeleted(deps: Dependencies) {
   return async function eraseDeleted(): Promise<void> {
     await eraseApps();
     await deps.accounts.eraseEnded(now(), COUNT_MAX, eraseFrom(account));
-    const untilMs = isAtOnce ? NO_WAIT : now();
+    const untilMs = isErasedAtOnce ? NO_WAIT : now();
     await deps.ruleSets.eraseEnded(untilMs, COUNT_MAX, eraseFrom(ruleSet));
     await deps.watches.eraseEnded(untilMs, COUNT_MAX, forgetWatch, eraseFrom(watch));
     // Until none is left: an app may remove thousands of members a minute.

@@ -1,6 +1,8 @@
 import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aBatchPartCompleted } from '../../../test/support/builders/a-batch.ts';
+import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { makePartHandler } from './handle-part.ts';
 
 const CALLBACK = { mode: 'webhook', callbackUrl: 'https://hooks.example/x' } as const;
@@ -19,13 +21,17 @@ const record = { traceparent: 'trace' } as RecordContext;
 function makeHandler(saved: { isFirst: boolean; isComplete: boolean }) {
   const webhooks: NewWebhook[] = [];
   let countedParts = 0;
-  const handle = makePartHandler({
-    batches: { savePart: async () => saved, readStatus: async () => status },
-    publishWebhook: async (message) => void webhooks.push(message),
-    countEntries: () => {
-      countedParts += 1;
-    },
-  });
+  const handle = makePartHandler(
+    partially<Dependencies>({
+      batches: { savePart: async () => saved, readStatus: async () => status },
+      kafka: { publish: async (_, message) => void webhooks.push(message as NewWebhook) },
+      metrics: {
+        countEntries: () => {
+          countedParts += 1;
+        },
+      },
+    }),
+  );
   return { handle, webhooks, countedParts: () => countedParts };
 }
 

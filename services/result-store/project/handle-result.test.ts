@@ -1,5 +1,7 @@
 import type { BodyRecord } from '#shared/stores/checks/results.ts';
 import { aCheckCompleted, aWebhookOfCheck } from '../../../test/support/builders/a-check-completed.ts';
+import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { makeResultHandler } from './handle-result.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
@@ -8,16 +10,18 @@ const ended = { ...kept, retainUntil: new Date(NOW).toISOString() };
 
 async function savedOf(bodies: readonly BodyRecord[], { isStored = false } = {}): Promise<string[]> {
   const saved: string[] = [];
-  const handle = makeResultHandler({
-    results: {
-      has: async () => isStored,
-      saveIfAbsent: async ({ requestId, resultJson, replyChannel }) => {
-        saved.push(`${requestId} ${resultJson}${replyChannel ?? ''}`);
-        return resultJson;
+  const handle = makeResultHandler(
+    partially<Dependencies>({
+      results: {
+        has: async () => isStored,
+        saveIfAbsent: async ({ requestId, resultJson, replyChannel }) => {
+          saved.push(`${requestId} ${resultJson}${replyChannel ?? ''}`);
+          return resultJson;
+        },
       },
-    },
-    now: () => NOW,
-  });
+      now: () => NOW,
+    }),
+  );
   for (const body of bodies) await handle(body);
   return saved;
 }

@@ -1,10 +1,5 @@
-import { type BodyRecord, evaluatedOf, type Results, savingOf } from '#shared/stores/checks/results.ts';
-
-type Dependencies = {
-  readonly results: Pick<Results, 'has' | 'saveIfAbsent'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
+import { type BodyRecord, evaluatedOf, savingOf } from '#shared/stores/checks/results.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Saves the body that a record brings; the first one wins. It is the only save of a polled check,

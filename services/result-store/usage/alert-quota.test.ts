@@ -1,6 +1,8 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
 import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
+import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { makeAlertQuota } from './alert-quota.ts';
 
 const usageOf = (monthTotal: number, asOf = '2026-11-21T10:00:00.000Z'): Usage => ({
@@ -23,23 +25,27 @@ function makeAlerts({
 } = {}) {
   const published: NewWebhook[] = [];
   let sent = 0;
-  const alertQuota = makeAlertQuota({
-    clientApps: {
-      read: async () =>
-        ({ clientId: 'app_1', accountId: 'a', alertUrl: 'https://example.com/hook', ...app }) as ClientApp,
-    },
-    accounts: { read: async () => ({ accountId: 'a', tier: 'free' }) as Account },
-    quotaAlerts: {
+  const alertQuota = makeAlertQuota(
+    partially<Dependencies>({
+      clientApps: {
+        read: async () =>
+          ({ clientId: 'app_1', accountId: 'a', alertUrl: 'https://example.com/hook', ...app }) as ClientApp,
+      },
+      accounts: { read: async () => ({ accountId: 'a', tier: 'free' }) as Account },
+      kafka: {
+        async publish(_, message) {
+          if (isBrokerAway()) throw new Error('the broker is away');
+          published.push(message as NewWebhook);
+        },
+      },
+    }),
+    {
       readSent: async () => sent,
       markSent: async (_, __, threshold) => {
         sent = threshold;
       },
     },
-    publishDelivery: async (delivery) => {
-      if (isBrokerAway()) throw new Error('the broker is away');
-      published.push(delivery);
-    },
-  });
+  );
   const forget = () => {
     sent = 0;
   };

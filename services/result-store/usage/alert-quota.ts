@@ -6,18 +6,9 @@ import {
   reachedThresholds,
 } from '#shared/contracts/usage/quota-alert.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
-import type { NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
+import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-
-type Dependencies = {
-  readonly clientApps: Pick<ClientApps, 'read'>;
-  readonly accounts: Pick<Accounts, 'read'>;
-  readonly quotaAlerts: QuotaAlerts;
-  /** Publishes to `webhook.requested.v1`. */
-  readonly publishDelivery: (delivery: NewWebhook) => Promise<void>;
-};
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Sends an alert to an app with an alert URL when it has used 80 % and 100 % of its monthly quota.
@@ -27,15 +18,18 @@ type Dependencies = {
  *
  * @throws ServiceError if Redis or the broker is away: the next total tries it again
  */
-export function makeAlertQuota(deps: Dependencies): (usage: Usage) => Promise<void> {
+export function makeAlertQuota(
+  { clientApps, accounts, kafka }: Dependencies,
+  quotaAlerts: QuotaAlerts,
+): (usage: Usage) => Promise<void> {
   return async function alertQuota({ clientId, month, monthTotal, asOf }) {
     // Totals of an ended month come in its last minutes: it is too late to act on them.
     if (monthTotal === 0 || Date.parse(asOf) >= alertEndsAt(month)) return;
-    const app = await deps.clientApps.read(clientId);
+    const app = await clientApps.read(clientId);
     if (app?.alertUrl === undefined || app.deletedAt !== undefined) return;
-    const owner = await deps.accounts.read(app.accountId);
+    const owner = await accounts.read(app.accountId);
     const quota = owner ? limitsOf(owner).requestsPerMonth : app.limits.requestsPerMonth;
-    const sent = await deps.quotaAlerts.readSent(clientId, month);
+    const sent = await quotaAlerts.readSent(clientId, month);
     for (const threshold of reachedThresholds(monthTotal, quota, sent)) {
       const alert: QuotaAlert = {
         type: 'quota.threshold',
@@ -46,8 +40,8 @@ export function makeAlertQuota(deps: Dependencies): (usage: Usage) => Promise<vo
         quota,
         at: asOf,
       };
-      await deps.publishDelivery(deliveryOfAlert(alert, app.accountId, app.alertUrl));
-      await deps.quotaAlerts.markSent(clientId, month, threshold);
+      await kafka.publish(webhookRequested, deliveryOfAlert(alert, app.accountId, app.alertUrl));
+      await quotaAlerts.markSent(clientId, month, threshold);
     }
   };
 }

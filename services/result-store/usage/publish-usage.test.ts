@@ -1,6 +1,8 @@
 import type { Usage } from '#shared/contracts/usage/usage.ts';
 import type { AppHour } from '#shared/stores/usage/usage.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { makePublishUsage } from './publish-usage.ts';
 
 const figuresOf = (monthTotal: number, asOf: string, clientId = 'app_1'): Usage => ({
@@ -20,31 +22,33 @@ function makePublisher(runs: Usage[][], { isMine = true, fails = (_: AppHour): b
   const outcomes: string[] = [];
   let recent: Usage[] = [];
   let [reading, mostReading, completeCount] = [0, 0, 0];
-  const publishUsage = makePublishUsage({
-    figures: {
-      listRecent: async () => {
-        recent = runs.shift() ?? [];
-        return recent.map(({ clientId }) => ({ clientId, hour: 1 }));
+  const publishUsage = makePublishUsage(
+    partially<Dependencies>({
+      usageFigures: {
+        listRecent: async () => {
+          recent = runs.shift() ?? [];
+          return recent.map(({ clientId }) => ({ clientId, hour: 1 }));
+        },
+        read: async (appHour) => {
+          mostReading = Math.max(mostReading, ++reading);
+          await new Promise(setImmediate);
+          reading--;
+          const found = recent.find(({ clientId }) => clientId === appHour.clientId);
+          if (!found || fails(appHour)) throw new Error('Redis did not answer in time');
+          return found;
+        },
+        lockPublishing: async () => isMine,
       },
-      read: async (appHour) => {
-        mostReading = Math.max(mostReading, ++reading);
-        await new Promise(setImmediate);
-        reading--;
-        const found = recent.find(({ clientId }) => clientId === appHour.clientId);
-        if (!found || fails(appHour)) throw new Error('Redis did not answer in time');
-        return found;
+      kafka: { publish: async (_, message) => void sent.push(message as Usage) },
+      metrics: {
+        countTotal: (outcome) => void outcomes.push(outcome),
+        noteComplete: () => void completeCount++,
       },
-      lockPublishing: async () => isMine,
-    },
-    publish: async (usage) => void sent.push(usage),
-    alertQuota: async (usage) => void alerted.push(usage),
-    observe: {
-      countTotal: (outcome) => void outcomes.push(outcome),
-      noteComplete: () => void completeCount++,
-    },
-    now: () => 0,
-    log: makeSilentLogger(),
-  });
+      now: () => 0,
+      log: makeSilentLogger(),
+    }),
+    async (usage) => void alerted.push(usage),
+  );
   return {
     publishUsage,
     sent,

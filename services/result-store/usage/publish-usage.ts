@@ -1,8 +1,8 @@
-import type { Usage } from '#shared/contracts/usage/usage.ts';
+import { type Usage, usage } from '#shared/contracts/usage/usage.ts';
 import { describeError } from '#shared/errors.ts';
-import type { AppHour, UsageFigures } from '#shared/stores/usage/usage.ts';
-import type { Logger } from '#shared/telemetry/log.ts';
+import type { AppHour } from '#shared/stores/usage/usage.ts';
 import { pause } from '#shared/wait-for.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** How often the hour's totals are published: a replay counts the checks accepted since from the
  * lanes. */
@@ -14,46 +14,28 @@ const SLICE_COUNT = 100;
  * written again. */
 const REMEMBERED_MAX = 100_000;
 
-export const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
-
-type Dependencies = {
-  readonly figures: Pick<UsageFigures, 'listRecent' | 'read' | 'lockPublishing'>;
-  readonly publish: (usage: Usage) => Promise<void>;
-  /** Called with each total that changed, after it is published. */
-  readonly alertQuota: (usage: Usage) => Promise<void>;
-  readonly observe: {
-    readonly countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]) => void;
-    /** All totals are published as they were at `atMs`. */
-    readonly noteComplete: (atMs: number) => void;
-  };
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-  readonly log: Logger;
-};
+/** Called with each total that changed, after it is published. */
+type AlertQuota = (usage: Usage) => Promise<void>;
 
 /**
  * Publishes the totals that changed since they were published last, if no other process does so. A
  * total that cannot be read or published keeps none of the others back: the next run tries it
  * again.
  */
-export function makePublishUsage({
-  figures,
-  publish,
-  alertQuota,
-  observe,
-  now,
-  log,
-}: Dependencies): () => Promise<void> {
+export function makePublishUsage(
+  { usageFigures: figures, kafka, metrics, now, log }: Dependencies,
+  alertQuota: AlertQuota,
+): () => Promise<void> {
   const published = new Map<string, string>();
   const publishOne = async (appHour: AppHour): Promise<'published' | 'unchanged'> => {
-    const usage = await figures.read(appHour);
-    const { asOf: _, ...totals } = usage;
-    const key = `${usage.clientId}/${usage.hour}`;
+    const current = await figures.read(appHour);
+    const { asOf: _, ...totals } = current;
+    const key = `${current.clientId}/${current.hour}`;
     const text = JSON.stringify(totals);
     if (published.get(key) === text) return 'unchanged';
-    await publish(usage);
+    await kafka.publish(usage, current);
     // A failure counts as one of the total: the next run tries both again.
-    await alertQuota(usage);
+    await alertQuota(current);
     published.set(key, text);
     return 'published';
   };
@@ -66,11 +48,11 @@ export function makePublishUsage({
     for (let first = 0; first < appHours.length; first += SLICE_COUNT) {
       const slice = appHours.slice(first, first + SLICE_COUNT);
       for (const outcome of await Promise.allSettled(slice.map(publishOne))) {
-        observe.countTotal(outcome.status === 'fulfilled' ? outcome.value : 'failed');
+        metrics.countTotal(outcome.status === 'fulfilled' ? outcome.value : 'failed');
         if (outcome.status === 'rejected') failures.push(outcome.reason);
       }
     }
-    if (failures.length === 0) return observe.noteComplete(beganMs);
+    if (failures.length === 0) return metrics.noteComplete(beganMs);
     log.warn(
       { failedCount: failures.length, error: describeError(failures[0]) },
       'usage totals not published',
@@ -79,8 +61,8 @@ export function makePublishUsage({
 }
 
 /** Publishes the usage of client apps once a minute until disposal. */
-export function startPublishingUsage(deps: Dependencies): AsyncDisposable {
-  const publishUsage = makePublishUsage(deps);
+export function startPublishingUsage(deps: Dependencies, alertQuota: AlertQuota): AsyncDisposable {
+  const publishUsage = makePublishUsage(deps, alertQuota);
   const ended = new AbortController();
   const publishing = (async () => {
     while (!ended.signal.aborted) {

@@ -18,10 +18,12 @@ import { completeViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import type { Dependencies } from '../../../services/result-store/dependencies.ts';
 import { makeResultHandler } from '../../../services/result-store/project/handle-result.ts';
 import { aCheckCompleted, aWebhookOfCheck } from '../../support/builders/a-check-completed.ts';
 import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aClientApp } from '../../support/builders/a-client-app.ts';
+import { partially } from '../../support/builders/partially.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
 // Scenario: a Redis comes back with its marker and without its last writes, as after a failover.
@@ -115,7 +117,7 @@ test('a result whose offset was committed comes back, and nothing is read or wri
 });
 
 test('the result of a sync check that Redis lost comes back, although its evaluator had saved it', async () => {
-  const handle = makeResultHandler({ results: views.results, now: Date.now });
+  const handle = makeResultHandler(partially<Dependencies>({ results: views.results, now: Date.now }));
   const [kept, handled, unread] = [1, 2, 3].map((n) => aResult({ mode: 'sync', resultJson: `{"n":${n}}` }));
   if (!kept || !handled || !unread) throw new Error('three results');
   const saveAndPublish = async (result: CheckCompleted) => {

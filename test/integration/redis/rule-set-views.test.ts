@@ -3,8 +3,10 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import { referenceOf, ruleSet, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
 import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import { makeRuleSets, ruleSetSlotsKey, ruleSetUsersKey } from '#shared/stores/rules/rule-sets.ts';
+import type { Dependencies } from '../../../services/result-store/dependencies.ts';
 import { makeEndRuleSets } from '../../../services/result-store/project/end-rule-sets.ts';
 import { aRuleSet } from '../../support/builders/a-rule-set.ts';
+import { partially } from '../../support/builders/partially.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -151,7 +153,8 @@ test('deleting a client app removes its rule sets from the view and the topic', 
     await stores.kafka.publish(ruleSet, aRuleSet(clientId, id));
     await ruleSets().project(aRuleSet(clientId, id));
   }
-  await makeEndRuleSets({ ruleSets: ruleSets(), publish: stores.kafka.publish, now: Date.now })(clientId);
+  const parts = { ruleSets: ruleSets(), kafka: { publish: stores.kafka.publish }, now: Date.now };
+  await makeEndRuleSets(partially<Dependencies>(parts))(clientId);
   expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], hasMore: false });
   await stores.redis.flushdb();
   await replay();
