@@ -37,15 +37,19 @@ test('saves every result and every body of a webhook, and notifies no client of 
   expect(await savedOf(bodies)).toEqual(bodies.map(() => 'r1 {"n":1}'));
 });
 
-test('saves the result of a sync check again only if Redis has lost it', async () => {
-  const sync = aCheckCompleted('app_1', { ...kept, mode: 'sync' });
-  expect(await savedOf([sync], { isStored: true })).toEqual([]);
-  expect(await savedOf([sync])).toEqual(['r1 {"n":1}']);
+test('saves the result of a sync check and the body of a webhook only if they are not stored', async () => {
+  const bodies = [
+    aCheckCompleted('app_1', { ...kept, mode: 'sync' }),
+    aWebhookOfCheck('app_1', kept),
+    { ...aWebhookOfCheck('app_1', kept), check: undefined },
+  ];
+  expect(await savedOf(bodies, { isStored: true })).toEqual([]);
+  expect(await savedOf(bodies)).toEqual(bodies.map(() => 'r1 {"n":1}'));
 });
 
-test('saves the body of a webhook and of a polled check without a look', async () => {
-  const bodies = [aCheckCompleted('app_1', { ...kept, mode: 'poll' }), aWebhookOfCheck('app_1', kept)];
-  expect(await savedOf(bodies, { isStored: true })).toHaveLength(2);
+test('saves the result of a polled check without a look: nobody else does', async () => {
+  const polled = aCheckCompleted('app_1', { ...kept, mode: 'poll' });
+  expect(await savedOf([polled], { isStored: true })).toHaveLength(1);
 });
 
 test('past its retention saves only the result of a polled check, which nobody else has counted', async () => {

@@ -1,7 +1,7 @@
 import { type Usage, usage } from '#shared/contracts/usage/usage.ts';
 import { describeError } from '#shared/errors.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import type { AppHour } from '#shared/stores/usage/usage.ts';
-import { pause } from '#shared/wait-for.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /** How often the hour's totals are published: a replay counts the checks accepted since from the
@@ -61,21 +61,9 @@ export function makePublishUsage(
 }
 
 /** Publishes the usage of client apps once a minute until disposal. */
-export function startPublishingUsage(deps: Dependencies, alertQuota: AlertQuota): AsyncDisposable {
-  const publishUsage = makePublishUsage(deps, alertQuota);
-  const ended = new AbortController();
-  const publishing = (async () => {
-    while (!ended.signal.aborted) {
-      await publishUsage().catch((error: unknown) =>
-        deps.log.warn({ error: describeError(error) }, 'usage totals not published'),
-      );
-      await pause(PUBLISH_INTERVAL_MS, ended.signal);
-    }
-  })();
-  return {
-    async [Symbol.asyncDispose]() {
-      ended.abort();
-      await publishing;
-    },
-  };
-}
+export const startPublishingUsage = (deps: Dependencies, alertQuota: AlertQuota): AsyncDisposable =>
+  startRepeating(makePublishUsage(deps, alertQuota), {
+    intervalMs: PUBLISH_INTERVAL_MS,
+    startsAtOnce: true,
+    onError: (error) => deps.log.warn({ error: describeError(error) }, 'usage totals not published'),
+  });
