@@ -89,10 +89,14 @@ await runService(
       }),
     );
     const batches = makeBatches(connection.redis);
+    const readCompletedBatches = readCompleted(batches);
     const batchWaiters = scope.use(
       makeWaiters({
-        readMany: readCompleted(batches),
-        requestNotice: (requestId, forMs) => results.requestNotice(replyChannel, requestId, forMs),
+        readMany: readCompletedBatches,
+        async requestNotice(requestId, forMs) {
+          await results.requestNotice(replyChannel, requestId, forMs);
+          return (await readCompletedBatches([requestId]))[0];
+        },
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );

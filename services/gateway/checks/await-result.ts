@@ -30,8 +30,9 @@ export type Waiters = ReturnType<typeof makeWaiters>;
 type Dependencies = {
   /** In the order of the ids. */
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
-  /** Asks for a notice of a result: the message of an asynchronous check names no reply channel. */
-  readonly requestNotice: (requestId: string, forMs: number) => Promise<void>;
+  /** Asks for a notice of a result, or returns it if it is stored: the message of an asynchronous
+   * check names no reply channel. */
+  readonly requestNotice: (requestId: string, forMs: number) => Promise<string | undefined>;
   /**
    * Long polls at once; more are answered at once, so that they leave room for checks. They are
    * shared by account, then by client app. Checks take none of these places: they would leave no
@@ -112,10 +113,9 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
       const deadline = setTimeout(() => void lastRead(), timeoutMs);
       add(waiter);
       if (isLongPoll) longPolls.take(longPollOf);
-      // Then read once more: the result may have been saved before the notice was requested.
       if (isLongPoll)
         void requestNotice(requestId, timeoutMs).then(
-          () => readResults([requestId]),
+          (result) => result !== undefined && endWaits(requestId, result),
           () => undefined,
         );
       return { result: promise, cancel: () => waiter.end(undefined) };

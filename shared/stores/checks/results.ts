@@ -113,6 +113,15 @@ const READ_MANY = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS))
 `;
 
+/** KEYS: result, the reply channels that wait for it. ARGV: channel, for how long. */
+const REQUEST_NOTICE = `${REQUIRE_VIEW}
+local stored = redis.call('GET', KEYS[1])
+if stored then return stored end
+redis.call('SADD', KEYS[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return false
+`;
+
 /** KEYS: result. */
 const HAS = `${REQUIRE_VIEW}
 return redis.call('EXISTS', KEYS[1])
@@ -149,6 +158,7 @@ export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
  */
 export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
+  const requestNotice = makeBatchedScript<string | null>(redis, REQUEST_NOTICE);
   const has = makeBatchedScript<number>(redis, HAS);
   const read = makeScript<string | null>(redis, READ);
   const readKeys = makeScript<(string | null)[]>(redis, READ_MANY);
@@ -211,14 +221,13 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
         if (requestIds.length > 0) await redis.unlink(...requestIds.map(resultKey));
       }),
     /**
-     * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the
-     * waiter a second, never the answer.
+     * Returns the stored bytes, or asks for a notice on the channel at the first save within `forMs`.
+     * A lost notice costs the waiter a second, never the answer.
      */
-    requestNotice: (replyChannel: string, requestId: string, forMs: number): Promise<void> =>
-      inStore(async () => {
-        const key = wantedKey(requestId);
-        await Promise.all([redis.sadd(key, replyChannel), redis.pexpire(key, Math.ceil(forMs))]);
-      }),
+    async requestNotice(replyChannel: string, requestId: string, forMs: number): Promise<string | undefined> {
+      const keys = [resultKey(requestId), wantedKey(requestId)];
+      return (await requestNotice(keys, [replyChannel, Math.ceil(forMs)])) ?? undefined;
+    },
   };
 }
 

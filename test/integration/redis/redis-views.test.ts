@@ -545,10 +545,11 @@ test('a requested result is announced when it is first saved, and only then', as
     onGap: () => undefined,
   });
   const wanted = aResult();
-  await results.requestNotice('results:test', wanted.requestId, 60_000);
+  expect(await results.requestNotice('results:test', wanted.requestId, 60_000)).toBeUndefined();
   await results.saveIfAbsent(savingOf(aResult()));
   await results.saveIfAbsent(savingOf(wanted));
   await results.saveIfAbsent(savingOf(wanted));
+  expect(await results.requestNotice('results:test', wanted.requestId, 60_000)).toBe(wanted.resultJson);
   await stores.redis.publish('results:test', 'the last');
   await waitUntil('the last notice', () => heard.includes('the last'));
   expect(heard).toEqual([`${wanted.requestId} ${wanted.resultJson}`, 'the last']);
