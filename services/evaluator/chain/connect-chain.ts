@@ -118,9 +118,6 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   });
   const nearBlocks = new NearBlocks(common);
   const quarantine = new RememberedNames(QUARANTINE_MS, monotonicMs);
-  const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
-  const costlyCallSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
-  const costlyContracts = new RememberedNames(COSTLY_MS, monotonicMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
   const performBatch = makeBatchReader({
     pool,
@@ -146,11 +143,10 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const queue = new ReadQueue({
     perform: traceBatches(chainId, performBatch),
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
-    isQuarantined: ({ key }) => quarantine.has(key),
-    takeIsolatedReadSlot: (clientId) => isolatedReadSlots.take(clientId),
-    takeCostlyCallSlot: (clientId, windowsMax) => costlyCallSlots.take(clientId, windowsMax),
-    isCostly: (clientId, contract) => costlyContracts.has(`${clientId}/${contract}`),
-    onCostly: (clientId, contract) => costlyContracts.add(`${clientId}/${contract}`),
+    quarantine,
+    isolatedReads: new IsolatedReadSlots(options.poolSize, monotonicMs),
+    costlyCalls: new IsolatedReadSlots(options.poolSize, monotonicMs),
+    costlyContracts: new RememberedNames(COSTLY_MS, monotonicMs),
     isFact: (observation) => options.isAnswer(agreed(observation)),
     onSaved: (reason) => observer.onSaved(chainId, reason),
   });

@@ -1,3 +1,4 @@
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import {
   type FailedReading,
   failed,
@@ -16,11 +17,9 @@ import type { Suspicion } from '../reader/readings.ts';
  */
 export type ReadWay = 'shared' | 'costly' | 'caller' | 'isolated';
 
-export type App = { readonly accountId: string; readonly clientId: string };
-
 /** One read of one block: waiting, in flight or answered, and shared by all checks that requested
  * it. */
-export type Entry = App & {
+export type Entry = AppOwner & {
   readonly read: Read;
   readonly lane: ReadLane;
   /** Of the check that requested it first. */
@@ -55,7 +54,7 @@ export type Batch = {
   readonly avoid: readonly string[];
   readonly way: ReadWay;
   /** The client app that called for it; absent for calls that many share. */
-  readonly app: App | undefined;
+  readonly app: AppOwner | undefined;
   /** Aborted when no check waits for any of its entries any more. */
   readonly controller: AbortController;
   wantedCount: number;
@@ -63,7 +62,7 @@ export type Batch = {
 
 type BatchOf = Pick<Batch, 'block' | 'isPast' | 'avoid'>;
 
-export const newBatch = ({ block, isPast, avoid }: BatchOf, way: ReadWay, app?: App): Batch => ({
+export const newBatch = ({ block, isPast, avoid }: BatchOf, way: ReadWay, app?: AppOwner): Batch => ({
   block,
   isPast,
   avoid,
@@ -75,7 +74,7 @@ export const newBatch = ({ block, isPast, avoid }: BatchOf, way: ReadWay, app?: 
 });
 
 /** Who asks, and how many more reads its check may have repeated in isolation. */
-export type Asker = App & { readonly isolatedReads: IsolatedReadBudget };
+export type Asker = AppOwner & { readonly isolatedReads: IsolatedReadBudget };
 
 /** A check's wait for its reads of one chain. */
 export type Ticket = Asker & {

@@ -1,3 +1,5 @@
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
+
 /** Items taken of one app before the next account's turn. */
 const QUANTUM = 32;
 
@@ -5,7 +7,6 @@ type Queue<T> = { items: T[]; next: number };
 
 /** The queues of an account's apps, in the order of their turns. */
 type Account<T> = Map<string, Queue<T>>;
-type AppOwner = { readonly accountId: string; readonly clientId: string };
 
 /**
  * Waiting items, taken by weight: accounts have turns, and within an account its apps, so that the

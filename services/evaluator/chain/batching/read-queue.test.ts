@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { failed, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Suspicion } from '../reader/readings.ts';
+import { RememberedNames } from '../reader/reads-apart.ts';
 import { type Batch, IsolatedReadBudget, observationOf } from './entry.ts';
 import { ReadQueue } from './read-queue.ts';
 
@@ -32,17 +33,16 @@ function makeQueue({
   takeIsolatedReadSlot = (_clientId: string): number | undefined => 0,
   takeCostlyCallSlot = (_clientId: string, _windowsMax: number): number | undefined => undefined,
 } = {}) {
-  const costly = new Set<string>();
+  const costlyContracts = new RememberedNames(60_000, () => performance.now());
   const calls: { batch: Batch; done: () => void }[] = [];
   const saved: string[] = [];
   const queue = new ReadQueue({
     perform: (batch) => new Promise((done) => calls.push({ batch, done })),
     batchMax: () => batchMax,
-    isQuarantined: ({ key }) => key === quarantined,
-    takeIsolatedReadSlot,
-    takeCostlyCallSlot,
-    isCostly: (clientId, contract) => costly.has(`${clientId}/${contract}`),
-    onCostly: (clientId, contract) => costly.add(`${clientId}/${contract}`),
+    quarantine: new Set([quarantined]),
+    isolatedReads: { take: takeIsolatedReadSlot },
+    costlyCalls: { take: takeCostlyCallSlot },
+    costlyContracts,
     isFact: (observation) => observation.every(({ ok }) => ok),
     onSaved: (reason) => saved.push(reason),
   });
@@ -277,11 +277,10 @@ test('a bug in a call ends its reads as internal and frees its slot', async () =
   const queue = new ReadQueue({
     perform: () => Promise.reject(new Error('a bug')),
     batchMax: () => 1,
-    isQuarantined: () => false,
-    takeIsolatedReadSlot: () => 0,
-    takeCostlyCallSlot: () => 0,
-    isCostly: () => false,
-    onCostly: () => undefined,
+    quarantine: new Set<string>(),
+    isolatedReads: { take: () => 0 },
+    costlyCalls: { take: () => 0 },
+    costlyContracts: { has: () => false, add: () => undefined },
     isFact: () => false,
     onSaved: () => undefined,
   });

@@ -1,9 +1,10 @@
 import { FairQueue } from '#shared/fairness/fair-queue.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
+import type { IsolatedReadSlots, RememberedNames } from '../reader/reads-apart.ts';
 import { BlockReads, nameOf } from './block-reads.ts';
 import {
-  type App,
   type Asker,
   type Batch,
   type Entry,
@@ -42,7 +43,7 @@ const ANSWERS_PER_BLOCK_MAX = 20_000;
 /** Reads of one client app that share a call of their own: of one contract, or isolated ones. */
 type Group = {
   readonly way: keyof typeof READS_APART_MAX;
-  readonly app: App;
+  readonly app: AppOwner;
   readonly ofBlock: BlockReads;
   readonly entries: Entry[];
 };
@@ -55,17 +56,14 @@ type ReadQueueOptions = {
   readonly perform: PerformBatch;
   /** Reads that one call may carry at present. */
   readonly batchMax: () => number;
-  /** Whether a read is isolated from the start. */
-  readonly isQuarantined: (read: Read) => boolean;
-  /** After how many ms a suspect read of a client app may be repeated in isolation; `undefined`:
-   * not at all. */
-  readonly takeIsolatedReadSlot: (clientId: string) => number | undefined;
+  /** The keys of reads that are isolated from the start. */
+  readonly quarantine: Pick<RememberedNames, 'has'>;
+  /** How often a suspect read of a client app may be repeated in isolation. */
+  readonly isolatedReads: Pick<IsolatedReadSlots, 'take'>;
   /** The same for a call for reads of one contract that needed more gas. */
-  readonly takeCostlyCallSlot: (clientId: string, windowsMax: number) => number | undefined;
-  /** Whether a client app's reads of a contract needed more gas before. */
-  readonly isCostly: (clientId: string, contract: string) => boolean;
-  /** Called when a read of a contract was answered with more gas. */
-  readonly onCostly: (clientId: string, contract: string) => void;
+  readonly costlyCalls: Pick<IsolatedReadSlots, 'take'>;
+  /** `clientId/contract` of contracts whose reads needed more gas before. */
+  readonly costlyContracts: Pick<RememberedNames, 'has' | 'add'>;
   /** Whether an observation is a fact about the block that later checks may share. */
   readonly isFact: (observation: Observation) => boolean;
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
@@ -165,13 +163,13 @@ export class ReadQueue {
       wantedBy: NOBODY,
       batch: undefined,
     };
-    if (this.#options.isQuarantined(read)) {
+    if (this.#options.quarantine.has(read.key)) {
       if (!this.#isolate(entry, ofBlock, [context])) {
         entry.observation = [failed('not-read-alone')];
         return entry;
       }
     } else if (
-      !this.#options.isCostly(clientId, read.contract) ||
+      !this.#options.costlyContracts.has(`${clientId}/${read.contract}`) ||
       // Without a slot at once it is tried with other reads first: it may be one that costs little.
       !this.#joinCostly(entry, ofBlock, context, 0)
     )
@@ -319,7 +317,8 @@ export class ReadQueue {
   #noteCostly({ way, app, entries }: Batch): void {
     if (app === undefined || way === 'caller') return;
     for (const { read, observation } of entries)
-      if (observation?.some(({ ok }) => ok)) this.#options.onCostly(app.clientId, read.contract);
+      if (observation?.some(({ ok }) => ok))
+        this.#options.costlyContracts.add(`${app.clientId}/${read.contract}`);
   }
 
   /** @param isOneOfMany whether other reads of its contract used up their gas in the same call */
@@ -350,7 +349,7 @@ export class ReadQueue {
    * there is room for it. */
   #sendAgain(
     entry: Entry,
-    { ofBlock, app }: { ofBlock: BlockReads; app: App | undefined },
+    { ofBlock, app }: { ofBlock: BlockReads; app: AppOwner | undefined },
     isOneOfMany: boolean,
   ): boolean {
     const { suspicion, way, wantedBy } = entry;
@@ -372,9 +371,9 @@ export class ReadQueue {
     return isOfCaller ? this.#joinCaller(entry, ofBlock) : this.#isolate(entry, ofBlock, wantedBy);
   }
 
-  #joinCostly(entry: Entry, ofBlock: BlockReads, app: App, windowsMax: number): boolean {
+  #joinCostly(entry: Entry, ofBlock: BlockReads, app: AppOwner, windowsMax: number): boolean {
     const isOpen = this.#openGroups.has(keyOf(entry.read, ofBlock, 'costly', app));
-    const waitMs = isOpen ? 0 : this.#options.takeCostlyCallSlot(app.clientId, windowsMax);
+    const waitMs = isOpen ? 0 : this.#options.costlyCalls.take(app.clientId, windowsMax);
     if (waitMs === undefined) return false;
     this.#join(entry, ofBlock, 'costly', app, waitMs);
     return true;
@@ -404,7 +403,7 @@ export class ReadQueue {
 
   /** Puts the read into the open group of its kind, or opens one, whose call may go out after
    * `waitMs`. */
-  #join(entry: Entry, ofBlock: BlockReads, way: Group['way'], of: App, waitMs = 0): void {
+  #join(entry: Entry, ofBlock: BlockReads, way: Group['way'], of: AppOwner, waitMs = 0): void {
     const app = { accountId: of.accountId, clientId: of.clientId };
     const key = keyOf(entry.read, ofBlock, way, app);
     const open = this.#openGroups.get(key);
@@ -422,10 +421,10 @@ export class ReadQueue {
   #takePlace(
     read: Read,
     askers: readonly Asker[],
-  ): { readonly app: App; readonly waitMs: number } | undefined {
+  ): { readonly app: AppOwner; readonly waitMs: number } | undefined {
     for (const app of askers) {
       const waitMs = app.isolatedReads.hasRoomFor(read)
-        ? this.#options.takeIsolatedReadSlot(app.clientId)
+        ? this.#options.isolatedReads.take(app.clientId)
         : undefined;
       if (waitMs === undefined) continue;
       app.isolatedReads.spend(read);
@@ -459,5 +458,5 @@ function countExhausted(entries: readonly Entry[]): ReadonlyMap<string, number> 
 type CallKind = 'shared' | 'batch' | 'apart';
 
 /** The reads of one contract share a call; isolated ones share it whatever their contract. */
-const keyOf = ({ contract }: Read, { name }: BlockReads, way: ReadWay, { clientId }: App): string =>
+const keyOf = ({ contract }: Read, { name }: BlockReads, way: ReadWay, { clientId }: AppOwner): string =>
   `${name}/${way}/${clientId}/${way === 'isolated' ? '' : contract}`;

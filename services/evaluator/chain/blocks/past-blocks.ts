@@ -1,6 +1,6 @@
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { pause } from '#shared/wait-for.ts';
-import type { App } from '../batching/entry.ts';
 import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, findBlock } from './block.ts';
 import { awaitFetch, BlockFetches, fetchAgreed } from './block-fetch.ts';
@@ -95,7 +95,12 @@ export class PastBlocks {
   }
 
   /** The block; `undefined` if the endpoints may still get it. @throws RpcFailure */
-  async #find(number: number, owner: App, isNear: boolean, signal: AbortSignal): Promise<Block | undefined> {
+  async #find(
+    number: number,
+    owner: AppOwner,
+    isNear: boolean,
+    signal: AbortSignal,
+  ): Promise<Block | undefined> {
     const notBeforeMs = this.#options.monotonicMs() - AGE_MS_MAX;
     const fetched = this.#fetches.get(`${owner.accountId} ${number}`, notBeforeMs, (onFailure) =>
       this.#lookUps
