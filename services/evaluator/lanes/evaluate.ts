@@ -9,6 +9,7 @@ import { makeReadCounter, READS_MAX } from '#shared/contracts/rules/count-reads.
 import { chainsAtOneInstant } from '#shared/contracts/rules/rule.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler, RecordContext } from '#shared/kafka/consumer/record.ts';
+import { startTimeLimit } from '../chain/rpc/time-limit.ts';
 import { faultOfSignIn } from '../chain/wallets/wallet-outcome.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { agree, withOwnMinBlock } from '../domain/agree.ts';
@@ -26,7 +27,7 @@ import { explainRules, explainUnread } from '../domain/explain-rules.ts';
 import { judgeContextOf, judgeRules, judgeUnread } from '../domain/judge-rules.ts';
 import { makePlanner, type ReadPlan } from '../domain/plan-reads.ts';
 import { failed, type ReadLane } from '../domain/read.ts';
-import { planEnd, startDeadline } from './deadline.ts';
+import { planEnd } from './deadline.ts';
 import { makeEncode } from './encode.ts';
 
 /** What is evaluated: a check of one person, or a part of a batch, which is one of several. */
@@ -92,11 +93,16 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
     const startedAtMs = redisNowMs();
     const { reads, plans } = await planOrReject(question, lane, deps);
     const endAtMs = planEnd(question, startedAtMs, deps.evaluationMsMax);
-    const deadline = startDeadline(endAtMs, startedAtMs);
+    const limit = startTimeLimit(endAtMs - startedAtMs);
+    // Cancels the calls too that only this question waits for.
+    const finish = () => {
+      limit.end();
+      limit.abort();
+    };
     // A waiting question holds no slot of the window; at shutdown it is left to the partition's next
     // owner.
-    const onWait = () => record.park(deadline.finish);
-    const asking = { accountId, clientId, onWait, signal: deadline.signal };
+    const onWait = () => record.park(finish);
+    const asking = { accountId, clientId, onWait, signal: limit.signal };
     const reading = chains.performReads(reads, {
       ...asking,
       consistency: question.consistency,
@@ -110,7 +116,7 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
     const proving = wallets && chains.proveWallets(wallets, asking);
     const observed = await reading;
     const proven = await proving;
-    deadline.finish();
+    finish();
     await eventLoop.waitForTick(lane);
     const agreed = agree(reads, observed);
     const readings = isOfWatch(question) ? withOwnMinBlock(agreed) : agreed;

@@ -258,7 +258,7 @@ export class ChainFollower {
     signal: AbortSignal,
   ): Promise<ReturnType<typeof applyRead> & { to: number }> {
     const range = { fromBlock: plan.from, toBlock: plan.to, contracts };
-    const limit = startTimeLimit(signal, READ_MS_MAX);
+    const limit = startTimeLimit(READ_MS_MAX, signal);
     const settleTo = this.#settleTo;
     const read = await this.#options.logs
       .read(range, head, limit.signal)

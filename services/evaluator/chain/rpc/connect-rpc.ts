@@ -91,7 +91,7 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
   let lastId = 0;
 
   async function post(body: string, signal: AbortSignal): Promise<unknown> {
-    const attempt = startTimeLimit(signal, settings.timeoutMs);
+    const attempt = startTimeLimit(settings.timeoutMs, signal);
     try {
       const path = url.pathname + url.search;
       const { origin } = url;
