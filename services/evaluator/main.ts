@@ -53,7 +53,7 @@ await runService(
     const bytes = scope.use(startCountingBytes(redis, context.log));
     const kafka = scope.use(await connectKafka(config, 'evaluator', context, { countBytes: bytes.add }));
     scope.use(await joinSystem({ kafka, redis, config, context }));
-    const metrics = makeMetrics(context.metrics, makeHealthLog(context.log));
+    const metrics = makeMetrics(context.metrics);
     watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));
     metrics.expectChains(chainFile.chains.map(({ chainId }) => chainId));
@@ -64,7 +64,7 @@ await runService(
         poolSize: pool.size,
         agreeOn,
         isAnswer,
-        observer: metrics.chains,
+        observer: { ...metrics.chains, onHealth: makeHealthLog(context.log) },
         redisNowMs: clock.now,
       }),
     );

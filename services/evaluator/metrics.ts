@@ -29,7 +29,7 @@ const USUAL_RESULTS = [
 
 /** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its position in
  * the chain file. */
-export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealth'] = () => undefined) {
+export function makeMetrics(registry: Registry) {
   const memory = new VerdictMemory();
   const { counter, histogram } = makeInstruments(registry);
   const verdicts = counter('rolecall_verdicts_total', 'Rules judged, by outcome.', ['chain_id', 'outcome']);
@@ -108,7 +108,7 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
         following.expectChain(chainId);
       }
     },
-    chains: { ...makeChainObserver(registry), onHealth },
+    chains: makeChainObserver(registry),
     following,
   };
 }

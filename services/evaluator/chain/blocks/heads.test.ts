@@ -81,7 +81,7 @@ function makeHeads(
 const codeOf = (read: Promise<unknown>) =>
   read.then(
     () => 'read',
-    (error: RpcFailure) => error.code,
+    (error: RpcFailure) => error.reading.code,
   );
 
 describe('a head', () => {

@@ -64,7 +64,7 @@ test.each([
   ['413', busy(413), 'too-large', undefined],
 ])('%s sets how long the endpoint gets no calls', async (_, answer, kind, retryAfterMs) => {
   const { failure } = await ask(answer);
-  expect({ kind: failure?.kind, code: failure?.code, retryAfterMs: failure?.retryAfterMs }).toEqual({
+  expect({ kind: failure?.kind, code: failure?.reading.code, retryAfterMs: failure?.retryAfterMs }).toEqual({
     kind,
     code: 'rpc-unavailable',
     retryAfterMs,

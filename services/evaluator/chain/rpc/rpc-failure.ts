@@ -128,10 +128,6 @@ export class RpcFailure extends Error {
     );
   }
 
-  get code(): UndeterminedCode {
-    return this.reading.code;
-  }
-
   /** The reading of a read that failed because of this. */
   get reading(): FailedReading {
     return failed(FAILURES[this.kind].reason);
