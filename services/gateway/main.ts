@@ -195,8 +195,7 @@ await runService(
       batches,
       batchWaiters,
       streamResults: makeStreamResults(batches),
-      // A result that a replay has not brought back is one to come.
-      readResult: async (requestId) => (await results.readMany([requestId]))[0],
+      readResult: results.find,
       waiters,
       ids,
       nonces,

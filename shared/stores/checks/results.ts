@@ -109,6 +109,11 @@ local acceptedAtMs = 0
 ${REQUIRE_RESULTS}return false
 `;
 
+/** KEYS: result. */
+const FIND = `${REQUIRE_VIEW}
+return redis.call('GET', KEYS[1])
+`;
+
 const READ_MANY = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS))
 `;
@@ -160,6 +165,7 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
   const requestNotice = makeBatchedScript<string | null>(redis, REQUEST_NOTICE);
   const has = makeBatchedScript<number>(redis, HAS);
+  const find = makeBatchedScript<string | null>(redis, FIND);
   const read = makeScript<string | null>(redis, READ);
   const readKeys = makeScript<(string | null)[]>(redis, READ_MANY);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
@@ -210,6 +216,10 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
      */
     read: async (requestId: string): Promise<string | undefined> =>
       (await read([resultKey(requestId)], [])) ?? undefined,
+    /** The same for a poll: a result that a replay has not brought back is one to come. Polls that come
+     * together share one command. */
+    find: async (requestId: string): Promise<string | undefined> =>
+      (await find([resultKey(requestId)], [])) ?? undefined,
     /** Whether a body is stored, without its bytes: many such questions share one command. */
     has: async (requestId: string): Promise<boolean> => (await has([resultKey(requestId)], [])) === 1,
     /** In the order of the ids. Those that a replay has not brought back are undefined too: as
