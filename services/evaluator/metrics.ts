@@ -64,7 +64,7 @@ export function makeMetrics(registry: Registry) {
   return {
     /** @param fault of a wallet that is not proved: then the check has no verdicts */
     recordEvaluation(
-      question: CheckRequested | BatchPartRequested,
+      request: CheckRequested | BatchPartRequested,
       tallies: readonly RuleTally[],
       seconds: number,
       fault?: SignInFault,
@@ -75,7 +75,7 @@ export function makeMetrics(registry: Registry) {
         return;
       }
       for (const [index, { granted, denied, undetermined: codes }] of tallies.entries()) {
-        const rule = question.rules[index];
+        const rule = request.rules[index];
         const chain_id = chainOf(rule);
         if (granted > 0) verdicts.inc({ chain_id, outcome: 'granted' }, granted);
         if (denied > 0) verdicts.inc({ chain_id, outcome: 'denied' }, denied);
@@ -83,7 +83,7 @@ export function makeMetrics(registry: Registry) {
           verdicts.inc({ chain_id, outcome: 'undetermined' }, count);
           undetermined.inc({ chain_id, code }, count);
         }
-        if (rule && !('entries' in question) && codes.size === 0) noteRepeat(question, rule, granted > 0);
+        if (rule && !('entries' in request) && codes.size === 0) noteRepeat(request, rule, granted > 0);
       }
     },
     /** Checks, or entries of a part, that could not be evaluated: all of their rules are

@@ -112,16 +112,16 @@ export function composeResult(
  * omitted, denied, or fails the whole check.
  */
 export function makeOutcomes(
-  question: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
+  request: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
 ): (verdicts: readonly Verdict[]) => Outcome {
   const decided = new Map<string, Outcome>();
   return (verdicts) => {
     let pattern = '';
     for (const { outcome } of verdicts) {
-      if (outcome === 'undetermined') return outcomeOf(question, verdicts);
+      if (outcome === 'undetermined') return outcomeOf(request, verdicts);
       pattern += outcome === 'granted' ? '1' : '0';
     }
-    const known = decided.get(pattern) ?? outcomeOf(question, verdicts);
+    const known = decided.get(pattern) ?? outcomeOf(request, verdicts);
     decided.set(pattern, known);
     return known;
   };

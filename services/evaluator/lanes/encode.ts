@@ -31,18 +31,18 @@ type PartHeader = Pick<BatchPartRequested, Extract<keyof BatchPartRequested, key
   readonly rules: readonly { readonly roleId: string }[];
 };
 
-/** How a question was evaluated; unknown of one that was given up. */
+/** How a request was evaluated; unknown of one that was given up. */
 type Origin = {
   readonly startedAtMs: number;
   readonly observed: ReadonlyMap<number, ChainObservations>;
 };
 
-/** Where the outcomes of a question's entries are written. */
+/** Where the outcomes of a request's entries are written. */
 type Answer = {
   /** Writes the outcome of the next entry. */
   readonly add: (entry: BatchEntry, outcome: Outcome, additions?: Additions) => void;
   /**
-   * Publishes the answer. The offset of the question is committed only afterwards.
+   * Publishes the answer. The offset of the request is committed only afterwards.
    *
    * @throws ServiceError with a retriable code while the broker is unavailable
    */
@@ -54,10 +54,10 @@ type Outputs = Pick<Dependencies, 'results' | 'publish'>;
 /** Makes the two encodings of an answer: the JSON of a check, and the lines of a part. */
 export const makeEncode =
   (outputs: Outputs) =>
-  (question: ResultHeader | PartHeader, evaluation: Evaluation): Answer =>
-    'part' in question
-      ? encodeLines(outputs, question, evaluation)
-      : encodeResult(outputs, question, evaluation);
+  (request: ResultHeader | PartHeader, evaluation: Evaluation): Answer =>
+    'part' in request
+      ? encodeLines(outputs, request, evaluation)
+      : encodeResult(outputs, request, evaluation);
 
 /**
  * One JSON text, which is published in the one topic of its mode:

@@ -31,95 +31,97 @@ import { planEnd } from './deadline.ts';
 import { makeEncode } from './encode.ts';
 
 /** What is evaluated: a check of one person, or a part of a batch, which is one of several. */
-export type Question = CheckRequested | BatchPartRequested;
+export type EvaluationRequest = CheckRequested | BatchPartRequested;
 
-/** The persons whom a question is about. */
-export const entriesOf = (question: Question): readonly BatchEntry[] =>
-  'entries' in question ? question.entries : [question];
+/** The persons whom a request is about. */
+export const entriesOf = (request: EvaluationRequest): readonly BatchEntry[] =>
+  'entries' in request ? request.entries : [request];
 
 /**
  * Evaluates the checks or the parts of one lane: plan the reads, each once; read, all entries at one
  * block per chain; agree; judge each entry; publish.
  *
- * If the process shuts down before the question's own deadline, nothing is published and it is left
- * to the partition's next owner, which evaluates it with the time it needs. A question that waits for
- * a chain is parked: its slot of the window goes to another one. A question that cannot be judged is
+ * If the process shuts down before the request's own deadline, nothing is published and it is left
+ * to the partition's next owner, which evaluates it with the time it needs. A request that waits for
+ * a chain is parked: its slot of the window goes to another one. A request that cannot be judged is
  * rejected as `message-unreadable`; `give-up.ts` publishes its failure.
  */
-export function makeEvaluate(deps: Dependencies, lane: ReadLane): Handler<Question> {
+export function makeEvaluate(deps: Dependencies, lane: ReadLane): Handler<EvaluationRequest> {
   const evaluate = makeSteps(deps, lane);
-  return async function handleQuestion(question, record) {
-    if (isSmall(question)) return evaluate(question, record);
+  return async function handleRequest(request, record) {
+    if (isSmall(request)) return evaluate(request, record);
     // Before the plan, which takes the memory. A check by another producer may have more reads; it
     // is rejected.
-    const count = Math.min(countReads(question), lane === 'batch' ? PART_READS_MAX : READS_MAX[lane]);
+    const count = Math.min(countReads(request), lane === 'batch' ? PART_READS_MAX : READS_MAX[lane]);
     const beganAt = deps.redisNowMs();
-    await deps.readBudgets[lane].run({ owner: question, count, record }, () =>
-      evaluate(question, record, deps.redisNowMs() - beganAt > WAIT_MS_MAX),
+    await deps.readBudgets[lane].run({ owner: request, count, record }, () =>
+      evaluate(request, record, deps.redisNowMs() - beganAt > WAIT_MS_MAX),
     );
   };
 }
 
-/** A question that has waited so long for its reads does not wait for a chain that does not answer:
+/** A request that has waited so long for its reads does not wait for a chain that does not answer:
  * those behind it would wait ever longer. */
 const WAIT_MS_MAX = 300_000;
-/** Reads of a small question: its plan costs less than to count its reads. */
+/** Reads of a small request: its plan costs less than to count its reads. */
 const SMALL_READS_MAX = 32;
 
 /** Whether each rule needs one read of each entry: one wallet, and no rule with a list of token ids
  * or other rules inside. */
-function isSmall(question: Question): boolean {
-  const entries = entriesOf(question);
+function isSmall(request: EvaluationRequest): boolean {
+  const entries = entriesOf(request);
   return (
-    entries.length * question.rules.length <= SMALL_READS_MAX &&
+    entries.length * request.rules.length <= SMALL_READS_MAX &&
     entries.every(({ accounts, vaults }) => accounts === undefined && vaults === undefined) &&
-    question.rules.every(
-      (rule) => !('rules' in rule) && !('tokenId' in rule && /\D/.test(rule.tokenId ?? '')),
-    )
+    request.rules.every((rule) => !('rules' in rule) && !('tokenId' in rule && /\D/.test(rule.tokenId ?? '')))
   );
 }
 
 /** The reads of all entries; equal ones of several entries, which are made once, count for each. */
-function countReads(question: Question): number {
-  const countReadsOf = makeReadCounter(question.rules);
-  return entriesOf(question).reduce((count, entry) => count + countReadsOf(entry), 0);
+function countReads(request: EvaluationRequest): number {
+  const countReadsOf = makeReadCounter(request.rules);
+  return entriesOf(request).reduce((count, entry) => count + countReadsOf(entry), 0);
 }
 
 function makeSteps(deps: Dependencies, lane: ReadLane) {
   const { chains, eventLoop, redisNowMs } = deps;
   const encode = makeEncode(deps);
-  return async function evaluate(question: Question, record: RecordContext, isLate = false): Promise<void> {
-    const { accountId, clientId, rules } = question;
+  return async function evaluate(
+    request: EvaluationRequest,
+    record: RecordContext,
+    isLate = false,
+  ): Promise<void> {
+    const { accountId, clientId, rules } = request;
     const startedAtMs = redisNowMs();
-    const { reads, plans } = await planOrReject(question, lane, deps);
-    const endAtMs = planEnd(question, startedAtMs, deps.evaluationMsMax);
+    const { reads, plans } = await planOrReject(request, lane, deps);
+    const endAtMs = planEnd(request, startedAtMs, deps.evaluationMsMax);
     const limit = startTimeLimit(endAtMs - startedAtMs);
-    // Cancels the calls too that only this question waits for.
+    // Cancels the calls too that only this request waits for.
     const finish = () => {
       limit.end();
       limit.abort();
     };
-    // A waiting question holds no slot of the window; at shutdown it is left to the partition's next
+    // A waiting request holds no slot of the window; at shutdown it is left to the partition's next
     // owner.
     const onWait = () => record.park(finish);
     const asking = { accountId, clientId, onWait, signal: limit.signal };
     const reading = chains.performReads(reads, {
       ...asking,
-      consistency: question.consistency,
-      avoid: 'avoid' in question ? question.avoid : undefined,
+      consistency: request.consistency,
+      avoid: 'avoid' in request ? request.avoid : undefined,
       atOneInstant: chainsAtOneInstant(rules),
       lane,
       isLate,
       traceparent: record.traceparent,
     });
-    const wallets = walletsOf(question);
+    const wallets = walletsOf(request);
     const proving = wallets && chains.proveWallets(wallets, asking);
     const observed = await reading;
     const proven = await proving;
     finish();
     await eventLoop.waitForTick(lane);
     const agreed = agree(reads, observed);
-    const readings = isOfWatch(question) ? withOwnMinBlock(agreed) : agreed;
+    const readings = isOfWatch(request) ? withOwnMinBlock(agreed) : agreed;
     const ofRules = blocksOf(observed);
     const context = judgeContextOf(readings, chains.nativeDecimals, behindOf(observed));
     const evaluation = {
@@ -128,11 +130,11 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
     };
     const fault = wallets && proven && faultOfSignIn(wallets, proven.outcomes);
     const signIn = wallets?.map(({ account }) => ({ account, outcome: 'proved' as const }));
-    const answer = encode(question, evaluation);
+    const answer = encode(request, evaluation);
     const tallies = newTally(rules.length);
-    const outcomeOf = makeOutcomes(question);
+    const outcomeOf = makeOutcomes(request);
     let isOpen = false;
-    await eventLoop.forEachInSlices(entriesOf(question), (entry, index) => {
+    await eventLoop.forEachInSlices(entriesOf(request), (entry, index) => {
       if (fault !== undefined) return answer.add(entry, failWith([fault]));
       const plan = plans[index];
       const verdicts = plan ? judgeRules(rules, plan, context) : judgeUnread(rules, TOO_MANY_READS);
@@ -141,25 +143,25 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
       isOpen ||= plan !== undefined && verdicts.some(isUndetermined);
       const outcome = outcomeOf(verdicts);
       const proof =
-        question.proof &&
-        deps.prove({ ...question, ...entry }, { ...outcome, ...evaluation }, jtiOf(question, index));
+        request.proof &&
+        deps.prove({ ...request, ...entry }, { ...outcome, ...evaluation }, jtiOf(request, index));
       const explain = () => (plan ? explainRules(rules, plan, context) : explainUnread(rules));
-      answer.add(entry, outcome, { details: question.explain ? explain() : undefined, signIn, proof });
+      answer.add(entry, outcome, { details: request.explain ? explain() : undefined, signIn, proof });
     });
     const mayBeDecided = fault === undefined ? isOpen && hasRetryable(readings) : fault.retryable;
     if (record.signal.aborted && redisNowMs() < endAtMs && mayBeDecided)
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     await answer.publish(record, { startedAtMs, observed });
-    deps.metrics.recordEvaluation(question, tallies, (redisNowMs() - startedAtMs) / 1_000, fault);
+    deps.metrics.recordEvaluation(request, tallies, (redisNowMs() - startedAtMs) / 1_000, fault);
   };
 }
 
-const isOfWatch = ({ delivery }: Question): boolean => delivery.mode === 'watch';
-const walletsOf = (question: Question) => ('signIn' in question ? question.signIn?.wallets : undefined);
+const isOfWatch = ({ delivery }: EvaluationRequest): boolean => delivery.mode === 'watch';
+const walletsOf = (request: EvaluationRequest) => ('signIn' in request ? request.signIn?.wallets : undefined);
 const TOO_MANY_READS = failed('too-many-reads');
 
-const jtiOf = (question: Question, index: number): string =>
-  'entries' in question ? `${question.requestId}.${question.firstIndex + index}` : question.requestId;
+const jtiOf = (request: EvaluationRequest, index: number): string =>
+  'entries' in request ? `${request.requestId}.${request.firstIndex + index}` : request.requestId;
 
 /** The blocks of the wallets on chains that no rule names: on any other chain a block is that of the
  * rules, also where they could not be read. */
@@ -172,28 +174,27 @@ type Plans = Pick<ReadPlan, 'reads'> & {
 };
 
 async function planOrReject(
-  question: Question,
+  request: EvaluationRequest,
   lane: ReadLane,
   { chains, eventLoop }: Dependencies,
 ): Promise<Plans> {
-  const { rules } = question;
+  const { rules } = request;
   // A member of a watch may need as many reads as a single check.
-  const readsMax =
-    lane !== 'batch' ? READS_MAX[lane] : isOfWatch(question) ? READS_MAX.bulk : ENTRY_READS_MAX;
+  const readsMax = lane !== 'batch' ? READS_MAX[lane] : isOfWatch(request) ? READS_MAX.bulk : ENTRY_READS_MAX;
   const planWallets = makePlanner(rules, { delegateRegistry: chains.delegateRegistry, readsMax });
   // A member is judged alone: unlike any other entry, nothing bounds its reads before, and its rule
   // set may change. It does not affect the other members of its part.
-  const countReadsOf = isOfWatch(question) ? makeReadCounter(rules) : () => 0;
+  const countReadsOf = isOfWatch(request) ? makeReadCounter(rules) : () => 0;
   const plans: (ReadPlan | undefined)[] = [];
   let reads: ReadPlan['reads'] = new Map();
-  await eventLoop.forEachInSlices(entriesOf(question), (entry, index) => {
+  await eventLoop.forEachInSlices(entriesOf(request), (entry, index) => {
     const plan = countReadsOf(entry) > readsMax ? undefined : planWallets(entry);
     if (plan !== undefined && 'fault' in plan)
       throw new ServiceError('message-unreadable', `entry ${index}: ${plan.fault}`);
     plans.push(plan);
     if (plan !== undefined) reads = plan.reads;
   });
-  const ofWallets = walletsOf(question)?.map(({ chainId }) => chainId) ?? [];
+  const ofWallets = walletsOf(request)?.map(({ chainId }) => chainId) ?? [];
   const unknown = [...reads.keys(), ...ofWallets].find((chainId) => !chains.isConfigured(chainId));
   if (unknown !== undefined)
     throw new ServiceError('message-unreadable', `chain ${unknown} is not configured`);

@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { failWith, faultsOf, type NamedRule, nameRule } from '../domain/compose-result.ts';
 import { explainUnread } from '../domain/explain-rules.ts';
 import { makeEncode } from './encode.ts';
-import type { Question } from './evaluate.ts';
+import type { EvaluationRequest } from './evaluate.ts';
 
 type PartialRule = Omit<NamedRule, 'roleId'>;
 
@@ -57,7 +57,7 @@ const PartialPart = BatchPartRequested.omit({
   rules: PartialRules,
 });
 
-const PartialQuestion = z.union([PartialPart, PartialCheck]);
+const PartialRequest = z.union([PartialPart, PartialCheck]);
 
 /**
  * Publishes the failure of a check, or of each entry of a part, that could not be evaluated:
@@ -67,18 +67,18 @@ const PartialQuestion = z.union([PartialPart, PartialCheck]);
  */
 export function makeGiveUp(
   deps: Pick<Dependencies, 'publish' | 'results' | 'metrics' | 'redisNowMs'>,
-): GiveUp<Question> {
+): GiveUp<EvaluationRequest> {
   const encode = makeEncode(deps);
   return async function giveUp({ message, record }) {
-    const question = message
+    const request = message
       ? { ...message, rules: message.rules.map(nameRule) }
       : parsePartially(record.value);
-    if (question === undefined) return;
-    const { rules } = question;
+    if (request === undefined) return;
+    const { rules } = request;
     const details = message?.explain ? tryToExplain(message.rules) : undefined;
     const outcome = failWith(faultsOf(rules));
-    const answer = encode(question, { evaluatedAt: new Date(deps.redisNowMs()).toISOString(), blocks: {} });
-    const entries = 'entries' in question ? question.entries : [{ account: ZERO_ADDRESS }];
+    const answer = encode(request, { evaluatedAt: new Date(deps.redisNowMs()).toISOString(), blocks: {} });
+    const entries = 'entries' in request ? request.entries : [{ account: ZERO_ADDRESS }];
     for (const entry of entries) answer.add(entry, outcome, { details });
     await answer.publish(record);
     deps.metrics.recordFailure(rules, entries.length);
@@ -87,7 +87,7 @@ export function makeGiveUp(
 
 /** Nothing if the rules themselves made the check fail: its failure must be published all the
  * same. */
-function tryToExplain(rules: Question['rules']) {
+function tryToExplain(rules: EvaluationRequest['rules']) {
   try {
     return explainUnread(rules);
   } catch {
@@ -96,9 +96,9 @@ function tryToExplain(rules: Question['rules']) {
 }
 
 /** Nothing if a member that the failure needs is missing. */
-function parsePartially(value: Buffer | null): z.infer<typeof PartialQuestion> | undefined {
+function parsePartially(value: Buffer | null): z.infer<typeof PartialRequest> | undefined {
   try {
-    return PartialQuestion.safeParse(JSON.parse(value?.toString() ?? '')).data;
+    return PartialRequest.safeParse(JSON.parse(value?.toString() ?? '')).data;
   } catch {
     return undefined;
   }

@@ -37,7 +37,7 @@ export const linesOf = <Line = Record<string, unknown>>(part: BatchPartCompleted
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-/** The record of a question, which nothing interrupts. */
+/** The record of a check or a part, which nothing interrupts. */
 export const aRecord = (over: Partial<RecordContext> = {}): RecordContext => ({
   topic: 'check.requested.bulk.v1',
   partition: 0,
