@@ -34,7 +34,7 @@ import { makeEncode } from './encode.ts';
 export type EvaluationRequest = CheckRequested | BatchPartRequested;
 
 /** The persons whom a request is about. */
-export const entriesOf = (request: EvaluationRequest): readonly BatchEntry[] =>
+const entriesOf = (request: EvaluationRequest): readonly BatchEntry[] =>
   'entries' in request ? request.entries : [request];
 
 /**
