@@ -22,7 +22,7 @@ test('code that was seen at a block proves nothing for an earlier one', async ()
       requests.map((request) => ({ ok: true, result: codeAt(request) })),
   } as unknown as Rpc;
   const use = async (_: AbortSignal, send: (rpc: Rpc) => Promise<unknown>) => send(rpc);
-  const callable = { use } as unknown as Parameters<CodeProofs['findAbsent']>[1];
+  const callable = { use, limit: { current: 100 } } as unknown as Parameters<CodeProofs['findAbsent']>[1];
   const proofs = new CodeProofs(() => 0);
   const isAbsentAt = async (number: number) => {
     const { signal } = new AbortController();
