@@ -9,7 +9,6 @@ import { watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { catchesUp } from '#shared/kafka/lag.ts';
 import { ERASE_TIMEOUT_MS, type EraseRecord } from '#shared/stores/documents/versioned-documents.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /** Documents of each kind that are erased in one round. */
