@@ -1,7 +1,7 @@
 import { ServiceError } from '#shared/errors.ts';
+import { aRecord } from '../../../test/support/an-evaluator.ts';
 import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
 import { aCheckResult } from '../../../test/support/builders/a-check-result.ts';
-import { aRecord } from '../../../test/support/fakes/an-evaluator.ts';
 import { makeEncode } from './encode.ts';
 
 const AT = '2026-11-21T10:00:00.000Z';

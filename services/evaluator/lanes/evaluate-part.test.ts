@@ -2,9 +2,9 @@ import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/b
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import { boundResults } from '#shared/stores/batches/cut-parts.ts';
+import { anEvaluator, aRecord, linesOf } from '../../../test/support/an-evaluator.ts';
 import { aBatchPart, OF_WATCH } from '../../../test/support/builders/a-batch.ts';
 import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
-import { anEvaluator, aRecord, linesOf } from '../../../test/support/fakes/an-evaluator.ts';
 import type { PerformReads } from '../chain/connect-chains.ts';
 import { failed, type Read, type Reading } from '../domain/read.ts';
 import { makeEvaluate } from './evaluate.ts';

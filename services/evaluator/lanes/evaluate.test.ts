@@ -1,7 +1,7 @@
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
+import { anEvaluator, aRecord } from '../../../test/support/an-evaluator.ts';
 import { aCheckRequested } from '../../../test/support/builders/a-check-requested.ts';
-import { anEvaluator, aRecord } from '../../../test/support/fakes/an-evaluator.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import type { PerformReads, ProveWallets } from '../chain/connect-chains.ts';
 import { PROVED, REFUSED, UNREAD, type WalletOutcome } from '../chain/wallets/wallet-outcome.ts';

@@ -1,4 +1,4 @@
-import { aRecord } from '../../../test/support/fakes/an-evaluator.ts';
+import { aRecord } from '../../../test/support/an-evaluator.ts';
 import { makeEventLoopShares } from './share-event-loop.ts';
 
 afterEach(() => jest.useRealTimers());

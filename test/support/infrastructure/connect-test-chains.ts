@@ -7,9 +7,9 @@ import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { type Chains, connectChains } from '../../../services/evaluator/chain/connect-chains.ts';
 import { agreeOn, isAnswer } from '../../../services/evaluator/domain/agree.ts';
 import { makeEvaluate } from '../../../services/evaluator/lanes/evaluate.ts';
+import { anEvaluator, aRecord, linesOf } from '../an-evaluator.ts';
 import { aBatchPart } from '../builders/a-batch.ts';
 import { aCheckRequested } from '../builders/a-check-requested.ts';
-import { anEvaluator, aRecord, linesOf } from '../fakes/an-evaluator.ts';
 
 /** The fields of a check that a test sets; the rest is an asynchronous check of one account at the
  * latest block. */

@@ -2,9 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import type { Dependencies } from '../../../services/evaluator/dependencies.ts';
-import { READS_IN_PROGRESS, ReadBudget } from '../../../services/evaluator/lanes/read-budget.ts';
-import { makeEventLoopShares } from '../../../services/evaluator/lanes/share-event-loop.ts';
+import type { Dependencies } from '../../services/evaluator/dependencies.ts';
+import { READS_IN_PROGRESS, ReadBudget } from '../../services/evaluator/lanes/read-budget.ts';
+import { makeEventLoopShares } from '../../services/evaluator/lanes/share-event-loop.ts';
 
 /** An evaluator over some chains that keeps its answers instead of publishing them. */
 export function anEvaluator(over: Pick<Dependencies, 'chains'> & Partial<Dependencies>) {
