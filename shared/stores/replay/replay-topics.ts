@@ -341,5 +341,7 @@ async function underLock<T>(
     throw error;
   } finally {
     renewal.stop();
+    // Where one reader failed, the others end too.
+    lost.abort();
   }
 }

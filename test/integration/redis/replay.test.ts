@@ -94,6 +94,22 @@ test('a replay that ended after the opening is done again, also on a Redis that 
   expect(await views.views.readState()).toBe('complete');
 });
 
+test('a reader that fails ends the others', async () => {
+  const signals: AbortSignal[] = [];
+  const failing = replayTopics({
+    ...stores.forReplay(),
+    kafka: {
+      async readTopic({ topic, signal }) {
+        if (topic === usage.name) throw new Error('the broker is away');
+        if (signal) signals.push(signal);
+        return new Promise(() => undefined);
+      },
+    },
+  });
+  await expect(failing).rejects.toThrow('the broker is away');
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+});
+
 test('figures and refunds that the totals have are not given again, and those that they cannot have are', async () => {
   const clientId = `app_${randomUUID()}`;
   const [counted, later] = [await accept(clientId), await accept(clientId)];
