@@ -36,8 +36,7 @@ export const BUGS = {
    * event. */
   'event-without-hand-off': {
     file: 'services/watcher/members/publish-changes.ts',
-    part: 'if (member.event && watch) await publishEvent(watch, member.event);',
-    by: `const { event } = member;
-    if (event && watch) setTimeout(() => void publishEvent(watch, event).catch(() => undefined), 300);`,
+    part: 'await publishEvent(watch, event);',
+    by: 'setTimeout(() => void publishEvent(watch, event).catch(() => undefined), 300);',
   },
 } as const satisfies Readonly<Record<string, Bug>>;

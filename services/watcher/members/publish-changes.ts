@@ -33,8 +33,10 @@ export function makePublishChanges(
       await deps.publish(watchMember, member);
       // A version is the time of its write.
       const at = new Date(version).toISOString();
-      if (json !== undefined && watch)
-        await publishEvent(watch, { id: memberEventId(member, sequence), json, at });
+      if (json !== undefined && watch) {
+        const event = { id: memberEventId(member, sequence), json, at };
+        await publishEvent(watch, event);
+      }
       if (!(await deps.members.markSent(member))) await publishNewer(deps, member);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'message-too-large')) throw error;
