@@ -4,7 +4,7 @@ import {
   type BlockReport,
   type CheckResult,
   describeUndetermined,
-  isRefunded,
+  isCharged,
   type RuleDetail,
   type RuleFault,
   type Undetermined,
@@ -26,6 +26,7 @@ export type ResultHeader = Pick<
   | 'retainUntil'
   | 'chargedMonth'
   | 'ruleSet'
+  | 'deadlineAt'
 > & { readonly rules: { readonly length: number } };
 
 /** The evaluated check, but for what the record of its request tells. */
@@ -98,7 +99,7 @@ export function composeResult(
     delivery: check.delivery,
     acceptedAt: check.acceptedAt,
     retainUntil: check.retainUntil,
-    decided: !isRefunded(outcome, check.rules.length),
+    decided: isCharged(result, check),
     ...(check.chargedMonth === undefined ? {} : { chargedMonth: check.chargedMonth }),
     resultJson: JSON.stringify(result),
   };

@@ -37,8 +37,8 @@ function setUp({ stored, awayCount = 0 }: { stored?: string; awayCount?: number 
     },
   });
   const record = aRecord({ alive: () => steps.push('alive'), park: () => steps.push('park') });
-  const run = async (delivery: typeof check.delivery) => {
-    const answer = encode({ ...check, delivery }, { evaluatedAt: AT, blocks: {} });
+  const run = async (delivery: typeof check.delivery, deadlineAt?: string) => {
+    const answer = encode({ ...check, delivery, deadlineAt }, { evaluatedAt: AT, blocks: {} });
     answer.add(check, { status: 'completed', roles: [], errors: [] });
     await answer.publish(record, { startedAtMs: Date.parse(AT), observed: new Map() });
   };
@@ -79,6 +79,17 @@ test('publishes what the client was told if another evaluator saved first, and w
   const { run, published } = setUp({ stored });
   await run(SYNC);
   expect(published[0]?.message).toEqual({ ...completed, mode: 'sync', resultJson: stored, decided: false });
+});
+
+test.each([
+  ['at its deadline', 0, true],
+  ['before it', 1, false],
+])('a sync check that decided nothing and ended %s is charged: %s', async (_, leftMs, isCharged) => {
+  const errors = [{ ruleIndex: 0, roleId: 'a', code: 'deadline-exceeded' }] as const;
+  const evaluatedAt = '2026-11-21T10:00:00.000Z';
+  const { run, published } = setUp({ stored: aCheckResult({ status: 'failed', errors, evaluatedAt }) });
+  await run(SYNC, new Date(Date.parse(evaluatedAt) + leftMs).toISOString());
+  expect(published[0]?.message).toMatchObject({ decided: isCharged });
 });
 
 test('repeats the save alone while Redis is away, and parks the record meanwhile', async () => {

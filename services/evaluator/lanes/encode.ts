@@ -7,7 +7,7 @@ import {
   batchCompleted,
 } from '#shared/contracts/batches/batch.ts';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
-import { isRefunded } from '#shared/contracts/checks/result.ts';
+import { isCharged } from '#shared/contracts/checks/result.ts';
 import { watchEvaluated } from '#shared/contracts/watches/watch.ts';
 import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { persist } from '#shared/kafka/consumer/persist.ts';
@@ -90,9 +90,7 @@ function encodeResult({ results, publish }: Outputs, check: ResultHeader, evalua
       if (delivery.mode === 'poll') return publish(checkCompleted, message, { traceparent });
       const resultJson = await saveOrWait(results, message, delivery.replyChannel, record);
       const decided =
-        resultJson === message.resultJson
-          ? message.decided
-          : !isRefunded(JSON.parse(resultJson), check.rules.length);
+        resultJson === message.resultJson ? message.decided : isCharged(JSON.parse(resultJson), check);
       await publish(checkCompleted, { ...message, resultJson, decided }, { traceparent });
     },
   };

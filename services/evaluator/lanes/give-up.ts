@@ -40,6 +40,7 @@ const PartialCheck = CheckRequested.pick({
   retainUntil: true,
   chargedMonth: true,
   ruleSet: true,
+  deadlineAt: true,
 }).extend({ rules: PartialRules });
 
 /** The members that the failure of a part needs. */

@@ -234,8 +234,16 @@ export const isRefunded = ({ errors }: { readonly errors: readonly Fault[] }, ru
 
 /** Whether a sync check ended at its deadline or later. Its client was answered 504 then, which is
  * charged although nothing could be decided. */
-export const isOverdue = ({ evaluatedAt }: Pick<CheckResult, 'evaluatedAt'>, deadlineAt?: string): boolean =>
-  deadlineAt !== undefined && Date.parse(evaluatedAt) >= Date.parse(deadlineAt);
+export const isOverdue = (
+  { evaluatedAt }: Pick<CheckResult, 'evaluatedAt'>,
+  deadlineAt: string | undefined,
+): boolean => deadlineAt !== undefined && Date.parse(evaluatedAt) >= Date.parse(deadlineAt);
+
+/** Whether the charge of a check stays. */
+export const isCharged = (
+  result: Pick<CheckResult, 'errors' | 'evaluatedAt'>,
+  check: { readonly rules: { readonly length: number }; readonly deadlineAt?: string | undefined },
+): boolean => !isRefunded(result, check.rules.length) || isOverdue(result, check.deadlineAt);
 
 /**
  * Whether a check that failed may succeed when it is made again: a sync one is then answered 503
