@@ -10,7 +10,7 @@ const PICTURE = fileURLToPath(
 );
 const WIDTH = 1280;
 /** Taller than the picture. */
-const WINDOW_HEIGHT = 1400;
+const WINDOW_HEIGHT = 1800;
 const MARGIN = 10;
 
 await using system = await startSystem();
