@@ -129,8 +129,17 @@ test('refuses the answer to another sign-in, a changed one, and one that was use
   const withNonce = new URL(url);
   withNonce.searchParams.set('nonce', forged.searchParams.get('nonce') ?? '');
   await refused(attempt, await openid.visit(withNonce.href, person));
-  // Another issuer, and none.
   const answer = await openid.visit(mine.url, person);
+  // The right code with the state of another sign-in, and with none.
+  await refused(
+    mine.attempt,
+    changed(answer, (params) => params.set('state', 'of-another-sign-in')),
+  );
+  await refused(
+    mine.attempt,
+    changed(answer, (params) => params.delete('state')),
+  );
+  // Another issuer, and none.
   await refused(
     mine.attempt,
     changed(answer, (params) => params.set('iss', 'https://evil.example')),
