@@ -75,6 +75,8 @@ describe('how brokers and Redis are reached', () => {
   const common = (env: Record<string, string>) =>
     commonConfig(loadEnvironment(z.object(commonEnvironment), env));
   const login = { KAFKA_SASL_USERNAME: 'user', KAFKA_SASL_PASSWORD: 'hunter2' };
+  const BEARER = { KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_TLS: 'true' };
+  const TOKEN_URL = 'https://idp.example/token';
 
   test('is in plain text and without a login unless it is said otherwise', () => {
     const { kafka, redis } = common({ KAFKA_TLS: '', KAFKA_SASL_MECHANISM: '', REDIS_TLS_CA_FILE: '' });
@@ -95,6 +97,28 @@ describe('how brokers and Redis are reached', () => {
     ['a mechanism without a user', { KAFKA_SASL_MECHANISM: 'scram-sha-512' }, 'KAFKA_SASL_USERNAME'],
     ['a user without a mechanism', login, 'KAFKA_SASL_MECHANISM'],
     ['a password in plain text', { KAFKA_SASL_MECHANISM: 'plain', ...login }, 'KAFKA_TLS=true'],
+    [
+      'a token in plain text',
+      { KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_TOKEN: 'hunter2' },
+      'KAFKA_TLS=true',
+    ],
+    ['a token for another mechanism', { KAFKA_SASL_TOKEN: 'hunter2' }, 'KAFKA_SASL_MECHANISM=oauthbearer'],
+    ['no source of tokens', { ...BEARER }, 'KAFKA_SASL_TOKEN_FILE'],
+    [
+      'two sources of tokens',
+      { ...BEARER, ...login, KAFKA_SASL_TOKEN: 'hunter2', KAFKA_SASL_TOKEN_URL: TOKEN_URL },
+      'not both',
+    ],
+    [
+      'a token URL without credentials',
+      { ...BEARER, KAFKA_SASL_TOKEN_URL: TOKEN_URL },
+      'KAFKA_SASL_USERNAME',
+    ],
+    [
+      'extensions without a value',
+      { ...BEARER, KAFKA_SASL_TOKEN: 'hunter2', KAFKA_SASL_EXTENSIONS: 'logicalCluster' },
+      'KAFKA_SASL_EXTENSIONS',
+    ],
     ['files of TLS without TLS', { KAFKA_TLS_CA_FILE: '/ca.pem' }, 'KAFKA_TLS=true'],
     [
       'a certificate without its key',
@@ -154,6 +178,35 @@ describe('a secret in a file', () => {
     expect(loadEnvironment(marked, { SECRET: 'hunter2', PLAIN_FILE: '/absent' }).PLAIN).toBe('none');
   });
 
+  test('as a token is read again for each login, and a file that is gone is named', async () => {
+    const file = join(dir, 'token');
+    writeFileSync(file, 'first\n');
+    const { kafka } = commonConfig(
+      loadEnvironment(z.object(commonEnvironment), {
+        KAFKA_TLS: 'true',
+        KAFKA_SASL_MECHANISM: 'oauthbearer',
+        KAFKA_SASL_TOKEN_FILE: file,
+        KAFKA_SASL_EXTENSIONS: 'logicalCluster=lkc-1, identityPoolId=pool=2',
+      }),
+    );
+    const sent: string[] = [];
+    const login = () => {
+      if (kafka.sasl?.mechanism !== 'oauthbearer') throw new Error('not a login by a token');
+      const saslAuthenticate = async ({ request }: { request: { encode: () => Buffer | Promise<Buffer> } }) =>
+        void sent.push((await request.encode()).toString('latin1').replaceAll('\u0001', '|'));
+      return kafka.sasl.authenticationProvider({ saslAuthenticate } as never).authenticate();
+    };
+    const rest = '|logicalCluster=lkc-1|identityPoolId=pool=2||';
+    await login();
+    writeFileSync(file, 'second\n');
+    await login();
+    expect(sent).toEqual(
+      ['first', 'second'].map((token) => expect.stringContaining(`n,,|auth=Bearer ${token}${rest}`)),
+    );
+    rmSync(file);
+    await expect(login()).rejects.toThrow('KAFKA_SASL_TOKEN_FILE: cannot be read (ENOENT)');
+  });
+
   test('is read again for each login, and stays as it was while its file cannot be read', () => {
     const [password, url] = [join(dir, 'password'), join(dir, 'url')];
     writeFileSync(password, 'first\n');
@@ -166,7 +219,10 @@ describe('a secret in a file', () => {
         REDIS_URL_FILE: url,
       }),
     );
-    const logins = () => [kafka.sasl?.username, kafka.sasl?.password, redis.readAgain?.()];
+    const logins = () => {
+      if (kafka.sasl?.mechanism !== 'scram-sha-512') throw new Error('not a login by SCRAM');
+      return [kafka.sasl.username, kafka.sasl.password, redis.readAgain?.()];
+    };
     expect(redis.url).toBe('redis://user:first@localhost');
     expect(logins()).toEqual(['user', 'first', 'redis://user:first@localhost']);
     writeFileSync(password, 'second\n');

@@ -8,6 +8,7 @@ import {
 } from './contracts/retention.ts';
 import { parseCidrs } from './contracts/webhooks/callback-address.ts';
 import { describeError, ServiceError } from './errors.ts';
+import { makeBearerLogin, makeTokenClient } from './kafka/bearer-token.ts';
 import { parseKeyRing } from './secret-box.ts';
 
 /** The environment as the process got it. */
@@ -203,11 +204,18 @@ export const commonEnvironment = {
   KAFKA_TLS_CA_FILE: text(),
   KAFKA_TLS_CERT_FILE: text(),
   KAFKA_TLS_KEY_FILE: text(),
-  KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512', '']).optional(),
+  KAFKA_SASL_MECHANISM: emptyIsAbsent(z.enum(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])),
   KAFKA_SASL_USERNAME: secret(text()),
   KAFKA_SASL_USERNAME_FILE: text(),
   KAFKA_SASL_PASSWORD: secret(text()),
   KAFKA_SASL_PASSWORD_FILE: text(),
+  KAFKA_SASL_TOKEN: secret(text()),
+  KAFKA_SASL_TOKEN_FILE: text(),
+  KAFKA_SASL_TOKEN_URL: emptyIsAbsent(z.url({ protocol: /^https?$/ })),
+  KAFKA_SASL_SCOPE: text(),
+  KAFKA_SASL_EXTENSIONS: commaList('').pipe(
+    z.array(z.string().regex(/^[A-Za-z]+=[\x21-\x7e]+$/, 'not a list of name=value')),
+  ),
   RETENTION_CHECKS_DAYS: retentionDays('checks'),
   RETENTION_ATTEMPTS_DAYS: retentionDays('attempts'),
   RETENTION_USAGE_DAYS: retentionDays('usage'),
@@ -250,12 +258,17 @@ export type KafkaConfig = {
   readonly sasl?: KafkaSasl;
 };
 
-type KafkaSasl = {
-  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
-  /** Read again from its file, if it has one, whenever it is used; so is the password. */
-  readonly username: string;
-  readonly password: string;
-};
+type KafkaSasl =
+  | {
+      readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+      /** Read again from its file, if it has one, whenever it is used; so is the password. */
+      readonly username: string;
+      readonly password: string;
+    }
+  | {
+      readonly mechanism: 'oauthbearer';
+      readonly authenticationProvider: ReturnType<typeof makeBearerLogin>;
+    };
 
 export type RedisConfig = {
   /** May hold a password: never logged. `rediss://` speaks TLS. */
@@ -337,35 +350,78 @@ function kafkaTls(env: CommonVariables): Pick<KafkaConfig, 'tls'> {
 }
 
 function kafkaSasl(env: CommonVariables): Pick<KafkaConfig, 'sasl'> {
-  const {
-    KAFKA_SASL_MECHANISM: mechanism,
-    KAFKA_SASL_USERNAME: username,
-    KAFKA_SASL_PASSWORD: password,
-  } = env;
-  if (!mechanism && !username && !password) return {};
-  if (!mechanism || !username || !password)
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD } = env;
+  const isTokenSet = env.KAFKA_SASL_TOKEN !== undefined || env.KAFKA_SASL_TOKEN_URL !== undefined;
+  if (isTokenSet && mechanism !== 'oauthbearer')
+    throw new ServiceError(
+      'config-invalid',
+      'KAFKA_SASL_TOKEN and KAFKA_SASL_TOKEN_URL need KAFKA_SASL_MECHANISM=oauthbearer',
+    );
+  if (!mechanism && !KAFKA_SASL_USERNAME && !KAFKA_SASL_PASSWORD) return {};
+  if ((mechanism === 'plain' || mechanism === 'oauthbearer') && !env.KAFKA_TLS)
+    throw new ServiceError(
+      'config-invalid',
+      `KAFKA_SASL_MECHANISM=${mechanism} sends its secret readable: set KAFKA_TLS=true${mechanism === 'plain' ? ', or use scram-sha-512' : ''}`,
+    );
+  if (mechanism === 'oauthbearer') return { sasl: bearerSasl(env) };
+  if (!mechanism || !KAFKA_SASL_USERNAME || !KAFKA_SASL_PASSWORD)
     throw new ServiceError(
       'config-invalid',
       'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD must be set together',
     );
-  if (mechanism === 'plain' && !env.KAFKA_TLS)
-    throw new ServiceError(
-      'config-invalid',
-      'KAFKA_SASL_MECHANISM=plain sends the password readable: set KAFKA_TLS=true, or use scram-sha-512',
-    );
-  const readUsername = rereading(env.KAFKA_SASL_USERNAME_FILE, username);
-  const readPassword = rereading(env.KAFKA_SASL_PASSWORD_FILE, password);
+  const login = rereadingLogin(env, KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD);
   return {
     sasl: {
       mechanism,
       get username() {
-        return readUsername();
+        return login.username();
       },
       get password() {
-        return readPassword();
+        return login.password();
       },
     },
   };
+}
+
+const rereadingLogin = (env: CommonVariables, username: string, password: string) => ({
+  username: rereading(env.KAFKA_SASL_USERNAME_FILE, username),
+  password: rereading(env.KAFKA_SASL_PASSWORD_FILE, password),
+});
+
+/** A token that somebody else keeps in a file, or one that the process gets with its own
+ * credentials. */
+function bearerSasl(env: CommonVariables): KafkaSasl {
+  const { KAFKA_SASL_TOKEN: token, KAFKA_SASL_TOKEN_FILE: file, KAFKA_SASL_TOKEN_URL: url } = env;
+  const { KAFKA_SASL_USERNAME: clientId, KAFKA_SASL_PASSWORD: clientSecret } = env;
+  if ((token === undefined) === (url === undefined))
+    throw new ServiceError(
+      'config-invalid',
+      'KAFKA_SASL_MECHANISM=oauthbearer needs KAFKA_SASL_TOKEN_FILE, or KAFKA_SASL_TOKEN_URL with a client id and secret, not both',
+    );
+  const provide = (readToken: () => Promise<string>): KafkaSasl => ({
+    mechanism: 'oauthbearer',
+    authenticationProvider: makeBearerLogin(readToken, env.KAFKA_SASL_EXTENSIONS),
+  });
+  // A file that is unreadable later is told by its own error, which a broker that refuses an old
+  // token could not.
+  if (url === undefined)
+    return provide(async () =>
+      String(file === undefined ? token : readSecret({ KAFKA_SASL_TOKEN_FILE: file }, 'KAFKA_SASL_TOKEN')),
+    );
+  if (!clientId || !clientSecret)
+    throw new ServiceError(
+      'config-invalid',
+      'KAFKA_SASL_TOKEN_URL needs the client id as KAFKA_SASL_USERNAME and its secret as KAFKA_SASL_PASSWORD',
+    );
+  const login = rereadingLogin(env, clientId, clientSecret);
+  return provide(
+    makeTokenClient(() => ({
+      url,
+      clientId: login.username(),
+      clientSecret: login.password(),
+      scope: env.KAFKA_SASL_SCOPE,
+    })),
+  );
 }
 
 function redisConfig(env: CommonVariables): RedisConfig {

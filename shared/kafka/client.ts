@@ -45,8 +45,8 @@ function reach({ brokers, tls, sasl }: KafkaConfig) {
     brokers: [...brokers],
     connectionTimeout: tls ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     ...(tls ? { ssl: { ...tls } } : {}),
-    // kafkajs asks for one shape per mechanism; they differ in the mechanism's name alone. It keeps
-    // the object, writes to it, and reads the login at every new connection: hence no copy.
+    // kafkajs keeps the object, writes to it, and reads the login at every new connection: hence no
+    // copy.
     ...(sasl ? { sasl: Object.create(sasl) as NonNullable<KafkaSettings['sasl']> } : {}),
   } satisfies KafkaSettings;
 }

@@ -6,6 +6,38 @@ const ConsumerGroup = createRequire(__filename)('kafkajs/src/consumer/consumerGr
 };
 patchKafkajs();
 
+const load = createRequire(__filename);
+const Authenticator = load('kafkajs/src/broker/saslAuthenticator') as {
+  prototype: { authenticate: (this: object) => Promise<void> };
+};
+const { KafkaJSSASLAuthenticationError } = load('kafkajs/src/errors') as {
+  KafkaJSSASLAuthenticationError: new (message: string) => Error;
+};
+
+test.each([
+  ['that the broker refused', () => new KafkaJSSASLAuthenticationError('the token expired'), []],
+  ['without a token', () => new Error('the token expired'), ['the token expired']],
+])(
+  'a login %s may be tried again on a new connection, and its reason is logged once',
+  async (_, makeError, logged) => {
+    const said: string[] = [];
+    let isOpen = true;
+    const attempt = Authenticator.prototype.authenticate.call({
+      logger: { error: (message: string) => said.push(message) },
+      connection: {
+        sasl: { mechanism: 'oauthbearer' },
+        send: () => Promise.reject(makeError()),
+        disconnect: async () => {
+          isOpen = false;
+        },
+      },
+      saslHandshake: () => ({}),
+    });
+    await expect(attempt).rejects.toMatchObject({ message: 'the token expired', retriable: true });
+    expect({ isOpen, said }).toEqual({ isOpen: false, said: logged });
+  },
+);
+
 /** A consumer without a broker: its fetch fails, and the group is notified, once the wait is
  * decided. */
 const aGroup = (maxWaitTime: number, paused: readonly unknown[]) => ({

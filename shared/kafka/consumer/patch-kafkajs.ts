@@ -21,6 +21,16 @@ type BrokerPool = {
   connectBroker: (broker: unknown) => Promise<unknown>;
   findConnectedBroker: () => Promise<unknown>;
 };
+type Connection = {
+  /** Null while it is not logged in. */
+  readonly authenticatedAt: unknown;
+  isAuthenticated: () => boolean;
+};
+type SaslAuthenticator = {
+  readonly connection: { readonly disconnect: () => Promise<unknown> };
+  readonly logger: { readonly error: (message: string) => void };
+  authenticate: () => Promise<void>;
+};
 type Cluster = {
   readonly brokerPool: BrokerPool;
   connect: () => Promise<void>;
@@ -49,6 +59,8 @@ export function patchKafkajs(): void {
   const { prototype: cluster } = load('kafkajs/src/cluster') as { prototype: Cluster };
   patchReconnect(cluster, (load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool }).prototype);
   patchCoordinatorSearch(cluster);
+  patchLogin((load('kafkajs/src/broker/saslAuthenticator') as { prototype: SaslAuthenticator }).prototype);
+  patchLoginAgain((load('kafkajs/src/network/connection') as { prototype: Connection }).prototype);
   patchProtocol();
 }
 
@@ -97,6 +109,39 @@ function patchCoordinatorSearch(cluster: Pick<Cluster, 'findGroupCoordinatorMeta
       if (!(error instanceof errors.KafkaJSGroupCoordinatorNotFound)) throw error;
       throw new errors.KafkaJSError(error.message, { retriable: true });
     }
+  };
+}
+
+/**
+ * A login that fails is final for kafkajs, so it ends a consumer for good, and the process with it.
+ * But the next login may succeed: a token expires, a password is replaced, an endpoint of tokens is
+ * away for a while. With the patch the connection is closed, and the error is retriable, as that of
+ * a broker that is away.
+ */
+function patchLogin(prototype: SaslAuthenticator): void {
+  const { authenticate } = prototype;
+  prototype.authenticate = async function authenticateRetriably() {
+    try {
+      await authenticate.call(this);
+    } catch (error) {
+      const { name, message } = error as Error;
+      // kafkajs logs a login that the broker refused, and not why there was none.
+      if (name !== 'KafkaJSSASLAuthenticationError') this.logger.error(message);
+      await this.connection.disconnect();
+      throw new errors.KafkaJSError(message, { retriable: true });
+    }
+  };
+}
+
+/**
+ * Before a session is over, kafkajs logs in again on the open connection, while requests are on
+ * their way: the broker refuses those that come between the two steps of the login, and a second
+ * login within a second, with an error that is not retriable. With the patch the broker closes the
+ * connection, and the next request logs in on a new one.
+ */
+function patchLoginAgain(prototype: Connection): void {
+  prototype.isAuthenticated = function isLoggedIn() {
+    return this.authenticatedAt !== null;
   };
 }
 

@@ -14,7 +14,11 @@ import { aCheckCompleted } from '../../support/builders/a-check-completed.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
 import { testContext } from '../../support/infrastructure/connections.ts';
 import { type Certificates, makeCertificates } from '../../support/infrastructure/make-certificates.ts';
-import { startSecureKafka, startSecureRedis } from '../../support/infrastructure/start-secure-parts.ts';
+import {
+  addScramLogin,
+  startSecureKafka,
+  startSecureRedis,
+} from '../../support/infrastructure/start-secure-parts.ts';
 import { spawnNode } from '../../support/systems/spawn-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -24,6 +28,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 const KAFKA_LOGIN = { username: 'rolecall', password: 'kafka-secret' };
 const REDIS_LOGIN = { username: 'rolecall', password: 'redis: secret/@' };
+const REDIS_RIGHTS = ['~*', '&*', '+@all', '-@admin', '-@dangerous', '+info'];
 const dir = mkdtempSync(join(tmpdir(), 'rolecall-secure-'));
 let certificates: Certificates;
 let secure: Record<string, string>;
@@ -32,9 +37,12 @@ const stack = new AsyncDisposableStack();
 beforeAll(async () => {
   certificates = makeCertificates(dir);
   const [kafka, redis] = await Promise.all([
-    startSecureKafka(dir, certificates, KAFKA_LOGIN).then((part) => stack.use(part)),
-    startSecureRedis(dir, certificates, REDIS_LOGIN).then((part) => stack.use(part)),
+    startSecureKafka(dir, certificates, [KAFKA_LOGIN]).then((part) => stack.use(part)),
+    startSecureRedis(dir, certificates, [{ ...REDIS_LOGIN, rights: REDIS_RIGHTS }]).then((part) =>
+      stack.use(part),
+    ),
   ]);
+  addScramLogin(kafka.openBrokers, KAFKA_LOGIN);
   const { ca, clientCert, clientKey } = certificates;
   secure = {
     KAFKA_BROKERS: kafka.brokers,
@@ -45,7 +53,7 @@ beforeAll(async () => {
     KAFKA_SASL_MECHANISM: 'scram-sha-512',
     KAFKA_SASL_USERNAME: KAFKA_LOGIN.username,
     KAFKA_SASL_PASSWORD: KAFKA_LOGIN.password,
-    REDIS_URL: redis.url,
+    REDIS_URL: redis.urlOf(REDIS_LOGIN),
     REDIS_TLS_CA_FILE: ca,
     REDIS_TLS_CERT_FILE: clientCert,
     REDIS_TLS_KEY_FILE: clientKey,
