@@ -1,6 +1,7 @@
 import { Command, Help, type Option } from 'commander';
 import type { Environment } from '#shared/config.ts';
 import { actorName, type Run } from './command-line.ts';
+import { addAccess } from './commands/access-commands.ts';
 import { addAccounts } from './commands/account-commands.ts';
 import { addApps } from './commands/app-commands.ts';
 import { addAudit } from './commands/audit-commands.ts';
@@ -52,6 +53,7 @@ export function makeProgram(
     addTransfer,
   ])
     add(program, run);
+  addAccess(program, print, env);
   addProofKeys(program, print, env);
   addChains(program, print, env, checkChains);
   return program;
