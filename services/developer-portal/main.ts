@@ -4,14 +4,17 @@ import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
 import { joinSystem } from '#shared/stores/replay/join-system.ts';
+import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeApp } from './app.ts';
 import { loadChains, loadConfig, loadIdentityProvider, loadMailSettings, loadSecretKeys } from './config.ts';
 import { makeDependencies } from './dependencies.ts';
 import { makeMailer } from './features/accounts/mailer.ts';
 import { makeHandlers } from './features/handlers.ts';
+import { makeSendNotices } from './features/notices/send-notices.ts';
 import { makeIdentityProvider } from './features/single-sign-on/identity-provider.ts';
 import { makeWork } from './features/work.ts';
 import { describeClientError } from './http/answer.ts';
@@ -19,6 +22,8 @@ import { makeMetrics } from './metrics.ts';
 
 /** How long readiness fails before the listener closes. */
 const READINESS_LEAD_MS = 500;
+/** How often it looks whether it is time to look for notices. */
+const NOTICES_INTERVAL_MS = 60_000;
 
 await runService(
   'developer-portal',
@@ -43,6 +48,14 @@ await runService(
     const identityProvider = providerSettings && makeIdentityProvider(providerSettings, context.log);
     const connections = { redis, publish: kafka.publish, box, now: clock.now };
     const work = makeWork(connections, { countBytes: bytes.add });
+    if (mail)
+      scope.use(
+        startRepeating(makeSendNotices({ ...work, mail, stopping: context.stopping }), {
+          intervalMs: NOTICES_INTERVAL_MS,
+          startsAtOnce: true,
+          onError: makeThrottledWarning(context.log, 'notices not sent', NOTICES_INTERVAL_MS),
+        }),
+      );
     const chains = loadChains(config.chainsFile, process.env);
     const deps = makeDependencies({ work, kafka, config, chains, log: context.log, mail, identityProvider });
     const app = makeApp({ ...deps, handlers: makeHandlers(deps), metrics, log: context.log });

@@ -14,6 +14,7 @@ export function makeMetrics(registry: Registry) {
     'rolecall_watch_overdue_seconds',
     'How long the longest waiting check or sweep has been due, running sweeps of all processes included; 0 without one.',
   );
+  const watches = gauge('rolecall_watches', 'Watches whose sweeps this process starts.');
   const held = gauge(
     'rolecall_watches_held',
     'Watches with held revocations, of those whose sweeps this process starts.',
@@ -23,7 +24,8 @@ export function makeMetrics(registry: Registry) {
   return {
     countChecks: (cause: CheckCause, count: number) => checks.inc({ cause }, count),
     countEvent: (cause: EventCause) => events.inc({ cause }),
-    setWatches: (figures: { readonly members: number; readonly held: number }) => {
+    setWatches: (figures: { readonly watches: number; readonly members: number; readonly held: number }) => {
+      watches.set(figures.watches);
       members.set(figures.members);
       held.set(figures.held);
     },

@@ -48,14 +48,14 @@ const anApp = (over: Partial<ClientApp> = {}): ClientApp => ({
 test('a change that is already in effect returns undefined', () => {
   expect(resume(anApp())).toBeUndefined();
   expect(suspend(anApp({ suspended: true }))).toBeUndefined();
-  expect(approveScope(anApp({ scope: 'approved' }))).toBeUndefined();
+  expect(approveScope(at(0))(anApp({ scope: 'approved' }))).toBeUndefined();
   expect(revokeKey('key_unknown', at(0))(anApp())).toBeUndefined();
 });
 
 test('a rejected scope keeps its reason until it is approved', () => {
-  const rejected = rejectScope('no use given')(anApp());
+  const rejected = rejectScope('no use given', at(0))(anApp());
   expect(rejected).toMatchObject({ scope: 'rejected', scopeReason: 'no use given' });
-  const approved = rejected && approveScope(rejected);
+  const approved = rejected && approveScope(at(0))(rejected);
   expect(approved?.scope).toBe('approved');
   expect(approved).not.toHaveProperty('scopeReason');
 });
@@ -187,8 +187,8 @@ test('a scope can be requested again after a rejection, but not after its approv
 
 test('a change that changes nothing writes no new version', () => {
   const rejected = anApp({ scope: 'rejected', scopeReason: 'too vague' });
-  expect(rejectScope('too vague')(rejected)).toBeUndefined();
-  expect(rejectScope('still too vague')(rejected)).toMatchObject({ scopeReason: 'still too vague' });
+  expect(rejectScope('too vague', at(0))(rejected)).toBeUndefined();
+  expect(rejectScope('still too vague', at(0))(rejected)).toMatchObject({ scopeReason: 'still too vague' });
 });
 
 test('the address for alerts is set, changed and taken away, and the same one changes nothing', () => {

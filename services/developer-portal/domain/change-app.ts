@@ -13,8 +13,10 @@ export type ChangeApp = (app: ClientApp) => ClientApp | undefined;
 export const suspend: ChangeApp = (app) => (app.suspended ? undefined : { ...app, suspended: true });
 export const resume: ChangeApp = (app) => (app.suspended ? { ...app, suspended: false } : undefined);
 
-export const approveScope: ChangeApp = ({ scopeReason: _, ...app }) =>
-  app.scope === 'approved' ? undefined : { ...app, scope: 'approved' };
+export const approveScope =
+  (scopeDecidedAt: string): ChangeApp =>
+  ({ scopeReason: _, ...app }) =>
+    app.scope === 'approved' ? undefined : { ...app, scope: 'approved', scopeDecidedAt };
 
 /** Requests the scope, or updates the purpose of an open request. */
 export const requestScope =
@@ -44,11 +46,11 @@ export const setDomains =
       : { ...app, ...(domains.length > 0 && { domains: [...domains] }) };
 
 export const rejectScope =
-  (scopeReason: string): ChangeApp =>
+  (scopeReason: string, scopeDecidedAt: string): ChangeApp =>
   (app) =>
     app.scope === 'rejected' && app.scopeReason === scopeReason
       ? undefined
-      : { ...app, scope: 'rejected', scopeReason };
+      : { ...app, scope: 'rejected', scopeReason, scopeDecidedAt };
 
 /** Maximum of revoked and expired keys in the document, the newest; the audit log has the
  * others. */

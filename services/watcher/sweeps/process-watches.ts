@@ -36,13 +36,14 @@ export function makeProcessWatches(deps: Dependencies) {
   };
 
   const showMetrics = async (): Promise<void> => {
-    const totals = { members: 0, held: 0 };
+    const totals = { watches: 0, members: 0, held: 0 };
     const dueAt = await Promise.all(deps.partitions.filter(deps.isOwned).map(deps.members.oldestDueAt));
     // The members of a running sweep were due when it began.
     const times = [...dueAt, await deps.sweeps.oldestAt()];
     let oldest = Math.min(...times.map((atMs) => atMs ?? Infinity));
     for (const statuses of own.values())
       for (const { members, isHeld, dueSinceMs = Infinity } of statuses.values()) {
+        totals.watches++;
         totals.members += members;
         totals.held += Number(isHeld);
         oldest = Math.min(oldest, dueSinceMs);

@@ -60,6 +60,8 @@ export const Account = z.object({
    * address. */
   verified: z.boolean(),
   operator: OperatorRights.optional(),
+  /** Set if the owner wants no e-mail about the apps. */
+  noNotices: z.literal(true).optional(),
   createdAt: z.iso.datetime(),
   /** Set once: the account is gone, its document stays as a tombstone. */
   deletedAt: z.iso.datetime().optional(),
@@ -168,6 +170,8 @@ export const ClientApp = z.object({
   /** The developer's purpose for the scope. */
   scopePurpose: z.string().optional(),
   scopeRequestedAt: z.iso.datetime().optional(),
+  /** When an operator approved or rejected it. */
+  scopeDecidedAt: z.iso.datetime().optional(),
   suspended: z.boolean(),
   /**
    * As they were when the app was made. The account's own limits decide, so that one write changes

@@ -68,7 +68,7 @@ export function makeWatches(redis: Redis) {
   const list = makeScript<string[]>(redis, LIST);
   const claim = makeScript<string[]>(redis, CLAIM);
   const setAllDue = makeScript<number>(redis, SET_ALL_DUE);
-  const { read, lease, project, eraseEnded, listSet } = makeVersionedDocuments(redis, {
+  const { read, lease, project, eraseEnded, listSet, scan } = makeVersionedDocuments(redis, {
     key: WATCHES_KEY,
     parse: (json) => Watch.parse(json),
     idOf: watchKey,
@@ -97,6 +97,8 @@ export function makeWatches(redis: Redis) {
     /** For writers: by `watchKey`, tombstones included. */
     documents: { read, lease, project },
     project,
+    /** A step through all watches, deleted ones included. */
+    scan,
     async list(
       clientId: string,
       { after = '', countMax }: { after?: string; countMax: number },

@@ -144,6 +144,9 @@ export function makeDeliveries(redis: Redis) {
       inView(() =>
         redis.zrangebyscore(failedKey(clientId), sinceMs, untilMs ?? '+inf', 'LIMIT', 0, FAILED_MAX),
       ),
+    /** How many of a client app's deliveries were exhausted or stopped since then. */
+    countFailedSince: (clientId: string, sinceMs: number): Promise<number> =>
+      inView(() => redis.zcount(failedKey(clientId), sinceMs, '+inf')),
     /** Removes the deliveries of an app that is gone, with their bodies and results. */
     async forget(clientId: string): Promise<void> {
       const list = listKey(clientId);

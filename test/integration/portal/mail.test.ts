@@ -4,8 +4,10 @@ import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import {
+  createApp,
   makePortalClient,
   PASSWORD,
+  type PortalClient,
   type RunningPortal,
   signUp,
   startPortal,
@@ -104,4 +106,28 @@ test('without an SMTP server the portal says so, and sends nothing', async () =>
     signUp: 'open',
     singleSignOn: false,
   });
+});
+
+test('the owner of an app is told of a decision about its scope, unless the account turned that off', async () => {
+  const admin = makeAdmin(config);
+  const owners = [await signUp(portal.url), await signUp(portal.url)] as const;
+  for (const owner of owners) {
+    const { clientId } = await createApp(owner, 'Guild hall');
+    await owner.send('POST', `/api/apps/${clientId}/scope`, { purpose: 'a guild' });
+    await admin('scope', 'reject', clientId, '--reason', 'Which guild?');
+  }
+  const [quiet, told] = owners;
+  const noticesOf = async (owner: PortalClient) =>
+    (await owner.get<{ account: { notices?: boolean } }>('/api/session')).body.account.notices;
+  expect(await noticesOf(quiet)).toBe(true);
+  expect((await quiet.send('PUT', '/api/account/notices', { enabled: false })).status).toBe(204);
+  expect(await noticesOf(quiet)).toBe(false);
+
+  // As if the hour since the first look were over: the next portal looks at its start.
+  await stores.redis.del('notices:looked');
+  await using _ = await startMailingPortal();
+  const mail = await server.waitFor(({ recipients }) => recipients.includes(told.email));
+  expect(mail.text).toContain('The scope of "Guild hall" was not approved: Which guild?');
+  expect(mail.text).toContain('/scope');
+  expect(server.mails.filter(({ recipients }) => recipients.includes(quiet.email))).toEqual([]);
 });

@@ -19,6 +19,8 @@ const AccountAnswer = z
     /** Absent from an account that signs in at the identity provider: a sign-in within the last five
      * minutes proves what a password does. */
     hasPassword: z.boolean(),
+    /** Whether the account gets e-mail about its apps; absent where the portal sends none. */
+    notices: z.boolean().optional(),
     /** Whether the portal refuses everything else until the account has a second factor. */
     mustSetUpTwoFactor: z.boolean(),
   })
@@ -103,6 +105,15 @@ export const ACCOUNT_OPERATIONS = {
     status: 202,
     answer: z.object({}),
     codes: ['conflict', 'rate-limited'],
+  },
+  setNotices: {
+    method: 'put',
+    path: '/api/account/notices',
+    access: 'session',
+    summary: 'Turn e-mail about the apps of the account on or off',
+    body: z.strictObject({ enabled: z.boolean() }).meta({ id: 'SetNotices' }),
+    status: 204,
+    codes: ['conflict'],
   },
   deleteAccount: {
     ...WRITE,

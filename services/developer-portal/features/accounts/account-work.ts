@@ -111,6 +111,16 @@ export function makeAccountWork({
         operator ? rest : undefined,
       ),
     setTier,
+    setNotices: (accountId: string, areWanted: boolean) =>
+      changeAccount(
+        accountId,
+        accountId,
+        areWanted ? 'notices-turned-on' : 'notices-turned-off',
+        ({ noNotices, ...rest }) => {
+          if (areWanted === !noNotices) return undefined;
+          return areWanted ? rest : { ...rest, noNotices: true };
+        },
+      ),
     /** Sets a password whatever it was: for operators. */
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
       changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),

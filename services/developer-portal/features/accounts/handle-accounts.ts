@@ -100,13 +100,17 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       ]);
       // The account is looked up after the answer, so that neither answer nor duration shows
       // whether it exists.
-      mail.mailer.send(address, async () => {
+      void mail.mailer.send(address, async () => {
         const account = await accounts.findByEmail(email);
         if (!account || account.operator || account.singleSignOn !== undefined) return undefined;
         const { token } = await resetLinks.make(PORTAL_ACTOR, account);
         return messageOf(account, `${mail.origin}/reset-password#${token}`);
       });
       return {};
+    },
+    async setNotices({ body: { enabled }, account }) {
+      if (!mail) throw new ServiceError('conflict', 'this portal sends no e-mail');
+      await accountWork.setNotices(account.accountId, enabled);
     },
     async deleteAccount(call) {
       const { account, token, setSessionToken } = call;

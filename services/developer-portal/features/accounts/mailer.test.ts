@@ -34,7 +34,7 @@ test('sends a message from the configured sender to one recipient, over a connec
   await using server = await receiveMails();
   const { mailer, counted } = setUp(server.url);
   await using _ = mailer;
-  mailer.send('192.0.2.1', async () => aMessage());
+  expect(await mailer.send('192.0.2.1', async () => aMessage())).toBe(true);
   const mail = await server.waitFor(() => true);
   expect(mail).toMatchObject({ from: 'rolecall@example.com', recipients: ['dev@example.com'] });
   expect(mail.text).toContain('Subject: A subject');
@@ -48,7 +48,7 @@ test.each(['dev@example.com,eve', 'x<eve@evil.example>', 'dev;eve@evil.example']
     await using server = await receiveMails();
     const { mailer, counted } = setUp(server.url);
     await using _ = mailer;
-    mailer.send('192.0.2.1', async () => aMessage({ to }));
+    void mailer.send('192.0.2.1', async () => aMessage({ to }));
     await waitUntil('the message to be settled', async () => Object.values(await counted()).length > 0);
     for (const { recipients } of server.mails)
       expect(recipients.map((address) => address.replaceAll('"', ''))).toEqual([to]);
@@ -59,14 +59,14 @@ test('a message that the server refuses for a while is sent again, and a final r
   await using busy = await receiveMails((attempt) => (attempt < 3 ? 451 : undefined));
   const first = setUp(busy.url);
   await using _ = first.mailer;
-  first.mailer.send('192.0.2.1', async () => aMessage());
+  void first.mailer.send('192.0.2.1', async () => aMessage());
   await busy.waitFor(() => true);
   expect(busy.attempts()).toBe(3);
 
   await using closed = await receiveMails(() => 550);
   const second = setUp(closed.url);
   await using __ = second.mailer;
-  second.mailer.send('192.0.2.1', async () => aMessage());
+  expect(await second.mailer.send('192.0.2.1', async () => aMessage())).toBe(false);
   await waitUntil('the refusal to be counted', async () => (await second.counted())['failed'] === 1);
   expect(closed.attempts()).toBe(1);
   expect(second.logged).toHaveLength(1);
@@ -77,8 +77,8 @@ test('a stopping process does not send the messages that still wait', async () =
   await using server = await receiveMails();
   const { mailer, counted } = setUp(server.url, 0);
   const held = Promise.withResolvers<undefined>();
-  for (let i = 0; i < 4; i++) mailer.send(`192.0.2.${i}`, () => held.promise);
-  mailer.send('192.0.2.9', async () => aMessage());
+  for (let i = 0; i < 4; i++) void mailer.send(`192.0.2.${i}`, () => held.promise);
+  void mailer.send('192.0.2.9', async () => aMessage());
   const stopped = mailer[Symbol.asyncDispose]();
   // Timers of one length end in their order.
   await new Promise((resolve) => setTimeout(resolve, 0));
@@ -91,7 +91,7 @@ test('an empty message is not sent, and messages beyond the bound are dropped', 
   await using server = await receiveMails();
   const { mailer, counted } = setUp(server.url);
   const held = Promise.withResolvers<undefined>();
-  for (let i = 0; i < 110; i++) mailer.send(`192.0.2.${i}`, () => held.promise);
+  for (let i = 0; i < 110; i++) void mailer.send(`192.0.2.${i}`, () => held.promise);
   await waitUntil('the surplus to be dropped', async () => (await counted())['failed'] === 6);
   held.resolve(undefined);
   await mailer[Symbol.asyncDispose]();

@@ -51,7 +51,7 @@ export function makeMailer(
     refusal: 'too much e-mail',
   });
   const stopping = new AbortController();
-  const running = new Set<Promise<void>>();
+  const running = new Set<Promise<boolean>>();
 
   const attempt = async ({ to, ...message }: Message): Promise<void> => {
     stopping.signal.throwIfAborted();
@@ -77,22 +77,26 @@ export function makeMailer(
      *
      * @param owner the queue it waits in: the client's address
      * @param make returns undefined if there is nothing to send
+     * @returns whether it was sent; it never throws
      */
-    send(owner: string, make: () => Promise<Message | undefined>): void {
-      const work: Promise<void> = queue
+    send(owner: string, make: () => Promise<Message | undefined>): Promise<boolean> {
+      const work: Promise<boolean> = queue
         .run(owner, async () => {
           const message = await make();
-          if (!message) return;
+          if (!message) return false;
           await deliver(message);
           metrics.mails.inc({ outcome: 'sent' });
+          return true;
         })
         .catch((error: unknown) => {
           metrics.mails.inc({ outcome: 'failed' });
           // The server's own words may have the recipient's address.
           log.warn({ code: codeOf(error) }, 'e-mail not sent');
+          return false;
         })
         .finally(() => running.delete(work));
       running.add(work);
+      return work;
     },
     async [Symbol.asyncDispose](): Promise<void> {
       const timer = setTimeout(() => stopping.abort(), stopMsMax);

@@ -18,7 +18,11 @@ export const TRIES_OF_ADDRESS = {
 export function makeSignIns(deps: Dependencies) {
   const { sessions, throttle, auditAccess, config } = deps;
   const presentSession = (account: Account) => ({
-    account: { ...presentAccount(account), mustSetUpTwoFactor: mustSetUpTwoFactor(config, account) },
+    account: {
+      ...presentAccount(account),
+      ...(deps.mail && { notices: !account.noNotices }),
+      mustSetUpTwoFactor: mustSetUpTwoFactor(config, account),
+    },
   });
   return {
     presentSession,

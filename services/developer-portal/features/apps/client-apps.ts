@@ -118,9 +118,9 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
         return change.requestScope(purpose, nowIso())(app);
       }),
     approveScope: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'scope-approved', change.approveScope),
+      changeApp(actor, clientId, 'scope-approved', change.approveScope(nowIso())),
     rejectScope: (actor: string, clientId: string, reason: string) =>
-      changeApp(actor, clientId, 'scope-rejected', change.rejectScope(reason)),
+      changeApp(actor, clientId, 'scope-rejected', change.rejectScope(reason, nowIso())),
     async createKey(
       actor: string,
       clientId: string,

@@ -3,7 +3,7 @@ import { formatCount, formatPlural } from '../../lib/format.js';
 import { html, useState } from '../../lib/html.js';
 import { useResource } from '../../lib/resources.js';
 import { useSession } from '../../lib/session.js';
-import { Confirm, FormDialog, Password, SendForm, useDialog } from '../../ui/form.js';
+import { Checkbox, Confirm, FormDialog, Password, SendForm, useDialog } from '../../ui/form.js';
 import { Card, loaded, PageHead } from '../../ui/page.js';
 import { toast } from '../../ui/toasts.js';
 import { Badge, Facts, rows, Time } from '../../ui/values.js';
@@ -16,7 +16,7 @@ import { TwoFactor } from './two-factor.js';
 
 /** The account: its limits, its password, its sessions, its audit trail, its deletion. */
 export function Account() {
-  const { account, leave } = useSession();
+  const { account, leave, reload } = useSession();
   const audit = useResource('GET /api/audit', {});
   const [dialog, open] = useDialog(() => {
     toast('Account deleted');
@@ -37,6 +37,7 @@ export function Account() {
     </div>
     <${TwoFactor} />
     <${Sessions} />
+    ${account.notices !== undefined && html`<${Notices} isOn=${account.notices} reload=${reload} />`}
     <${Card} title="Activity">${loaded(audit, (entries) => html`<${AuditList} entries=${entries} />`)}<//>
     <${Card} title="Delete this account" class="danger-zone">
       <p class="prose">All its apps are deleted with it, and their keys stop working at once.</p>
@@ -61,6 +62,20 @@ function ChangePassword() {
       send=${(body) => ask('POST /api/account/password', { body })}>
       <${Password} label="Current password" name="current" /><${Password} label="New password" name="next" isNew />
     <//>
+  <//>`;
+}
+
+/** Whether the account gets e-mail about its apps. */
+function Notices({ isOn, reload }) {
+  const change = async (event) => {
+    await ask('PUT /api/account/notices', { body: { enabled: event.target.checked } }).catch((error) =>
+      toast(error.message, 'bad'),
+    );
+    await reload();
+  };
+  return html`<${Card} title="E-mail">
+    <${Checkbox} name="notices" label="Tell me what needs me" checked=${isOn} onChange=${change}
+      hint="Webhooks that are not accepted, keys that expire soon, watches that are held or see no changes, decisions about a scope. At most one message a day for each." />
   <//>`;
 }
 

@@ -33,6 +33,8 @@ export const ACTIONS = {
   'single-sign-on-reset': 'reset the single sign-on of the account',
   'recovery-code-used': 'signed in with a recovery code',
   'recovery-codes-renewed': 'made new recovery codes',
+  'notices-turned-on': 'turned e-mail about the apps on',
+  'notices-turned-off': 'turned e-mail about the apps off',
   'app-created': 'created the app',
   'app-renamed': 'renamed the app',
   'alerts-set': 'set the address for alerts about the quota',

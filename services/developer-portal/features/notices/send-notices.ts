@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
+import type { Watch } from '#shared/contracts/watches/watch.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import type { Accounts } from '#shared/stores/apps/accounts.ts';
+import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { DocumentScan } from '#shared/stores/documents/versioned-documents.ts';
+import type { Watches } from '#shared/stores/watches/watches.ts';
+import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
+import { unlessAborted } from '#shared/wait-for.ts';
+import type { Mailer } from '../accounts/mailer.ts';
+import {
+  composeNotice,
+  type Matter,
+  mattersOfApp,
+  mattersOfWatch,
+  type WebhookFacts,
+} from './find-matters.ts';
+
+/** All portals together look through all apps this often. */
+const LOOK_MS = HOUR_MS;
+/** Deliveries by which a receiver is judged. */
+const NEWEST_MAX = 10;
+/** The queue of the mailer that notices wait in: one at a time, beside those of visitors. */
+const OWNER = 'notices';
+
+type Dependencies = {
+  readonly redis: Pick<Redis, 'set' | 'del'>;
+  readonly clientApps: Pick<ClientApps, 'scan'>;
+  readonly watches: Pick<Watches, 'scan'>;
+  readonly accounts: Pick<Accounts, 'read'>;
+  readonly deliveries: Pick<Deliveries, 'listIds' | 'readMany' | 'countFailedSince'>;
+  readonly mail: { readonly mailer: Pick<Mailer, 'send'>; readonly origin: string };
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+  readonly stopping: AbortSignal;
+};
+
+/**
+ * Tells owners by e-mail what only they can put right: see `find-matters.ts`. Of several portals
+ * one looks, once an hour, through all apps and watches; an owner gets one message for all that is
+ * new, and none of a matter that was told within the last day.
+ *
+ * A matter is marked before it is sent, and the mark is taken back if the message could not be
+ * sent. So a process that dies in between leaves it untold for a day, and nobody is told twice.
+ *
+ * @throws ServiceError if Redis is away; `AbortSignal`'s reason when the process stops
+ */
+export function makeSendNotices({ redis, accounts, mail, now, stopping, ...deps }: Dependencies) {
+  const claim = (key: string, ms: number): Promise<boolean> =>
+    inStore(async () => (await redis.set(key, '1', 'PX', ms, 'NX')) === 'OK');
+
+  const factsOf = async (clientId: string): Promise<WebhookFacts> => {
+    const sinceMs = now() - DAY_MS;
+    const [ids, failedCount] = await Promise.all([
+      deps.deliveries.listIds(clientId, { sinceMs, countMax: NEWEST_MAX }),
+      deps.deliveries.countFailedSince(clientId, sinceMs),
+    ]);
+    return { newest: await deps.deliveries.readMany(ids), failedCount };
+  };
+  const ofApp = async (app: ClientApp): Promise<Matter[]> =>
+    app.deletedAt === undefined && !app.suspended
+      ? mattersOfApp(app, await factsOf(app.clientId), now())
+      : [];
+
+  const collect = async (): Promise<Map<string, Matter[]>> => {
+    const byAccount = new Map<string, Matter[]>();
+    const add = (accountId: string, matters: readonly Matter[]): void => {
+      if (matters.length > 0) byAccount.set(accountId, [...(byAccount.get(accountId) ?? []), ...matters]);
+    };
+    for await (const app of each<ClientApp>(deps.clientApps.scan)) add(app.accountId, await ofApp(app));
+    for await (const watch of each<Watch>(deps.watches.scan)) add(watch.accountId, mattersOfWatch(watch));
+    return byAccount;
+  };
+
+  const tell = async (accountId: string, matters: readonly Matter[]): Promise<void> => {
+    const account = await accounts.read(accountId);
+    if (!account || account.deletedAt !== undefined || account.noNotices) return;
+    const news: Matter[] = [];
+    for (const matter of matters)
+      if (await claim(markOf(accountId, matter), matter.quietMs)) news.push(matter);
+    if (news.length === 0) return;
+    const message = composeNotice(account, news, mail.origin);
+    const isSent = await unlessAborted(
+      mail.mailer.send(OWNER, async () => message),
+      stopping,
+    );
+    if (!isSent) await inStore(() => redis.del(...news.map((matter) => markOf(accountId, matter))));
+  };
+
+  return async function sendNotices(): Promise<void> {
+    if (!(await claim('notices:looked', LOOK_MS))) return;
+    for (const [accountId, matters] of await collect()) {
+      stopping.throwIfAborted();
+      await tell(accountId, matters);
+    }
+  };
+}
+
+/** A digest: watches are named by customers. */
+const markOf = (accountId: string, { id }: Matter): string =>
+  `notices:told:${createHash('sha256').update(`${accountId} ${id}`).digest('base64url')}`;
+
+/** All documents, in steps; one that changes meanwhile may come twice. */
+async function* each<D>(scan: DocumentScan<D>): AsyncGenerator<D> {
+  for (let cursor: string | undefined = '0'; cursor !== undefined; ) {
+    const step: Awaited<ReturnType<DocumentScan<D>>> = await scan(cursor);
+    yield* step.documents;
+    cursor = step.cursor;
+  }
+}
