@@ -34,16 +34,7 @@ export const REDIS_ACCESS: Readonly<Record<Service, RedisAccess>> = {
   evaluator: {
     keys: [
       ...['result:*', 'wanted:*', 'saved:*', 'check-log:*', 'quota:*', 'usage-hour:*'],
-      ...[
-        'chain-state:*',
-        'chain-reports',
-        'logs:*',
-        'followed*',
-        'following:*',
-        'wallet*',
-        'wm-uids',
-        'wm-numbers',
-      ],
+      ...['chain-state:*', 'chain-reports', 'logs:*', 'followed*', 'following:*', 'wallet*'],
     ],
     channels: [REPLIES],
   },
