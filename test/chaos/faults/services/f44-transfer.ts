@@ -22,7 +22,8 @@ export const f44Transfer: Fault = {
   title: 'an export taken under load is imported into a new empty system',
   async run({ system, seconds, rest, scope }) {
     const app = await createApp(system, 'Moved');
-    await watchMembers(system, app.apiKey);
+    const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
+    await watchMembers(system, app.apiKey, receiver.url);
     await rest(seconds * 500);
     const beganMs = Date.now();
     const { stdout: exported } = await runAdmin(['export', '--data', system.dataDir]);
@@ -44,7 +45,6 @@ export const f44Transfer: Fault = {
       const missing = lines.filter((line) => !there.has(line) && !OF_THE_START.test(line));
       broken.push(...missing.map((line) => `not as it was: ${line.slice(0, 200)}`));
 
-      const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
       const client = makeCheckClient({ url: target.ready.gateways[0] ?? '', apiKey: app.apiKey });
       const rules = [demoRules(target.chain).erc20()];
       const { status, body } = await client.check({
@@ -69,7 +69,11 @@ export const f44Transfer: Fault = {
 };
 
 /** A rule set, and a watch whose members have all been checked once. */
-async function watchMembers({ chain, gateways }: ChaosSystem, apiKey: string): Promise<void> {
+async function watchMembers(
+  { chain, gateways }: ChaosSystem,
+  apiKey: string,
+  callbackUrl: string,
+): Promise<void> {
   const rolecall = new Rolecall({ baseUrl: gateways[0]?.url ?? '', apiKey });
   const rule = {
     type: 'ERC20',
@@ -78,7 +82,6 @@ async function watchMembers({ chain, gateways }: ChaosSystem, apiKey: string): P
     contractAddress: chain.erc20,
   } as const;
   await rolecall.ruleSets.put('moved', { rules: [rule] });
-  const callbackUrl = 'http://127.0.0.1:9/nobody';
   await rolecall.watches.put('moved', {
     ruleSet: 'moved',
     callbackUrl,
