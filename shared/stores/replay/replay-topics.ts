@@ -12,13 +12,12 @@ import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
-import { erasesDocument, parseMessage, type Topic } from '#shared/contracts/topic.ts';
+import type { Topic } from '#shared/contracts/topic.ts';
 import { usage } from '#shared/contracts/usage/usage.ts';
 import { watch, watchKey, watchMember, watchOfUid, watchUid } from '#shared/contracts/watches/watch.ts';
 import { bringsBody, webhookAttempted, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
-import { isRetriable, ServiceError } from '#shared/errors.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { withLock } from '#shared/redis/script.ts';
 import { makeViewState, type Positions, REBUILD_LOCK_RENEW_MS } from '#shared/redis/view.ts';
@@ -26,6 +25,7 @@ import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { type BodyRecord, evaluatedOf, type SaveResult, savingOf } from '../checks/results.ts';
 import { deliveryEndsAt } from '../webhooks/deliveries.ts';
+import { applyRecords } from './apply-records.ts';
 import { type OpenViews, openViews } from './open-views.ts';
 import { positionName } from './positions.ts';
 import type { RestoredClaim } from './restore-admission.ts';
@@ -268,48 +268,6 @@ async function replayResults(
     if (!isFull || Date.parse(part.retainUntil) > now())
       await batches.savePart(part, { isTallied: !isCounted(part) });
   });
-}
-
-/** Records applied at once, and their bytes. Their commands share a round trip. */
-const APPLY_BATCH_MAX = 500;
-const APPLY_BYTES_MAX = 4 * 1024 * 1024;
-
-/**
- * Applies records in order: sent together and answered together, since one connection keeps their
- * order. An unreadable record was dead-lettered by its consumer and is passed over here. So is one
- * that erases a document: its tombstone is before it as long as any record of it is, and the view
- * drops that again.
- */
-async function applyRecords<M>(
-  topic: Topic<M>,
-  records: readonly TopicRecord[],
-  apply: (message: M) => Promise<unknown>,
-  log: Logger,
-): Promise<void> {
-  for (let next = 0; next < records.length; ) {
-    const end = endOfBatch(records, next);
-    const batch = records.slice(next, end).map(async ({ value, offset }) => {
-      if (erasesDocument(topic, value)) return;
-      try {
-        await apply(parseMessage(topic, value));
-      } catch (error) {
-        if (isRetriable(error)) throw error;
-        log.warn({ topic: topic.name, offset }, 'record skipped in a replay');
-      }
-    });
-    await Promise.all(batch);
-    next = end;
-  }
-}
-
-/** The index after the last record that is applied together with the first. */
-function endOfBatch(records: readonly TopicRecord[], first: number): number {
-  let bytes = 0;
-  for (let end = first; end < records.length; end++) {
-    bytes += records[end]?.value?.length ?? 0;
-    if (end > first && (bytes > APPLY_BYTES_MAX || end - first >= APPLY_BATCH_MAX)) return end;
-  }
-  return records.length;
 }
 
 /**
