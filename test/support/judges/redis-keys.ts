@@ -116,6 +116,8 @@ export const REDIS_KEYS: Readonly<Record<string, Fate>> = {
   'reset-link:*': { lost: 'ask for another link' },
   'two-factor-step:*': { lost: MINUTES },
   'two-factor-setup:*': { lost: MINUTES },
+  'notices:looked': { lost: 'portals look through the apps once more' },
+  'notices:told:*': { lost: 'an owner is told of a matter once more' },
   // The state of the views, and which system they belong to.
   'view:generation:1': { lost: 'the opening writes it' },
   'view:outdated:1': { lost: 'an empty Redis is not outdated' },

@@ -23,7 +23,7 @@ const aKey = (over: Partial<ApiKeyRecord>): ApiKeyRecord => ({
   ...over,
 });
 const ofDeliveries = (newest: readonly DeliveryView[], failedCount = 0) =>
-  mattersOfApp(aClientApp('app_1'), { newest, failedCount }, NOW).map(({ text }) => text);
+  mattersOfApp(aClientApp('app_1'), { newest, failedCount }, NOW).map(({ text }) => text());
 
 test('an app without faults has no matter', () => {
   expect(mattersOfApp(aClientApp('app_1'), NO_WEBHOOKS, NOW)).toEqual([]);
@@ -62,7 +62,7 @@ test('a key is a matter in its last week, and another one on its last day', () =
 
 test('a decision about a requested scope is a matter for a day, with its reason', () => {
   const textsOf = (over: Parameters<typeof aClientApp>[1]) =>
-    mattersOfApp(aClientApp('app_1', over), NO_WEBHOOKS, NOW).map(({ text }) => text);
+    mattersOfApp(aClientApp('app_1', over), NO_WEBHOOKS, NOW).map(({ text }) => text());
   const decided = { scopeRequestedAt: at(-3), scopeDecidedAt: at(-2) };
   expect(textsOf(decided)).toEqual([expect.stringContaining('was approved')]);
   expect(textsOf({ ...decided, scope: 'rejected', scopeReason: 'too vague' })).toEqual([
@@ -76,7 +76,7 @@ test('a watch that is held or blind is a matter, unless it is paused or deleted'
   const held = [{ id: 'gold', holders: 30, revocations: 25, heldAt: at(-1) }];
   const stalled = [{ chainId: 10, since: at(-3), reportedAt: at(-2) }];
   const textsOf = (over: Parameters<typeof aWatch>[0]) =>
-    mattersOfWatch(aWatch(over)).map(({ text }) => text);
+    mattersOfWatch(aWatch(over)).map(({ text }) => text());
   expect(textsOf({})).toEqual([]);
   expect(textsOf({ held, stalled })).toEqual([
     expect.stringContaining('holds back 25 revocations of "gold"'),
@@ -86,17 +86,27 @@ test('a watch that is held or blind is a matter, unless it is paused or deleted'
   expect(textsOf({ held, stalled, deletedAt: at(0) })).toEqual([]);
 });
 
-test('a message names each matter with its page, twenty at most, and how to turn it off', () => {
-  const matters = Array.from({ length: 23 }, (_, i) => ({
-    id: `${i}`,
-    quietMs: 1,
-    text: `Matter ${i}.`,
-    path: `/apps/app_${i}`,
+test('of the roles that a watch holds back ten are named, and the others are counted', () => {
+  const held = Array.from({ length: 100 }, (_, i) => ({
+    id: `role-${i}`,
+    holders: 30,
+    revocations: 2,
+    heldAt: at(-1),
   }));
-  const { to, text } = composeNotice({ email: 'dev@example.com' }, matters, 'https://portal.example.com');
+  const [text = ''] = mattersOfWatch(aWatch({ held })).map((matter) => matter.text());
+  expect(text).toContain('holds back 200 revocations');
+  expect(text).toContain('"role-9" and 90 more, because');
+  expect(text).not.toContain('"role-10"');
+});
+
+test('a message names each matter with its page, and how to turn it off', () => {
+  const matters = [0, 1].map((i) => ({ text: `Matter ${i}.`, path: `/apps/app_${i}` }));
+  const compose = (more: number) =>
+    composeNotice({ email: 'dev@example.com' }, { matters, more }, 'https://portal.example.com');
+  const { to, text } = compose(3);
   expect(to).toBe('dev@example.com');
-  expect(text).toContain('Matter 19.\nhttps://portal.example.com/apps/app_19\n');
-  expect(text).not.toContain('Matter 20.');
+  expect(text).toContain('Matter 1.\nhttps://portal.example.com/apps/app_1\n');
   expect(text).toContain('And 3 more.');
   expect(text).toContain('https://portal.example.com/account');
+  expect(compose(0).text).not.toContain('more.');
 });

@@ -11,8 +11,8 @@ export type Matter = {
   readonly id: string;
   /** Its owner is not told of it again for so long. */
   readonly quietMs: number;
-  /** One sentence, or more. */
-  readonly text: string;
+  /** One sentence, or more. Composed for those that are sent: an account may have thousands. */
+  readonly text: () => string;
   /** The page that shows it. */
   readonly path: string;
 };
@@ -21,7 +21,10 @@ export type Matter = {
 const KEY_WARNING_MS = 7 * DAY_MS;
 /** A receiver that has accepted nothing for so long counts as dead. */
 const RECEIVER_DEAD_MS = HOUR_MS;
-const MATTERS_OF_MAIL_MAX = 20;
+/** Matters that a message names. */
+export const MATTERS_OF_MAIL_MAX = 20;
+/** Roles, or chains, that a matter names. */
+const NAMED_MAX = 10;
 
 /** What is known of an app's webhooks. */
 export type WebhookFacts = {
@@ -41,13 +44,14 @@ export function mattersOfApp(app: ClientApp, { newest, failedCount }: WebhookFac
     matters.push({
       id: `webhooks/${clientId}`,
       quietMs: DAY_MS,
-      text: [
-        ...(isDead ? [`The webhooks of "${name}" have not been accepted for more than an hour.`] : []),
-        ...(failedCount > 0
-          ? [`Webhooks of "${name}" that were given up in the last day: ${failedCount}.`]
-          : []),
-        'Their results are kept; correct the receiver and send them again.',
-      ].join(' '),
+      text: () =>
+        [
+          ...(isDead ? [`The webhooks of "${name}" have not been accepted for more than an hour.`] : []),
+          ...(failedCount > 0
+            ? [`Webhooks of "${name}" that were given up in the last day: ${failedCount}.`]
+            : []),
+          'Their results are kept; correct the receiver and send them again.',
+        ].join(' '),
       path: `${path}/webhooks`,
     });
   for (const key of keys) {
@@ -57,7 +61,8 @@ export function mattersOfApp(app: ClientApp, { newest, failedCount }: WebhookFac
     matters.push({
       id: `key/${key.keyId}/${leftMs > DAY_MS ? 'week' : 'day'}`,
       quietMs: KEY_WARNING_MS,
-      text: `The key "${key.name}" (ending in ${key.lastFour}) of "${name}" expires at ${key.expiresAt}. Make another one in time.`,
+      text: () =>
+        `The key "${key.name}" (ending in ${key.lastFour}) of "${name}" expires at ${key.expiresAt}. Make another one in time.`,
       path: `${path}/keys`,
     });
   }
@@ -65,7 +70,7 @@ export function mattersOfApp(app: ClientApp, { newest, failedCount }: WebhookFac
     matters.push({
       id: `scope/${clientId}/${scopeDecidedAt}`,
       quietMs: DAY_MS,
-      text:
+      text: () =>
         scope === 'approved'
           ? `The scope of "${name}" was approved: its keys may start checks.`
           : `The scope of "${name}" was not approved: ${scopeReason}`,
@@ -85,45 +90,52 @@ function isReceiverDead(newest: readonly DeliveryView[], nowMs: number): boolean
 export function mattersOfWatch(watch: Watch): Matter[] {
   const { clientId, watchId, held, stalled = [] } = watch;
   if (watch.deletedAt !== undefined || watch.paused) return [];
-  const of = (kind: string, text: string): Matter => ({
+  const of = (kind: string, text: () => string): Matter => ({
     id: `${kind}/${watchUid(watch)}`,
     quietMs: DAY_MS,
     text,
     path: `/apps/${clientId}/watches/${encodeURIComponent(watchId)}`,
   });
-  const revocations = held.reduce((sum, role) => sum + role.revocations, 0);
-  const since = stalled.map((chain) => `${chain.chainId} (since ${chain.since})`).join(', ');
+  const heldText = () => {
+    const revocations = held.reduce((sum, role) => sum + role.revocations, 0);
+    const roles = named(held, ({ id }) => `"${id}"`);
+    return `The watch "${watchId}" holds back ${revocations} revocations of ${roles}, because they are unusually many. Look whether they are right, and release them.`;
+  };
+  const stalledText = () => {
+    const chains = named(stalled, ({ chainId, since }) => `${chainId} (since ${since})`);
+    return `The watch "${watchId}" cannot see changes, because a chain cannot be read: ${chains}.`;
+  };
   return [
-    ...(held.length > 0
-      ? [
-          of(
-            'held',
-            `The watch "${watchId}" holds back ${revocations} revocations of ${held.map(({ id }) => `"${id}"`).join(', ')}, because they are unusually many. Look whether they are right, and release them.`,
-          ),
-        ]
-      : []),
-    ...(stalled.length > 0
-      ? [
-          of(
-            'stalled',
-            `The watch "${watchId}" cannot see changes, because a chain cannot be read: ${since}.`,
-          ),
-        ]
-      : []),
+    ...(held.length > 0 ? [of('held', heldText)] : []),
+    ...(stalled.length > 0 ? [of('stalled', stalledText)] : []),
   ];
 }
 
-/** The e-mail that tells an account of its matters. */
+/** The first of a list, and how many there are more. */
+function named<T>(items: readonly T[], nameOf: (item: T) => string): string {
+  const names = items.slice(0, NAMED_MAX).map(nameOf).join(', ');
+  return items.length > NAMED_MAX ? `${names} and ${items.length - NAMED_MAX} more` : names;
+}
+
+/** A matter as a message names it. */
+export type NamedMatter = Pick<Matter, 'path'> & { readonly text: string };
+
+/**
+ * The e-mail that tells an account of its matters.
+ *
+ * @param more how many there are beside those that it names
+ */
 export const composeNotice = (
   { email }: Pick<Account, 'email'>,
-  matters: readonly Matter[],
+  { matters, more }: { readonly matters: readonly NamedMatter[]; readonly more: number },
   origin: string,
 ): Message => ({
   to: email,
-  subject: matters.length === 1 ? 'Rolecall: one of your apps needs you' : 'Rolecall: your apps need you',
+  subject:
+    matters.length + more === 1 ? 'Rolecall: one of your apps needs you' : 'Rolecall: your apps need you',
   text: [
-    ...matters.slice(0, MATTERS_OF_MAIL_MAX).map(({ text, path }) => `${text}\n${origin}${path}`),
-    ...(matters.length > MATTERS_OF_MAIL_MAX ? [`And ${matters.length - MATTERS_OF_MAIL_MAX} more.`] : []),
+    ...matters.map(({ text, path }) => `${text}\n${origin}${path}`),
+    ...(more > 0 ? [`And ${more} more.`] : []),
     `Rolecall sends this to the owner of the account ${email}, once a day at most for each matter.\nTurn it off: ${origin}/account`,
   ]
     .join('\n\n')

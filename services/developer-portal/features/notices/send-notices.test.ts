@@ -1,4 +1,5 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { aClientApp } from '../../../../test/support/builders/a-client-app.ts';
 import { aWatch } from '../../../../test/support/builders/a-watch.ts';
 import type { Message } from '../accounts/mailer.ts';
@@ -20,7 +21,15 @@ const anAccount = (over: Partial<Account> = {}): Account => ({
 });
 
 /** Portals on one Redis, whose keys expire by the test's clock. */
-function setUp({ account = anAccount(), app = {} }: { account?: Account; app?: Partial<ClientApp> } = {}) {
+function setUp({
+  account = anAccount(),
+  app = {},
+  watches = [aWatch({ held: HELD })],
+}: {
+  account?: Account;
+  app?: Partial<ClientApp>;
+  watches?: Watch[];
+} = {}) {
   const clock = { nowMs: NOW };
   const mails: Message[] = [];
   const server = { takes: true };
@@ -34,6 +43,7 @@ function setUp({ account = anAccount(), app = {} }: { account?: Account; app?: P
           keys.set(key, clock.nowMs + ms);
           return 'OK';
         }) as never,
+        exists: (async (key: string) => ((keys.get(key) ?? 0) > clock.nowMs ? 1 : 0)) as never,
         del: (async (...removed: string[]) => void removed.map((key) => keys.delete(key))) as never,
       },
       clientApps: {
@@ -42,7 +52,7 @@ function setUp({ account = anAccount(), app = {} }: { account?: Account; app?: P
             ? { documents: [aClientApp('app_1', { ...DECIDED, ...app })], cursor: '7' }
             : { documents: [], cursor: undefined },
       },
-      watches: { scan: async () => ({ documents: [aWatch({ held: HELD })], cursor: undefined }) },
+      watches: { scan: async () => ({ documents: watches, cursor: undefined }) },
       accounts: { read: async (id) => (id === account.accountId ? account : undefined) },
       deliveries: { listIds: async () => [], readMany: async () => [], countFailedSince: async () => 0 },
       mail: {
@@ -81,6 +91,29 @@ test('a matter is told once a day, as long as it lasts', async () => {
   const { portal, mails, clock } = setUp();
   for (; clock.nowMs < NOW + 2 * DAY_MS; clock.nowMs += 3_600_000) await portal()();
   expect(mails.map(({ text }) => text.includes('holds back'))).toEqual([true, true]);
+});
+
+test('of many matters twenty are composed and named, the others are counted, and none is told again', async () => {
+  let composed = 0;
+  const watches = Array.from({ length: 40 }, (_, i) => {
+    const one = {
+      ...HELD[0],
+      get id() {
+        composed++;
+        return `role-${i}`;
+      },
+    };
+    return aWatch({ watchId: `watch-${i}`, held: [one as (typeof HELD)[number]] });
+  });
+  const { portal, mails, clock } = setUp({ app: { scope: 'approved' }, watches });
+  await portal()();
+  clock.nowMs += 3_600_000;
+  await portal()();
+  expect(mails).toHaveLength(1);
+  expect(mails[0]?.text).toContain('"watch-18"');
+  expect(mails[0]?.text).not.toContain('"watch-19"');
+  expect(mails[0]?.text).toContain('And 21 more.');
+  expect(composed).toBe(19);
 });
 
 test('a message that the server did not take is sent again an hour later', async () => {

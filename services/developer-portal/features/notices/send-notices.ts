@@ -12,9 +12,11 @@ import { unlessAborted } from '#shared/wait-for.ts';
 import type { Mailer } from '../accounts/mailer.ts';
 import {
   composeNotice,
+  MATTERS_OF_MAIL_MAX,
   type Matter,
   mattersOfApp,
   mattersOfWatch,
+  type NamedMatter,
   type WebhookFacts,
 } from './find-matters.ts';
 
@@ -26,7 +28,7 @@ const NEWEST_MAX = 10;
 const OWNER = 'notices';
 
 type Dependencies = {
-  readonly redis: Pick<Redis, 'set' | 'del'>;
+  readonly redis: Pick<Redis, 'set' | 'exists' | 'del'>;
   readonly clientApps: Pick<ClientApps, 'scan'>;
   readonly watches: Pick<Watches, 'scan'>;
   readonly accounts: Pick<Accounts, 'read'>;
@@ -64,42 +66,60 @@ export function makeSendNotices({ redis, accounts, mail, now, stopping, ...deps 
       ? mattersOfApp(app, await factsOf(app.clientId), now())
       : [];
 
-  const collect = async (): Promise<Map<string, Matter[]>> => {
-    const byAccount = new Map<string, Matter[]>();
-    const add = (accountId: string, matters: readonly Matter[]): void => {
-      if (matters.length > 0) byAccount.set(accountId, [...(byAccount.get(accountId) ?? []), ...matters]);
+  /** What is new to each account, by its id. */
+  const collect = async (): Promise<Map<string, News[]>> => {
+    const byAccount = new Map<string, News[]>();
+    const add = async (accountId: string, matters: readonly Matter[]): Promise<void> => {
+      for (const { id, quietMs, text, path } of matters) {
+        const mark = markOf(accountId, id);
+        if ((await inStore(() => redis.exists(mark))) === 1) continue;
+        const news = byAccount.get(accountId) ?? [];
+        byAccount.set(accountId, news);
+        const named = news.length < MATTERS_OF_MAIL_MAX ? { named: { text: text(), path } } : {};
+        news.push({ mark, quietMs, ...named });
+      }
     };
-    for await (const app of each<ClientApp>(deps.clientApps.scan)) add(app.accountId, await ofApp(app));
-    for await (const watch of each<Watch>(deps.watches.scan)) add(watch.accountId, mattersOfWatch(watch));
+    for await (const app of each<ClientApp>(deps.clientApps.scan)) await add(app.accountId, await ofApp(app));
+    for await (const watch of each<Watch>(deps.watches.scan))
+      await add(watch.accountId, mattersOfWatch(watch));
     return byAccount;
   };
 
-  const tell = async (accountId: string, matters: readonly Matter[]): Promise<void> => {
+  const tell = async (accountId: string, found: readonly News[]): Promise<void> => {
     const account = await accounts.read(accountId);
     if (!account || account.deletedAt !== undefined || account.noNotices) return;
-    const news: Matter[] = [];
-    for (const matter of matters)
-      if (await claim(markOf(accountId, matter), matter.quietMs)) news.push(matter);
+    const news: News[] = [];
+    for (const one of found) if (await claim(one.mark, one.quietMs)) news.push(one);
     if (news.length === 0) return;
-    const message = composeNotice(account, news, mail.origin);
+    const matters = news.flatMap(({ named }) => named ?? []);
+    const message = composeNotice(account, { matters, more: news.length - matters.length }, mail.origin);
     const isSent = await unlessAborted(
       mail.mailer.send(OWNER, async () => message),
       stopping,
     );
-    if (!isSent) await inStore(() => redis.del(...news.map((matter) => markOf(accountId, matter))));
+    if (!isSent) await inStore(() => redis.del(...news.map(({ mark }) => mark)));
   };
 
   return async function sendNotices(): Promise<void> {
     if (!(await claim('notices:looked', LOOK_MS))) return;
-    for (const [accountId, matters] of await collect()) {
+    for (const [accountId, news] of await collect()) {
       stopping.throwIfAborted();
-      await tell(accountId, matters);
+      await tell(accountId, news);
     }
   };
 }
 
+/** A matter that its owner was not told of. */
+type News = {
+  /** The key that says that the owner was told, and for how long it does. */
+  readonly mark: string;
+  readonly quietMs: number;
+  /** Absent beyond what a message names. */
+  readonly named?: NamedMatter;
+};
+
 /** A digest: watches are named by customers. */
-const markOf = (accountId: string, { id }: Matter): string =>
+const markOf = (accountId: string, id: string): string =>
   `notices:told:${createHash('sha256').update(`${accountId} ${id}`).digest('base64url')}`;
 
 /** All documents, in steps; one that changes meanwhile may come twice. */
