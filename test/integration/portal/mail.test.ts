@@ -61,7 +61,9 @@ test('the answer is the same whether or not an address has an account, and only 
   ];
   for (const answer of answers) expect(answer).toMatchObject({ status: 202, body: {} });
   const mail = await server.waitFor(({ recipients }) => recipients.includes(known.email));
-  expect(server.mails.map(({ recipients }) => recipients)).toEqual([[known.email]]);
+  // The portal may also have told the owners of other tests' apps of what needs them.
+  const links = server.mails.filter(({ text }) => text.includes('/reset-password#'));
+  expect(links.map(({ recipients }) => recipients)).toEqual([[known.email]]);
 
   const link = /http:\/\/\S+\/reset-password#\S+/.exec(mail.text)?.[0] ?? '';
   expect(link.startsWith(`${portal.url}/reset-password#acc_`)).toBe(true);
