@@ -13,6 +13,21 @@ const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner :
 const KEPT_PART = 1 / 4;
 
 /**
+ * The rule of `FairShares` for scripts of Redis: whether an owner whose account and app hold so many
+ * of `countMax` places, of which all hold `held`, may take `count` more.
+ */
+export const LUA_HAS_ROOM = `
+local function hasRoom(countMax, place, held, ofAccount, ofApp, count)
+  local free = countMax - held
+  if count > free then return false end
+  if ofAccount + count <= place then return true end
+  local earlier = count - 1
+  local left = free - earlier - math.max(place, countMax * ${KEPT_PART}) - (ofAccount + earlier)
+  return left > 0 and (ofApp + count <= place or ofApp + earlier < left)
+end
+`;
+
+/**
  * Shares a number of places, or of bytes, between accounts, and the part of an account between its
  * apps.
  *

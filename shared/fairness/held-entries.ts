@@ -1,10 +1,10 @@
 import { BATCH_LIMITS } from '../contracts/batches/batch.ts';
+import { LUA_HAS_ROOM } from './fair-shares.ts';
 
 /** Entries of batches that are not finished, of all gateways and accounts. */
 const ENTRIES_MAX = 1_000_000;
 /** A first place is the largest batch. */
 const PLACE = BATCH_LIMITS.enterprise.entries;
-const KEPT = Math.max(PLACE, ENTRIES_MAX / 4);
 /** How long entries are held for a batch that was admitted, until it is begun. */
 const ADMITTED_KEPT_MS = 600_000;
 const PRUNED_MAX = 100;
@@ -19,7 +19,7 @@ const PRUNED_MAX = 100;
  * died or a part is lost, is freed when its time in the sorted set is over. The keys have no hash
  * tag: as all scripts of the views, this one needs a Redis that is not split into a cluster.
  */
-export const LUA_HOLD_ENTRIES = `
+export const LUA_HOLD_ENTRIES = `${LUA_HAS_ROOM}
 local HELD, HELD_UNTIL = ofSystem('batches:held'), ofSystem('batches:held-until')
 local function heldBy(field) return tonumber(redis.call('HGET', HELD, field) or '0') end
 local function addHeld(account, app, count)
@@ -47,14 +47,8 @@ local function holdEntries(id, account, app, count, untilMs)
 end
 local function holdAdmitted(seed, account, app, count, now)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', HELD_UNTIL, '-inf', now, 'LIMIT', 0, ${PRUNED_MAX})) do freeEntries(id) end
-  local free, ofAccount = ${ENTRIES_MAX} - heldBy('all'), heldBy('account:' .. account)
-  if count > free then return false end
-  if ofAccount + count > ${PLACE} then
-    local left = free - ${KEPT} - ofAccount - 2 * (count - 1)
-    if left <= 0 then return false end
-    local ofApp = heldBy('app:' .. app)
-    if ofApp + count > ${PLACE} and ofApp + count - 1 >= left then return false end
-  end
+  local ofAccount, ofApp = heldBy('account:' .. account), heldBy('app:' .. app)
+  if not hasRoom(${ENTRIES_MAX}, ${PLACE}, heldBy('all'), ofAccount, ofApp, count) then return false end
   holdEntries(seed, account, app, count, now + ${ADMITTED_KEPT_MS})
   return true
 end

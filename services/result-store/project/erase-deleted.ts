@@ -5,7 +5,7 @@ import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
-import { watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
+import { type Watch, watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { catchesUp } from '#shared/kafka/lag.ts';
 import { ERASE_TIMEOUT_MS, type EraseRecord } from '#shared/stores/documents/versioned-documents.ts';
@@ -94,9 +94,10 @@ export function makeEraseDeleted(deps: Dependencies, endRuleSets: (clientId: str
   };
 
   // The watcher does so too; it may have been away.
-  const forgetWatch = async (uid: string): Promise<boolean> => {
+  const forgetWatch = async (ended: Watch): Promise<boolean> => {
+    const uid = watchUid(ended);
     if ((await deps.watchMembers.figures(uid)).members > 0) return false;
-    await deps.followed.follow(uid, []);
+    await deps.followed.follow(ended, []);
     await deps.sweeps.forget(uid);
     await deps.chains.forget(uid);
     await deps.watchMembers.forget(uid);

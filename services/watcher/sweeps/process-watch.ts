@@ -34,7 +34,7 @@ export async function processWatch(deps: Dependencies, found: Watch): Promise<Wa
   await updateHeld(deps, watch, figures);
   const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
   // Each time, because Redis may have lost them.
-  if (ruleSet) await deps.followed.follow(watchUid(watch), contractsToFollow(ruleSet, watch));
+  if (ruleSet) await deps.followed.follow(watch, contractsToFollow(ruleSet, watch));
   if (ruleSet && !watch.paused) await judgeBlindness(deps, watch, ruleSet);
   const dueSinceMs =
     ruleSet && !watch.paused ? await beginDueSweep(deps, watch, ruleSet, figures) : undefined;

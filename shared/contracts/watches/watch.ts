@@ -16,8 +16,6 @@ export const MEMBER_CHANGES_MAX = 10_000;
 export const FOLLOWED_PER_WATCH_MAX = 100;
 /** Most contracts of one chain whose transfers are followed. */
 export const FOLLOWED_PER_CHAIN_MAX = 1_000;
-/** Most of them that one client app may add; a contract that is followed already is not counted. */
-export const FOLLOWED_PER_APP_MAX = 250;
 
 const version = z.number().int().positive();
 const count = z.number().int().nonnegative();

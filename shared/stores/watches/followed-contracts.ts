@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { BlockTag } from '#shared/contracts/rules/rule.ts';
 import {
-  FOLLOWED_PER_APP_MAX,
   FOLLOWED_PER_CHAIN_MAX,
   FOLLOWED_PER_WATCH_MAX,
+  type Watch,
+  watchUid,
 } from '#shared/contracts/watches/watch.ts';
+import { LUA_HAS_ROOM } from '#shared/fairness/fair-shares.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { logLeaseKey } from './log-positions.ts';
@@ -44,18 +46,19 @@ const SilentChange = z.object({
 export type SilentChange = z.infer<typeof SilentChange>;
 
 /**
- * KEYS: contracts of the watch. ARGV: uid, then the watch's contracts from now on
- * (`chainId/address`). A chain's hash counts the watches of each contract, and one for each of its
- * apps the watches of that app. A contract beyond the bound of the app is left out, and so is one
- * of an app that follows as many as are free: some are left for others.
+ * KEYS: contracts of the watch. ARGV: uid, account, then the watch's contracts from now on
+ * (`chainId/address`). A chain's hash counts the watches of each contract, and one for each account
+ * and for each app those of its watches. The places of a chain are shared under the rule of
+ * `FairShares`: a contract for which the owner has no room is left out, unless it is followed
+ * already.
  */
-const FOLLOW = `${REQUIRE_VIEW}
+const FOLLOW = `${REQUIRE_VIEW}${LUA_HAS_ROOM}
 local app = string.match(ARGV[1], '^[^/]*')
 local since, silent = ofSystem('followed-since:' .. ARGV[1]), ofSystem('followed-silent:' .. ARGV[1])
 local function places(name)
   local chain, contract = string.match(name, '^(%d+)/(.+)$')
   local ofChain = ofSystem('followed:' .. chain)
-  return ofChain, ofChain .. ':' .. app, ofSystem('following:' .. chain), contract
+  return ofChain, ofChain .. ':account:' .. ARGV[2], ofChain .. ':app:' .. app, contract, ofSystem('following:' .. chain)
 end
 local function release(key, contract)
   if redis.call('HINCRBY', key, contract, -1) > 0 then return false end
@@ -63,24 +66,26 @@ local function release(key, contract)
   return true
 end
 local wanted = {}
-for i = 2, #ARGV do wanted[ARGV[i]] = true end
+for i = 3, #ARGV do wanted[ARGV[i]] = true end
 for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
   if not wanted[name] then
     redis.call('SREM', KEYS[1], name)
     redis.call('HDEL', since, name)
     redis.call('HDEL', silent, name)
-    local ofChain, ofApp, states, contract = places(name)
+    local ofChain, ofAccount, ofApp, contract, states = places(name)
+    release(ofAccount, contract)
     release(ofApp, contract)
     if release(ofChain, contract) then redis.call('HDEL', states, contract) end
   end
 end
-for i = 2, #ARGV do
-  local ofChain, ofApp, _, contract = places(ARGV[i])
-  local free = ${FOLLOWED_PER_CHAIN_MAX} - redis.call('HLEN', ofChain)
+for i = 3, #ARGV do
+  local ofChain, ofAccount, ofApp, contract = places(ARGV[i])
+  local counts = { redis.call('HLEN', ofChain), redis.call('HLEN', ofAccount), redis.call('HLEN', ofApp) }
   local isAllowed = redis.call('HEXISTS', ofChain, contract) == 1
-    or redis.call('HLEN', ofApp) < math.min(free, ${FOLLOWED_PER_APP_MAX})
+    or hasRoom(${FOLLOWED_PER_CHAIN_MAX}, 1, counts[1], counts[2], counts[3], 1)
   if isAllowed and redis.call('SADD', KEYS[1], ARGV[i]) == 1 then
     redis.call('HINCRBY', ofChain, contract, 1)
+    redis.call('HINCRBY', ofAccount, contract, 1)
     redis.call('HINCRBY', ofApp, contract, 1)
     redis.call('HSET', since, ARGV[i], redis.call('TIME')[1] .. '000')
   end
@@ -96,9 +101,13 @@ export function makeFollowedContracts(redis: Redis) {
   const follow = makeScript<number>(redis, FOLLOW);
   return {
     /** Says which contracts a watch is about: none to end it. */
-    async follow(uid: string, contracts: readonly FollowedContract[]): Promise<void> {
+    async follow(
+      watch: Pick<Watch, 'accountId' | 'clientId' | 'watchId' | 'createdAt'>,
+      contracts: readonly FollowedContract[],
+    ): Promise<void> {
+      const uid = watchUid(watch);
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
-      await follow([ofWatchKey(uid)], [uid, ...names]);
+      await follow([ofWatchKey(uid)], [uid, watch.accountId, ...names]);
     },
     /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has
      * lost which. */
@@ -246,7 +255,8 @@ const TOO_MANY: FollowingState = {
   state: 'sweeps-only',
   reason:
     `At most ${FOLLOWED_PER_WATCH_MAX} contracts of a watch are followed, and of a chain ` +
-    `${FOLLOWED_PER_APP_MAX} of a client app, never more than are still free of ${FOLLOWED_PER_CHAIN_MAX} in all.`,
+    `${FOLLOWED_PER_CHAIN_MAX} in all, shared by account, then by client app: of one that follows some no ` +
+    'more than are still free above a quarter.',
 };
 const NOT_YET: FollowingState = {
   state: 'sweeps-only',

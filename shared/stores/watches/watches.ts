@@ -147,13 +147,13 @@ export function makeWatches(redis: Redis) {
     async eraseEnded(
       nowMs: number,
       countMax: number,
-      forget: (uid: string) => Promise<boolean>,
+      forget: (watch: Watch) => Promise<boolean>,
       eraseRecord: EraseRecord,
     ): Promise<number> {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) {
         const watch = await read(key);
-        if (watch?.deletedAt !== undefined && !(await forget(watchUid(watch)))) continue;
+        if (watch?.deletedAt !== undefined && !(await forget(watch))) continue;
         const partition = partitionOfWatch(key);
         const otherSets = [ofPartitionKey(partition), dueKey(partition)];
         await eraseEnded(key, { nowMs, endedSet: ENDED_KEY, otherSets, eraseRecord });

@@ -152,7 +152,7 @@ export function makeWatchWrites(deps: Dependencies) {
     });
     if (!watch) throw deletedMeanwhile();
     // The watcher does this too; done here so that the answer has the states of the contracts.
-    await deps.followed.follow(watchUid(watch), contractsToFollow(ruleSet, watch));
+    await deps.followed.follow(watch, contractsToFollow(ruleSet, watch));
     return { watch, isNew };
   }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
+import { watchUid } from '#shared/contracts/watches/watch.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
@@ -11,6 +12,7 @@ import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { startFollowingTransfers } from '../../../services/evaluator/lanes/follow-transfers.ts';
 import { makeFollowingMetrics } from '../../../services/evaluator/metrics.ts';
+import { aWatch } from '../../support/builders/a-watch.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { testContext } from '../../support/infrastructure/connections.ts';
 import { startDedicatedRedis } from '../../support/infrastructure/dedicated-infrastructure.ts';
@@ -38,6 +40,7 @@ export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }
   const { redis } = stack.use(await connectRedis({ ...config, ...config.redis }, context));
   await redis.set(GENERATION_KEY, 'bench');
   const followed = makeFollowedContracts(redis);
+  const watch = aWatch();
   const contracts = [chain.erc20, chain.erc721, chain.erc1155].map((contract) => ({
     chainId: CHAIN_ID,
     contractAddress: contract.toLowerCase(),
@@ -76,9 +79,9 @@ export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }
   const idleBefore = process.cpuUsage();
   await delay(IDLE_SECONDS * 1_000);
   const idleMs = cpuMsSince(idleBefore) / IDLE_SECONDS;
-  await followed.follow('bench', contracts);
+  await followed.follow(watch, contracts);
   await waitUntil('following', async () =>
-    (await followed.states('bench', contracts)).every(({ state }) => state === 'live'),
+    (await followed.states(watchUid(watch), contracts)).every(({ state }) => state === 'live'),
   );
   const headNumber = async () => Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
   const [firstBlock, callsBefore, cpuBefore] = [await headNumber(), chains.calls.length, process.cpuUsage()];

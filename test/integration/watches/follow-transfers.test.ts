@@ -1,4 +1,5 @@
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
+import { watchUid } from '#shared/contracts/watches/watch.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { type FollowedContract, makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
@@ -29,6 +30,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 // published, whatever fails meanwhile.
 
 const CHAIN_ID = 31_337;
+const WATCH = aWatch();
 const lower = (address: string) => address.toLowerCase();
 /** A wallet that nobody else uses. */
 const aWallet = (): string =>
@@ -74,13 +76,13 @@ const contractsOf = (blockTag: FollowedContract['blockTag']): FollowedContract[]
 
 /** Makes a watch follow the demo's tokens, with these wallets as its members. */
 async function watch(wallets: readonly string[], blockTag: FollowedContract['blockTag'] = 'latest') {
-  await makeFollowedContracts(connection.redis).follow('uid', contractsOf(blockTag));
+  await makeFollowedContracts(connection.redis).follow(WATCH, contractsOf(blockTag));
   for (const wallet of wallets)
     await connection.redis.zadd(WALLETS_KEY, 0, `${wallet.slice(2)}/app/watch/1/member`);
 }
 
 const states = async (blockTag: FollowedContract['blockTag'] = 'latest') => {
-  const known = await makeFollowedContracts(connection.redis).states('uid', contractsOf(blockTag));
+  const known = await makeFollowedContracts(connection.redis).states(watchUid(WATCH), contractsOf(blockTag));
   return known.map(({ state, reason }) => reason ?? state);
 };
 const areLive = async () => (await states()).every((state) => state === 'live');
@@ -383,7 +385,7 @@ test('a chain without followed contracts makes no RPC call', async () => {
   await waitUntil('the probe of the endpoint', () => evaluator.calls.length >= 3);
   await watch([]);
   await waitUntil('following', areLive);
-  await makeFollowedContracts(connection.redis).follow('uid', []);
+  await makeFollowedContracts(connection.redis).follow(WATCH, []);
   await waitUntil(
     'the end of following',
     async () => !(await connection.redis.exists(logLeaseKey(CHAIN_ID))),

@@ -1,4 +1,3 @@
-import { FOLLOWED_PER_APP_MAX } from '#shared/contracts/watches/watch.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
@@ -7,6 +6,8 @@ import { connectTestRedis, testConfig } from '../../support/infrastructure/conne
 
 const CHAIN_ID = 7;
 const WATCH_CONTRACTS = 50;
+/** A third of the three quarters of the 1 000 places of a chain that are not kept. */
+const OF_ONE_APP = 250;
 
 let connection: RedisConnection;
 beforeAll(async () => {
@@ -25,40 +26,60 @@ const contract = (place: number) => ({
 const contracts = (from: number, count: number) =>
   Array.from({ length: count }, (_, i) => contract(from + i));
 
+/** A watch with the uid `<clientId>/<watchId>/1`. */
+const named = (clientId: string, watchId = 'w', accountId = clientId) => ({
+  ...{ clientId, watchId, accountId },
+  createdAt: new Date(1).toISOString(),
+});
+
 test('one client app cannot take the contract slots of a chain that other apps need', async () => {
   const { follow, list, states } = makeFollowedContracts(connection.redis);
   const followed = async () => (await list(CHAIN_ID)).length;
   const tooMany = {
     state: 'sweeps-only',
-    reason: expect.stringContaining(`${FOLLOWED_PER_APP_MAX} of a client app`),
+    reason: expect.stringContaining('shared by account'),
   };
-  const watches = FOLLOWED_PER_APP_MAX / WATCH_CONTRACTS + 1;
+  const watches = OF_ONE_APP / WATCH_CONTRACTS + 1;
   for (let i = 0; i < watches; i++)
-    await follow(`greedy/w${i}/1`, contracts(i * WATCH_CONTRACTS, WATCH_CONTRACTS));
-  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX);
-  expect(await states(`greedy/w${watches - 1}/1`, [contract(FOLLOWED_PER_APP_MAX)])).toMatchObject([tooMany]);
+    await follow(named('greedy', `w${i}`), contracts(i * WATCH_CONTRACTS, WATCH_CONTRACTS));
+  expect(await followed()).toBe(OF_ONE_APP);
+  expect(await states(`greedy/w${watches - 1}/1`, [contract(OF_ONE_APP)])).toMatchObject([tooMany]);
 
   // Another app has places of its own, and shares the contracts that are followed already.
-  await follow('other/w/1', [contract(0), contract(9_000)]);
-  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX + 1);
-  await follow('greedy/w0/1', []);
-  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX - WATCH_CONTRACTS + 2);
-  await follow(`greedy/w${watches - 1}/1`, contracts(FOLLOWED_PER_APP_MAX, WATCH_CONTRACTS));
-  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX + 2);
+  await follow(named('other'), [contract(0), contract(9_000)]);
+  expect(await followed()).toBe(OF_ONE_APP + 1);
+  await follow(named('greedy', 'w0'), []);
+  expect(await followed()).toBe(OF_ONE_APP - WATCH_CONTRACTS + 2);
+  await follow(named('greedy', `w${watches - 1}`), contracts(OF_ONE_APP, WATCH_CONTRACTS));
+  expect(await followed()).toBe(OF_ONE_APP + 2);
 
-  for (let i = 0; i < watches; i++) await follow(`greedy/w${i}/1`, []);
-  await follow('other/w/1', []);
+  for (let i = 0; i < watches; i++) await follow(named('greedy', `w${i}`), []);
+  await follow(named('other'), []);
   expect(await connection.redis.keys('follow*')).toEqual([]);
 });
 
-test('several client apps cannot take all contract slots of a chain: another app still gets one', async () => {
+test('an account takes the places of one account, however many client apps it has', async () => {
   const { follow, list } = makeFollowedContracts(connection.redis);
-  for (let app = 0; app < 12; app++)
+  const watches = Array.from({ length: 14 * 3 }, (_, i) => named(`app-${i % 14}`, `w${i}`, 'greedy'));
+  for (const [i, watch] of watches.entries())
+    await follow(watch, contracts(i * WATCH_CONTRACTS, WATCH_CONTRACTS));
+  expect(await list(CHAIN_ID)).toHaveLength(375);
+  for (const watch of watches) await follow(watch, []);
+  expect(await connection.redis.keys('follow*')).toEqual([]);
+});
+
+test('several accounts leave a quarter of the places: an account that follows nothing still gets one', async () => {
+  const { follow, list } = makeFollowedContracts(connection.redis);
+  for (let account = 0; account < 30; account++)
     for (let i = 0; i < 3; i++)
-      await follow(`greedy-${app}/w${i}/1`, contracts(app * 1_000 + i * WATCH_CONTRACTS, WATCH_CONTRACTS));
+      await follow(
+        named(`greedy-${account}`, `w${i}`),
+        contracts(account * 1_000 + i * WATCH_CONTRACTS, WATCH_CONTRACTS),
+      );
   const taken = (await list(CHAIN_ID)).length;
-  await follow('late/w/1', [contract(20_000)]);
-  expect(taken).toBeGreaterThan(900);
+  await follow(named('late'), [contract(40_000)]);
+  expect(taken).toBeGreaterThan(700);
+  expect(taken).toBeLessThan(800);
   expect(await list(CHAIN_ID)).toHaveLength(taken + 1);
 });
 
@@ -67,7 +88,7 @@ test('the states of many contracts cost as few commands as those of one', async 
   const commandCount = async () =>
     Number(/total_commands_processed:(\d+)/.exec(await connection.redis.info('stats'))?.[1]);
   const asked = contracts(0, WATCH_CONTRACTS);
-  await follow('app/w/1', asked.slice(1));
+  await follow(named('app'), asked.slice(1));
   await connection.redis.set(logLeaseKey(CHAIN_ID), 'reader');
   await setStates(contract(2), [contract(2).contractAddress], { state: 'live' });
   await setStates(contract(3), [contract(3).contractAddress], { state: 'sweeps-only', reason: 'too busy' });
@@ -83,12 +104,12 @@ test('the states of many contracts cost as few commands as those of one', async 
     { state: 'live' },
     { state: 'sweeps-only', reason: 'too busy' },
   ]);
-  await follow('app/w/1', []);
+  await follow(named('app'), []);
 });
 
 test('a contract is followed for a watch under one block tag, until the watch is about others', async () => {
   const { follow, isFollowedBy } = makeFollowedContracts(connection.redis);
-  await follow('app/w/1', [contract(0)]);
+  await follow(named('app'), [contract(0)]);
   const areFollowed = () =>
     Promise.all(
       [contract(0), { ...contract(0), blockTag: 'safe' as const }, contract(1)].map((one) =>
@@ -96,7 +117,7 @@ test('a contract is followed for a watch under one block tag, until the watch is
       ),
     );
   expect(await areFollowed()).toEqual([true, false, false]);
-  await follow('app/w/1', []);
+  await follow(named('app'), []);
   expect(await areFollowed()).toEqual([undefined, undefined, undefined]);
 });
 
@@ -109,7 +130,7 @@ test('a change that a sweep found without a transfer is the contract’s reason,
   const change = { accounts: [account], blockNumber: 50, foundAt: '2026-11-26T12:00:00.000Z' };
   const reasonOf = async () => (await states(uid, [one]))[0]?.reason;
   await connection.redis.set(logLeaseKey(one.chainId), 'test');
-  await follow(uid, [one]);
+  await follow(named('app', 'silent'), [one]);
   await setStates(one, [one.contractAddress], { state: 'live' });
   const followedAt = Number((await connection.redis.time())[0]) * 1_000;
 
@@ -138,6 +159,6 @@ test('a change that a sweep found without a transfer is the contract’s reason,
   expect(await reasonOf()).toBeUndefined();
 
   await noteSilent(uid, one, change, followedAt + 900_000);
-  await follow(uid, []);
+  await follow(named('app', 'silent'), []);
   expect(await connection.redis.keys(`*${uid}`)).toEqual([]);
 });
