@@ -66,8 +66,9 @@ export type Stores = {
   readonly isOwned: (partition: number) => boolean;
   /** Parts of one sweep that may wait for their results. */
   readonly partsMax: number;
-  /** Waits before the number of parts without results is checked again. */
-  readonly pace: () => Promise<unknown>;
+  /** Waits before the number of parts without results is checked again, the longer the more looks
+   * have found no room for another one. */
+  readonly pace: (looks: number) => Promise<unknown>;
 };
 
 /** The parts of the watcher, made once at its start; tests replace some of them. */

@@ -3,7 +3,6 @@ import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { chainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watches/watch.ts';
 import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
-import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
@@ -27,7 +26,7 @@ import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
 import type { Dependencies, Stores } from './dependencies.ts';
-import { checkDue } from './members/check-due.ts';
+import { makeCheckDue } from './members/check-due.ts';
 import { makeHandleEvaluated } from './members/handle-evaluated.ts';
 import { makeOpenParts } from './members/open-parts.ts';
 import { makePublishChanges } from './members/publish-changes.ts';
@@ -49,8 +48,8 @@ const WINDOW = MEMBER_PARTITIONS;
 const TRANSFERS_WINDOW = 256;
 const DUE_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 500;
-/** How often a sweep is checked for its next step. */
-const PACE_MS = 100;
+/** A sweep that waits for room is looked at at intervals that double. */
+const PACE_MS = { min: 100, max: 1_000 } as const;
 const WATCHES_INTERVAL_MS = 2_000;
 const OUTBOX_INTERVAL_MS = 15_000;
 /** While Redis is away, two of the loops fail twice a second. */
@@ -81,7 +80,7 @@ await runService(
       positions: makeLogPositions(redis),
       chains: makeWatchChains(redis),
       unread: makeUnreadChains(now),
-      openParts: makeOpenParts(makeLeasedSlots(redis)),
+      openParts: makeOpenParts(redis),
       quota: makeWatchQuota(redis),
       throttle: makeThrottle(redis),
       publish: kafka.publish,
@@ -92,7 +91,7 @@ await runService(
       partitions: Array.from({ length: MEMBER_PARTITIONS }, (_, index) => index),
       isOwned: (partition: number) => owned.has(partition),
       partsMax: config.partsMax,
-      pace: () => delay(PACE_MS),
+      pace: (looks) => delay(Math.min(PACE_MS.min * 2 ** looks, PACE_MS.max)),
     };
     // Each part finds the others in this object when it is called.
     const deps = stores as Dependencies;
@@ -135,12 +134,17 @@ await runService(
           onError: makeThrottledWarning(context.log, failure, FAILURE_LOG_INTERVAL_MS),
         }),
       );
+    /** A round begins although the one before still works: what has just become due takes its turn. */
+    const repeatAtOnce = (failure: string, work: () => Promise<unknown>, intervalMs: number) => {
+      const warn = makeThrottledWarning(context.log, failure, FAILURE_LOG_INTERVAL_MS);
+      scope.use(startRepeating(() => void work().catch(warn), { intervalMs }));
+    };
     const forOwned = async (work: (partition: number) => Promise<void>) => {
       for (const partition of deps.partitions.filter(deps.isOwned)) await work(partition);
     };
-    repeat('due members not checked', () => checkDue(deps), DUE_INTERVAL_MS);
+    repeatAtOnce('due members not checked', makeCheckDue(deps), DUE_INTERVAL_MS);
     repeat('sweeps not continued', makeRunSweeps(deps), SWEEP_INTERVAL_MS);
-    repeat('watches not processed', processWatches, WATCHES_INTERVAL_MS);
+    repeatAtOnce('watches not processed', processWatches, WATCHES_INTERVAL_MS);
     repeat('outbox not published', () => forOwned(deps.publishOutbox), OUTBOX_INTERVAL_MS);
   },
 );

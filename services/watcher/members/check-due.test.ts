@@ -1,10 +1,10 @@
-import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import type { CheckCause } from '#shared/contracts/watches/watch-check.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aCheck, aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
 import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
-import { checkDue } from './check-due.ts';
+import { makeCheckDue } from './check-due.ts';
 
 const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
   aMember({ memberId, checked: aCheck(1), ...over });
@@ -21,6 +21,8 @@ type World = {
   readonly watch?: Watch | undefined;
   /** Whether too many parts of the client app wait for their results. */
   readonly isFull?: boolean;
+  /** Whether the account has used up its checks of members that are owed one. */
+  readonly isBudgetUsed?: boolean;
   /** The block that following has reached. */
   readonly reached?: number;
   /** A watch with a due member that cannot be read. */
@@ -38,7 +40,7 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
   const idsIn = (names: { memberId: string }[]) => names.map(({ memberId }) => memberId);
   const { failingUid, asked = [] } = world;
   let nowMs = Date.parse(atSecond(100));
-  await checkDue({
+  const checkDue = makeCheckDue({
     watches: { readByUid: async () => watch },
     ruleSets: {
       read: async () =>
@@ -66,11 +68,17 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
       return [];
     },
     positions: { reach: async () => ({ reached: world.reached }) },
+    throttle: {
+      async take() {
+        if (world.isBudgetUsed) throw new ServiceError('rate-limited', 'used');
+      },
+    },
     partitions: [0, 1],
     isOwned: (partition: number) => partition === 0,
     // Every look at the clock shows a later time.
     now: () => nowMs++,
   } as unknown as Dependencies);
+  await checkDue();
   return asked;
 }
 
@@ -174,4 +182,81 @@ test('a watch whose members cannot be read does not keep others from being check
   const asked: ChecksToRequest[] = [];
   await expect(askedFor([seen('unread')], { failingUid: 'app_2/w/1', failure, asked })).rejects.toBe(failure);
   expect(asked.map(idsOf)).toEqual([['unread']]);
+});
+
+test('members that are owed a check wait once their account has used up its free checks; new ones do not', async () => {
+  const calls: [string[], number][] = [];
+  const members = [seen('unread', owed('schedule', { '1': 0 })), aMember({ memberId: 'new' })];
+  const postpone = (memberIds: string[], atMs: number) => void calls.push([memberIds, atMs]);
+  const asked = await askedFor(members, { isBudgetUsed: true, postpone });
+  expect(asked.map(idsOf)).toEqual([['new']]);
+  expect(calls).toContainEqual([['unread'], Date.parse(atSecond(700))]);
+});
+
+/** A system in which one member of each watch is due, and a request of checks ends when the test says. */
+function aSystem(watches: readonly Watch[]) {
+  const due = watches.map((watch) => ({ uid: watchUid(watch), memberId: 'm' }));
+  const byUid = new Map(watches.map((watch) => [watchUid(watch), watch]));
+  const begun: string[] = [];
+  const open: (() => void)[] = [];
+  let isEnding = false;
+  const checkDue = makeCheckDue({
+    watches: { readByUid: async (uid: string) => byUid.get(uid) },
+    ruleSets: { read: async () => aRuleSet('app_1', 'set') },
+    members: {
+      oldestDueAt: async () => (due.length > 0 ? 0 : undefined),
+      due: async (_: number, __: number, countMax: number) => due.splice(0, countMax),
+      postpone: async () => undefined,
+      async *readInPages(watchUid: string) {
+        yield [aMember({ watchUid, memberId: 'm' })];
+      },
+    },
+    requestChecks({ watch }: ChecksToRequest) {
+      begun.push(watch.accountId);
+      if (isEnding) return Promise.resolve([]);
+      return new Promise((resolve) => open.push(() => resolve([])));
+    },
+    positions: { reach: async () => ({ reached: undefined }) },
+    partitions: [0],
+    isOwned: () => true,
+    now: () => 0,
+  } as unknown as Dependencies);
+  return {
+    begun,
+    checkDue,
+    makeDue(watch: Watch) {
+      byUid.set(watchUid(watch), watch);
+      due.push({ uid: watchUid(watch), memberId: 'm' });
+    },
+    endOne: () => open.shift()?.(),
+    endAll() {
+      isEnding = true;
+      for (const end of open) end();
+    },
+  };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+const ofAccount = (accountId: string, index: number) =>
+  aWatch({ accountId, clientId: `${accountId}-${index % 500}`, watchId: `w${index}` });
+
+test('a member that becomes due behind 4 000 watches of another account is checked by the next turn, at most 16 watches at once', async () => {
+  const system = aSystem(Array.from({ length: 4_000 }, (_, i) => ofAccount('greedy', i)));
+  const rounds: Promise<void>[] = [];
+  for (let i = 0; i < 4; i++) {
+    rounds.push(system.checkDue());
+    await settle();
+  }
+  expect(system.begun).toHaveLength(16);
+  system.makeDue(ofAccount('victim', 0));
+  const last = system.checkDue();
+  await settle();
+  expect(system.begun).toEqual(Array(16).fill('greedy'));
+  system.endOne();
+  system.endOne();
+  await settle();
+  expect(system.begun.slice(16).toSorted()).toEqual(['greedy', 'victim']);
+  system.endAll();
+  await Promise.all([...rounds, last]);
+  expect(system.begun).toHaveLength(4_001);
 });

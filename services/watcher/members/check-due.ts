@@ -3,18 +3,28 @@ import {
   type HeldBack,
   isPending,
   isPresent,
+  MEMBER_PARTITIONS,
   type Watch,
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
 import type { EndpointNames } from '#shared/contracts/watches/watch-check.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
 import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
 import { FALSE_BLOCK_MS_MIN } from '../domain/judge-answer.ts';
+import { drawsOf, isWithinBudget, OWED_CHECKS } from './free-checks.ts';
+import { makeOwnerOf } from './watch-owners.ts';
 
-/** Due members of a partition that are checked at a time. */
+/** Due members of a partition that one round takes. */
 const DUE_MAX = 1_000;
+/** Watches whose due members are read and requested at once. */
+const AT_ONCE_MAX = 16;
+/** Due members of a partition that wait for the turns of their watches; further ones stay due. */
+const WAITING_MAX = 8_000;
 /** A check without an answer is requested again after this time at the earliest. */
 const AGAIN_MS = 60_000;
+/** The same where the account has used up its checks of members that are owed one. */
+const OVER_BUDGET_MS = 600_000;
 
 /** Members of one watch by its uid. */
 export function groupByWatch(names: readonly MemberName[]): Map<string, string[]> {
@@ -50,41 +60,75 @@ export async function reachedBlocks(
   return Object.fromEntries(reached.flat());
 }
 
-/** Requests the checks of members that are due by themselves: those that are owed one, and those
- * whose revocation is to be looked at again. */
-export async function checkDue(deps: Dependencies): Promise<void> {
-  const nowMs = deps.now();
-  const own = deps.partitions.filter(deps.isOwned);
-  // All are asked at once; mostly no member is due.
-  const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
+/**
+ * Requests the checks of members that are due by themselves: those that are owed one, and those
+ * whose revocation is to be looked at again. Watches take turns by account, then by client app, of
+ * all rounds together, so a round need not wait for the one before.
+ */
+export function makeCheckDue(deps: Dependencies): () => Promise<void> {
+  const ownerOf = makeOwnerOf(deps.watches);
+  const queue = new FairTaskQueue({
+    ...{ atOnceMax: AT_ONCE_MAX, waitingMax: WAITING_MAX * MEMBER_PARTITIONS },
+    refusal: 'too many members are due',
+  });
+  /** By partition. */
+  const waiting = new Map<number, number>();
+  const waitingIn = (partition: number): number => waiting.get(partition) ?? 0;
+  const check = async (asked: AskedMembers): Promise<void> => {
+    const { partition, uid, memberIds, nowMs } = asked;
+    waiting.set(partition, waitingIn(partition) + memberIds.length);
+    try {
+      await queue.run(await ownerOf(uid), async () => {
+        // After a longer wait they are due again, and a later round has taken them.
+        if (deps.now() - nowMs < AGAIN_MS) await checkMembers(deps, asked);
+      });
+    } finally {
+      waiting.set(partition, waitingIn(partition) - memberIds.length);
+    }
+  };
   // A watch whose members cannot be read does not stop the others.
-  const failures: unknown[] = [];
-  for (const [index, partition] of own.entries()) {
-    if ((dueAtMs[index] ?? Infinity) > nowMs) continue;
-    const due = await deps.members.due(partition, nowMs, DUE_MAX);
-    await deps.members.postpone(due, nowMs + AGAIN_MS);
-    for (const [uid, memberIds] of groupByWatch(due))
-      await checkMembers(deps, { partition, uid, memberIds, nowMs }).catch((error: unknown) =>
-        failures.push(error),
-      );
-  }
-  if (failures.length > 0) throw failures[0];
+  const take = async (checks: Promise<unknown>[], failures: unknown[]): Promise<void> => {
+    const nowMs = deps.now();
+    const own = deps.partitions.filter(deps.isOwned);
+    // All are asked at once; mostly no member is due.
+    const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
+    for (const [index, partition] of own.entries()) {
+      if ((dueAtMs[index] ?? Infinity) > nowMs || waitingIn(partition) > WAITING_MAX - DUE_MAX) continue;
+      const due = await deps.members.due(partition, nowMs, DUE_MAX);
+      await deps.members.postpone(due, nowMs + AGAIN_MS);
+      for (const [uid, memberIds] of groupByWatch(due))
+        checks.push(
+          check({ partition, uid, memberIds, nowMs }).catch((error: unknown) => failures.push(error)),
+        );
+    }
+  };
+  let isTaking = false;
+  return async function checkDue() {
+    // Two rounds would take the same members.
+    if (isTaking) return;
+    const checks: Promise<unknown>[] = [];
+    const failures: unknown[] = [];
+    isTaking = true;
+    await take(checks, failures).finally(() => {
+      isTaking = false;
+    });
+    await Promise.all(checks);
+    if (failures.length > 0) throw failures[0];
+  };
 }
 
-/** @param nowMs when they were put off: their due time is `AGAIN_MS` later until something changes it */
+/** Due members of one watch and partition. */
+type AskedMembers = {
+  readonly partition: number;
+  readonly uid: string;
+  readonly memberIds: readonly string[];
+  /** When they were put off: their due time is `AGAIN_MS` later until something changes it. */
+  readonly nowMs: number;
+};
+
 async function checkMembers(
   deps: Dependencies,
-  {
-    partition,
-    uid,
-    memberIds,
-    nowMs,
-  }: {
-    readonly partition: number;
-    readonly uid: string;
-    readonly memberIds: readonly string[];
-    readonly nowMs: number;
-  },
+  { partition, uid, memberIds, nowMs }: AskedMembers,
 ): Promise<void> {
   const namesOf = (ids: readonly string[]) => ids.map((memberId) => ({ uid, memberId }));
   const drop = async (ids: readonly string[]): Promise<void> => {
@@ -102,7 +146,15 @@ async function checkMembers(
     at += page.length;
     const members = page.filter(isPresent);
     const added = members.filter(({ checked }) => checked === undefined);
-    const known = members.filter(({ checked }) => checked !== undefined);
+    const again = members.filter(({ checked, owed }) => checked !== undefined && owed !== undefined);
+    const isAgain =
+      again.length === 0 || (await isWithinBudget(deps, drawsOf(OWED_CHECKS, watch, again.length)));
+    // A check that ends a grace is due once, and is not one of them.
+    const known = members.filter(
+      ({ checked, owed }) => checked !== undefined && (isAgain || owed === undefined),
+    );
+    if (!isAgain)
+      await deps.members.postpone(namesOf(again.map(({ memberId }) => memberId)), nowMs + OVER_BUDGET_MS);
     // Where checks wait long for their turn, asking again every minute would only add to the queue:
     // waits double.
     const slow = added.filter((member) => ageOf(member, nowMs) > AGAIN_MS);

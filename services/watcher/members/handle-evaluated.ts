@@ -101,7 +101,7 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted): Promise<
       await chargeChecks(deps, watch, { count: charged, month: at.slice(0, 7), areEvaluated: true });
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, requestId);
-  await deps.openParts.give(clientId, requestId);
+  await deps.openParts.give(requestId);
 }
 
 /** What holds for a watch now. The forks are read with each record: a dropped transfer is published

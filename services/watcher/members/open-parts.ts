@@ -1,34 +1,61 @@
-import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
+import { luaHeldPlaces } from '#shared/fairness/held-places.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /**
- * Parts of all watches of a client app that may wait for their results. The gateway refuses all
- * batches while 2 000 parts wait, so the watches of one app must not fill the lane.
+ * Parts of all watches that may wait for their results: by the rule of `FairShares`, of one account
+ * alone 750, of one client app alone 500. The gateway refuses all batches while 2 000 parts wait, so
+ * the watches of one account must not fill the lane.
  */
-const PARTS_MAX = 500;
-/** Sweeps leave some of these to new members and to transfers. */
-const SWEEP_PARTS_MAX = 400;
+const PARTS_MAX = 2_000;
+/** Sweeps share fewer, and so leave some to new members and to transfers. */
+const SWEEP_PARTS_MAX = 1_600;
 /** A part whose result is lost no longer counts then. */
 const PART_MS_MAX = 15 * 60_000;
 
-const openPartsKey = (clientId: string): string => `watch-parts:${clientId}`;
+const LUA_HELD_PARTS = luaHeldPlaces({
+  ...{ name: 'watch-parts', countMax: PARTS_MAX, place: 1 },
+  leaseMs: PART_MS_MAX,
+});
 
-/** The parts of a client app's watches that wait for their results. */
-export type OpenParts = {
-  /** Counts a part; false if too many wait already. */
-  readonly take: (clientId: string, requestId: string, isOfSweep?: boolean) => Promise<boolean>;
-  /** The part has its result, or was not published. */
-  readonly give: (clientId: string, requestId: string) => Promise<void>;
-};
+/** ARGV: request id, account, client app, most parts that are shared. */
+const TAKE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_HELD_PARTS}
+return takePlaces(ARGV[1], ARGV[2], ARGV[3], 1, now, tonumber(ARGV[4])) and 1 or 0
+`;
+
+/** ARGV: request id. */
+const GIVE = `${REQUIRE_VIEW}${LUA_HELD_PARTS}
+freePlaces(ARGV[1])
+return 1
+`;
 
 /**
+ * The parts of watches that wait for their results.
+ *
  * @example
- * const openParts = makeOpenParts(makeLeasedSlots(redis));
- * if (!(await openParts.take('app_1', 'watch_7'))) return;
+ * const openParts = makeOpenParts(redis);
+ * if (!(await openParts.take(watch, 'watch_7'))) return;
  */
-export function makeOpenParts({ take, give }: LeasedSlots): OpenParts {
+export function makeOpenParts(redis: Redis) {
+  const take = makeScript<number>(redis, TAKE);
+  const give = makeScript<number>(redis, GIVE);
   return {
-    take: (clientId, requestId, isOfSweep = false) =>
-      take(openPartsKey(clientId), requestId, isOfSweep ? SWEEP_PARTS_MAX : PARTS_MAX, PART_MS_MAX),
-    give: (clientId, requestId) => give(openPartsKey(clientId), requestId),
+    /** Counts a part; false if too many wait already. */
+    async take(
+      { accountId, clientId }: AppOwner,
+      requestId: string,
+      { isOfSweep = false } = {},
+    ): Promise<boolean> {
+      const countMax = isOfSweep ? SWEEP_PARTS_MAX : PARTS_MAX;
+      return (await take([], [requestId, accountId, clientId, countMax])) === 1;
+    },
+    /** The part has its result, or was not published. */
+    async give(requestId: string): Promise<void> {
+      await give([], [requestId]);
+    },
   };
 }
+
+export type OpenParts = ReturnType<typeof makeOpenParts>;

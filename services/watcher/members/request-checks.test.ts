@@ -25,7 +25,7 @@ function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: S
       if (over.failure) throw over.failure;
       world.published.push(part);
     },
-    openParts: { give: async (_: string, requestId: string) => void world.given.push(requestId) },
+    openParts: { give: async (requestId: string) => void world.given.push(requestId) },
     quota: {
       async charge({ count }: { count: number }) {
         world.charged.push(count);

@@ -62,12 +62,12 @@ export function makeRequestChecks(deps: Dependencies): Dependencies['requestChec
     const parts = partsOf(members, rulesOf(ruleSet), watch.explain);
     for (const [index, part] of parts.entries()) {
       const requestId = `watch_${randomUUID()}`;
-      const isOpen = checks.beforePart ?? ((id: string) => deps.openParts.take(clientId, id));
+      const isOpen = checks.beforePart ?? ((id: string) => deps.openParts.take(watch, id));
       if (!(await isOpen(requestId))) return parts.slice(index).flat();
       const message = messageOf(checks, part, requestId, deps.now());
       const month = message.acceptedAt.slice(0, 7);
       if (!(await chargeChecks(deps, watch, { count: isCharged ? part.length : 0, month }))) {
-        await deps.openParts.give(clientId, requestId);
+        await deps.openParts.give(requestId);
         return parts.slice(index).flat();
       }
       try {
@@ -77,7 +77,7 @@ export function makeRequestChecks(deps: Dependencies): Dependencies['requestChec
       } catch (error) {
         if (isSurelyUnwritten(error)) {
           if (isCharged) await deps.quota.refund({ clientId, month, count: part.length, requestId });
-          await deps.openParts.give(clientId, requestId);
+          await deps.openParts.give(requestId);
           await checks.afterLostPart?.(requestId);
         }
         throw error;

@@ -15,6 +15,8 @@ function makeWorld(
   over: {
     deletedApp?: string;
     failing?: string;
+    /** When the rule set `slow` is read. */
+    slow?: Promise<void>;
     members?: number;
     held?: number;
     /** The rules of a running sweep. */
@@ -36,6 +38,8 @@ function makeWorld(
     nowMs: NOW,
     sight: over.sight ?? {},
     followedAt: over.followedAt,
+    /** The client apps whose rule sets were read. */
+    read: [] as string[],
     begun: [] as { uid: string; kind: string; sweep: number }[],
     soon: [] as Watch[],
     removed: [] as string[],
@@ -54,8 +58,10 @@ function makeWorld(
       postpone: async (uid: string, atMs: number) => void world.postpone.push([uid, atMs]),
     },
     ruleSets: {
-      async read(_: string, id: string) {
+      async read(clientId: string, id: string) {
+        world.read.push(clientId);
         if (id === over.failing) throw new Error('broken');
+        if (id === 'slow') await over.slow;
         return aRuleSet('app_1', id);
       },
     },
@@ -231,6 +237,28 @@ test('a watch that cannot be processed does not keep the others from their sweep
   await world.processWatches();
   expect(world.begun).toMatchObject([{ uid: watchUid(of('sound')) }]);
   expect(world.due).toContainEqual([watchUid(of('broken')), NOW + 2_000]);
+});
+
+test('a watch that becomes due behind 1 000 watches of another account is processed by the next turn', async () => {
+  const greedy = Array.from({ length: 1_000 }, (_, i) =>
+    of(`w${i}`, { accountId: 'greedy', clientId: `app_${i % 500}`, ruleSet: 'slow' }),
+  );
+  let end = () => {};
+  const slow = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const world = makeWorld(greedy, { slow });
+  const round = world.processWatches();
+  await new Promise((resolve) => setImmediate(resolve));
+  world.documents.set('victim/w', of('w', { accountId: 'victim', clientId: 'victim' }));
+  const next = world.processWatches();
+  await new Promise((resolve) => setImmediate(resolve));
+  // No more than 16 at once.
+  expect(world.read).toHaveLength(16);
+  end();
+  await Promise.all([round, next]);
+  expect(world.read.indexOf('victim')).toBeLessThanOrEqual(16 + 16);
+  expect(world.read).toHaveLength(1_001);
 });
 
 test('all watches become due, once, if changes may have been missed', async () => {

@@ -1,21 +1,54 @@
-import { watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
+import { type Watch, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { PROCESS_AGAIN_MS, processWatch, type WatchStatus } from './process-watch.ts';
 
 /** A watch that could not be processed is processed again after this time. */
 const RETRY_MS = 2_000;
-/** Watches of a partition that are processed in one round. */
+/** Watches of a partition that one round takes. */
 const WATCHES_MAX = 1_000;
+/** Watches that are processed at once. */
+const AT_ONCE_MAX = 16;
+/** Watches that wait for their turn. One that is dropped is due again after `PROCESS_AGAIN_MS`. */
+const WAITING_MAX = 10_000;
 
 /**
  * Processes the due watches of the own partitions, in rounds. A watch is due when it or its rule
- * set has changed, when a sweep of it begins or has ended, and every 30 s.
+ * set has changed, when a sweep of it begins or has ended, and every 30 s. Watches take turns by
+ * account, then by client app, of all rounds together, so a round need not wait for the one before.
  */
 export function makeProcessWatches(deps: Dependencies) {
   /** By partition, the statuses of its watches. */
   const own = new Map<number, Map<string, WatchStatus>>();
   let areAllDue = false;
+  const queue = new FairTaskQueue({
+    ...{ atOnceMax: AT_ONCE_MAX, waitingMax: WAITING_MAX },
+    refusal: 'too many watches are due',
+  });
+  /** Keys of the watches that are processed or wait for it. */
+  const busy = new Set<string>();
+
+  const processOne = async (watch: Watch, statuses: Map<string, WatchStatus>): Promise<void> => {
+    const [uid, key] = [watchUid(watch), watchKey(watch)];
+    // It may have changed since it was read.
+    if (busy.has(key)) return deps.watches.setDue(uid, deps.now() + RETRY_MS);
+    busy.add(key);
+    const work = async (): Promise<void> => {
+      try {
+        const status = await processWatch(deps, watch);
+        if (status) statuses.set(key, status);
+        else statuses.delete(key);
+      } catch (error) {
+        // A failure does not affect the other watches.
+        deps.log.warn({ watch: uid, error: describeError(error) }, 'watch not processed');
+        await deps.watches.setDue(uid, deps.now() + RETRY_MS);
+      }
+    };
+    // One that is dropped, or whose failure Redis could not note, stays due.
+    await queue.run(watch, work).catch(() => undefined);
+    busy.delete(key);
+  };
 
   const processPartition = async (partition: number, isAllDue: boolean): Promise<void> => {
     const nowMs = deps.now();
@@ -23,16 +56,7 @@ export function makeProcessWatches(deps: Dependencies) {
     own.set(partition, statuses);
     if (isAllDue) await deps.watches.setAllDue(partition, nowMs);
     const due = await deps.watches.claimDue(partition, nowMs, nowMs + PROCESS_AGAIN_MS, WATCHES_MAX);
-    for (const watch of due)
-      try {
-        const status = await processWatch(deps, watch);
-        if (status) statuses.set(watchKey(watch), status);
-        else statuses.delete(watchKey(watch));
-      } catch (error) {
-        // A failure does not affect the other watches.
-        deps.log.warn({ watch: watchUid(watch), error: describeError(error) }, 'watch not processed');
-        await deps.watches.setDue(watchUid(watch), nowMs + RETRY_MS);
-      }
+    await Promise.all(due.map((watch) => processOne(watch, statuses)));
   };
 
   const showMetrics = async (): Promise<void> => {
@@ -61,8 +85,9 @@ export function makeProcessWatches(deps: Dependencies) {
       for (const partition of own.keys()) if (!deps.isOwned(partition)) own.delete(partition);
       const isAllDue = areAllDue;
       areAllDue = false;
-      for (const partition of deps.partitions.filter(deps.isOwned))
-        await processPartition(partition, isAllDue);
+      await Promise.all(
+        deps.partitions.filter(deps.isOwned).map((partition) => processPartition(partition, isAllDue)),
+      );
       await showMetrics();
     },
   };

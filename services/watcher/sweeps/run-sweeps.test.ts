@@ -17,7 +17,12 @@ const BEGAN = 1_000_000;
 const OTHER_RULES = aRuleSet('app_1', 'set', { digest: 'sha-256=:b3RoZXJSdWxlcw==:', rulesVersion: 2 });
 
 /** One running sweep of a watch, and a clock that the test sets. */
-function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: object = {}) {
+function makeWorld(
+  over: Partial<Sweep> & { found?: number } = {},
+  sweeps: object = {},
+  watchOf?: (uid: string) => Watch,
+  pace: (looks: number) => Promise<unknown> = () => new Promise((resolve) => setImmediate(resolve)),
+) {
   const { found = 0, ...ofSweep } = over;
   const world = {
     /** What the watch's sweeps hold back, by sweep. */
@@ -49,7 +54,7 @@ function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: objec
     if (world.state) world.state = { ...world.state, ...by(world.state) };
   };
   const dependencies = {
-    watches: { readByUid: async () => world.watch },
+    watches: { readByUid: async (uid: string) => (watchOf ? watchOf(uid) : world.watch) },
     ruleSets: { read: async () => world.ruleSet },
     positions: { reach: async () => ({ reached: undefined }) },
     members: {
@@ -97,7 +102,7 @@ function makeWorld(over: Partial<Sweep> & { found?: number } = {}, sweeps: objec
     isOwned: (partition: number) => partition === 0 || partition === partitionOfWatch(UID),
     openParts: { take: async () => !world.isFull },
     partsMax: 3,
-    pace: () => new Promise((resolve) => setImmediate(resolve)),
+    pace,
     now: () => world.nowMs,
     log: { warn: () => undefined },
   };
@@ -152,22 +157,36 @@ test('a sweep waits while too many parts of its client app wait for their result
   world.state = undefined;
 });
 
-test('a process continues at most 16 sweeps of a client app at once, and those of another app beside them', async () => {
+test('the sweeps that a process continues are shared by account, however many client apps it has, and others find places', async () => {
   const read: string[] = [];
   const never = new Promise<undefined>(() => undefined);
+  const uids = Array.from({ length: 500 }, (_, i) => `app_${i}/w/1`);
   const { runSweeps } = makeWorld(
     {},
     {
-      running: async () => [...Array.from({ length: 20 }, (_, i) => `app_1/w${i}/1`), 'app_2/w/1'],
+      running: async () => [...uids, 'victim/w/1'],
       read(uid: string) {
         read.push(uid);
         return never;
       },
     },
+    (uid) => aWatch({ accountId: uid.startsWith('victim') ? 'victim' : 'greedy' }),
   );
   await runSweeps();
   await runSweeps();
-  expect([read.length, read.at(-1)]).toEqual([17, 'app_2/w/1']);
+  // Three eighths of 128.
+  expect([read.length, read.at(-1)]).toEqual([49, 'victim/w/1']);
+});
+
+test('a sweep that finds no room for a part looks again after longer and longer times', async () => {
+  const looks: number[] = [];
+  const world = makeWorld({ partCount: 3 }, {}, undefined, async (count) => {
+    looks.push(count);
+    if (count === 3) world.state = undefined;
+  });
+  await world.runSweeps();
+  await waitUntil('the end of the sweep', async () => world.state === undefined);
+  expect(looks).toEqual([0, 1, 2, 3]);
 });
 
 test('a sweep that revokes a role from too many holds that role, and announces it after the commands: a release follows them', async () => {

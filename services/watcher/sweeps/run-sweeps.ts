@@ -4,10 +4,10 @@ import {
   type Watch,
   type WatchCommand,
   watchEvaluated,
-  watchOfUid,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import type { SweepFigures } from '#shared/stores/watches/members/watch-members.ts';
 import type { Sweep, SweepKind } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -16,12 +16,12 @@ import { countHeld, exceedsShare } from '../domain/exceeds-share.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import { rulesStampOf } from '../domain/rules-stamp.ts';
 import { byEndpointsToAvoid, reachedBlocks } from '../members/check-due.ts';
+import { makeOwnerOf } from '../members/watch-owners.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
-/** Sweeps of a client app that a process continues at once: each holds its rules, up to 250 KB as
- * JSON, in memory. */
-const SWEEPS_PER_APP_MAX = 16;
+/** Sweeps that a process continues at once: each holds its rules, up to 250 KB as JSON, in memory. */
+const SWEEPS_MAX = 128;
 /** A settlement that was not carried out is published again. */
 const SETTLE_AGAIN_MS = 60_000;
 
@@ -40,15 +40,16 @@ export function makeRunSweeps(deps: Dependencies) {
     const { uid, sweep, kind } = begun;
     const forgives = kind === 'schedule';
     const beforePart = async (requestId: string): Promise<boolean> => {
-      for (;;) {
+      for (let looks = 0; ; looks += 1) {
         const state = await deps.sweeps.read(uid);
         if (state?.sweep !== sweep || state.decision !== undefined || isTooLong(sweep)) return false;
         const current = await deps.watches.readByUid(uid);
         if (current && (current.paused || isOutdated(begun, current, await ruleSetOf(current)))) return false;
         const isFree =
-          state.partCount < deps.partsMax && (await deps.openParts.take(watch.clientId, requestId, true));
+          state.partCount < deps.partsMax &&
+          (await deps.openParts.take(watch, requestId, { isOfSweep: true }));
         if (isFree) break;
-        await deps.pace();
+        await deps.pace(looks);
       }
       await deps.sweeps.addPart(uid, sweep, requestId);
       return true;
@@ -181,19 +182,21 @@ export function makeRunSweeps(deps: Dependencies) {
     if (isMine && asked && current && !current.paused) await conclude(current, asked);
   };
 
-  /** By client app, the watches whose sweeps are being continued. */
-  const busy = new Map<string, Set<string>>();
+  const ownerOf = makeOwnerOf(deps.watches);
+  const shares = new FairShares(SWEEPS_MAX);
+  /** The watches whose sweeps are being continued. */
+  const busy = new Set<string>();
   return async function runSweeps(): Promise<void> {
     for (const uid of await deps.sweeps.running()) {
-      const { clientId } = watchOfUid(uid);
-      const ofApp = busy.get(clientId) ?? new Set();
-      if (ofApp.has(uid) || ofApp.size >= SWEEPS_PER_APP_MAX) continue;
-      busy.set(clientId, ofApp.add(uid));
+      if (busy.has(uid)) continue;
+      const owner = await ownerOf(uid);
+      if (!shares.take(owner)) continue;
+      busy.add(uid);
       void continueSweep(uid)
         .catch((error: unknown) => deps.log.warn({ error: describeError(error) }, 'sweep not continued'))
         .finally(() => {
-          ofApp.delete(uid);
-          if (ofApp.size === 0) busy.delete(clientId);
+          busy.delete(uid);
+          shares.give(owner);
         });
     }
   };

@@ -1,4 +1,3 @@
-import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import {
   isPresent,
@@ -9,11 +8,10 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import type { Why } from '#shared/contracts/watches/watch-check.ts';
-import { ServiceError } from '#shared/errors.ts';
-import type { Budget, Draw } from '#shared/fairness/throttle.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { groupByWatch } from '../members/check-due.ts';
+import { drawsOf, isWithinBudget, TRANSFER_CHECKS } from '../members/free-checks.ts';
 import { isAbout, sweepFollowers } from '../sweeps/sweep-followers.ts';
 
 /** A transfer whose check has no answer is checked again then. */
@@ -22,9 +20,6 @@ const AGAIN_MS = 20_000;
 /** A transfer has at most this many members of one watch checked. If more have the wallet, the
  * watch is swept instead. */
 export const MEMBERS_OF_WALLET_MAX = 100;
-/** Checks of a client app that transfers ask for; they are free of charge. Beyond them, its watches
- * are swept instead. */
-const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, windowMs: HOUR_MS };
 
 /** Requests the checks that a transfer makes due: of the members whose wallet it names. */
 export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred> {
@@ -49,7 +44,7 @@ async function checkMembers(
   if (!watch?.follow || !(await isAbout(deps, watch, transfer))) return;
   const { account, blockNumber } = transfer;
   if (account !== undefined) await deps.followed.withdrawSilent(uid, { ...transfer, account, blockNumber });
-  const draws = [{ budget: TRANSFER_CHECKS, owner: watch.clientId, count: memberIds.length }];
+  const draws = drawsOf(TRANSFER_CHECKS, watch, memberIds.length);
   if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudget(deps, draws)))
     return deps.sweepSoon(watch);
   try {
@@ -100,16 +95,6 @@ function whyOf(transferred: ChainTransferred): Why {
   const transfer = { chainId, contractAddress, blockNumber, transactionHash, logIndex };
   return { cause: 'transfer', transfer };
 }
-
-/** Counts checks against the budget of their client app; false if it is used up. */
-const isWithinBudget = ({ throttle }: Dependencies, draws: readonly Draw[]): Promise<boolean> =>
-  throttle.take(draws).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof ServiceError && error.code === 'rate-limited') return false;
-      throw error;
-    },
-  );
 
 function byPartition(uid: string, memberIds: readonly string[]): Map<number, string[]> {
   const groups = new Map<number, string[]>();

@@ -3,7 +3,7 @@ import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { countPart } from '#shared/contracts/usage/day-figures.ts';
-import { LUA_HOLD_ENTRIES } from '#shared/fairness/held-entries.ts';
+import { LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeBinaryScript, makeScript, REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { LUA_REFUND_MONTH, monthCounterKey } from '../checks/admit.ts';
@@ -391,7 +391,7 @@ const ABANDONED_AFTER_MS = 600_000;
  * The counts of a batch that is not complete are kept a day longer than its lines: if it completes
  * late, its webhook has them.
  */
-const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}${LUA_HOLD_ENTRIES}
+const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}${LUA_HELD_ENTRIES}
 local function nowMs()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -418,7 +418,7 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
   expireCounts(batchKey, batch)
   if batch.isAccepted == '1' or redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
     local done = tonumber(redis.call('HGET', batchKey, 'done') or '0')
-    holdEntries(batch.requestId, batch.accountId, batch.clientId, batch.entries - done, batch.retainUntilMs)
+    holdPlaces(batch.requestId, batch.accountId, batch.clientId, batch.entries - done, batch.retainUntilMs)
   end
   if batch.isAccepted ~= '1' then
     if redis.call('HEXISTS', batchKey, 'accepted') == 0 and redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
@@ -474,7 +474,7 @@ if not isNew and ARGV[13] ~= '' then
   end
 end
 redis.call('HDEL', KEYS[1], 'abandoned')
-freeEntries(ARGV[15])
+freePlaces(ARGV[15])
 registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batch)
 if isNew and ARGV[13] ~= '' then redis.call('HSET', KEYS[1], 'charged', batch.entries, 'month', ARGV[13]) end
 if redis.call('ZSCORE', KEYS[4], batch.requestId) then redis.call('ZADD', KEYS[4], nowMs(), batch.requestId) end
@@ -483,9 +483,9 @@ return 1
 
 /** KEYS: those of a registration. ARGV: the id, its seed. Deletes all data of a batch of which no
  * part was published. */
-const WITHDRAW = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
-freeEntries(ARGV[1])
-freeEntries(ARGV[2])
+const WITHDRAW = `${REQUIRE_VIEW}${LUA_HELD_ENTRIES}
+freePlaces(ARGV[1])
+freePlaces(ARGV[2])
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('ZREM', KEYS[4], ARGV[1])
 redis.call('ZREM', KEYS[5], ARGV[1])
@@ -499,13 +499,13 @@ return 1
  * The entries without results are refunded. Those that were published all the same are charged
  * again with their part.
  */
-const ABANDON = `${REQUIRE_VIEW}${LUA_HOLD_ENTRIES}
+const ABANDON = `${REQUIRE_VIEW}${LUA_HELD_ENTRIES}
 local time = redis.call('TIME')
 local before = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[1])
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', before, 'LIMIT', 0, ARGV[2])
 for _, requestId in ipairs(due) do
   redis.call('ZREM', KEYS[1], requestId)
-  freeEntries(requestId)
+  freePlaces(requestId)
   local key = ofSystem('batch:' .. requestId)
   local clientId, charged, month, done = unpack(redis.call('HMGET', key, 'clientId', 'charged', 'month', 'done'))
   if clientId then
@@ -545,7 +545,7 @@ if isCopy then return { 0, isComplete(KEYS[1], batch) and 1 or 0 } end
 redis.call('ZADD', KEYS[7], ARGV[14], part .. ':' .. lineCount)
 redis.call('HINCRBY', KEYS[1], 'partsDone', 1)
 local done = redis.call('HINCRBY', KEYS[1], 'done', lineCount)
-freeEntries(batch.requestId, lineCount)
+freePlaces(batch.requestId, lineCount)
 for i = 20, #ARGV, 6 do
   for j, outcome in ipairs({ 'granted', 'denied', 'undetermined', 'gained', 'lost' }) do
     local count = tonumber(ARGV[i + j])

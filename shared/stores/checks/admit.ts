@@ -1,6 +1,6 @@
 import { NONCE_MS } from '#shared/contracts/sign-in/sign-in-request.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { LUA_HOLD_ENTRIES } from '#shared/fairness/held-entries.ts';
+import { LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
 import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
@@ -376,7 +376,7 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  * last entry by at most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind,
  * the log is deleted.
  */
-const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_REQUIRE_ROOM}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HOLD_ENTRIES}
+const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_REQUIRE_ROOM}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HELD_ENTRIES}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
 local COUNTER_KEPT, HOUR_KEPT = 40 * 86400000, 50 * 3600000
 local time = redis.call('TIME')
@@ -486,7 +486,7 @@ local function admit(k, a)
     if user and (owner == '' or string.sub(user, 1, #owner) ~= owner) then enter() return answer('nonce-used') end
   end
   local batchOf = ARGV[a + 12]
-  if batchOf ~= '' and not holdAdmitted(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
+  if batchOf ~= '' and not takePlaces(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
   countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0) + (issued and ${NONCE_BYTES} or 0))
   if issued then redis.call('SET', nonceKey, owner .. seed, 'PX', ${NONCE_MARK_MS}) end

@@ -6,7 +6,6 @@ import {
   watchEvaluated,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
@@ -48,7 +47,7 @@ async function makeWorld() {
   const log: WatchEvaluated[] = [];
   const now = () => Date.parse(atSecond(++second));
   const common = {
-    ...{ members, sweeps, now, openParts: makeOpenParts(makeLeasedSlots(stores.redis)) },
+    ...{ members, sweeps, now, openParts: makeOpenParts(stores.redis) },
     watches: { readByUid: async () => world.watch, setDue: async () => undefined },
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
   };

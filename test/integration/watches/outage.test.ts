@@ -4,11 +4,10 @@ import {
   type WatchMember,
   watchEvaluated,
 } from '#shared/contracts/watches/watch.ts';
-import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import type { ChecksToRequest, Dependencies } from '../../../services/watcher/dependencies.ts';
-import { checkDue } from '../../../services/watcher/members/check-due.ts';
+import { makeCheckDue } from '../../../services/watcher/members/check-due.ts';
 import { makeHandleEvaluated } from '../../../services/watcher/members/handle-evaluated.ts';
 import { makeOpenParts } from '../../../services/watcher/members/open-parts.ts';
 import { makeUnreadChains } from '../../../services/watcher/members/unread-chains.ts';
@@ -41,13 +40,14 @@ function makeWorld() {
   const now = () => Date.parse(atSecond(world.second));
   const answers: WatchEvaluated[] = [];
   const deps = {
-    ...{ members, now, openParts: makeOpenParts(makeLeasedSlots(stores.redis)) },
+    ...{ members, now, openParts: makeOpenParts(stores.redis) },
     watches: { readByUid: async () => aWatch() },
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
     positions: { forks: async () => [], reach: async () => ({ reached: undefined, readAt: undefined }) },
     chains: { note: async () => undefined },
     unread: makeUnreadChains(now),
     clientApps: { read: async () => undefined },
+    throttle: { take: async () => undefined },
     metrics: { countChecks: () => undefined, countEvent: () => undefined },
     partitions: Array.from({ length: MEMBER_PARTITIONS }, (_, index) => index),
     isOwned: () => true,
@@ -64,6 +64,7 @@ function makeWorld() {
     },
   } as unknown as Dependencies;
   const handle = makeHandleEvaluated(deps);
+  const checkDue = makeCheckDue(deps);
   return Object.assign(world, {
     /** As a gateway does. */
     async add(memberId: string): Promise<void> {
@@ -73,7 +74,7 @@ function makeWorld() {
       await members.write(undefined, added, { dueAtMs: now(), isUnpublished: false });
     },
     async tick(): Promise<void> {
-      await checkDue(deps);
+      await checkDue();
       for (let answer = answers.shift(); answer !== undefined; answer = answers.shift())
         await handle(answer, { partition: watchEvaluated.partitionOf?.(answer) } as RecordContext);
       world.second += 1;
