@@ -1,6 +1,7 @@
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { Draw } from '#shared/fairness/throttle.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
@@ -41,6 +42,7 @@ async function handle(
 ) {
   const [due, asked, swept]: [unknown[], ChecksToRequest[], unknown[]] = [[], [], []];
   const [commands, withdrawn]: [unknown[], unknown[]] = [[], []];
+  const budgets: Draw[] = [];
   let [drawn, ruleSetsRead] = [0, 0];
   await makeHandleTransfer({
     watches: { readByUid: async () => watch, inPartition: async () => [watch] },
@@ -65,7 +67,8 @@ async function handle(
       },
     },
     throttle: {
-      async take() {
+      async take(draws: readonly Draw[]) {
+        budgets.push(...draws);
         if (isBudgetUsed) throw new ServiceError('rate-limited', 'used');
         drawn += 1;
       },
@@ -88,10 +91,13 @@ async function handle(
       if (error !== failure) throw error;
     },
   );
-  return { due, asked, swept, commands, withdrawn, drawn, ruleSetsRead };
+  return { due, asked, swept, commands, withdrawn, drawn, ruleSetsRead, budgets };
 }
 
-const NOTHING = { due: [], asked: [], swept: [], commands: [], withdrawn: [], drawn: 0, ruleSetsRead: 0 };
+const NOTHING = {
+  ...{ due: [], asked: [], swept: [], commands: [], withdrawn: [], budgets: [] },
+  ...{ drawn: 0, ruleSetsRead: 0 },
+};
 
 test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
   const { due, asked } = await handle(TRANSFER, aWatch());
@@ -99,6 +105,11 @@ test('a transfer has the members of its wallet checked at its block or a later o
   expect(asked).toMatchObject([
     { why: { cause: 'transfer', transfer: EVENT }, isCharged: false, owed: { '1': 9 } },
   ]);
+});
+
+test('the free checks of transfers are those of an account, whichever of its client apps they are for', async () => {
+  const { budgets } = await handle(TRANSFER, aWatch({ clientId: 'app_7', accountId: 'acc_7' }));
+  expect(budgets).toMatchObject([{ owner: 'acc_7', count: 1 }]);
 });
 
 test('a transfer withdraws a change that a sweep found earlier than the transfer arrived', async () => {
@@ -151,7 +162,7 @@ test('a transfer whose checks could not be requested costs its client app no fre
 
 test.each([
   ['has the wallet in more members than are checked at once', { memberIds: manyIds }],
-  ['belongs to a client app whose free checks of the hour are used', { isBudgetUsed: true }],
+  ['belongs to an account whose free checks of the hour are used', { isBudgetUsed: true }],
 ])('a watch that %s is swept instead', async (_, members) => {
   expect(await handle(TRANSFER, aWatch(), members)).toMatchObject({
     swept: [aWatch()],

