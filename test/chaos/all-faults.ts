@@ -43,6 +43,7 @@ import { f22WrongClock } from './faults/services/f22-wrong-clock.ts';
 import { f29Batches } from './faults/services/f29-batches.ts';
 import { f31Watches } from './faults/services/f31-watches.ts';
 import { f41SyncSave } from './faults/services/f41-sync-save.ts';
+import { f44Transfer } from './faults/services/f44-transfer.ts';
 
 /** The matrix without the soak. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -89,6 +90,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f41SyncSave,
   f42SignIns,
   f43AnotherRedis,
+  f44Transfer,
   f45FullRedis,
 ];
 
