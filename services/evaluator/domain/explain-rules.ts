@@ -4,59 +4,72 @@ import {
   type Condition,
   type ContractCondition,
   isComposedRule,
-  type SumCondition,
   type TokenCondition,
 } from '#shared/contracts/rules/rule.ts';
 import { judgeWallets } from './judge-call.ts';
 import {
   decimalsOf,
   type JudgeContext,
-  judgeRule,
-  knownTermsOf,
+  judgeRules,
   UNREAD_CONTEXT,
   UNREAD_PLAN,
+  type Verdict,
 } from './judge-rules.ts';
-import { type KnownTokens, knownAmount, knownSum, type ReadingOf } from './known-amount.ts';
+import { type KnownTokens, knownAmount, type ReadingOf, textOfTokens } from './known-amount.ts';
 import type { Outcome } from './outcome.ts';
 import { planCall, settle } from './plan-call.ts';
 import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
-import { FRACTION_DIGITS_MAX, formatTokenAmount, PARTS } from './token-amount.ts';
+import { formatTokenAmount } from './token-amount.ts';
 
 type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
 
+const UNJUDGED: Verdict = { outcome: 'undetermined', code: 'internal' };
+
 /**
  * Explains each verdict: the exact value that was compared, and the required one. Takes the
- * arguments of `judgeRules`.
+ * arguments of `judgeRules`, and its verdicts.
  *
  * @example
- * explainRules([rule], plan, context);
+ * explainRules([rule], plan, context, judgeRules([rule], plan, context));
  * // [{ ruleIndex: 0, outcome: 'granted', observed: '1500.5', required: { min: '1500' } }]
  */
 export const explainRules = (
   rules: readonly Condition[],
   { needs }: Pick<ReadPlan, 'needs'>,
   context: JudgeContext,
+  verdicts: readonly Verdict[],
 ): RuleDetail[] =>
-  rules.map((rule, ruleIndex) => ({ ruleIndex, ...explainRule(rule, needs[ruleIndex], context) }));
+  rules.map((rule, ruleIndex) => ({
+    ruleIndex,
+    ...explainRule(rule, needs[ruleIndex], context, verdicts[ruleIndex]),
+  }));
 
 /** Explains the rules of a check that could not be evaluated: each is undetermined. */
 export const explainUnread = (rules: readonly Condition[]): RuleDetail[] =>
-  explainRules(rules, UNREAD_PLAN, UNREAD_CONTEXT);
+  explainRules(rules, UNREAD_PLAN, UNREAD_CONTEXT, judgeRules(rules, UNREAD_PLAN, UNREAD_CONTEXT));
 
-function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): RuleDetail {
-  const { outcome } = judgeRule(rule, needs, context);
+function explainRule(
+  rule: Condition,
+  needs: RuleNeeds | undefined,
+  context: JudgeContext,
+  { outcome, inside: verdicts, amounts }: Verdict = UNJUDGED,
+): RuleDetail {
   if (isComposedRule(rule)) {
     const inside = needs?.kind === 'composed' ? needs.rules : [];
     return {
       outcome,
       required: {},
-      rules: rule.rules.map((each, index) => explainRule(each, inside[index], context)),
+      rules: rule.rules.map((each, index) => explainRule(each, inside[index], context, verdicts?.[index])),
     };
   }
   if (rule.type !== 'CONTRACT') {
     const { minToken: min, maxToken: max } = rule;
     const required = { min, ...(max === undefined ? {} : { max }) };
-    if (rule.type === 'SUM') return { outcome, ...explainSum(rule, needs, context), required };
+    if (rule.type === 'SUM') {
+      // Each term is shown before its weights.
+      const rules = rule.rules.map((_, index) => observedTokens(amounts?.terms[index]?.amount));
+      return { outcome, ...observedTokens(amounts?.sum), required, rules };
+    }
     const amount = needs?.kind === 'amount' ? observedAmount(rule, needs.amount, context) : undefined;
     return { outcome, ...observed(amount), required };
   }
@@ -75,6 +88,8 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
 const observed = (text: string | undefined): { observed?: string } =>
   text === undefined ? {} : { observed: text };
 
+const observedTokens = (tokens: KnownTokens | undefined) => observed(tokens && textOfTokens(tokens));
+
 /** The amount, if every read that it is made of is known. */
 function observedAmount(
   { chainId }: TokenCondition,
@@ -87,24 +102,6 @@ function observedAmount(
     ? undefined
     : formatTokenAmount(known.least, decimals);
 }
-
-/** The sum, and each term before its weights. */
-function explainSum(
-  rule: SumCondition,
-  needs: RuleNeeds | undefined,
-  context: JudgeContext,
-): Pick<RuleDetail, 'observed' | 'rules'> {
-  if (needs?.kind !== 'sum') return { rules: rule.rules.map(() => ({})) };
-  const terms = knownTermsOf(rule, needs, context);
-  return {
-    ...observed(textOf(knownSum(terms.map(({ value }) => value)))),
-    rules: terms.map(({ amount }) => observed(textOf(amount))),
-  };
-}
-
-/** Whole tokens, cut after as many digits as a client may write; nothing if the bounds differ. */
-const textOf = ({ least, unit, fault }: KnownTokens): string | undefined =>
-  fault === undefined ? formatTokenAmount((least * PARTS) / unit, FRACTION_DIGITS_MAX) : undefined;
 
 /** The output of the first wallet that decides the rule as it was decided; a vault that has not
  * delegated does not. */

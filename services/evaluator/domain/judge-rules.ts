@@ -11,9 +11,9 @@ import {
 import type { Readings } from './agree.ts';
 import { judgeCall } from './judge-call.ts';
 import {
-  inParts,
   type Known,
   type KnownTerm,
+  type KnownTokens,
   knownAmount,
   knownSum,
   knownTerm,
@@ -23,7 +23,7 @@ import {
 import { compose, type Outcome } from './outcome.ts';
 import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
 import { type FailedReading, failed, type Read } from './read.ts';
-import { FRACTION_DIGITS_MAX, PARTS, type TokenBounds } from './token-amount.ts';
+import type { TokenBounds } from './token-amount.ts';
 
 /** The simple rule or the term that left a composed rule or a sum undetermined. */
 export type OpenRule = {
@@ -33,9 +33,15 @@ export type OpenRule = {
   readonly contractAddress: string | undefined;
 };
 
-export type Verdict =
+export type Verdict = (
   | { readonly outcome: 'granted' | 'denied' }
-  | ({ readonly outcome: 'undetermined'; readonly open?: OpenRule } & Undetermined);
+  | ({ readonly outcome: 'undetermined'; readonly open?: OpenRule } & Undetermined)
+) & {
+  /** What it was reached from, for its explanation: of a composed rule the verdicts on the rules
+   * inside, of a sum its amounts. */
+  readonly inside?: readonly Verdict[];
+  readonly amounts?: { readonly sum: KnownTokens; readonly terms: readonly KnownTerm[] };
+};
 
 /** Native coin decimals by chain id. */
 export type NativeDecimals = (chainId: number) => number;
@@ -93,7 +99,7 @@ export function judgeContextOf(
 export const UNREAD_PLAN: Pick<ReadPlan, 'needs'> = { needs: [] };
 export const UNREAD_CONTEXT: JudgeContext = judgeContextOf(new Map(), () => 0);
 
-export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
+function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
   if (isComposedRule(rule)) return judgeComposed(rule, needs, context);
   if (rule.type === 'CONTRACT') return judgeContract(rule, needs, context);
   if (rule.type === 'SUM') return judgeSum(rule, needs, context);
@@ -110,26 +116,31 @@ function judgeComposed(
   needs: RuleNeeds | undefined,
   context: JudgeContext,
 ): Verdict {
-  const inside = needs?.kind === 'composed' ? needs.rules : [];
-  const verdicts = rule.rules.map((each, index) => judgeRule(each, inside[index], context));
+  const needsInside = needs?.kind === 'composed' ? needs.rules : [];
+  const inside = rule.rules.map((each, index) => judgeRule(each, needsInside[index], context));
   const outcome: Outcome = compose(
     rule,
-    verdicts.map((verdict) => verdict.outcome),
+    inside.map((verdict) => verdict.outcome),
   );
-  if (outcome !== 'undetermined') return { outcome };
-  for (const [index, verdict] of verdicts.entries()) {
+  if (outcome !== 'undetermined') return { outcome, inside };
+  for (const [index, verdict] of inside.entries()) {
     const each = rule.rules[index];
     if (verdict.outcome !== 'undetermined' || each === undefined) continue;
     const pointer = `/rules/${index}`;
     if (verdict.open !== undefined)
-      return { ...verdict, open: { ...verdict.open, path: pointer + verdict.open.path } };
+      return {
+        ...undetermined(verdict),
+        open: { ...verdict.open, path: pointer + verdict.open.path },
+        inside,
+      };
     if ('chainId' in each)
       return {
-        ...verdict,
+        ...undetermined(verdict),
         open: { path: pointer, chainId: each.chainId, contractAddress: each.contractAddress },
+        inside,
       };
   }
-  return undetermined(failed('internal'));
+  return { ...undetermined(failed('internal')), inside };
 }
 
 function judgeContract(
@@ -157,21 +168,21 @@ function judgeSum(rule: SumCondition, needs: RuleNeeds | undefined, context: Jud
   if (needs?.kind !== 'sum') return undetermined(failed('internal'));
   const terms = knownTermsOf(rule, needs, context);
   const sum = knownSum(terms.map(({ value }) => value));
-  const { min, max } = needs.range.boundsAt(FRACTION_DIGITS_MAX);
-  const { unit } = sum;
-  const verdict = judgeAmount(inParts(sum, PARTS), {
-    min: min * unit,
-    max: max === undefined ? undefined : max * unit,
+  const amounts = { sum, terms };
+  const { min, max } = needs.range.boundsAt(sum.decimals);
+  const verdict = judgeAmount(sum, {
+    min: min * sum.divisor,
+    max: max === undefined ? undefined : max * sum.divisor,
   });
-  if (verdict.outcome !== 'undetermined') return verdict;
+  if (verdict.outcome !== 'undetermined') return { ...verdict, amounts };
   for (const [index, { open }] of terms.entries()) {
     const term = rule.rules[index];
     if (open === undefined || term === undefined) continue;
     const { contractAddress } = partOf(term, open.part);
     const path = `/rules/${index}${open.part}`;
-    return { ...undetermined(open.fault), open: { path, chainId: term.chainId, contractAddress } };
+    return { ...undetermined(open.fault), open: { path, chainId: term.chainId, contractAddress }, amounts };
   }
-  return undetermined(failed('internal'));
+  return { ...undetermined(failed('internal')), amounts };
 }
 
 const partOf = (term: SumTerm, part: OpenPart): { readonly contractAddress?: string | undefined } => {
@@ -179,7 +190,7 @@ const partOf = (term: SumTerm, part: OpenPart): { readonly contractAddress?: str
   return part === '' || typeof weight !== 'object' ? term : weight;
 };
 
-export function knownTermsOf(rule: SumCondition, needs: SumNeeds, context: JudgeContext): KnownTerm[] {
+function knownTermsOf(rule: SumCondition, needs: SumNeeds, context: JudgeContext): KnownTerm[] {
   const readingOf = needs.isOverChains ? context.readingAtInstant : context.readingOf;
   return needs.terms.map((term, index) => {
     const chainId = rule.rules[index]?.chainId ?? 0;
@@ -214,7 +225,7 @@ export function decimalsOf(
   return isAnswered ? failed('decimals-unavailable') : reading;
 }
 
-const undetermined = ({ code, cause }: FailedReading): Extract<Verdict, { outcome: 'undetermined' }> => ({
+const undetermined = ({ code, cause }: Undetermined): Extract<Verdict, { outcome: 'undetermined' }> => ({
   outcome: 'undetermined',
   code,
   ...(cause === undefined ? {} : { cause }),

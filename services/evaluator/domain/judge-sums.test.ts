@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { countReads, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
 import type { Condition, SumCondition, SumTerm, Weight } from '#shared/contracts/rules/rule.ts';
 import { explainRules } from './explain-rules.ts';
-import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
-import { makePlanner } from './plan-reads.ts';
+import { type JudgeContext, judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
+import { knownSum } from './known-amount.ts';
+import { makePlanner, type ReadPlan } from './plan-reads.ts';
 import { failed, type Read, type Reading } from './read.ts';
 
 // Sums: exact fractions, and amounts between two bounds. What could not be read is never a "no".
@@ -42,6 +43,12 @@ function planned(group: WalletGroup, rules: readonly Condition[]) {
   return { plan, reads: [...plan.reads.values()].flat() };
 }
 
+function judgeAndExplain(rule: Condition, plan: ReadPlan, context: JudgeContext) {
+  const verdicts = judgeRules([rule], plan, context);
+  const [[verdict], [detail]] = [verdicts, explainRules([rule], plan, context, verdicts)];
+  return { verdict, detail };
+}
+
 /** What the chains answer: balances of tokens, decimals, outputs by the function's name. */
 type Answers = Readonly<Record<string, Reading | bigint>>;
 /** The key of a read in `Answers`: its kind, contract, and account. */
@@ -61,13 +68,8 @@ function judge(rule: Condition, answers: Answers, group: WalletGroup = { account
       return [read, typeof answer === 'bigint' ? value(answer) : answer] as const;
     }),
   );
-  const [verdict] = judgeRules(
-    [rule],
-    plan,
-    judgeContextOf(readings, () => 18),
-  );
-  const [detail] = explainRules(
-    [rule],
+  const { verdict, detail } = judgeAndExplain(
+    rule,
     plan,
     judgeContextOf(readings, () => 18),
   );
@@ -112,6 +114,13 @@ describe('a sum', () => {
     expect(judge(sum([staked({ per: price })], '4.8', '4.8'), { 'shares of 1': 6n, rate: 125n }).text).toBe(
       'granted',
     );
+  });
+
+  it('keeps powers of ten, and divisors that it has already, out of its divisor', () => {
+    const term = (divisor: bigint, decimals = 255) => ({ least: 1n, most: 1n, decimals, divisor });
+    const total = knownSum([term(3n), term(1n, 0), term(5n, 332), term(15n), term(3n)]);
+    expect(total).toMatchObject({ decimals: 332, divisor: 15n });
+    expect(total.least).toBe(11n * 10n ** 77n + 3n + 15n * 10n ** 332n);
   });
 
   it('counts a token twice that two terms name', () => {
@@ -244,21 +253,12 @@ describe('a sum over several chains', () => {
   const verdictOf = (rule: Condition, behind: ReadonlySet<number>) => {
     const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
     const readings = new Map(reads.map((read) => [read, value(10n)]));
-    const [detail] = explainRules(
-      [rule],
+    const { verdict, detail } = judgeAndExplain(
+      rule,
       plan,
       judgeContextOf(readings, () => 18, behind),
     );
-    return [
-      textOf(
-        judgeRules(
-          [rule],
-          plan,
-          judgeContextOf(readings, () => 18, behind),
-        )[0],
-      ),
-      detail?.rules,
-    ];
+    return [textOf(verdict), detail?.rules];
   };
 
   it('has no amounts of a chain that was read at another time', () => {
@@ -425,17 +425,12 @@ describe('of any sum', () => {
         return [read, answer === undefined ? TIMEOUT : value(answer)] as const;
       }),
     );
-    const [verdict] = judgeRules(
-      [rule],
+    const { verdict, detail } = judgeAndExplain(
+      rule,
       plan,
       judgeContextOf(readings, () => 18),
     );
     const judged = verdict?.outcome === 'undetermined' ? verdict.open?.path : verdict?.outcome;
-    const [detail] = explainRules(
-      [rule],
-      plan,
-      judgeContextOf(readings, () => 18),
-    );
     return { judged, observed: detail?.observed, expected: decide(rule, wallets, lookUp) };
   }
 

@@ -1,13 +1,16 @@
 import fc from 'fast-check';
+import type { RuleDetail } from '#shared/contracts/checks/result.ts';
 import { countReads, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
 import {
   type Condition,
   type ContractCondition,
+  isComposedRule,
   isTokenRule,
   type SumTerm,
 } from '#shared/contracts/rules/rule.ts';
 import { explainRules } from './explain-rules.ts';
 import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
+import { compose } from './outcome.ts';
 import { makePlanner } from './plan-reads.ts';
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
 
@@ -118,9 +121,10 @@ describe('a value that stands for a time', () => {
     const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
     const readings = new Map(reads.map((read) => [read, read.kind === 'time' ? time : answer]));
     const context = judgeContextOf(readings, () => 18);
+    const verdicts = judgeRules([rule], plan, context);
     return {
-      verdict: codeOf(judgeRules([rule], plan, context)[0]),
-      required: explainRules([rule], plan, context)[0]?.required,
+      verdict: codeOf(verdicts[0]),
+      required: explainRules([rule], plan, context, verdicts)[0]?.required,
     };
   };
 
@@ -197,13 +201,9 @@ it.each([
       return value(account === VAULT ? undelegated : delegated);
     };
     const readings = new Map(reads.map((read) => [read, answer(read)]));
-    expect(
-      explainRules(
-        [rule],
-        plan,
-        judgeContextOf(readings, () => 18),
-      ),
-    ).toMatchObject([{ outcome, observed }]);
+    const context = judgeContextOf(readings, () => 18);
+    const verdicts = judgeRules([rule], plan, context);
+    expect(explainRules([rule], plan, context, verdicts)).toMatchObject([{ outcome, observed }]);
   },
 );
 
@@ -327,22 +327,28 @@ it('gives the verdict that it would give if all was read, or none, and explains 
         truth.set(read, reading);
         seen.set(read, number < 3 ? (FAILURES[number] ?? TIMEOUT) : reading);
       }
-      const verdictOf = (readings: Map<Read, Reading>) =>
-        judgeRules(
-          [rule],
-          plan,
-          judgeContextOf(readings, () => 0),
-        )[0]?.outcome;
-      expect(['granted', 'denied']).toContain(verdictOf(truth));
-      expect([verdictOf(truth), 'undetermined']).toContain(verdictOf(seen));
-      expect(
-        explainRules(
-          [rule],
-          plan,
-          judgeContextOf(seen, () => 0),
-        )[0]?.outcome,
-      ).toBe(verdictOf(seen));
+      const judgeAndExplain = (readings: Map<Read, Reading>) => {
+        const context = judgeContextOf(readings, () => 0);
+        const verdicts = judgeRules([rule], plan, context);
+        const [detail] = explainRules([rule], plan, context, verdicts);
+        expect(detail?.outcome).toBe(verdicts[0]?.outcome);
+        expectComposed(rule, detail);
+        return detail?.outcome;
+      };
+      const ofTruth = judgeAndExplain(truth);
+      expect(['granted', 'denied']).toContain(ofTruth);
+      expect([ofTruth, 'undetermined']).toContain(judgeAndExplain(seen));
     }),
     { numRuns: 500 },
   );
 });
+
+/** Expects that the explained outcomes inside of a rule make its own. */
+function expectComposed(rule: Condition, detail: NonNullable<RuleDetail['rules']>[number] = {}): void {
+  if (!isComposedRule(rule) || !('outcome' in detail)) return;
+  const inside = detail.rules ?? [];
+  const outcomes = inside.map((each) => ('outcome' in each ? each.outcome : 'undetermined'));
+  expect(outcomes).toHaveLength(rule.rules.length);
+  expect(detail.outcome).toBe(compose(rule, outcomes));
+  for (const [index, each] of rule.rules.entries()) expectComposed(each, inside[index]);
+}

@@ -3,6 +3,7 @@ import { type AbiType, isValueOf } from '#shared/contracts/rules/abi-type.ts';
 import type { Delegations } from './plan-delegations.ts';
 import type { AmountNeeds, Holding, OwnedId, TermNeeds, WeightNeeds } from './plan-reads.ts';
 import { type FailedReading, failed, type Read, type Reading } from './read.ts';
+import { FRACTION_DIGITS_MAX, formatTokenAmount, PARTS } from './token-amount.ts';
 
 export type ReadingOf = (read: Read) => Reading;
 
@@ -16,8 +17,12 @@ export type Known = {
   readonly fault?: FailedReading | undefined;
 };
 
-/** The same of an amount of whole tokens, in parts of a token: `unit` parts are one token. */
-export type KnownTokens = Known & { readonly unit: bigint };
+/**
+ * The same of an amount of whole tokens, in parts of a token: `10^decimals * divisor` parts are one
+ * token. The powers of ten are kept apart: multiplied into the divisors of a sum's terms, they would
+ * make numbers of thousands of digits.
+ */
+export type KnownTokens = Known & { readonly decimals: number; readonly divisor: bigint };
 
 const exactly = (amount: bigint): Known => ({ least: amount, most: amount });
 const unknown = (fault: FailedReading, most?: bigint): Known => ({ least: 0n, most, fault });
@@ -139,11 +144,12 @@ export type KnownTerm = {
 };
 
 const isZero = ({ least, most }: Known): boolean => least === 0n && most === 0n;
-/** The units of as many decimals as a contract may have. */
-const UNITS = Array.from({ length: 256 }, (_, decimals) => 10n ** BigInt(decimals));
-const unitOf = (decimals: number): bigint => UNITS[decimals] ?? 10n ** BigInt(decimals);
-const ZERO: KnownTokens = { ...NOTHING, unit: 1n };
-const ONE: KnownTokens = { ...exactly(1n), unit: 1n };
+/** As many decimals as a contract may have. */
+const POWERS = Array.from({ length: 256 }, (_, decimals) => 10n ** BigInt(decimals));
+const powerOf = (decimals: number): bigint => POWERS[decimals] ?? 10n ** BigInt(decimals);
+const WHOLE = { decimals: 0, divisor: 1n };
+const ZERO: KnownTokens = { ...NOTHING, ...WHOLE };
+const ONE: KnownTokens = { ...exactly(1n), ...WHOLE };
 
 /**
  * The amount times `times`, divided by `per`. Zero times anything is zero, whatever else was not
@@ -175,62 +181,57 @@ export function knownTerm(
 function tokensOf(known: Known, decimals: number | FailedReading): KnownTokens {
   if (isZero(known)) return ZERO;
   return typeof decimals === 'number'
-    ? { ...known, unit: unitOf(decimals) }
-    : { ...unknown(known.fault ?? decimals), unit: 1n };
+    ? { ...known, decimals, divisor: 1n }
+    : { ...unknown(known.fault ?? decimals), ...WHOLE };
 }
 
 function knownWeight(weight: WeightNeeds, readingOf: ReadingOf): KnownTokens {
-  const unit = unitOf(weight.decimals);
-  if (weight.kind === 'number') return { ...exactly(weight.value), unit };
+  const { decimals } = weight;
+  if (weight.kind === 'number') return { ...exactly(weight.value), decimals, divisor: 1n };
   const reading = ofType(readingOf(weight.read), weight.type);
-  return reading.ok ? { ...exactly(reading.value), unit } : { ...unknown(reading), unit };
+  return { ...(reading.ok ? exactly(reading.value) : unknown(reading)), decimals, divisor: 1n };
 }
 
 /** One divided by a weight. */
-function invert({ least, unit, fault }: KnownTokens): KnownTokens {
-  if (fault !== undefined) return { ...unknown(fault), unit: 1n };
+function invert({ least, decimals, fault }: KnownTokens): KnownTokens {
+  if (fault !== undefined) return { ...unknown(fault), ...WHOLE };
   return least === 0n
-    ? { ...unknown(failed('return-malformed')), unit: 1n }
-    : { ...exactly(unit), unit: least };
+    ? { ...unknown(failed('return-malformed')), ...WHOLE }
+    : { ...exactly(powerOf(decimals)), decimals: 0, divisor: least };
 }
 
 const multiply = (one: KnownTokens, other: KnownTokens): KnownTokens => ({
   least: one.least * other.least,
   most: one.most === undefined || other.most === undefined ? undefined : one.most * other.most,
-  unit: one.unit * other.unit,
+  decimals: one.decimals + other.decimals,
+  divisor: one.divisor * other.divisor,
   fault: one.fault ?? other.fault,
 });
 
 /**
- * The sum of the terms. Its unit has at most 16 factors of each a unit of 255 decimals, one of 36
- * or 77 decimals, and a word.
+ * The exact sum of the terms, with at least as many decimals as a client may write. Its divisor is a
+ * common multiple of theirs: at most 16 words.
  */
 export function knownSum(terms: readonly KnownTokens[]): KnownTokens {
-  return terms.reduce((sum, term) => {
-    if (term.unit !== sum.unit) {
-      // Mostly powers of ten, of which the greater is a multiple of the other.
-      if (term.unit % sum.unit === 0n) return addUnits(inParts(sum, term.unit / sum.unit), term);
-      if (sum.unit % term.unit === 0n) return addUnits(sum, inParts(term, sum.unit / term.unit));
-      return addUnits(inParts(sum, term.unit), inParts(term, sum.unit));
-    }
-    return addUnits(sum, term);
-  }, ZERO);
+  const decimals = terms.reduce((most, term) => Math.max(most, term.decimals), FRACTION_DIGITS_MAX);
+  const divisor = terms.reduce((all, term) => (all % term.divisor === 0n ? all : all * term.divisor), 1n);
+  const parts = terms.map((term) =>
+    multiplyBy(term, powerOf(decimals - term.decimals) * (divisor / term.divisor)),
+  );
+  return { ...add(parts), decimals, divisor };
 }
 
-const addUnits = (one: KnownTokens, other: KnownTokens): KnownTokens => ({
-  least: one.least + other.least,
-  most: one.most === undefined || other.most === undefined ? undefined : one.most + other.most,
-  unit: one.unit,
-  fault: one.fault ?? other.fault,
-});
-
-/** The same amount, in parts of its units. */
-export const inParts = ({ least, most, unit, fault }: KnownTokens, count: bigint): KnownTokens => ({
+const multiplyBy = ({ least, most, fault }: Known, count: bigint): Known => ({
   least: least * count,
   most: most === undefined ? undefined : most * count,
-  unit: unit * count,
   fault,
 });
+
+/** Whole tokens, cut after as many digits as a client may write; nothing if the bounds differ. */
+export const textOfTokens = ({ least, decimals, divisor, fault }: KnownTokens): string | undefined =>
+  fault === undefined
+    ? formatTokenAmount((least * PARTS) / (powerOf(decimals) * divisor), FRACTION_DIGITS_MAX)
+    : undefined;
 
 /** The failure to report of several: one that a retry may fix comes first, because then the rule
  * may be decided. */

@@ -124,7 +124,7 @@ test('names the chain and the contract of the rule that left it open, wherever i
       { type: 'NONE', min: 1, inside: [{ leaf: 'denied' }, { leaf: 'undetermined' }] },
     ],
   };
-  expect(judge(tree)).toEqual({
+  expect(judge(tree)).toMatchObject({
     outcome: 'undetermined',
     code: 'rpc-timeout',
     open: { path: '/rules/1/rules/1', chainId: 4, contractAddress: `0x${'4'.padStart(40, '0')}` },

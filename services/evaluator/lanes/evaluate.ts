@@ -145,7 +145,7 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
       const proof =
         request.proof &&
         deps.prove({ ...request, ...entry }, { ...outcome, ...evaluation }, jtiOf(request, index));
-      const explain = () => (plan ? explainRules(rules, plan, context) : explainUnread(rules));
+      const explain = () => (plan ? explainRules(rules, plan, context, verdicts) : explainUnread(rules));
       answer.add(entry, outcome, { details: request.explain ? explain() : undefined, signIn, proof });
     });
     const mayBeDecided = fault === undefined ? isOpen && hasRetryable(readings) : fault.retryable;
