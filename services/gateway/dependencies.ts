@@ -62,7 +62,7 @@ export type Services = {
 
   readonly batchBodies: BatchBodies;
   readonly publishBatch: PublishBatch;
-  readonly batches: Pick<Batches, 'readStatus' | 'readPart' | 'countFinished'>;
+  readonly batches: Pick<Batches, 'readStatus' | 'readPart' | 'countFinished' | 'countUnfinishedOf'>;
   /** Waits for a batch to be completed: its status document, as text. */
   readonly batchWaiters: Pick<Waiters, 'wait' | 'hasRoom'>;
   readonly streamResults: StreamResults;
@@ -73,7 +73,7 @@ export type Services = {
   readonly ruleSetWrites: RuleSetWrites;
 
   readonly watches: Pick<Watches, 'read' | 'list'>;
-  readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
+  readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page' | 'count'>;
   readonly watchWrites: WatchWrites;
   readonly changeMembers: ChangeMembers;
 
@@ -115,7 +115,7 @@ export type Bounds = {
   readonly openMembersBody: (request: Request, response: Response, app: AppAccess) => Promise<BatchBody>;
   /** Counts a request in flight again, once its body was read. */
   readonly resumeRequest: (response: Response, app: AppAccess) => void;
-  /** A list may read 200 rule sets of up to 250 KB, so only a few are made at a time; client apps
+  /** A list may read 200 rule sets of up to 250 KB, or members of as much, so only a few are made at a time; client apps
    * take turns. */
   readonly documentLists: FairTaskQueue;
 };

@@ -137,6 +137,7 @@ test('the document describes successful answers, and its examples are accepted',
       watches: { read: async () => aWatch(), list: async () => [] },
       watchMembers: {
         readMany: async () => [],
+        count: async () => 1,
         page: async () => ({ members: [aMember()], next: undefined }),
       },
     },

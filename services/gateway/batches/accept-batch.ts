@@ -3,27 +3,29 @@ import { BATCH_LIMITS } from '#shared/contracts/batches/batch.ts';
 import { pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
-import { invalidBody } from '#shared/http/problem.ts';
+import { invalidBody, type Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
 import { admitFirst } from '../auth/admit-request.ts';
 import type { Caller } from '../auth/authenticate.ts';
+import { inUse, sha256 } from '../checks/admit-check.ts';
 import { type RequestRules, readIdempotencyKey, validateFor } from '../checks/parse-request.ts';
 import { asSent, type Validation } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
-import type { BatchBody } from './batch-bodies.ts';
-import { collectBatch, FAULTS_MAX } from './collect-batch.ts';
+import { type AskLimits, collectBatch, FAULTS_MAX } from './collect-batch.ts';
 import { makeReadMembers } from './preview-members.ts';
+import { limitReached } from './publish-batch.ts';
 import { receiveBatch } from './receive-batch.ts';
 import { formatOf } from './receive-values.ts';
 
 /**
  * Answers `POST /access-control/check-roles/batch`: key → rate → scope and permission → body →
- * quota and idempotency → broker → 202. The rate comes before the body, whose reading may take long. 202 is
- * sent only after the broker acknowledged all parts. If a batch was accepted, its retry is not
- * refused because the lane is full.
+ * quota and idempotency → broker → 202. The rate comes before the body, whose reading may take long;
+ * quota and idempotency of a preview are asked, too, before its members are read. 202 is sent only
+ * after the broker acknowledged all parts. If a batch was accepted, its retry is not refused because
+ * the lane is full.
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
@@ -35,7 +37,8 @@ export function makeAcceptBatch(deps: Dependencies) {
     const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload && idempotencyKey === undefined) throw overload;
     using body = deps.openBatchBody(request, response, app);
-    const collector = collectorFor(caller, deps, { idempotencyKey, hold: body.hold });
+    const askLimits = makeAskLimits(deps, caller, { idempotencyKey, overload }, response);
+    const collector = collectorFor(caller, deps, { idempotencyKey, hold: body.hold, askLimits });
     const batch = await receiveBatch(format, body.chunks, collector);
     const refusal = overload ?? ('refusal' in batch ? batch.refusal : undefined);
     deps.resumeRequest(response, app);
@@ -68,17 +71,50 @@ export function makeAcceptBatch(deps: Dependencies) {
   };
 }
 
+/** Asks about a preview as it will be admitted once its members are read. */
+function makeAskLimits(
+  deps: Dependencies,
+  { app, admission: entered }: Awaited<ReturnType<typeof admitFirst>>,
+  asked: { readonly idempotencyKey: string | undefined; readonly overload: Problem | undefined },
+  response: Response,
+): AskLimits {
+  const { idempotencyKey, overload } = asked;
+  return async ({ memberCount, bodyHash }) => {
+    if (overload) return overload;
+    const check = {
+      ...{ seed: '', isTrial: true, cost: memberCount, batchOf: app.accountId },
+      ...(idempotencyKey === undefined ? {} : { claim: { keyHash: sha256(idempotencyKey), bodyHash } }),
+    };
+    const trial = { app, bucket: 'per-second', entered, check } as const;
+    const { outcome, claim, nowMs } = await deps.applyLimits(trial, response);
+    const isPast = claim !== undefined && nowMs - claim.atMs >= deps.retentionMs.batch;
+    // The claim answers: `admitCheck` replays its batch, or refuses.
+    if (outcome !== 'counted' && !isPast) return inUse();
+    // A batch that is taken over may hold its slot already.
+    if (claim !== undefined) return undefined;
+    const { unfinished } = BATCH_LIMITS[app.limits.tier];
+    if ((await deps.batches.countUnfinishedOf(app.clientId, nowMs)) >= unfinished)
+      throw limitReached(unfinished);
+    return undefined;
+  };
+}
+
 const collectorFor = (
   caller: Caller,
   deps: Dependencies,
-  { idempotencyKey, hold }: Pick<BatchBody, 'hold'> & { readonly idempotencyKey: string | undefined },
+  {
+    idempotencyKey,
+    ...given
+  }: Pick<Parameters<typeof collectBatch>[0], 'hold' | 'askLimits'> & {
+    readonly idempotencyKey: string | undefined;
+  },
 ) =>
   collectBatch({
     entriesMax: BATCH_LIMITS[caller.app.limits.tier].entries,
     validateHead: (head) => validateHead(caller.app, head, deps.rules),
     asSent: idempotencyKey === undefined ? undefined : (head) => headAsSent(head, deps.rules),
     readMembers: makeReadMembers(deps, caller),
-    hold,
+    ...given,
   });
 
 /** The members of a batch beside its entries, which name the wallets. A batch is always

@@ -45,6 +45,19 @@ export type CollectedBatch = {
  * key. */
 export type RefusedBatch = Pick<CollectedBatch, 'entryCount' | 'bodyHash'> & { readonly refusal: Problem };
 
+/** A preview before its members are read. */
+type PreviewToAdmit = Pick<CollectedBatch, 'bodyHash'> & { readonly memberCount: number };
+
+/**
+ * Asks whether the limits would admit a preview, before its members are read: the reading is
+ * charged to nobody if they would not.
+ *
+ * @returns why the members are not to be read, if an earlier request with its key may have been
+ *   accepted
+ * @throws Problem of the limit that refuses it
+ */
+export type AskLimits = (preview: PreviewToAdmit) => Promise<Problem | undefined>;
+
 export type BatchCollector = {
   /** Takes all members of the body but its entries. Before any entry. */
   readonly begin: (head: unknown) => Promise<void>;
@@ -74,9 +87,10 @@ type Measures = {
  * @param validateHead validates the members that a batch has in common with a check
  * @param asSent the head of a retry, as it was when the batch may have been accepted; absent
  *   without an idempotency key
+ * @param askLimits of a preview
  * @param hold counts bytes that the batch keeps in memory and that its body did not have
  * @example
- * const collector = collectBatch({ validateHead, readMembers, hold, entriesMax: 1_000 });
+ * const collector = collectBatch({ validateHead, readMembers, askLimits, hold, entriesMax: 1_000 });
  * await collector.begin({ rules });
  * for (const entry of entries) collector.add(entry);
  * const { parts } = collector.end();
@@ -85,12 +99,14 @@ export function collectBatch({
   validateHead,
   asSent,
   readMembers,
+  askLimits,
   hold,
   entriesMax,
 }: {
   readonly validateHead: (head: unknown) => Promise<Validation>;
   readonly asSent?: ((head: unknown) => SentCheck | undefined) | undefined;
   readonly readMembers: ReadMembers;
+  readonly askLimits: AskLimits;
   readonly hold: (bytes: number) => void;
   readonly entriesMax: number;
 }): BatchCollector {
@@ -103,6 +119,7 @@ export function collectBatch({
   let cutter: PartCutter<string, Part> | undefined;
   let entryCount = 0;
   let previewDigest: string | undefined;
+  let previewRefusal: Problem | undefined;
 
   const note = (found: readonly Fault[], mayHaveChanged = false): void => {
     faults.push(...found.slice(0, FAULTS_MAX - faults.length));
@@ -153,9 +170,18 @@ export function collectBatch({
       if (typeof watchId !== 'string') return note([NOT_A_WATCH]);
       hash.update(`watch ${JSON.stringify(watchId)}\n`);
       const { rules } = measures?.common ?? { rules: [] };
-      const pages = await readMembers(watchId, new Set(rules.map(({ roleId }) => roleId)));
-      if (pages === undefined) return noteByStored(WATCH_UNKNOWN);
-      if (!cutter) return;
+      const members = await readMembers(watchId, new Set(rules.map(({ roleId }) => roleId)));
+      if (members === undefined) return noteByStored(WATCH_UNKNOWN);
+      if (!cutter || !measures) return;
+      const { count, pages } = members;
+      if (count * measures.ruleCount > JUDGEMENTS_MAX)
+        return noteByStored(batchTooLarge('/watch', measures.ruleCount));
+      previewRefusal = await askLimits({ memberCount: count, bodyHash: hash.copy().digest('hex') });
+      if (previewRefusal) {
+        entryCount = count;
+        cutter = undefined;
+        return;
+      }
       let bytes = 0;
       for await (const entries of pages) {
         let pageBytes = 0;
@@ -169,8 +195,6 @@ export function collectBatch({
         bytes += pageBytes;
         if (bytes > PREVIEW_BYTES_MAX) return noteByStored(PREVIEW_TOO_LARGE);
         hold(pageBytes);
-        // `end` refuses it.
-        if (entryCount * (measures?.ruleCount ?? 0) > JUDGEMENTS_MAX) return;
       }
       if (entryCount === 0) noteByStored(NO_MEMBERS);
       previewDigest = taken.digest('hex');
@@ -184,7 +208,7 @@ export function collectBatch({
         noteByStored(batchTooLarge(isPreview ? '/watch' : '/entries', measures.ruleCount));
       if (isInvalid) throw invalidBody(faults);
       const batch = { entryCount, bodyHash: hash.digest('hex'), previewDigest };
-      if (!measures || !cutter) return { ...batch, refusal: invalidBody(faults) };
+      if (!measures || !cutter) return { ...batch, refusal: previewRefusal ?? invalidBody(faults) };
       return { ...batch, common: measures.common, parts: cutter.end() };
     },
   };

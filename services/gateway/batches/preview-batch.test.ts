@@ -1,4 +1,5 @@
 import type { WatchMember } from '#shared/contracts/watches/watch.ts';
+import type { Admission, AdmitOutcome, AdmitRequest } from '#shared/stores/checks/admit.ts';
 import { aMember, aWatch } from '../../../test/support/builders/a-watch.ts';
 import { ACCOUNT, accountOf, linesOf, NDJSON, RULES } from '../../../test/support/fakes/batch-bodies.ts';
 import {
@@ -15,7 +16,11 @@ const since = '2026-11-20T00:00:00.000Z';
 const PREVIEW = { watch: 'members', rules: RULES };
 
 /** A gateway with a watch of these members, which it pages by `pageMax` at most. */
-const startWith = (members: () => readonly WatchMember[], options: FakeOptions = {}, pageMax = 500) =>
+const startWith = (
+  members: () => readonly WatchMember[],
+  options: FakeOptions = {},
+  { pageMax = 500, onRead = () => undefined }: { pageMax?: number; onRead?: () => void } = {},
+) =>
   start({
     ...options,
     watches: {
@@ -25,7 +30,9 @@ const startWith = (members: () => readonly WatchMember[], options: FakeOptions =
       },
       watchMembers: {
         readMany: async () => [],
+        count: async () => members().length,
         page: async (_uid, { after = '', countMax }) => {
+          onRead();
           const left = members().filter(({ memberId }) => memberId > after);
           const page = left.slice(0, Math.min(countMax, pageMax));
           return { members: page, next: page.length < left.length ? page.at(-1)?.memberId : undefined };
@@ -38,6 +45,11 @@ const memberOf = (index: number, over: Partial<WatchMember> = {}): WatchMember =
   const memberId = `discord:${String(index).padStart(6, '0')}`;
   return aMember({ memberId, wallets: { account: accountOf(index) }, ...over });
 };
+/** Admissions of which each trial ends like this. */
+const refuseTrials =
+  (outcome: AdmitOutcome) =>
+  async (request: AdmitRequest): Promise<Admission> =>
+    anAdmission(request, request.check?.isTrial ? { outcome } : {});
 const membersOf = (count: number) => Array.from({ length: count }, (_, index) => memberOf(index));
 
 describe('a preview', () => {
@@ -62,7 +74,7 @@ describe('a preview', () => {
       }),
       memberOf(2, { roles: [{ id: 'other', granted: true, since }] }),
     ];
-    const gateway = await startWith(() => members, {}, 1);
+    const gateway = await startWith(() => members, {}, { pageMax: 1 });
     const response = await gateway.postBatch(PREVIEW);
     expect([response.status, await response.json()]).toEqual([
       202,
@@ -158,7 +170,31 @@ describe('the faults of a preview', () => {
       expected,
     ]);
     expect(gateway.parts).toEqual([]);
-    expect(gateway.admitted.every(({ check }) => check === undefined)).toBe(true);
+    expect(gateway.admitted.every(({ check }) => check === undefined || check.isTrial)).toBe(true);
+  });
+
+  it.each<[string, FakeOptions, number, string]>([
+    ['the quota', { admit: refuseTrials('quota-exceeded') }, 429, 'monthly-quota-exceeded'],
+    ["the account's bytes of the day", { admit: refuseTrials('bytes-exceeded') }, 429, 'rate-limited'],
+    ['the lane', { admit: refuseTrials('lane-full') }, 503, 'overloaded'],
+    ['unfinished batches', { unfinished: 2 }, 409, 'limit-reached'],
+  ])('are, before any member is read, %s without room for it', async (_, options, status, code) => {
+    const onRead = jest.fn();
+    const gateway = await startWith(() => membersOf(7), options, { onRead });
+    for (const headers of [{}, { 'idempotency-key': 'k' }]) {
+      const response = await gateway.postBatch(PREVIEW, headers);
+      expect([response.status, (await problemOf(response))['code']]).toEqual([status, code]);
+    }
+    const trials = gateway.admitted.flatMap(({ check }) => check ?? []);
+    expect(trials).toEqual(Array(2).fill(expect.objectContaining({ isTrial: true, cost: 7 })));
+    expect(onRead).not.toHaveBeenCalled();
+  });
+
+  it('are a lane with too much lag, also before any member is read', async () => {
+    const onRead = jest.fn();
+    const gateway = await startWith(() => membersOf(7), { isOverloaded: () => true }, { onRead });
+    expect((await gateway.postBatch(PREVIEW, { 'idempotency-key': 'k' })).status).toBe(503);
+    expect(onRead).not.toHaveBeenCalled();
   });
 
   it.each([
@@ -196,8 +232,9 @@ describe('the retry of a preview', () => {
         if (!request.check) return anAdmission(request);
         if (seed !== undefined) {
           const claim = { atMs: NOW_MS, seed, requestId: undefined, month: '2026-11' };
-          return anAdmission(request, { outcome: 'taken-over', claim });
+          return anAdmission(request, { outcome: request.check.isTrial ? 'counted' : 'taken-over', claim });
         }
+        if (request.check.isTrial) return anAdmission(request);
         seed = request.check.seed;
         return anAdmission(request);
       },
@@ -238,10 +275,10 @@ describe('the retry of a preview', () => {
   it('of one that was accepted is answered as the first request, whatever the watch is now', async () => {
     let members: readonly WatchMember[] = membersOf(2);
     const replayed = { atMs: NOW_MS, seed: 'seed', requestId: 'req_1', month: '2026-11' };
-    const gateway = await startWith(() => members, {
-      admit: async (request) =>
-        anAdmission(request, request.check ? { outcome: 'published', claim: replayed } : {}),
-    });
+    const onRead = jest.fn();
+    const admit = async (request: AdmitRequest) =>
+      anAdmission(request, request.check ? { outcome: 'published', claim: replayed } : {});
+    const gateway = await startWith(() => members, { admit }, { onRead });
     gateway.storeBatch(
       {
         ...{ requestId: 'req_1', status: 'pending', entries: 2, done: 0, roles: [] },
@@ -256,5 +293,6 @@ describe('the retry of a preview', () => {
       expect(response.headers.get('idempotency-replayed')).toBe('true');
     }
     expect(gateway.parts).toEqual([]);
+    expect(onRead).not.toHaveBeenCalled();
   });
 });

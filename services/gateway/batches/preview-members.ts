@@ -12,9 +12,17 @@ const PAGE_MEMBERS = 500;
 /** For all members of a watch: members with many roles are large, whichever roles are previewed. */
 const READ_MS_MAX = 60_000;
 
+/** The members of a watch as entries of a batch. */
+type PreviewedMembers = {
+  /** How many there are before they are read. */
+  readonly count: number;
+  /** In the order of their ref or account. */
+  readonly pages: AsyncIterable<readonly BatchEntry[]>;
+};
+
 /**
- * The members of a watch as entries of a batch, in the order of their ref or account, in pages.
- * Their last verdicts are those on the named roles.
+ * Finds the members of a watch as entries of a batch. Their last verdicts are those on the named
+ * roles.
  *
  * @returns `undefined` if the client app has no such watch
  * @throws Problem `permission-missing`, `overloaded`; ServiceError `overloaded`
@@ -22,19 +30,19 @@ const READ_MS_MAX = 60_000;
 export type ReadMembers = (
   watchId: string,
   roleIds: ReadonlySet<string>,
-) => Promise<AsyncIterable<readonly BatchEntry[]> | undefined>;
+) => Promise<PreviewedMembers | undefined>;
 
 type Needs = {
   readonly watches: Pick<Watches, 'read'>;
-  readonly watchMembers: Pick<WatchMembers, 'page'>;
+  readonly watchMembers: Pick<WatchMembers, 'page' | 'count'>;
   /** A page may be large, so only a few are read at a time; client apps take turns. */
   readonly documentLists: FairTaskQueue;
 };
 
 /**
  * @example
- * const pages = await makeReadMembers(deps, caller)('members', new Set(['holder']));
- * for await (const entries of pages ?? []) take(entries);
+ * const members = await makeReadMembers(deps, caller)('members', new Set(['holder']));
+ * for await (const entries of members?.pages ?? []) take(entries);
  */
 export const makeReadMembers =
   (deps: Needs, caller: Caller): ReadMembers =>
@@ -44,7 +52,9 @@ export const makeReadMembers =
     const { app } = caller;
     if (!RULE_SET_ID.test(watchId)) return undefined;
     const watch = await deps.watches.read(app.clientId, watchId);
-    return watch && readPages(deps, app, watchUid(watch), roleIds);
+    if (!watch) return undefined;
+    const uid = watchUid(watch);
+    return { count: await deps.watchMembers.count([uid]), pages: readPages(deps, app, uid, roleIds) };
   };
 
 async function* readPages(

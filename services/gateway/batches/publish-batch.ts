@@ -225,7 +225,7 @@ async function refuseOtherMembers(
   throw new Problem('idempotency-key-in-use', detail, { headers: retryAfter(1_000) });
 }
 
-const limitReached = (max: number): Problem =>
+export const limitReached = (max: number): Problem =>
   new Problem(
     'limit-reached',
     `This client app may have at most ${max} unfinished batches in its tier; wait until one is finished.`,

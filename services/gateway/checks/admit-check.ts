@@ -225,7 +225,7 @@ async function waitForClaim(giveUpAt: number): Promise<void> {
   await delay(CLAIM_POLL_MS);
 }
 
-const inUse = (): Problem =>
+export const inUse = (): Problem =>
   new Problem(
     'idempotency-key-in-use',
     'The first request with this Idempotency-Key is still running; retry later.',

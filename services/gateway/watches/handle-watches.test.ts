@@ -1,6 +1,6 @@
 import { aWatch } from '../../../test/support/builders/a-watch.ts';
 import { ACCOUNT, openBatchRequest } from '../../../test/support/fakes/batch-bodies.ts';
-import type { FakeGateway, FakeOptions } from '../../../test/support/fakes/fake-gateway.ts';
+import { anAdmission, type FakeGateway, type FakeOptions } from '../../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 
@@ -119,5 +119,38 @@ describe('a watch', () => {
       code: 'validation-failed',
       errors: [{ pointer: '/ruleSet', code: 'wrong-type' }],
     });
+  });
+});
+
+describe('lists of members', () => {
+  it('are read a few at a time, however many are asked for', async () => {
+    const sentCount = 20;
+    const all = Promise.withResolvers<void>();
+    let [admittedCount, readingCount, readingMax] = [0, 0, 0];
+    const gateway = await start({
+      admit: async (request) => {
+        admittedCount += 1;
+        // Those that do not wait for their turn begin to read before this resolves.
+        if (admittedCount === sentCount) setImmediate(() => setImmediate(all.resolve));
+        return anAdmission(request);
+      },
+      watches: {
+        watches: { read: async () => aWatch(), list: async () => [] },
+        watchMembers: {
+          readMany: async () => [],
+          count: async () => 0,
+          async page() {
+            readingCount += 1;
+            readingMax = Math.max(readingMax, readingCount);
+            await all.promise;
+            readingCount -= 1;
+            return { members: [], next: undefined };
+          },
+        },
+      },
+    });
+    const answers = await Promise.all(Array.from({ length: sentCount }, () => gateway.get(MEMBERS)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(sentCount).fill(200));
+    expect(readingMax).toBe(8);
   });
 });

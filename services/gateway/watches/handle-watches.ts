@@ -118,9 +118,12 @@ const makeListMembers =
     const watch = await readWatch(deps, app.clientId, param);
     const { after, countMax } = pageOf(request, (text) => MEMBER_ID.test(text));
     const page = { countMax, after: after === undefined ? undefined : memberIdOfText(after) };
-    const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
-    const more = next === undefined ? {} : { next };
-    sendJson(response, 200, JSON.stringify({ members: members.map(presentMember), ...more }));
+    const answer = await deps.documentLists.run(app, async () => {
+      const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
+      const more = next === undefined ? {} : { next };
+      return JSON.stringify({ members: members.map(presentMember), ...more });
+    });
+    sendJson(response, 200, answer);
   };
 
 const makeReadMember =

@@ -196,6 +196,9 @@ export function makeBatches(redis: Redis) {
     /** How many entries from this index on are finished without a gap, up to `countMax`. */
     countFinished: (requestId: string, index: number, countMax: number): Promise<number> =>
       countFinished([indexKey(requestId)], [index, countMax]),
+    /** How many slots an app's unfinished batches hold. */
+    countUnfinishedOf: (clientId: string, nowMs: number): Promise<number> =>
+      inStore(() => redis.zcount(unfinishedBatchesKey(clientId), `(${nowMs}`, '+inf')),
     /** How many batches are unfinished, over all client apps. */
     countUnfinished: (nowMs: number): Promise<number> =>
       inStore(async () => {

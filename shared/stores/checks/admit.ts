@@ -81,6 +81,9 @@ export type AdmitRequest = {
     /** Whether the request is refused unless an earlier request has claimed its key. Default
      * false. */
     readonly isReplayOnly?: boolean;
+    /** Whether the request only asks: the limits answer as they would now, and nothing is charged,
+     * held or claimed. Default false. */
+    readonly isTrial?: boolean;
     /** Used by this check if it is charged. */
     readonly nonce?: PresentedNonce;
     readonly claim?: {
@@ -118,7 +121,7 @@ export type Claim = {
  * | `bytes-exceeded` | refused: the account has made the system keep what it may today | yes | no |
  * | `lane-full` | refused: account or app has used its share of unfinished entries of batches | yes | no |
  * | `nonce-expired`, `nonce-used` | refused: the sign-in's nonce is too old, or another request has used it | yes | no |
- * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay | yes | no |
+ * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay; of `isTrial`: the check would be fresh or taken over | yes | no |
  * | `fresh` | a new check | yes | yes |
  * | `taken-over` | claimed ≥ 5 s ago and never marked published: to be published again, as it was | yes | was |
  * | `claimed` | another request holds the claim and has not published yet | yes | no |
@@ -148,7 +151,8 @@ export type Admission = {
   readonly second: LimitFigures;
   /** For the check bucket alone. */
   readonly month: (LimitFigures & { readonly name: string }) | undefined;
-  /** The claim that was found: for the last four outcomes. */
+  /** The claim that was found: for the last four outcomes, and for `counted` one that a check would
+   * take over. */
   readonly claim: Claim | undefined;
 };
 
@@ -262,7 +266,7 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     limitOf(request),
     quotaOf(request),
     isPaid ? 'free' : 'rate',
-    check && !check.isReplayOnly ? 'check' : 'count',
+    kindOf(check),
     check?.seed ?? '',
     check?.claim?.bodyHash ?? '',
     check?.claim?.replaces ?? '',
@@ -275,6 +279,11 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     check?.nonce?.issuedAtMs ?? '',
     check?.claim ? check.claim.keyHash + check.claim.bodyHash : '',
   ];
+}
+
+function kindOf(check: AdmitRequest['check']): 'check' | 'ask' | 'count' {
+  if (!check || check.isReplayOnly) return 'count';
+  return check.isTrial ? 'ask' : 'check';
 }
 
 const FAILED = 'failed';
@@ -356,7 +365,7 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  * request:
  *
  *   1 requests per window  2 requests per month (0: no quota)  3 'rate' or 'free' (the rate was paid already)
- *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
+ *   4 'check', 'count' (a claim that is there is found, and none is made) or 'ask' (the same, and a check is judged)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
  *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id
  *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
  *   10 its account, whose bytes of the day are counted and compared   11 bytes of the record to be written
@@ -459,7 +468,7 @@ local function admit(k, a)
       if held[1] ~= body then return answer('key-reused', claim) end
       if held[6] == 'published' then return answer('published', claim) end
       if now - tonumber(held[7]) < TAKE_OVER then return answer('claimed', claim) end
-      if kind == 'count' then return answer('counted') end
+      if kind ~= 'check' then return answer('counted', claim) end
       redis.call('HSET', claimKey, 'touched', now)
       countBytes(account, client, today, bytes)
       return answer('taken-over', claim)
@@ -488,6 +497,7 @@ local function admit(k, a)
   local batchOf = ARGV[a + 12]
   if batchOf ~= '' and not takePlaces(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
+  if kind == 'ask' then freePlaces(seed) return answer('counted') end
   countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0) + (issued and ${NONCE_BYTES} or 0))
   if issued then redis.call('SET', nonceKey, owner .. seed, 'PX', ${NONCE_MARK_MS}) end
   if quota > 0 then

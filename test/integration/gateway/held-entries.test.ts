@@ -2,7 +2,7 @@ import { FairShares } from '#shared/fairness/fair-shares.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { type Batches, makeBatches } from '#shared/stores/batches/batches.ts';
-import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
+import { type Admitter, claimKey, makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { aBatchPartCompleted } from '../../support/builders/a-batch.ts';
 import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
 
@@ -71,6 +71,34 @@ test('an account with 500 apps leaves places to another one, and a refusal charg
   expect((await admit('acc_big', 'app_last', 10_000)).outcome).toBe('lane-full');
   expect(await connection.redis.keys('quota:{app_last}:*')).toEqual([]);
   expect((await admit('acc_other', 'app_other', 100_000)).outcome).toBe('fresh');
+});
+
+test('a trial is answered as the admission would be, and charges, holds and claims nothing', async () => {
+  const claim = { keyHash: 'a'.repeat(64), bodyHash: 'b'.repeat(64) };
+  const ask = async (isTrial: boolean, cost: number) => {
+    const {
+      outcome,
+      month,
+      claim: found,
+    } = await admitter.admit({
+      ...{ clientId: 'app', accountId: 'acc', bucket: 'per-second', isPaid: true },
+      limits: { requestsPerSecond: 10, requestsPerMonth: 150_000 },
+      check: { seed: 'seed', cost, batchOf: 'acc', claim, isTrial },
+    });
+    return [outcome, month?.remaining, found?.seed];
+  };
+  expect(await ask(true, 150_001)).toEqual(['quota-exceeded', 150_000, undefined]);
+  await connection.redis.hset('batches:held', 'all', 950_000);
+  expect(await ask(true, 100_000)).toEqual(['lane-full', 150_000, undefined]);
+  await connection.redis.del('batches:held');
+  expect(await ask(true, 100_000)).toEqual(['counted', 150_000, undefined]);
+  expect(await held()).toEqual({});
+  expect(await ask(false, 100_000)).toEqual(['fresh', 50_000, undefined]);
+  // The claim answers, whatever is left.
+  expect(await ask(true, 100_000)).toEqual(['claimed', 50_000, 'seed']);
+  await connection.redis.hset(claimKey('app', claim.keyHash), 'touched', 1);
+  expect(await ask(true, 100_000)).toEqual(['counted', 50_000, 'seed']);
+  expect(await ask(false, 100_000)).toEqual(['taken-over', 50_000, 'seed']);
 });
 
 test('entries are free again part by part, whatever the size of the parts, and a copy frees nothing', async () => {

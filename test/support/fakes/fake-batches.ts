@@ -47,6 +47,7 @@ export function makeFakeBatches({ unfinished = 0, isChargedAgain = true, registe
         await registerBatch?.();
         if (isAccepted) registered.push(batch);
       },
+      countUnfinishedOf: async () => slotsTaken.size + unfinished,
       readStatus: async (requestId: string) => statuses.get(requestId),
       async readProgress(requestId: string) {
         const found = begun.get(requestId);

@@ -70,7 +70,7 @@ export function anAppWhoseKeyMay(permissions: KeyPermission[], changes: Partial<
 
 /** An admission within all limits. */
 export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
-  outcome: request.check && !request.check.isReplayOnly ? 'fresh' : 'counted',
+  outcome: request.check && !request.check.isReplayOnly && !request.check.isTrial ? 'fresh' : 'counted',
   nowMs: NOW_MS,
   second: { limit: 10, remaining: 9, resetMs: 1_000 },
   month:
@@ -199,7 +199,11 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     ids,
     nonces,
     watches: { read: async () => undefined, list: async () => [] },
-    watchMembers: { readMany: async () => [], page: async () => ({ members: [], next: undefined }) },
+    watchMembers: {
+      readMany: async () => [],
+      page: async () => ({ members: [], next: undefined }),
+      count: async () => 0,
+    },
     watchWrites: {} as WatchWrites,
     changeMembers: async () => ({ added: 0, replaced: 0, removed: 0, members: 0 }),
     ...options.watches,
