@@ -50,7 +50,7 @@ test('first places alone can use up the kept quarter', () => {
 test('within an account an app leaves places to a second one, and no app takes more than the account may', () => {
   const shares = new FairShares(100);
   expect([takeAll(shares, appOf('a', 1)), takeAll(shares, appOf('a', 2))]).toEqual([25, 9]);
-  expect(shares.heldByAccount(appOf('a', 1))).toBe(34);
+  expect(shares.heldBy('a')).toBe(34);
 });
 
 test('where bytes are shared, an account that holds none takes one item of the largest size, in pieces too', () => {

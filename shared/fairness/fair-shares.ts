@@ -69,16 +69,11 @@ export class FairShares {
     return account?.byApp.get(owner.clientId) ?? 0;
   }
 
-  /** Places held by the owner's account, in all its apps. */
-  heldByAccount(owner: Owner): number {
-    return this.heldBy(accountOf(owner));
-  }
-
   /** Whether the owner may take `count`, one after the other. */
   hasRoom(owner: Owner, count = 1): boolean {
     const free = this.#countMax - this.#count;
     if (count > free) return false;
-    const ofAccount = this.heldByAccount(owner);
+    const ofAccount = this.heldBy(accountOf(owner));
     if (ofAccount + count <= this.#place) return true;
     // Before the last one.
     const earlier = count - 1;

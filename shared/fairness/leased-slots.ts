@@ -6,7 +6,7 @@ import { makeScript, REQUIRE_VIEW } from '../redis/script.ts';
 const LEASE_MS = 30_000;
 
 /**
- * KEYS: the set. ARGV: member, maximum member count, lease in ms. A score is the
+ * KEYS: the set. ARGV: member, maximum member count. A score is the
  * time at which the member's lease ends. A member that is in the set already succeeds, so a retry
  * takes no second slot.
  */
@@ -16,7 +16,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 1 end
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
+redis.call('ZADD', KEYS[1], now + ${LEASE_MS}, ARGV[1])
 return 1
 `;
 
@@ -35,14 +35,9 @@ export const marketplaceKeysKey = (accountId: string): string => `places:marketp
 export function makeLeasedSlots(redis: Redis) {
   const take = makeScript<number>(redis, TAKE);
   return {
-    /** Leases a slot for `member`, by default for 30 s; false if `countMax` other members hold
-     * one. */
-    take: async (
-      set: string,
-      member: string,
-      countMax: number,
-      leaseMs: number = LEASE_MS,
-    ): Promise<boolean> => (await take([set], [member, countMax, leaseMs])) === 1,
+    /** Leases a slot for `member` for 30 s; false if `countMax` other members hold one. */
+    take: async (set: string, member: string, countMax: number): Promise<boolean> =>
+      (await take([set], [member, countMax])) === 1,
     /** Gives a leased slot back before its lease ends. */
     give: (set: string, member: string): Promise<void> =>
       inStore(async () => void (await redis.zrem(set, member))),

@@ -27,15 +27,10 @@ const AGAIN_MS = 60_000;
 const OVER_BUDGET_MS = 600_000;
 
 /** Members of one watch by its uid. */
-export function groupByWatch(names: readonly MemberName[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { uid, memberId } of names) {
-    const group = groups.get(uid);
-    if (group) group.push(memberId);
-    else groups.set(uid, [memberId]);
-  }
-  return groups;
-}
+export const groupByWatch = (names: readonly MemberName[]): (readonly [uid: string, memberIds: string[]])[] =>
+  [...Map.groupBy(names, ({ uid }) => uid)].map(
+    ([uid, ofWatch]) => [uid, ofWatch.map(({ memberId }) => memberId)] as const,
+  );
 
 /** By chain id. */
 type Blocks = Readonly<Record<string, number>>;

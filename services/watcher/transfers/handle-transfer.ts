@@ -72,7 +72,7 @@ async function requestTransferChecks(
   const why = whyOf(transferred);
   const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
   if (watch.paused || ruleSet === undefined) return;
-  for (const [partition, ofPartition] of byPartition(uid, memberIds))
+  for (const [partition, ofPartition] of Map.groupBy(memberIds, (id) => partitionOfMember(uid, id)))
     for await (const page of deps.members.readInPages(uid, ofPartition)) {
       const members = page.filter(isPresent);
       const checks = { watch, ruleSet, members, why, isCharged: false, owed: blocks };
@@ -94,13 +94,4 @@ function whyOf(transferred: ChainTransferred): Why {
   if (dropped || transactionHash === undefined || logIndex === undefined) return { cause: 'transfer' };
   const transfer = { chainId, contractAddress, blockNumber, transactionHash, logIndex };
   return { cause: 'transfer', transfer };
-}
-
-function byPartition(uid: string, memberIds: readonly string[]): Map<number, string[]> {
-  const groups = new Map<number, string[]>();
-  for (const memberId of memberIds) {
-    const partition = partitionOfMember(uid, memberId);
-    groups.set(partition, [...(groups.get(partition) ?? []), memberId]);
-  }
-  return groups;
 }
