@@ -12,7 +12,8 @@ import { startTimeLimit } from './time-limit.ts';
 const CONNECTIONS_MAX = 16;
 /** Longest `Retry-After` that is honoured. */
 const RETRY_AFTER_MS_MAX = 60_000;
-const DEFAULT_RETRY_AFTER_MS = 1_000;
+/** Without one: short, because while it runs the endpoint gets no calls at all. */
+const DEFAULT_RETRY_AFTER_MS = 500;
 /** Characters of an error's texts that are looked at. */
 const ERROR_LENGTH_MAX = 1_000;
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
