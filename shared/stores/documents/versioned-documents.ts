@@ -276,6 +276,16 @@ const PAGE_DOCUMENTS_MAX = 500;
 export type DocumentScan<D> = (
   cursor: string,
 ) => Promise<{ readonly documents: readonly D[]; readonly cursor: string | undefined }>;
+
+/** All documents, in steps; one that changes meanwhile may come twice. */
+export async function* eachDocument<D>(scan: DocumentScan<D>): AsyncGenerator<D> {
+  for (let cursor: string | undefined = '0'; cursor !== undefined; ) {
+    const step: Awaited<ReturnType<DocumentScan<D>>> = await scan(cursor);
+    yield* step.documents;
+    cursor = step.cursor;
+  }
+}
+
 /** Documents that a step reads. One has up to 300 kB, and a few hundred bytes as a rule. */
 const SCAN_COUNT = 100;
 
@@ -312,12 +322,7 @@ function makeDocumentLists<D>(redis: Redis, { key, open, idOf }: ListOptions<D>)
     async list<T>(select: (document: D) => T) {
       // By id: a step may return a document again.
       const selected = new Map<string, T>();
-      let cursor: string | undefined = '0';
-      while (cursor !== undefined) {
-        const step: Awaited<ReturnType<DocumentScan<D>>> = await scan(cursor);
-        for (const document of step.documents) selected.set(idOf(document), select(document));
-        cursor = step.cursor;
-      }
+      for await (const document of eachDocument(scan)) selected.set(idOf(document), select(document));
       return [...selected.values()];
     },
     scan,

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
-import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { DocumentScan } from '#shared/stores/documents/versioned-documents.ts';
+import { eachDocument } from '#shared/stores/documents/versioned-documents.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
@@ -79,8 +78,8 @@ export function makeSendNotices({ redis, accounts, mail, now, stopping, ...deps 
         news.push({ mark, quietMs, ...named });
       }
     };
-    for await (const app of each<ClientApp>(deps.clientApps.scan)) await add(app.accountId, await ofApp(app));
-    for await (const watch of each<Watch>(deps.watches.scan))
+    for await (const app of eachDocument(deps.clientApps.scan)) await add(app.accountId, await ofApp(app));
+    for await (const watch of eachDocument(deps.watches.scan))
       await add(watch.accountId, mattersOfWatch(watch));
     return byAccount;
   };
@@ -121,12 +120,3 @@ type News = {
 /** A digest: watches are named by customers. */
 const markOf = (accountId: string, id: string): string =>
   `notices:told:${createHash('sha256').update(`${accountId} ${id}`).digest('base64url')}`;
-
-/** All documents, in steps; one that changes meanwhile may come twice. */
-async function* each<D>(scan: DocumentScan<D>): AsyncGenerator<D> {
-  for (let cursor: string | undefined = '0'; cursor !== undefined; ) {
-    const step: Awaited<ReturnType<DocumentScan<D>>> = await scan(cursor);
-    yield* step.documents;
-    cursor = step.cursor;
-  }
-}
