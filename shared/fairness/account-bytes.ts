@@ -18,8 +18,9 @@ const LOG_INTERVAL_MS = 10_000;
 const APPS_MAX = 256;
 
 /**
- * KEYS: the apps' and the accounts' summaries. ARGV: for each app its id and the bytes to add. Answers for each app the time, the sum of its account's day and the most that
- * it may be; '' where the app is unknown.
+ * KEYS: the apps' and the accounts' summaries. ARGV: for each app its id and the bytes to add.
+ * Answers for each app the time, the sum of its account's day and the most that it may be; '' where
+ * the app is unknown.
  */
 const COUNT = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}
 local day, answers = math.floor(now / ${DAY_MS}), {}

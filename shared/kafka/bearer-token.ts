@@ -34,7 +34,7 @@ export const makeBearerLogin =
   });
 
 /** The client credentials grant of OAuth 2.0. */
-export type ClientCredentials = {
+type ClientCredentials = {
   /** The address of the token endpoint. */
   readonly url: string;
   readonly clientId: string;

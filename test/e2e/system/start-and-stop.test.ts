@@ -1,5 +1,6 @@
 // Processes of a system are killed, and the whole of it is ended in the middle of its work and started
-// again with the same data: every accepted check is answered. Its names have a prefix, and processes that find another Redis stay out of it.
+// again with the same data: every accepted check is answered. Its names have a prefix, and processes
+// that find another Redis stay out of it.
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
