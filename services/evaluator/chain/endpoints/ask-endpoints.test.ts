@@ -134,6 +134,21 @@ test('the request waits on as often as other questions make the endpoint rate-li
   expect(await ask({ a: ['1'] }, question)).toMatchObject({ answers: ['1'] });
 });
 
+test('an endpoint that becomes free while the request decides whether to wait is asked', async () => {
+  const [endpoint] = named('a');
+  let isBusy = true;
+  const question = {
+    candidates: () => (isBusy || endpoint === undefined ? [] : [endpoint]),
+    pool: {
+      readyInMs: () => {
+        isBusy = false;
+        return undefined;
+      },
+    },
+  };
+  expect(await ask({ a: ['1'] }, question)).toMatchObject({ answers: ['1'] });
+});
+
 test('a question that the only endpoint refuses for its rate is asked again when the endpoint allows it', async () => {
   const refused = () => new RpcFailure('rate-limited', { retryAfterMs: 1 });
   let count = 0;

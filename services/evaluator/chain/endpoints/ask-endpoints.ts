@@ -113,6 +113,8 @@ class Asking<T> {
         this.#retryAfterMs,
         (isHopeless ? pool.readyInMs(this.#answered) : undefined) ?? 0,
       );
+      // One became free since the look at the candidates.
+      if (this.#nextCandidate !== undefined) continue;
       if (readyInMs > 0 && readyInMs <= WAIT_MS_MAX && waitedMs < WAITED_MS_MAX && refusals < REFUSALS_MAX) {
         // That other questions were refused says nothing about this one.
         const isOwn = this.#retryAfterMs > 0;
@@ -164,10 +166,14 @@ class Asking<T> {
     return new RpcFailure(this.#question.pool.whyNoCandidate());
   }
 
-  #launchNext(): boolean {
+  get #nextCandidate(): Endpoint | undefined {
     const isFree = (endpoint: Endpoint) =>
       !this.#tried.has(endpoint) && !this.#answered.has(endpoint) && !this.#inFlight.has(endpoint);
-    const endpoint = this.#question.candidates().find(isFree);
+    return this.#question.candidates().find(isFree);
+  }
+
+  #launchNext(): boolean {
+    const endpoint = this.#nextCandidate;
     if (endpoint === undefined) return false;
     this.#tried.add(endpoint);
     this.#inFlight.set(endpoint, this.#ask(endpoint));
