@@ -1,25 +1,33 @@
-import { aSignIn, SIGNER } from '../../../support/builders/a-sign-in.ts';
+import { aMessage, aSignIn, SIGNER } from '../../../support/builders/a-sign-in.ts';
 import type { Fault } from '../../fault.ts';
+import { atLeast, begunIn, resultTimes, type Span, timesBaseline } from '../../judges/measure.ts';
+import { startFlood } from '../../load/flood.ts';
 import { allowSignIns, createApp } from '../../system/create-app.ts';
 import { rewindRedis } from '../../system/rewind-redis.ts';
 
 const PARALLEL = 50;
 const SIGN_INS_WHILE_AWAY = 40;
 const NONCES_LOST = 20;
+/** Signatures of a wallet that is a contract, each of which needs a call. */
+const FLOOD_PER_SECOND = 500;
+const FLOOD_SECONDS = 5;
+const NONCES_AT_ONCE = 50;
 const CHAIN = 31_337;
 const ANY = [{ type: 'NATIVE', chainId: CHAIN, roleId: 'any', minToken: '0', maxToken: '1' }];
 
 type Answer = { readonly status: number; readonly code: string; readonly roles: readonly unknown[] };
 
 /**
- * Sign-ins under load: one nonce in many hands, the wallet's chain away, and nonces whose use
- * Redis has lost. A token's contract stands for a wallet that is a contract: it does not accept any
- * signature.
+ * Sign-ins under load: one nonce in many hands, a flood of signatures that all need a call, the
+ * wallet's chain away, and nonces whose use Redis has lost. A token's contract stands for a wallet
+ * that is a contract: it does not accept any signature.
  */
 export const f42SignIns: Fault = {
   id: 'F42',
-  title: 'one nonce in 50 requests; sign-ins while the chain is away; nonces whose use is lost',
-  async run({ system, rest }) {
+  title:
+    'one nonce in 50 requests; a flood of signatures that need a call; sign-ins while the chain is away; nonces whose use is lost',
+  async run(scene) {
+    const { system, ledger, rest } = scene;
     const app = await createApp(system, 'Sign-in');
     await allowSignIns(system, app.clientId);
     let turn = 0;
@@ -65,6 +73,32 @@ export const f42SignIns: Fault = {
     const accepted = race.filter(({ status }) => status === 202).length;
 
     const wallet = system.chain.erc20;
+    const nonces: string[] = [];
+    while (nonces.length < FLOOD_PER_SECOND * FLOOD_SECONDS)
+      nonces.push(...(await many(NONCES_AT_ONCE, nonce)));
+    const baseline = await rest(FLOOD_SECONDS * 1_000);
+    const beside = async (bodyOf: (count: number) => object) => {
+      let sent = 0;
+      const endFlood = await startFlood(
+        scene,
+        FLOOD_PER_SECOND,
+        (count) => {
+          sent = count + 1;
+          return { account: wallet, rules: ANY, ...bodyOf(count) };
+        },
+        app,
+      );
+      const span = await rest(FLOOD_SECONDS * 1_000);
+      await endFlood();
+      return { span, perSecond: sent / FLOOD_SECONDS };
+    };
+    const plain = await beside(() => ({}));
+    const signature = `0x${'11'.repeat(65)}`;
+    const flood = await beside((count) => {
+      const message = aMessage({ nonce: nonces[count] ?? '', address: wallet, chainId: CHAIN });
+      return { signIn: [{ message, signature }] };
+    });
+
     const present = await ask(await nonce(), wallet);
     for (const proxy of system.chains.main) await proxy.setFault('refuse');
     const away = await many(SIGN_INS_WHILE_AWAY, async () => ask(await nonce(), wallet));
@@ -90,13 +124,25 @@ export const f42SignIns: Fault = {
     ).length;
     const unread = away.filter(({ status, code }) => status === 503 && code === 'sign-in-unread').length;
     const withRoles = [present, ...away].filter(({ roles }) => roles.length > 0).length;
+    const timesIn = (span: Span) => resultTimes(begunIn(ledger.attempts, span));
     return () => ({
       figures: [
         figure('accepted with one nonce', accepted, 1),
+        atLeast('signatures that need a call', flood.perSecond, 0.8 * FLOOD_PER_SECOND, '/s'),
+        timesBaseline("others' p99 beside them", timesIn(flood.span), timesIn(baseline), 2),
+        timesBaseline(
+          "others' p99 beside them, against as many checks without",
+          timesIn(flood.span),
+          timesIn(plain.span),
+          1.5,
+        ),
         figure('unread while the chain was away', unread, SIGN_INS_WHILE_AWAY),
         figure('refused whose use was lost', refusedAgain, NONCES_LOST),
       ],
       broken: [
+        ...(begunIn(ledger.attempts, flood.span).some(({ code }) => code === 'overloaded')
+          ? ['a check of another client was refused beside them']
+          : []),
         ...(accepted === 1 ? [] : [`${accepted} requests were accepted with one nonce`]),
         ...([403, 503].includes(present.status)
           ? []
