@@ -7,6 +7,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
+import packageJson from '../../package.json' with { type: 'json' };
 import { type Answer, answerStatusOf, type BaseOperation } from './operation.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
 
@@ -41,19 +42,30 @@ type Rules<Operation> = {
  * The OpenAPI 3.1 document of a table of operations, made of the schemas that validate requests and
  * answers.
  *
- * @param frame the document without its operations
+ * @param frame the document without its operations; its version and licence are those of the package
  */
 export function describeOperations<Operation extends BaseOperation>(
   operations: Readonly<Record<string, Operation>>,
   rules: Rules<Operation>,
-  frame: Omit<ZodOpenApiObject, 'openapi' | 'paths'>,
+  { info, ...frame }: Omit<ZodOpenApiObject, 'openapi' | 'paths' | 'info'> & {
+    readonly info: { readonly title: string; readonly description: string };
+  },
 ) {
+  const { version, license } = packageJson;
   const paths: Record<string, ZodOpenApiPathsObject[string]> = {};
   for (const [operationId, operation] of Object.entries(operations)) {
     const path = operation.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [operation.method]: describe(operationId, operation, rules) };
   }
-  const document = createDocument({ openapi: '3.1.0', ...frame, paths }, { override: openAnswers });
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: { ...info, version, license: { name: license, identifier: license } },
+      ...frame,
+      paths,
+    },
+    { override: openAnswers },
+  );
   return withoutUnusedOutputs(document);
 }
 

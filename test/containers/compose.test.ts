@@ -3,10 +3,13 @@
 // be safe, and nothing may be lost.
 import { globSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { describeLicences, productionPackages } from '../../deploy/docker/licences.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { demoRules } from '../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
 import { NO_FAULTS } from '../support/judges/ledger.ts';
 import { reconcileUnderLoad } from '../support/judges/reconcile-under-load.ts';
+import { spawnProgram } from '../support/systems/spawn-process.ts';
 import { type ComposedSystem, startCompose, untilQuery } from './start-compose.ts';
 
 /** Every folder of a service with a process is a service of the compose file, under the same
@@ -61,6 +64,26 @@ test('the image contains the packages that a service needs at runtime, and no de
   expect(await system.compose('exec', '-T', 'gateway', 'node', '-e', look)).toBe('');
   const tests = 'console.log(fs.globSync("{services,shared}/**/*.test.ts").length)';
   expect((await system.compose('exec', '-T', 'gateway', 'node', '-e', tests)).trim()).toBe('0');
+});
+
+test('the image of a release says its version and revision, and lists its parts and their licences', async () => {
+  await using build = spawnProgram('npm', ['run', 'build:image']);
+  const exitCode = await build.exited;
+  expect([exitCode, exitCode === 0 ? '' : build.stderr()]).toEqual([0, '']);
+  const image = `rolecall:${packageJson.version}`;
+  const [{ Config }] = JSON.parse(await system.docker('inspect', image));
+  expect(Config.Labels).toMatchObject({
+    'org.opencontainers.image.title': 'Rolecall',
+    'org.opencontainers.image.version': packageJson.version,
+    'org.opencontainers.image.revision': expect.stringMatching(/^[0-9a-f]{40}$/),
+    'org.opencontainers.image.licenses': packageJson.license,
+  });
+  const read = (file: string) => system.docker('run', '--rm', '--entrypoint', 'cat', image, file);
+  const { components } = JSON.parse(await read('sbom.cdx.json')) as { components: { 'bom-ref': string }[] };
+  expect(components.map((component) => component['bom-ref'])).toEqual(
+    expect.arrayContaining(productionPackages().map(({ name, version }) => `${name}@${version}`)),
+  );
+  expect(await read('LICENCES.md')).toBe(describeLicences());
 });
 
 test('a check gets the same verdicts in a sync answer, by poll and by a signed webhook', async () => {

@@ -105,7 +105,6 @@ export function judgeManifests(manifests: readonly Manifest[]): string[] {
     ...deployments.flatMap((deployment) => judgeIngress(deployment, settings)),
     ...judgePolicies(ofKind('NetworkPolicy'), names),
     ...judgeScaling(scaled),
-    ...judgeTopics(ofKind('Job')),
     ...[...deployments, ...ofKind('Job')].flatMap(judgeImages),
   ];
 }
@@ -145,15 +144,6 @@ export function judgePublicEndpoints(manifests: readonly Manifest[]): string[] {
       .filter((policy) => !isDeepStrictEqual(peersOf(policy), outside && peersOf(outside)))
       .map(({ metadata }) => `${metadata.name}: its addresses differ from those of outside`),
   ];
-}
-
-/** A Job is immutable, so its name has the version. */
-function judgeTopics(jobs: readonly Manifest[]): string[] {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-  return faultsOf({
-    "the Job of the topics does not have this version's name":
-      jobs[0]?.metadata.name === `topics-${version.replaceAll('.', '-')}`,
-  });
 }
 
 const judgeImages = ({ metadata: { name }, spec }: Manifest): string[] =>

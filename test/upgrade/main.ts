@@ -1,14 +1,15 @@
 // `npm run test:upgrade`: starts the last release, gives it work of every kind, stops it, and
 // starts this version on its data. `upgradeFrom` in package.json names the release as a Git tag;
-// `-- REF` names another one. It exits with 1 if something is missing.
+// `-- REF` names another commit. It exits with 1 if something is missing, the tag too.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
@@ -72,7 +73,11 @@ function checkOut(scope: AsyncDisposableStack): { readonly root: string; readonl
     cwd: ROOT,
     encoding: 'utf8',
   });
-  if (added.status !== 0) throw new Error(`Git cannot check ${release} out: ${added.stderr}`);
+  if (added.status !== 0)
+    throw new Error(
+      `Git cannot check ${release} out. \`git fetch --tags\` brings the tags of releases; ` +
+        `\`npm run test:upgrade -- REF\` begins at another commit. ${added.stderr}`,
+    );
   const prepared = spawnSync(process.execPath, ['deploy/local/setup.mjs'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -268,9 +273,5 @@ async function examine(
   return failed === 0 ? 0 : 1;
 }
 
-const { upgradeFrom } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  readonly upgradeFrom: string;
-};
-const release = process.argv[2] ?? upgradeFrom;
-if (release === '') say('nothing to upgrade from: `upgradeFrom` in package.json names no release yet');
-else process.exitCode = await upgrade();
+const release = process.argv[2] ?? packageJson.upgradeFrom;
+process.exitCode = await upgrade();

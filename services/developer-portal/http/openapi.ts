@@ -64,9 +64,7 @@ export const makeOpenApi = () =>
     {
       info: {
         title: "Rolecall's developer portal",
-        version: '1.0.0',
         description: "The operations behind the portal's page: accounts, client apps, deliveries and usage.",
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/' }],
       components: {

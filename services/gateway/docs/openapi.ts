@@ -156,9 +156,7 @@ export const makeOpenApi = (publicBaseUrl: string) =>
     {
       info: {
         title: 'Rolecall',
-        version: '1.0.0',
         description: 'Given a wallet and a list of token rules, which roles does it have?',
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicBaseUrl === '' ? '/' : publicBaseUrl }],
       security: [{ apiKey: [] }],
