@@ -1,7 +1,13 @@
 import markdownIt from 'markdown-it';
 
 /** A part of a page under one heading, for the search. */
-type Section = { readonly heading: string; readonly anchor: string; readonly text: string };
+type Section = {
+  readonly heading: string;
+  readonly anchor: string;
+  /** What readers search for and neither the heading nor the text says. */
+  readonly words: string;
+  readonly text: string;
+};
 
 type RenderedPage = { readonly html: string; readonly sections: readonly Section[] };
 
@@ -16,6 +22,9 @@ export const anchorOf = (heading: string): string =>
     .replace(/^-|-$/g, '');
 
 type Token = ReturnType<typeof renderer.parse>[number];
+
+/** A heading and the line below it that no renderer shows: `[words]: # "rotate, leak"`. */
+const WORDS = /^#+ (.+)\n\n\[words\]: # "(.+)"$/gm;
 
 /** The language that a fence names after `tab=`. */
 const tabOf = (token: Token | undefined): string | undefined =>
@@ -63,7 +72,8 @@ renderer.renderer.rules['table_close'] = () => '</table></div>';
  */
 export function renderMarkdown(text: string, linkOf: (href: string) => string): RenderedPage {
   const tokens = renderer.parse(text, {});
-  const sections: { heading: string; anchor: string; text: string }[] = [];
+  const words = new Map([...text.matchAll(WORDS)].map(([, heading, found = '']) => [heading, found]));
+  const sections: (Section & { text: string })[] = [];
   for (const [at, token] of tokens.entries()) {
     if (token.type !== 'inline') continue;
     for (const child of token.children ?? [])
@@ -73,7 +83,12 @@ export function renderMarkdown(text: string, linkOf: (href: string) => string): 
     if (heading?.type === 'heading_open') {
       const anchor = anchorOf(token.content);
       heading.attrSet('id', anchor);
-      sections.push({ heading: token.content.replaceAll('`', ''), anchor, text: '' });
+      sections.push({
+        heading: token.content.replaceAll('`', ''),
+        anchor,
+        words: words.get(token.content) ?? '',
+        text: '',
+      });
     } else if (section) section.text += ` ${token.content}`;
   }
   return { html: renderer.renderer.render(tokens, renderer.options, {}), sections };

@@ -26,6 +26,14 @@ type SiteOptions = {
   readonly chainId: number;
 };
 
+/** How the page's script searches. The words of a section are written for the search, so they count
+ * more than a heading, and a heading more than a mention. */
+const SEARCH = {
+  fields: ['words', 'heading', 'page', 'text'],
+  storeFields: ['heading', 'page'],
+  searchOptions: { boost: { words: 10, heading: 3, page: 2 }, prefix: true, fuzzy: 0.15 },
+};
+
 const HERE = import.meta.dirname;
 /** The snippets, which tests run. */
 const SNIPPETS = join(HERE, '../../developer-portal/page/snippets');
@@ -175,19 +183,20 @@ const summary = (): string =>
  */
 export function makeDocsSite(options: SiteOptions): ReadonlyMap<string, SiteFile> {
   const files = new Map<string, SiteFile>();
-  const index: object[] = [];
+  const sections: object[] = [];
   for (const topic of TOPICS) {
     const text = textOf(topic, options);
-    const { html, sections } = renderMarkdown(text, linkFrom(''));
+    const page = renderMarkdown(text, linkFrom(''));
     files.set(`/docs/${topic.slug}.md`, { contentType: MARKDOWN, body: text });
-    files.set(`/docs/${topic.slug}`, { contentType: HTML, body: frame(topic, html, '') });
-    for (const { heading, anchor, text: found } of sections)
-      index.push({ id: `${topic.slug}#${anchor}`, page: topic.title, heading, text: found.trim() });
+    files.set(`/docs/${topic.slug}`, { contentType: HTML, body: frame(topic, page.html, '') });
+    for (const { anchor, ...section } of page.sections)
+      sections.push({ id: `${topic.slug}#${anchor}`, page: topic.title, ...section });
   }
   const [first] = TOPICS as [Topic];
   const opening = renderMarkdown(textOf(first, options), linkFrom('docs/'));
   files.set('/docs', { contentType: HTML, body: frame(first, opening.html, 'docs/') });
-  files.set('/docs/search.json', { contentType: 'application/json', body: JSON.stringify(index) });
+  const search = JSON.stringify({ options: SEARCH, sections });
+  files.set('/docs/search.json', { contentType: 'application/json', body: search });
   files.set('/llms.txt', { contentType: 'text/plain; charset=utf-8', body: summary() });
   const asset = (name: string, contentType: string, path: string) =>
     files.set(`/docs/assets/${name}`, { contentType, body: readFileSync(path, 'utf8') });

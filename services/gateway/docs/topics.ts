@@ -25,6 +25,11 @@ export const TOPICS: readonly Topic[] = [
     title: 'Keys, secrets and your data',
     summary: 'What is kept, where, how long, and how it is erased',
   },
-  { slug: 'versioning', title: 'Versioning', summary: 'What may change, and what is new' },
+  { slug: 'operating', title: 'Run it yourself', summary: 'For who operates Rolecall: where to read what' },
+  {
+    slug: 'versioning',
+    title: 'Versions and promises',
+    summary: 'What may change, how long you are told before, what is new',
+  },
   { slug: 'reference', title: 'Reference', summary: 'Every operation, field and answer' },
 ];

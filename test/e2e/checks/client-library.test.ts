@@ -8,13 +8,13 @@ import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { openBrowser } from '../../support/browser/open-browser.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { serveOnLoopback } from '../../support/fakes/serve-on-loopback.ts';
-import { type ClientProject, findNode, makeClientProject } from '../../support/systems/client-project.ts';
+import { type ClientProject, findRuntime, makeClientProject } from '../../support/systems/client-project.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { startExample } from '../../support/systems/start-example.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 // The client library is packed, installed into an empty project, compiled by a strict TypeScript
-// and run by every supported Node against a running system, as its users do. Its examples run
+// and run by every supported runtime against a running system, as its users do. Its examples run
 // unchanged.
 
 const run = promisify(execFile);
@@ -87,12 +87,24 @@ await rolecall.check({ account: '0x…', rules, ruleSet: 'vip' });
 await rolecall.check({ account: '0x…', rules, async: true });
 `;
 
-test('its types compile strictly without other packages, and refuse wrong rules', async () => {
+test('its tarball has a README, the licence, and modules with their types, but no source', () => {
+  const { packed } = project;
+  expect(packed).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
+  const modules = packed.filter((path) => path.startsWith('lib/'));
+  expect(packed.length - modules.length).toBe(3);
+  expect(modules.filter((path) => path.endsWith('.js')).length).toBeGreaterThan(10);
+  expect(modules.filter((path) => !/(\.d\.ts|\.js)$/.test(path))).toEqual([]);
+});
+
+test.each([
+  { module: 'nodenext', moduleResolution: 'nodenext' },
+  { module: 'preserve', moduleResolution: 'bundler' },
+])('its types compile strictly without other packages, and refuse wrong rules: %j', async (resolution) => {
   project.write('typed.ts', TYPED);
   const compilerOptions = {
+    ...resolution,
     strict: true,
     exactOptionalPropertyTypes: true,
-    module: 'nodenext',
     target: 'es2023',
     noEmit: true,
     types: [],
@@ -171,10 +183,16 @@ found.refused = await rolecall.check({ account: 'vitalik.eth', rules }).catch(({
 console.log(JSON.stringify(found));
 `;
 
-test.each([20, 22, 24])('every method works on Node %d against a running system', async (major) => {
-  const node = await findNode(major);
-  if (node === undefined) {
-    process.stderr.write(`client library: Node ${major} cannot be had here, so it is not tried\n`);
+test.each([
+  ['Node', '20'],
+  ['Node', '22'],
+  ['Node', '24'],
+  ['Bun', '1.4'],
+  ['Deno', '2.9'],
+] as const)('every method works on %s %s against a running system', async (runtime, version) => {
+  const found = await findRuntime(runtime, version);
+  if (found === undefined) {
+    process.stderr.write(`client library: ${runtime} ${version} cannot be had here, so it is not tried\n`);
     return;
   }
   project.copy('services/developer-portal/page/snippets/check.mjs');
@@ -182,7 +200,8 @@ test.each([20, 22, 24])('every method works on Node %d against a running system'
   const { holder, stranger } = system.chain;
   const rules = [demoRules(system.chain).erc20({ roleId: 'gold', minToken: '1500.5' })];
   const env = { ...envOfSystem(), GIVEN: JSON.stringify({ holder, stranger, rules }) };
-  const { stdout } = await run(node, [program], { cwd: project.folder, env });
+  const [command, ...args] = found;
+  const { stdout } = await run(command, [...args, program], { cwd: project.folder, env });
   expect(JSON.parse(stdout)).toEqual({
     rolesOf: { held: ['gold'], unread: [] },
     check: { gold: 'denied' },

@@ -11,6 +11,8 @@ const INSTALL_TIMEOUT_MS = 180_000;
 /** A project with the client library installed from its tarball, like a user's. */
 export type ClientProject = Disposable & {
   readonly folder: string;
+  /** The paths in the tarball. */
+  readonly packed: readonly string[];
   /** Copies a file of this repository into the project under its own name, and returns the new
    * path. */
   readonly copy: (path: string) => string;
@@ -29,6 +31,8 @@ const npm = (args: readonly string[], cwd: string) =>
     },
   });
 
+type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
+
 /**
  * Builds the client library, packs it and installs the tarball into an empty project, without a
  * registry: the library has no dependencies.
@@ -37,7 +41,7 @@ export async function makeClientProject(): Promise<ClientProject> {
   await run(process.execPath, [join(ROOT, 'deploy/client/build-client.ts')], { cwd: ROOT });
   const folder = mkdtempSync(join(tmpdir(), 'rolecall-client-'));
   const { stdout } = await npm(['pack', join(ROOT, 'dist/client'), '--json'], folder);
-  const [{ filename = '' } = {}] = JSON.parse(stdout) as { filename?: string }[];
+  const [{ filename, files } = { filename: '', files: [] }] = JSON.parse(stdout) as Packed[];
   writeFileSync(
     join(folder, 'package.json'),
     JSON.stringify({ name: 'user', private: true, type: 'module' }),
@@ -47,6 +51,7 @@ export async function makeClientProject(): Promise<ClientProject> {
   symlinkSync(join(ROOT, 'node_modules', 'express'), join(folder, 'node_modules', 'express'));
   return {
     folder,
+    packed: files.map(({ path }) => path),
     copy(path) {
       const target = join(folder, path.slice(path.lastIndexOf('/') + 1));
       cpSync(join(ROOT, path), target);
@@ -60,25 +65,31 @@ export async function makeClientProject(): Promise<ClientProject> {
   };
 }
 
+const RUNTIMES = {
+  Node: { name: `node-${process.platform}-${process.arch}`, file: 'bin/node', args: [] },
+  Bun: { name: '@oven/bun-linux-x64', file: 'bin/bun', args: [] },
+  Deno: { name: '@deno/linux-x64-glibc', file: 'deno', args: ['run', '--allow-all'] },
+};
+
 /**
- * The program of another major version of Node, installed from npm into the user's cache if it is
- * missing; `undefined` if it is not available.
+ * The command that runs a file in another runtime, which is installed from npm into the user's cache
+ * if it is missing; `undefined` if it is not available.
  */
-export async function findNode(major: number): Promise<string | undefined> {
-  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-  const folder = join(
-    process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
-    'rolecall',
-    `node-${major}`,
-  );
-  const name = `node-${process.platform}-${process.arch}`;
-  const program = join(folder, 'node_modules', name, 'bin', 'node');
-  if (existsSync(program)) return program;
+export async function findRuntime(
+  runtime: keyof typeof RUNTIMES,
+  version: string,
+): Promise<readonly [program: string, ...args: string[]] | undefined> {
+  const { name, file, args } = RUNTIMES[runtime];
+  if (runtime === 'Node' && process.versions.node.startsWith(`${version}.`)) return [process.execPath];
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const folder = join(cache, 'rolecall', `${runtime.toLowerCase()}-${version}`);
+  const program = join(folder, 'node_modules', name, file);
+  if (existsSync(program)) return [program, ...args];
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
-  const isInstalled = await npm(['install', `${name}@${major}`, '--no-audit', '--no-fund'], folder).then(
+  const isInstalled = await npm(['install', `${name}@${version}`, '--no-audit', '--no-fund'], folder).then(
     () => true,
     () => false,
   );
-  return isInstalled && existsSync(program) ? program : undefined;
+  return isInstalled && existsSync(program) ? [program, ...args] : undefined;
 }

@@ -111,12 +111,8 @@ const load = () =>
   (loading ??= Promise.all([
     import('./minisearch.js'),
     fetch(`${root}search.json`).then((response) => response.json()),
-  ]).then(([{ default: MiniSearch }, sections]) => {
-    const index = new MiniSearch({
-      fields: ['heading', 'page', 'text'],
-      storeFields: ['heading', 'page'],
-      searchOptions: { boost: { heading: 3, page: 2 }, prefix: true, fuzzy: 0.15 },
-    });
+  ]).then(([{ default: MiniSearch }, { options, sections }]) => {
+    const index = new MiniSearch(options);
     index.addAll(sections);
     return index;
   }));
