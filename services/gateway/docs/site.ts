@@ -80,8 +80,8 @@ function snippets(files: readonly (readonly [file: string, language: string, nam
 
 /** The newest part of the changelog; its links into the source tree become text. */
 function changelog(): string {
-  const [, pending = ''] = readFileSync(CHANGELOG, 'utf8').split(/^## .*$/m);
-  return pending.trim().replace(/\[([^\]]+)\]\((?!https:)[^)]*\)/g, '$1');
+  const [, newest = ''] = readFileSync(CHANGELOG, 'utf8').split(/^## .*$/m);
+  return newest.trim().replace(/\[([^\]]+)\]\((?!https:)[^)]*\)/g, '$1');
 }
 
 /** The text of a page with its generated parts and the gateway's own address. */
