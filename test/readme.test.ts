@@ -49,7 +49,7 @@ test.each(variables)('%s is passed on in docker-compose.yml', (name) => {
 
 test('the documents name only existing npm scripts', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const builtIn = new Set(['ci', 'install']);
+  const builtIn = new Set(['audit', 'ci', 'install', 'pack', 'version']);
   for (const document of DOCUMENTS) {
     const named = [...read(document).matchAll(/npm (?:run (?:--silent )?)?([a-z][a-z0-9:-]*)/g)].map(
       ([, name]) => name ?? '',

@@ -47,7 +47,10 @@ type Rules<Operation> = {
 export function describeOperations<Operation extends BaseOperation>(
   operations: Readonly<Record<string, Operation>>,
   rules: Rules<Operation>,
-  { info, ...frame }: Omit<ZodOpenApiObject, 'openapi' | 'paths' | 'info'> & {
+  {
+    info,
+    ...frame
+  }: Omit<ZodOpenApiObject, 'openapi' | 'paths' | 'info'> & {
     readonly info: { readonly title: string; readonly description: string };
   },
 ) {

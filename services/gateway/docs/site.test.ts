@@ -95,7 +95,18 @@ describe('the documentation', () => {
 const ASKED: Readonly<Record<string, readonly string[]>> = {
   quickstart: ['getting started', 'python', 'typescript', 'sdk'],
   checks: ['async', 'pending', 'undetermined', 'snapshot', 'reorg', 'delegate.xyz', 'cold wallet', 'why'],
-  rules: ['erc20', 'erc-20', 'nft', 'erc1155', 'eth', 'view function', 'sum', 'cross-chain', 'and', 'rule set'],
+  rules: [
+    'erc20',
+    'erc-20',
+    'nft',
+    'erc1155',
+    'eth',
+    'view function',
+    'sum',
+    'cross-chain',
+    'and',
+    'rule set',
+  ],
   recipes: ['flash loan', 'staking', 'ERC-4626', 'ERC20Votes', 'ERC-5192', 'ERC-4907', 'Uniswap V3', 'Hats'],
   batches: ['bulk', 'csv', 'ndjson', 'dry run'],
   watches: ['discord', 'monitor', 'mass revocation', 'stalled', 'rebasing'],
@@ -116,11 +127,12 @@ describe('the search', () => {
   const index = new MiniSearch(options);
   index.addAll(sections);
 
-  it.each(
-    Object.entries(ASKED).flatMap(([slug, asked]) => asked.map((words) => [slug, words] as const)),
-  )('finds the page %s first for %j', (slug, words) => {
-    expect(index.search(words)[0]?.id).toMatch(new RegExp(`^${slug}#`));
-  });
+  it.each(Object.entries(ASKED).flatMap(([slug, asked]) => asked.map((words) => [slug, words] as const)))(
+    'finds the page %s first for %j',
+    (slug, words) => {
+      expect(index.search(words)[0]?.id).toMatch(new RegExp(`^${slug}#`));
+    },
+  );
 
   it('knows the words of every section that has some, and shows them nowhere', () => {
     const lines = TOPICS.flatMap(({ slug }) => bodyOf(`/docs/${slug}.md`).match(/^\[words\]/gm) ?? []);
