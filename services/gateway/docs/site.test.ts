@@ -94,7 +94,7 @@ describe('the documentation', () => {
 /** What readers ask for, by the page that answers it. */
 const ASKED: Readonly<Record<string, readonly string[]>> = {
   quickstart: ['getting started', 'python', 'typescript', 'sdk'],
-  checks: ['async', 'pending', 'undetermined', 'snapshot', 'reorg', 'delegate.xyz', 'cold wallet', 'why'],
+  checks: ['async', 'pending', 'undetermined', 'snapshot', 'reorg', 'delegate.xyz', 'cold wallet', 'why', 'ens', 'mainnet'],
   rules: [
     'erc20',
     'erc-20',
@@ -108,9 +108,9 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
     'rule set',
   ],
   recipes: ['flash loan', 'staking', 'ERC-4626', 'ERC20Votes', 'ERC-5192', 'ERC-4907', 'Uniswap V3', 'Hats'],
-  batches: ['bulk', 'csv', 'ndjson', 'dry run'],
-  watches: ['discord', 'monitor', 'mass revocation', 'stalled', 'rebasing'],
-  webhooks: ['webhook signature', 'hmac', 'callback', 'missed webhook', 'resend', 'duplicate webhook'],
+  batches: ['batch', 'bulk', 'csv', 'ndjson', 'dry run'],
+  watches: ['watch', 'discord', 'monitor', 'mass revocation', 'stalled', 'rebasing'],
+  webhooks: ['webhook signature', 'hmac', 'callback', 'localhost', 'webhook', 'missed webhook', 'resend', 'duplicate webhook'],
   proofs: ['jwt', 'jwks', 'session'],
   authzen: ['pdp', 'policy decision point'],
   'who-asks': ['sign in', 'siwe', 'login', 'metamask', 'erc-1271', 'smart account', 'passkey'],
