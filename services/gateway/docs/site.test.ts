@@ -94,7 +94,18 @@ describe('the documentation', () => {
 /** What readers ask for, by the page that answers it. */
 const ASKED: Readonly<Record<string, readonly string[]>> = {
   quickstart: ['getting started', 'python', 'typescript', 'sdk'],
-  checks: ['async', 'pending', 'undetermined', 'snapshot', 'reorg', 'delegate.xyz', 'cold wallet', 'why', 'ens', 'mainnet'],
+  checks: [
+    'async',
+    'pending',
+    'undetermined',
+    'snapshot',
+    'reorg',
+    'delegate.xyz',
+    'cold wallet',
+    'why',
+    'ens',
+    'mainnet',
+  ],
   rules: [
     'erc20',
     'erc-20',
@@ -110,7 +121,16 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
   recipes: ['flash loan', 'staking', 'ERC-4626', 'ERC20Votes', 'ERC-5192', 'ERC-4907', 'Uniswap V3', 'Hats'],
   batches: ['batch', 'bulk', 'csv', 'ndjson', 'dry run'],
   watches: ['watch', 'discord', 'monitor', 'mass revocation', 'stalled', 'rebasing'],
-  webhooks: ['webhook signature', 'hmac', 'callback', 'localhost', 'webhook', 'missed webhook', 'resend', 'duplicate webhook'],
+  webhooks: [
+    'webhook signature',
+    'hmac',
+    'callback',
+    'localhost',
+    'webhook',
+    'missed webhook',
+    'resend',
+    'duplicate webhook',
+  ],
   proofs: ['jwt', 'jwks', 'session'],
   authzen: ['pdp', 'policy decision point'],
   'who-asks': ['sign in', 'siwe', 'login', 'metamask', 'erc-1271', 'smart account', 'passkey'],
