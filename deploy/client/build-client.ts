@@ -1,16 +1,19 @@
 // `npm run build:client`: writes the package @rolecall/client to dist/client, with types from the
-// OpenAPI document.
+// OpenAPI document. With `--types` it writes the types alone, which the type checker needs
+// (`npm run check`): they are not in the repository, because they follow from the schemas.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatTypes, TYPES_FILE } from './api-types.ts';
+import { makeOpenApi } from '../../services/gateway/docs/openapi.ts';
+import { generateTypes, type OpenApiDocument } from './generate-types.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SOURCE = join(ROOT, 'shared', 'client');
 const OUT = join(ROOT, 'dist', 'client');
 const ENTRY = './lib/client/index';
 
-writeFileSync(TYPES_FILE, formatTypes());
+writeFileSync(join(SOURCE, 'api-types.ts'), generateTypes(makeOpenApi('') as unknown as OpenApiDocument));
+if (process.argv.includes('--types')) process.exit();
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');

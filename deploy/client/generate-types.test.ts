@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { formatTypes, TYPES_FILE } from './api-types.ts';
 import { generateTypes } from './generate-types.ts';
 
 /** The type of one schema, on one line. */
@@ -53,9 +51,4 @@ test('the codes of problems are collected from all answers', () => {
   });
   const paths = { '/a': { get: { responses: { 404: answer('b'), 422: answer('c', 'a') } } } };
   expect(generateTypes({ paths })).toContain('export type ProblemCode = "a" | "b" | "c";');
-});
-
-// The types of the client library are never written by hand.
-test('shared/client/api-types.ts equals the schemas: after a change of them, run `npm run build:client`', () => {
-  expect(readFileSync(TYPES_FILE, 'utf8')).toBe(formatTypes());
 });

@@ -22,7 +22,6 @@ export type OpenApiDocument = {
 };
 
 const HEADER = `// Written by \`npm run build:client\` from the OpenAPI document, which is made of the schemas that validate.
-// Do not edit: change the schema and build again.
 `;
 
 /**
