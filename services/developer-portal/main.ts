@@ -17,7 +17,7 @@ import { makeHandlers } from './features/handlers.ts';
 import { makeSendNotices } from './features/notices/send-notices.ts';
 import { makeIdentityProvider } from './features/single-sign-on/identity-provider.ts';
 import { makeWork } from './features/work.ts';
-import { describeClientError } from './http/answer.ts';
+import { COMMON_HEADERS } from './http/answer.ts';
 import { makeMetrics } from './metrics.ts';
 
 /** How long readiness fails before the listener closes. */
@@ -63,7 +63,7 @@ await runService(
       await startHttpServer(app, {
         ...config.http,
         readinessLeadMs: READINESS_LEAD_MS,
-        describeClientError,
+        headers: COMMON_HEADERS,
       }),
     );
     context.log.info({ httpPort: server.port }, 'listening');

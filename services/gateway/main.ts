@@ -3,6 +3,7 @@ import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { makeAccountBytes, startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
+import { startHttpServer } from '#shared/http/http-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
@@ -44,7 +45,7 @@ import { makeWaiters } from './checks/await-result.ts';
 import { makePublishCheck } from './checks/publish-check.ts';
 import { makeRequestIds } from './checks/request-ids.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
-import { startServer } from './edge/server.ts';
+import { COMMON_HEADERS } from './edge/exchange.ts';
 import { makeApplyLimits } from './limits/apply-limits.ts';
 import { startLagSampler } from './limits/sample-lag.ts';
 import { makeGatewayMetrics } from './metrics.ts';
@@ -246,7 +247,13 @@ await runService(
       metrics,
       log: context.log,
     });
-    const server = scope.use(await startServer(app, { ...config.http, readinessLeadMs: READINESS_LEAD_MS }));
+    const server = scope.use(
+      await startHttpServer(app, {
+        ...config.http,
+        readinessLeadMs: READINESS_LEAD_MS,
+        headers: COMMON_HEADERS,
+      }),
+    );
     metrics.watchConnections(server.countConnections);
     context.log.info({ httpPort: server.port }, 'listening');
   },

@@ -21,7 +21,7 @@ beforeEach(async () => {
     port: 0,
     connectionsMax: 10,
     readinessLeadMs: 0,
-    describeClientError: () => ({ status: 400, headers: {}, body: 'malformed' }),
+    headers: {},
   });
 });
 afterEach(() => server[Symbol.asyncDispose]());

@@ -10,7 +10,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { FairShares } from '#shared/fairness/fair-shares.ts';
+import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { addressKey } from './client-address.ts';
+import { Problem, problemBody } from './problem.ts';
 
 export const HTTP_TIMEOUTS_MS = {
   /** Time limit for a request's headers, from its first byte or from the start of the
@@ -52,16 +54,8 @@ export type HttpServerOptions = {
   /** How long readiness fails before the listener closes, so that no load balancer sends to a
    * closed port. */
   readonly readinessLeadMs: number;
-  /** The answer to bytes that are not an HTTP request: its headers, and its body. */
-  readonly describeClientError: (fault: ClientFault) => ClientErrorAnswer;
-};
-
-/** Malformed HTTP, too large headers, a client that was too slow. */
-export type ClientFault = 'malformed' | 'headers-too-large' | 'timeout';
-export type ClientErrorAnswer = {
-  readonly status: number;
+  /** Of the answer to bytes that are not an HTTP request. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 };
 
 /** Requests whose handlers bound the time of their bodies themselves. */
@@ -74,11 +68,11 @@ export function setOwnDeadline(request: IncomingMessage): void {
 }
 
 /**
- * Serves HTTP/1.1. Disposal: waits `readinessLeadMs`, closes the listener, lets the requests under
- * way finish.
+ * Serves HTTP/1.1; bytes that are not an HTTP request get a problem document too. Disposal: waits
+ * `readinessLeadMs`, closes the listener, lets the requests under way finish.
  *
  * @example
- * const server = scope.use(await startHttpServer(makeApp(deps), { ...config.http, describeClientError }));
+ * const server = scope.use(await startHttpServer(makeApp(deps), { ...config.http, headers, readinessLeadMs: 2_000 }));
  */
 export async function startHttpServer(
   listener: RequestListener,
@@ -154,7 +148,7 @@ function answerClientError(
     /** The answers that are not sent yet: of a client that pipelines its requests, several. */
     readonly pending: ReadonlySet<ServerResponse> | undefined;
   },
-  { describeClientError }: Pick<HttpServerOptions, 'describeClientError'>,
+  { headers }: Pick<HttpServerOptions, 'headers'>,
 ): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && last && !last.req.complete && ownDeadlines.has(last.req))
     return;
@@ -166,10 +160,12 @@ function answerClientError(
     socket.destroy();
     return;
   }
-  const { status, headers, body } = describeClientError(faultOf(error.code));
+  const problem = problemOfBytes(error.code);
+  const body = problemBody(problem, `/requests/${traceIdOf(newTraceparent())}`);
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    'content-type: application/problem+json',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ];
@@ -188,7 +184,9 @@ function refuse(socket: Socket, answer: string): void {
   socket.once('close', () => clearTimeout(linger));
 }
 
-function faultOf(code: string | undefined): ClientFault {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'headers-too-large';
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'timeout' : 'malformed';
+function problemOfBytes(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') return new Problem('headers-too-large', 'The headers are too large.');
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT'
+    ? new Problem('request-timeout', 'The request took too long.')
+    : new Problem('malformed-request', 'This is not HTTP/1.1.');
 }

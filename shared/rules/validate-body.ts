@@ -104,6 +104,24 @@ export function validateBody<Body>(
 /** The fault with a whole sentence instead of its predicate. */
 export const asSentence = ({ pointer, code, detail }: Fault): Fault => faultAt(pointer, code, detail);
 
+/**
+ * The faults of a schema's issues as sentences.
+ *
+ * @param value what the schema refused
+ * @param place the pointer of the value in the body
+ * @param knownAt the members of the object at a path, where that is certain
+ */
+export const describeIssues = (
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+  place = '',
+  knownAt: (path: readonly PropertyKey[]) => readonly string[] | undefined = () => undefined,
+): Fault[] =>
+  faultsOfIssues(issues, value, faultOfIssueIn(value), {
+    unknown: (pointer, path) => unknownMember(pointer, knownAt(path)),
+    missing: (pointer) => ({ pointer, code: 'required', detail: 'is required' }),
+  }).map(({ pointer, code, detail }) => faultAt(place + pointer, code, detail));
+
 /** The expected value of members that clients often send in another type. */
 const EXPECTED: Readonly<Record<string, string>> = {
   account: 'an address as a string',
@@ -133,6 +151,10 @@ const EXPECTED: Readonly<Record<string, string>> = {
   signIn: 'a list of messages with their signatures',
   message: 'the signed text as a string',
   signature: 'a hexadecimal string such as "0x1b…"',
+  everySeconds: 'a whole number of seconds',
+  graceSeconds: 'a whole number of seconds',
+  stalledAfterSeconds: 'a whole number of seconds',
+  follow: 'true or false',
 };
 
 /** The entries of lists. */
@@ -178,7 +200,7 @@ function describeRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig)
 }
 
 /** The fault of an issue of a body's schema, as a predicate. */
-export const faultOfIssueIn =
+const faultOfIssueIn =
   (body: unknown) =>
   (issue: z.core.$ZodIssue, pointer: string): Fault => {
     const member = String(issue.path.at(-1));

@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import type { ClientErrorAnswer, ClientFault } from '#shared/http/http-server.ts';
 import { type Problem, problemAnswer } from '#shared/http/problem.ts';
 
 export type { Request, Response };
@@ -46,16 +45,3 @@ export function sendProblem(response: Response, problem: Problem): void {
     .type('application/problem+json')
     .send(problemAnswer(problem, response));
 }
-
-const CLIENT_ERRORS = {
-  malformed: { status: 400, body: 'This is not HTTP/1.1.\n' },
-  'headers-too-large': { status: 431, body: 'The headers are too large.\n' },
-  timeout: { status: 408, body: 'The request took too long.\n' },
-} as const;
-
-/** The answer to bytes that are not a valid request. The portal's page never sends such, so plain
- * text is enough. */
-export const describeClientError = (fault: ClientFault): ClientErrorAnswer => ({
-  ...CLIENT_ERRORS[fault],
-  headers: { ...COMMON_HEADERS, 'content-type': 'text/plain; charset=utf-8' },
-});

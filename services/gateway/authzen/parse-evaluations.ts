@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
-import { type Fault, faultAt, faultsOfIssues } from '#shared/contracts/fault.ts';
-import { asSentence, faultOfIssueIn } from '#shared/rules/validate-body.ts';
+import { type Fault, faultAt } from '#shared/contracts/fault.ts';
+import { describeIssues } from '#shared/rules/validate-body.ts';
 import { isObject, type Members } from '#shared/rules/validate-rules.ts';
 import {
   DISTINCT_CHECKS_MAX,
@@ -61,7 +61,7 @@ export function parseEvaluations(body: unknown, acceptsList: boolean): Parsed {
   const isSingle = !acceptsList || evaluations === undefined || isEmptyList(evaluations);
   if (isSingle) return gather(undefined, [draftOf(defaults, '')]);
   const list = EvaluationList.safeParse(body);
-  if (!list.success) return refused(faultsAt('', body, list.error.issues));
+  if (!list.success) return refused(describeIssues(list.error.issues, body));
   const drafts = list.data.evaluations.map((entry, index) => {
     const place = `/evaluations/${index}`;
     return isObject(entry)
@@ -92,16 +92,10 @@ function readMembers(holder: Members, place: string): ReadMembers {
 
 function readMember(name: Member, value: unknown, place: string): ReadMember {
   const result = EvaluationBody.shape[name].safeParse(value);
-  if (!result.success) return { place, faults: faultsAt(place, value, result.error.issues) };
+  if (!result.success) return { place, faults: describeIssues(result.error.issues, value, place) };
   const key = name === 'context' ? { key: hash('sha256', canonicalize(result.data), 'base64') } : {};
   return { place, faults: [], value: result.data, ...key };
 }
-
-const faultsAt = (place: string, value: unknown, issues: Parameters<typeof faultsOfIssues>[0]): Fault[] =>
-  faultsOfIssues(issues, value, faultOfIssueIn(value), {
-    unknown: (pointer) => ({ pointer, code: 'unknown-member', detail: 'is not a known member' }),
-    missing: (pointer) => ({ pointer, code: 'required', detail: 'is required' }),
-  }).map((fault) => asSentence({ ...fault, pointer: place + fault.pointer }));
 
 type Draft =
   | { readonly faults: readonly Fault[] }

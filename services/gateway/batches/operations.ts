@@ -18,7 +18,6 @@ import {
   RETRY_AFTER,
   SUCCESS_HEADERS,
 } from '../edge/operation.ts';
-import { RESULTS_MAX } from './parse-range.ts';
 import { EntryBody } from './validate-entry.ts';
 
 // `BatchBody` only describes: a batch of 100 000 entries is validated as it arrives
@@ -95,6 +94,8 @@ export const BatchCompleted = Status.extend({ type: z.literal('batch.completed')
   id: 'BatchCompleted',
 });
 
+/** Lines of one answer. */
+export const RESULTS_MAX = 10_000;
 const BATCH = `${BATCH_PATH}/:requestId`;
 const params = { requestId: z.string().meta({ minLength: 1 }) };
 const STATUS = { completed: { value: BATCH_STATUS_EXAMPLE } };
@@ -158,8 +159,18 @@ export const BATCH_OPERATIONS = {
       'if the client accepts gzip.',
     params,
     query: z.object({
-      from: z.number().int().min(0).default(0).meta({ description: 'Index of the first entry, from 0.' }),
-      limit: z.number().int().min(1).max(RESULTS_MAX).default(RESULTS_MAX),
+      from: z
+        .number({ error: 'must be a whole number from 0' })
+        .int()
+        .min(0)
+        .default(0)
+        .meta({ description: 'Index of the first entry, from 0.' }),
+      limit: z
+        .number({ error: `must be a whole number from 1 to ${RESULTS_MAX}` })
+        .int()
+        .min(1)
+        .max(RESULTS_MAX)
+        .default(RESULTS_MAX),
     }),
     answers: {
       200: {

@@ -8,7 +8,8 @@ import { admitRead } from '../auth/admit-request.ts';
 import { findIssued, longPoll } from '../checks/poll-request.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Request, type Response, sendJson } from '../edge/exchange.ts';
-import { parseRange } from './parse-range.ts';
+import { parseQuery } from '../edge/parse-query.ts';
+import { BATCH_OPERATIONS, RESULTS_MAX } from './operations.ts';
 
 /** Answers `GET /access-control/check-roles/batch/{requestId}`: 200, pending or completed. */
 export function makeReadBatch(deps: Dependencies): Handle {
@@ -31,7 +32,7 @@ export function makeReadBatch(deps: Dependencies): Handle {
 export function makeReadBatchResults(deps: Dependencies): Handle {
   return async function readBatchResults(request, response, param) {
     const { requestId, app } = await findBatch(deps, request, response, param);
-    const { from, limit, hasLimit } = parseRange(request.url);
+    const { from, limit } = parseQuery(request, BATCH_OPERATIONS.readBatchResults.query);
     const status = await readStatus(deps, requestId);
     if (!status) throw notStoredYet();
     const countMax = Math.min(limit, Math.max(0, status.entries - from));
@@ -40,7 +41,7 @@ export function makeReadBatchResults(deps: Dependencies): Handle {
     if (count === 0 && countMax > 0)
       return sendJson(response, 202, JSON.stringify(status), retryAfter(1_000));
     const next = from + count;
-    const query = `from=${next}${hasLimit ? `&limit=${limit}` : ''}`;
+    const query = `from=${next}${limit === RESULTS_MAX ? '' : `&limit=${limit}`}`;
     const address = `${deps.publicBaseUrl}${BATCH_PATH}/${requestId}/results?${query}`;
     await deps.streamResults(
       { app, requestId, from, to: next },

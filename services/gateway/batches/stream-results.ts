@@ -4,7 +4,6 @@ import { overloaded } from '#shared/http/problem.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
 import { type LineRange, readBatchLines } from '#shared/stores/batches/batch-lines.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
-import { acceptsGzip } from '../edge/accepts-gzip.ts';
 import { begin, type Headers, type Request, type Response } from '../edge/exchange.ts';
 
 /** Results being sent at once, of all client apps: each holds a part of up to 3 MiB. */
@@ -39,7 +38,7 @@ export function makeStreamResults(
   return async function streamResults(range, request, response, headers) {
     if (!shares.take(range.app)) throw overloaded('Too many results of this client app are being sent.');
     try {
-      const isGzip = acceptsGzip(request.headers['accept-encoding']);
+      const isGzip = request.acceptsEncodings('gzip') === 'gzip';
       begin(response, 200, 'application/x-ndjson', {
         vary: 'accept-encoding',
         ...(isGzip ? { 'content-encoding': 'gzip' } : {}),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
-import { type Fault, faultsOfIssues, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, pointerOf } from '#shared/contracts/fault.ts';
 import { Address, Ref } from '#shared/rules/body-texts.ts';
-import { asSentence, faultOfIssueIn } from '#shared/rules/validate-body.ts';
+import { asSentence, describeIssues } from '#shared/rules/validate-body.ts';
+import { isObject } from '#shared/rules/validate-rules.ts';
 import { exactlyOneOf, wallets } from '../checks/check-body.ts';
 import { faultsOfWallets } from '../checks/validate-check.ts';
 import { isCommonEntry } from '../checks/validate-fast-path.ts';
@@ -31,33 +32,19 @@ type ValidatedEntry =
  * validateEntry('0x52908400098527886e0f7030069857d2e4169ee7', ['entries', 17]);
  */
 export function validateEntry(value: unknown, path: readonly PropertyKey[]): ValidatedEntry {
-  const found = isCommonEntry(value) ? [] : faultsOf(value);
-  const broken = new Set(found.map(({ pointer }) => pointer));
   const place = pointerOf(path);
-  const faults = [...found, ...faultsOfWallets(value, broken, place)];
-  if (faults.length === 0) return { ok: true, entry: entryOf(value as EntryBody) };
-  return {
-    ok: false,
-    faults: faults.map((fault) => asSentence({ ...fault, pointer: place + fault.pointer })),
-  };
+  const found = isCommonEntry(value) ? [] : faultsOf(value, place);
+  const broken = new Set(found.map(({ pointer }) => pointer));
+  const faults = [...found, ...faultsOfWallets(value, broken, place).map(asSentence)];
+  return faults.length === 0 ? { ok: true, entry: entryOf(value as EntryBody) } : { ok: false, faults };
 }
 
-/** Their pointers begin at the entry; their details are predicates. */
-function faultsOf(value: unknown): Fault[] {
+function faultsOf(value: unknown, place: string): Fault[] {
   const isText = typeof value === 'string';
-  if (!isText && (typeof value !== 'object' || value === null || Array.isArray(value)))
-    return [
-      {
-        pointer: '',
-        code: 'wrong-type',
-        detail: 'must be an address as a string, or an object with account',
-      },
-    ];
+  if (!isText && !isObject(value))
+    return [faultAt(place, 'wrong-type', 'must be an address as a string, or an object with account')];
   const { error } = (isText ? Address : Members).safeParse(value);
-  return faultsOfIssues(error?.issues ?? [], value, faultOfIssueIn(value), {
-    unknown: (pointer) => unknownMember(pointer, Object.keys(Members.shape)),
-    missing: (pointer) => ({ pointer, code: 'required', detail: 'is required' }),
-  });
+  return describeIssues(error?.issues ?? [], value, place, () => Object.keys(Members.shape));
 }
 
 function entryOf(body: EntryBody): BatchEntry {

@@ -182,15 +182,15 @@ export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>, plac
   if (!isObject(body)) return [];
   const { accounts } = body;
   if (!('account' in body) && !('accounts' in body))
-    return [fault('/account', 'required', 'is required unless accounts is sent')];
+    return [fault(`${place}/account`, 'required', 'is required unless accounts is sent')];
   const faults =
     'account' in body && 'accounts' in body
-      ? [fault('/accounts', 'not-allowed', 'is not allowed beside account; send one of the two')]
+      ? [fault(`${place}/accounts`, 'not-allowed', 'is not allowed beside account; send one of the two')]
       : [];
-  if (!Array.isArray(accounts) || broken.has('/accounts')) return faults;
+  if (!Array.isArray(accounts) || broken.has(`${place}/accounts`)) return faults;
   const first = new Map<string, number>();
   for (const [index, account] of accounts.entries()) {
-    const pointer = `/accounts/${index}`;
+    const pointer = `${place}/accounts/${index}`;
     if (typeof account !== 'string' || broken.has(pointer)) continue;
     const earlier = first.get(account.toLowerCase());
     if (earlier === undefined) first.set(account.toLowerCase(), index);

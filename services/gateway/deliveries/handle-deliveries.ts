@@ -1,95 +1,87 @@
-import { faultsOfIssues } from '#shared/contracts/fault.ts';
 import { isWatchEventId } from '#shared/contracts/watches/watch-event.ts';
-import { requestIdOf, WebhookState, webhookIdOf } from '#shared/contracts/webhooks/webhook.ts';
+import { requestIdOf, webhookIdOf } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError, sentenceOf } from '#shared/errors.ts';
-import { invalidBody, Problem } from '#shared/http/problem.ts';
-import type { JsonBody } from '#shared/http/read-json-body.ts';
+import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Handle, Param } from '#shared/http/serve-routes.ts';
 import { auditMissing } from '#shared/stores/audit/audit-trail.ts';
 import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
-import { admitFirst, admitRead, admitWrite, type Parsed } from '../auth/admit-request.ts';
+import { admitFirst, admitRead, admitWrite } from '../auth/admit-request.ts';
 import type { Caller } from '../auth/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Request, sendJson, sendNothing } from '../edge/exchange.ts';
-import { pageOf, queryOf } from '../edge/parse-document-request.ts';
+import { sendJson, sendNothing } from '../edge/exchange.ts';
+import { parseBody } from '../edge/parse-document-request.ts';
+import { pageOf, parseQuery } from '../edge/parse-query.ts';
 import { describeDelivery, watchIdOf } from './describe-delivery.ts';
-import { ResendFailedBody } from './operations.ts';
+import { DELIVERY_OPERATIONS, ResendFailedBody } from './operations.ts';
 
 /** The handlers of webhook deliveries. */
-export const deliveryHandlers = (deps: Dependencies) => ({
-  listDeliveries: makeList(deps),
-  readDelivery: makeRead(deps),
-  resendDelivery: makeResend(deps),
-  resendFailed: makeResendFailed(deps),
-});
+export const deliveryHandlers = (deps: Dependencies) =>
+  ({
+    async listDeliveries(request, response) {
+      const { app } = await admitRead(deps, request, response);
+      const asked = parseQuery(request, DELIVERY_OPERATIONS.listDeliveries.query);
+      const { countMax, after } = pageOf(asked);
+      const before = after === undefined ? undefined : requestIdOf(after);
+      const page = { state: asked.state || undefined, countMax, before };
+      const answer = await deps.documentLists.run(app, async () => {
+        const { deliveries, next } = await deps.deliveries.page(app.clientId, page);
+        const summaries = await summarize(deps, deliveries);
+        return {
+          deliveries: deliveries.map(({ attempts }, i) => ({
+            ...summaries[i],
+            attempts: attempts.length,
+            lastAttempt: lastOf(attempts),
+          })),
+          ...(next === undefined ? {} : { next: webhookIdOf(next) }),
+        };
+      });
+      sendJson(response, 200, JSON.stringify(answer));
+    },
+    async readDelivery(request, response, param) {
+      const { app } = await admitRead(deps, request, response);
+      const view = await readOwn(deps, app.clientId, param);
+      const [summary] = await summarize(deps, [view]);
+      const attempts = view.attempts.map(({ attempt, durationMs, ...one }) => ({
+        attempt,
+        ...presentAttempt(one),
+        durationMs,
+      }));
+      sendJson(response, 200, JSON.stringify({ ...summary, attempts, lastAttempt: lastOf(view.attempts) }));
+    },
+    async resendDelivery(request, response, param) {
+      const caller = await admitFirst(deps, request, response, 'per-second');
+      const { clientId } = caller.app;
+      const { requestId, state, resendCount } = await readOwn(deps, clientId, param);
+      if (state === 'pending')
+        throw new Problem('delivery-pending', 'The delivery has not ended; its attempts continue.');
+      await withinBudget(() => deps.bulkResends.takeOne(clientId));
+      // Of two requests at once both send the same resend, which is delivered once.
+      const options = { resendCount: resendCount + 1, requireRoom: () => deps.requireRoom(clientId) };
+      await deps.resends.resend(requestId, options).catch((error: unknown) => {
+        throw error instanceof ServiceError && error.code === 'not-found' ? notFound() : error;
+      });
+      await record(deps, caller, 'webhook-resent', requestId);
+      sendNothing(response, 202);
+    },
+    async resendFailed(request, response) {
+      const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
+        parseBody(await deps.readBody(request, response, app), ResendFailedBody, NO_INSTANT),
+      );
+      const { clientId } = caller.app;
+      const sent = await withinBudget(async () => {
+        await deps.bulkResends.take(clientId);
+        return deps.bulkResends.send(caller.app, { sinceMs: Date.parse(asked.since) });
+      });
+      await record(deps, caller, 'webhooks-resent', `${sent.count} since ${asked.since}`);
+      sendJson(response, 202, JSON.stringify(sent));
+    },
+  }) satisfies Record<string, Handle>;
 
-const makeList =
-  (deps: Dependencies): Handle =>
-  async (request, response) => {
-    const { app } = await admitRead(deps, request, response);
-    const asked = listOf(request);
-    const answer = await deps.documentLists.run(app, async () => {
-      const { deliveries, next } = await deps.deliveries.page(app.clientId, asked);
-      const summaries = await summarize(deps, deliveries);
-      return {
-        deliveries: deliveries.map(({ attempts }, i) => ({
-          ...summaries[i],
-          attempts: attempts.length,
-          lastAttempt: lastOf(attempts),
-        })),
-        ...(next === undefined ? {} : { next: webhookIdOf(next) }),
-      };
-    });
-    sendJson(response, 200, JSON.stringify(answer));
-  };
-
-const makeRead =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const { app } = await admitRead(deps, request, response);
-    const view = await readOwn(deps, app.clientId, param);
-    const [summary] = await summarize(deps, [view]);
-    const attempts = view.attempts.map(({ attempt, durationMs, ...one }) => ({
-      attempt,
-      ...presentAttempt(one),
-      durationMs,
-    }));
-    sendJson(response, 200, JSON.stringify({ ...summary, attempts, lastAttempt: lastOf(view.attempts) }));
-  };
-
-const makeResend =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const caller = await admitFirst(deps, request, response, 'per-second');
-    const { clientId } = caller.app;
-    const { requestId, state, resendCount } = await readOwn(deps, clientId, param);
-    if (state === 'pending')
-      throw new Problem('delivery-pending', 'The delivery has not ended; its attempts continue.');
-    await withinBudget(() => deps.bulkResends.takeOne(clientId));
-    // Of two requests at once both send the same resend, which is delivered once.
-    const options = { resendCount: resendCount + 1, requireRoom: () => deps.requireRoom(clientId) };
-    await deps.resends.resend(requestId, options).catch((error: unknown) => {
-      throw error instanceof ServiceError && error.code === 'not-found' ? notFound() : error;
-    });
-    await record(deps, caller, 'webhook-resent', requestId);
-    sendNothing(response, 202);
-  };
-
-const makeResendFailed =
-  (deps: Dependencies): Handle =>
-  async (request, response) => {
-    const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
-      parseResendFailed(await deps.readBody(request, response, app)),
-    );
-    const { clientId } = caller.app;
-    const sent = await withinBudget(async () => {
-      await deps.bulkResends.take(clientId);
-      return deps.bulkResends.send(caller.app, { sinceMs: Date.parse(asked.since) });
-    });
-    await record(deps, caller, 'webhooks-resent', `${sent.count} since ${asked.since}`);
-    sendJson(response, 202, JSON.stringify(sent));
-  };
+const NO_INSTANT = {
+  code: 'malformed',
+  detail: 'The body must be { "since": an instant such as "2026-11-20T10:00:00Z" }.',
+};
 
 const notFound = () =>
   new Problem('delivery-not-found', 'This client app has no delivery with this id, or it is no longer kept.');
@@ -100,28 +92,6 @@ async function readOwn({ deliveries }: Dependencies, clientId: string, param: Pa
   const view = requestId === undefined ? undefined : await deliveries.read(requestId);
   if (view?.clientId !== clientId) throw notFound();
   return view;
-}
-
-/** The part of the list that a query asks for. @throws Problem `validation-failed` */
-function listOf(request: Request) {
-  const state = WebhookState.optional().safeParse(queryOf(request).get('state') || undefined);
-  const detail = `The parameter state must be one of ${WebhookState.options.join(', ')}.`;
-  const faults = state.success ? [] : [{ pointer: '', code: 'malformed', detail }];
-  const { countMax, after } = pageOf(request, (text) => requestIdOf(text) !== undefined, faults);
-  return { state: state.data, countMax, before: after === undefined ? undefined : requestIdOf(after) };
-}
-
-function parseResendFailed(body: JsonBody): Parsed<ResendFailedBody> {
-  if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
-  const parsed = ResendFailedBody.safeParse(body.json);
-  if (parsed.success) return { ok: true, value: parsed.data };
-  const detail = 'The body must be { "since": an instant such as "2026-11-20T10:00:00Z" }.';
-  const faults = faultsOfIssues(parsed.error.issues, body.json, (_issue, pointer) => ({
-    pointer,
-    code: 'malformed',
-    detail,
-  }));
-  return { ok: false, problem: invalidBody(faults) };
 }
 
 /** The beginning of each delivery's answer. Only an event of a watch needs its body for it. */

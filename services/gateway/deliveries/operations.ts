@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { DELIVERIES_PATH } from '#shared/contracts/paths.ts';
-import { AttemptClass, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
+import { AttemptClass, requestIdOf, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { RequestId } from '../checks/answers.ts';
-import { json, nothing, type Operation, pageOf } from '../edge/operation.ts';
+import { json, nothing, type Operation } from '../edge/operation.ts';
+import { pageQuery } from '../edge/parse-query.ts';
 import { DELIVERY_TYPES } from './describe-delivery.ts';
 
 const WebhookId = z.string().meta({
@@ -54,7 +55,6 @@ const DeliveryWithAttempts = z
 export const ResendFailedBody = z
   .strictObject({ since: z.iso.datetime({ offset: true }) })
   .meta({ id: 'ResendFailedBody' });
-export type ResendFailedBody = z.infer<typeof ResendFailedBody>;
 
 const DELIVERY = `${DELIVERIES_PATH}/:webhookId`;
 const params = { webhookId: WebhookId };
@@ -69,9 +69,11 @@ export const DELIVERY_OPERATIONS = {
     summary: 'List the webhook deliveries, newest first',
     description:
       'The newest 10 000. A page may have fewer entries than `limit`, even none; `next` is present if there may be more.',
-    query: pageOf(WebhookId).extend({
+    query: pageQuery(WebhookId, (text) => requestIdOf(text) !== undefined).extend({
       state: z
-        .union([WebhookState, z.literal('')])
+        .union([WebhookState, z.literal('')], {
+          error: `must be one of ${WebhookState.options.join(', ')}`,
+        })
         .optional()
         .meta({ description: 'Only deliveries in this state; an empty value counts as absent.' }),
     }),

@@ -12,7 +12,7 @@ type Locals = { headers?: Record<string, string>; mode?: Delivery['mode']; acces
 const localsOf = (response: Response): Locals => response.locals;
 
 /** Set on every answer, whatever it is. */
-const COMMON_HEADERS = {
+export const COMMON_HEADERS = {
   'rolecall-version': '1',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

@@ -3,7 +3,6 @@ import type { ZodOpenApiHeadersObject } from 'zod-openapi';
 import type { KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import type { Answer, BaseOperation, Examples } from '#shared/http/operation.ts';
 import { PROBLEMS, type ProblemCode } from '#shared/http/problem.ts';
-import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './parse-page.ts';
 import { WAIT_SECONDS_MAX } from './parse-prefer.ts';
 
 /** The callers that may use an operation: all, those with any key of a client app whose scope is
@@ -181,16 +180,3 @@ export const PRECONDITIONS = {
     .optional()
     .meta({ description: '`*` writes only if there is none, else 412.', example: '*' }),
 };
-
-/** The query of a list. An empty value counts as absent. */
-export const pageOf = (after: z.ZodType) =>
-  z.object({
-    limit: z
-      .union([z.number().int().min(1).max(PAGE_COUNT_MAX), z.literal('')])
-      .default(PAGE_COUNT_DEFAULT)
-      .meta({ description: 'How many entries at most; an empty value counts as absent.' }),
-    after: z
-      .union([after, z.literal('')])
-      .optional()
-      .meta({ description: 'The `next` of the page before; an empty value counts as absent.' }),
-  });

@@ -1,13 +1,14 @@
-import type { Fault } from '#shared/contracts/fault.ts';
+import type { z } from 'zod';
+import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
+import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Param } from '#shared/http/serve-routes.ts';
 import type { Parsed } from '../auth/admit-request.ts';
+import type { Caller } from '../auth/authenticate.ts';
 import type { Request } from './exchange.ts';
-import { type Page, parsePage } from './parse-page.ts';
-import type { Preconditions } from './preconditions.ts';
-import { parsePreconditions } from './preconditions.ts';
+import { meetsPreconditions, type Preconditions, parsePreconditions } from './preconditions.ts';
 
 /** The parameters of a write of a stored document, beside its content. */
 export type Asked = { readonly id: string; readonly preconditions: Preconditions };
@@ -55,22 +56,28 @@ const malformedId = (exampleId: string): Fault => ({
   detail: `The id in the path must match ${RULE_SET_ID.source}, such as "${exampleId}".`,
 });
 
-export const queryOf = (request: Request): URLSearchParams =>
-  new URL(request.originalUrl, 'http://gateway').searchParams;
+/** A write of a stored document: whose, by which key, within which limits, over which versions. */
+export const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked) => ({
+  clientId: app.clientId,
+  accountId: app.accountId,
+  id,
+  actor: keyId,
+  limits: storageLimitsOf(app.limits),
+  mayWrite: (version: number | undefined) => meetsPreconditions(preconditions, version),
+});
 
 /**
- * The page that a list's query asks for.
- *
- * @param otherFaults those of the list's own parameters
- * @throws Problem `validation-failed` with every fault
+ * A body that its schema describes enough: unknown and missing members have faults of their own,
+ * everything else the given one.
  */
-export function pageOf(
-  request: Request,
-  isId: (text: string) => boolean,
-  otherFaults: readonly Fault[] = [],
-): Page {
-  const { page, faults } = parsePage(queryOf(request), isId);
-  const all = [...faults, ...otherFaults];
-  if (all.length > 0) throw invalidBody(all);
-  return page;
+export function parseBody<S extends z.ZodType>(
+  body: JsonBody,
+  schema: S,
+  fault: Pick<Fault, 'code' | 'detail'>,
+): Parsed<z.output<S>> {
+  if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
+  const parsed = schema.safeParse(body.json);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const faults = faultsOfIssues(parsed.error.issues, body.json, (_, pointer) => ({ pointer, ...fault }));
+  return { ok: false, problem: invalidBody(faults) };
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setInterval as ticks } from 'node:timers/promises';
+import { type HttpServer, startHttpServer } from '#shared/http/http-server.ts';
 import { API_KEY, type FakeGateway, startFakeGateway } from '../../../test/support/fakes/fake-gateway.ts';
-import { type Server, startServer } from './server.ts';
 
 /** Clients that hold on to connections without saying anything: each is let go in its time, and
  * told why. */
@@ -13,6 +13,7 @@ const OPTIONS = {
   connectionsMax: 100,
   timeoutsMs: { headers: 200, request: 400, keepAlive: 50, answer: 400 },
   readinessLeadMs: 0,
+  headers: {},
 };
 const PATIENT = {
   ...OPTIONS,
@@ -22,10 +23,10 @@ const POST = `POST /access-control/check-roles HTTP/1.1\r\nhost: x\r\nx-api-key:
 const GET = `GET /access-control/chains HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n\r\n`;
 
 let gateway: FakeGateway;
-let server: Server;
+let server: HttpServer;
 beforeEach(async () => {
   gateway = await startFakeGateway();
-  server = await startServer(gateway.listener, OPTIONS);
+  server = await startHttpServer(gateway.listener, OPTIONS);
 });
 afterEach(async () => {
   await server[Symbol.asyncDispose]();
@@ -105,7 +106,7 @@ describe('a client that', () => {
       await once(socket, 'close');
       expect(statusesOf(heard())).toEqual(['408']);
       expect(gateway.published).toHaveLength(0);
-      await using patient = await startServer(gateway.listener, PATIENT);
+      await using patient = await startHttpServer(gateway.listener, PATIENT);
       const inTime = open(patient);
       inTime.socket.write(check);
       await once(inTime.socket, 'data');
@@ -116,7 +117,7 @@ describe('a client that', () => {
 
   it('is idle after its answer is disconnected without another response', async () => {
     const timeoutsMs = { ...PATIENT.timeoutsMs, keepAlive: 50 };
-    await using own = await startServer(gateway.listener, { ...PATIENT, timeoutsMs });
+    await using own = await startHttpServer(gateway.listener, { ...PATIENT, timeoutsMs });
     const { socket, heard } = open(own);
     socket.write(GET);
     await once(socket, 'close');
@@ -124,7 +125,7 @@ describe('a client that', () => {
   });
 
   it('connects beyond the bound is refused, and the others are served', async () => {
-    await using own = await startServer(gateway.listener, { ...PATIENT, connectionsMax: 1 });
+    await using own = await startHttpServer(gateway.listener, { ...PATIENT, connectionsMax: 1 });
     const within = open(own);
     within.socket.write(GET);
     await once(within.socket, 'data');
@@ -139,7 +140,7 @@ describe('a client that', () => {
   });
 
   it('holds on to all connections that it can get leaves some to other addresses', async () => {
-    await using own = await startServer(gateway.listener, { ...PATIENT, connectionsMax: 8 });
+    await using own = await startHttpServer(gateway.listener, { ...PATIENT, connectionsMax: 8 });
     const held = Array.from({ length: 8 }, () => connect(own.port, '127.0.0.1'));
     const closed = new Set<Socket>();
     for (const socket of held) socket.on('error', () => undefined).once('close', () => closed.add(socket));
@@ -155,7 +156,7 @@ describe('a client that', () => {
   it('never reads its answer is closed, and one that reads it slowly is not', async () => {
     const size = 64 * 1024 * 1024;
     const timeoutsMs = { ...PATIENT.timeoutsMs, answer: 5_000 };
-    await using own = await startServer((_, response) => response.end(Buffer.alloc(size)), {
+    await using own = await startHttpServer((_, response) => response.end(Buffer.alloc(size)), {
       ...PATIENT,
       timeoutsMs,
     });
@@ -179,7 +180,7 @@ describe('a client that', () => {
   });
 
   it('pipelines requests without reading answers blocks only its own connection', async () => {
-    await using own = await startServer(gateway.listener, PATIENT);
+    await using own = await startHttpServer(gateway.listener, PATIENT);
     const { socket } = open(own);
     socket.pause();
     socket.write(GET.repeat(1_000));

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
+import { type HttpServer, startHttpServer } from '#shared/http/http-server.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { API_KEY, type FakeGateway, startFakeGateway } from '../../../test/support/fakes/fake-gateway.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
-import { type Server, startServer } from './server.ts';
 
 // Scenario: clients misuse a socket in every way. Each gets an answer or a closed connection;
 // nothing hangs or crashes.
@@ -17,14 +17,15 @@ const CHECK = JSON.stringify({
 const HEAD = `x-api-key: ${API_KEY}\r\ncontent-type: application/json\r\n`;
 
 let gateway: FakeGateway;
-let server: Server;
+let server: HttpServer;
 beforeEach(async () => {
   gateway = await startFakeGateway();
-  server = await startServer(gateway.listener, {
+  server = await startHttpServer(gateway.listener, {
     host: '127.0.0.1',
     port: 0,
     connectionsMax: 100,
     readinessLeadMs: 0,
+    headers: {},
   });
 });
 afterEach(async () => {
@@ -174,11 +175,12 @@ describe('the server', () => {
       arrived.resolve();
       release = () => response.end('done');
     };
-    const own = await startServer(listener, {
+    const own = await startHttpServer(listener, {
       host: '127.0.0.1',
       port: 0,
       connectionsMax: 10,
       readinessLeadMs: 0,
+      headers: {},
     });
     const url = `http://127.0.0.1:${own.port}/`;
     const slow = fetch(url).then((response) => response.text());
@@ -194,8 +196,8 @@ describe('the server', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
-    const options = { host: '127.0.0.1', port, connectionsMax: 10, readinessLeadMs: 0 };
-    await expect(startServer(gateway.listener, options)).rejects.toThrow(/EADDRINUSE/);
+    const options = { host: '127.0.0.1', port, connectionsMax: 10, readinessLeadMs: 0, headers: {} };
+    await expect(startHttpServer(gateway.listener, options)).rejects.toThrow(/EADDRINUSE/);
     other.close();
   });
 });

@@ -5,16 +5,8 @@ import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { RuleBody } from '#shared/rules/rule-body.ts';
 import { RuleSetBody } from '#shared/rules/validate-rule-set.ts';
 import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from '../docs/examples.ts';
-import {
-  ETAG,
-  header,
-  json,
-  nothing,
-  type Operation,
-  PRECONDITIONS,
-  pageOf,
-  RULE_CODES,
-} from '../edge/operation.ts';
+import { ETAG, header, json, nothing, type Operation, PRECONDITIONS, RULE_CODES } from '../edge/operation.ts';
+import { pageQuery } from '../edge/parse-query.ts';
 
 const RuleSetAnswer = z
   .object({
@@ -46,6 +38,7 @@ const RuleSetList = z
 
 const RULE_SET = `${RULE_SETS_PATH}/:id`;
 const RuleSetId = z.string().meta({ pattern: RULE_SET_ID.source, example: 'holders' });
+const isRuleSetId = (text: string): boolean => RULE_SET_ID.test(text);
 const params = { id: RuleSetId };
 const answer = (description: string, headers = {}) =>
   json(description, RuleSetAnswer, {
@@ -62,7 +55,7 @@ export const RULE_SET_OPERATIONS = {
     access: 'read',
     summary: 'List the rule sets, ordered by id',
     description: 'A page with large rule sets is shorter; `next` is present if there are more.',
-    query: pageOf(RuleSetId),
+    query: pageQuery(RuleSetId, isRuleSetId),
     answers: { 200: json('A page of the list.', RuleSetList) },
     codes: [],
   },

@@ -1,7 +1,6 @@
 import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
-import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
-import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import { isPresent, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Handle, Param } from '#shared/http/serve-routes.ts';
 import { memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
@@ -12,27 +11,85 @@ import type { Caller } from '../auth/authenticate.ts';
 import { formatOf } from '../batches/receive-values.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../edge/exchange.ts';
-import { type Asked, idOf, pageOf, parseAsked, parseWrite } from '../edge/parse-document-request.ts';
-import { etagOf, meetsPreconditions } from '../edge/preconditions.ts';
+import { type Asked, idOf, parseAsked, parseWrite, writeOf } from '../edge/parse-document-request.ts';
+import { pageOf, parseQuery } from '../edge/parse-query.ts';
+import { etagOf } from '../edge/preconditions.ts';
+import { WATCH_OPERATIONS } from './operations.ts';
 import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';
 
-const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
-
 /** The handlers of watches and their members. */
-export const watchHandlers = (deps: Dependencies) => ({
-  listWatches: makeList(deps),
-  readWatch: makeRead(deps),
-  putWatch: makePut(deps),
-  deleteWatch: makeRemove(deps),
-  pauseWatch: makeAct(deps, 'pause'),
-  resumeWatch: makeAct(deps, 'resume'),
-  checkWatch: makeAct(deps, 'check'),
-  releaseWatch: makeAct(deps, 'release'),
-  listMembers: makeListMembers(deps),
-  changeMembers: makeChange(deps),
-  readMember: makeReadMember(deps),
-});
+export const watchHandlers = (deps: Dependencies) =>
+  ({
+    async listWatches(request, response) {
+      const { app } = await admitRead(deps, request, response);
+      const page = pageOf(parseQuery(request, WATCH_OPERATIONS.listWatches.query));
+      const answer = await deps.documentLists.run(app, async () => {
+        const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
+        const shown = found.slice(0, page.countMax);
+        const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
+        return { watches: await deps.watchWrites.presentMany(shown), ...next };
+      });
+      sendJson(response, 200, JSON.stringify(answer));
+    },
+    async readWatch(request, response, param) {
+      const { app } = await admitRead(deps, request, response);
+      await send(deps, response, 200, await readWatch(deps, app.clientId, param));
+    },
+    async putWatch(request, response, param) {
+      const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
+        parseWrite(askedOf(request, param), await deps.readBody(request, response, app), (json) =>
+          validateWatch(json, deps.rules.callback),
+        ),
+      );
+      const { watch, isNew } = await deps.watchWrites.put(watchWriteOf(caller, asked), asked.content);
+      const location = `${deps.publicBaseUrl}${WATCHES_PATH}/${watch.watchId}`;
+      await send(deps, response, isNew ? 201 : 200, watch, isNew ? { location } : {});
+    },
+    async deleteWatch(request, response, param) {
+      const { caller, asked } = await admitWrite(deps, request, response, async () =>
+        askedOf(request, param),
+      );
+      await deps.watchWrites.remove(watchWriteOf(caller, asked));
+      sendNothing(response);
+    },
+    pauseWatch: makeAct(deps, 'pause'),
+    resumeWatch: makeAct(deps, 'resume'),
+    checkWatch: makeAct(deps, 'check'),
+    releaseWatch: makeAct(deps, 'release'),
+    async listMembers(request, response, param) {
+      const { app } = await admitRead(deps, request, response);
+      const watch = await readWatch(deps, app.clientId, param);
+      const { after, countMax } = pageOf(parseQuery(request, WATCH_OPERATIONS.listMembers.query));
+      const page = { countMax, after: after === undefined ? undefined : memberIdOfText(after) };
+      const answer = await deps.documentLists.run(app, async () => {
+        const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
+        const more = next === undefined ? {} : { next };
+        return JSON.stringify({ members: members.map(presentMember), ...more });
+      });
+      sendJson(response, 200, answer);
+    },
+    async changeMembers(request, response, param) {
+      const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
+      const format = formatOf(request);
+      const watch = await readWatch(deps, app.clientId, param);
+      using body = await deps.openMembersBody(request, response, app);
+      const changes = await receiveMembers(format, body.chunks);
+      deps.resumeRequest(response, app);
+      const limits = storageLimitsOf(app.limits);
+      const counts = await deps.changeMembers({ watch, actor: keyId, limits }, changes);
+      sendJson(response, 200, JSON.stringify(counts));
+    },
+    async readMember(request, response, param) {
+      const { app } = await admitRead(deps, request, response);
+      const watch = await readWatch(deps, app.clientId, param);
+      const memberId = memberIdOfText(param('member'));
+      const [member] = await deps.watchMembers.readMany(watchUid(watch), [memberId]);
+      if (!isPresent(member))
+        throw new Problem('member-not-found', 'This watch has no member with this ref or account.');
+      sendJson(response, 200, JSON.stringify(presentMember(member)));
+    },
+  }) satisfies Record<string, Handle>;
 
 const askedOf = (request: Request, param: Param) => parseAsked(request, param, 'members');
 
@@ -45,48 +102,6 @@ async function readWatch({ watches }: Dependencies, clientId: string, param: Par
   return found;
 }
 
-const makeList =
-  (deps: Dependencies): Handle =>
-  async (request, response) => {
-    const { app } = await admitRead(deps, request, response);
-    const page = pageOf(request, (text) => RULE_SET_ID.test(text));
-    const answer = await deps.documentLists.run(app, async () => {
-      const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
-      const shown = found.slice(0, page.countMax);
-      const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
-      return { watches: await deps.watchWrites.presentMany(shown), ...next };
-    });
-    sendJson(response, 200, JSON.stringify(answer));
-  };
-
-const makeRead =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const { app } = await admitRead(deps, request, response);
-    await send(deps, response, 200, await readWatch(deps, app.clientId, param));
-  };
-
-const makePut =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
-      parseWrite(askedOf(request, param), await deps.readBody(request, response, app), (json) =>
-        validateWatch(json, deps.rules.callback),
-      ),
-    );
-    const { watch, isNew } = await deps.watchWrites.put(writeOf(caller, asked), asked.content);
-    const location = `${deps.publicBaseUrl}${WATCHES_PATH}/${watch.watchId}`;
-    await send(deps, response, isNew ? 201 : 200, watch, isNew ? { location } : {});
-  };
-
-const makeRemove =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const { caller, asked } = await admitWrite(deps, request, response, async () => askedOf(request, param));
-    await deps.watchWrites.remove(writeOf(caller, asked));
-    sendNothing(response);
-  };
-
 const makeAct =
   (deps: Dependencies, action: 'pause' | 'resume' | 'check' | 'release'): Handle =>
   async (request, response, param) => {
@@ -94,58 +109,13 @@ const makeAct =
       // As for a read: a malformed id is the id of no watch.
       idOf(param) === undefined ? { ok: false, problem: watchNotFound() } : askedOf(request, param),
     );
-    await send(deps, response, 200, await deps.watchWrites[action](writeOf(caller, asked)));
+    await send(deps, response, 200, await deps.watchWrites[action](watchWriteOf(caller, asked)));
   };
 
-const makeChange =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
-    const format = formatOf(request);
-    const watch = await readWatch(deps, app.clientId, param);
-    using body = await deps.openMembersBody(request, response, app);
-    const changes = await receiveMembers(format, body.chunks);
-    deps.resumeRequest(response, app);
-    const limits = storageLimitsOf(app.limits);
-    const counts = await deps.changeMembers({ watch, actor: keyId, limits }, changes);
-    sendJson(response, 200, JSON.stringify(counts));
-  };
-
-const makeListMembers =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const { app } = await admitRead(deps, request, response);
-    const watch = await readWatch(deps, app.clientId, param);
-    const { after, countMax } = pageOf(request, (text) => MEMBER_ID.test(text));
-    const page = { countMax, after: after === undefined ? undefined : memberIdOfText(after) };
-    const answer = await deps.documentLists.run(app, async () => {
-      const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
-      const more = next === undefined ? {} : { next };
-      return JSON.stringify({ members: members.map(presentMember), ...more });
-    });
-    sendJson(response, 200, answer);
-  };
-
-const makeReadMember =
-  (deps: Dependencies): Handle =>
-  async (request, response, param) => {
-    const { app } = await admitRead(deps, request, response);
-    const watch = await readWatch(deps, app.clientId, param);
-    const memberId = memberIdOfText(param('member'));
-    const [member] = await deps.watchMembers.readMany(watchUid(watch), [memberId]);
-    if (!member || member.removedAt !== undefined)
-      throw new Problem('member-not-found', 'This watch has no member with this ref or account.');
-    sendJson(response, 200, JSON.stringify(presentMember(member)));
-  };
-
-const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): WatchWrite => ({
-  clientId: app.clientId,
-  accountId: app.accountId,
-  watchId: id,
-  actor: keyId,
-  limits: storageLimitsOf(app.limits),
-  mayWrite: (version) => meetsPreconditions(preconditions, version),
-});
+const watchWriteOf = (caller: Caller, asked: Asked): WatchWrite => {
+  const { id: watchId, ...write } = writeOf(caller, asked);
+  return { ...write, watchId };
+};
 
 async function send(
   { watchWrites }: Pick<Dependencies, 'watchWrites'>,

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
+import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { EntryBody } from '../batches/validate-entry.ts';
 import { MEMBER_CHANGES_EXAMPLE, WATCH_EXAMPLE, WATCH_EXAMPLES } from '../docs/examples.ts';
-import { ETAG, header, json, nothing, type Operation, PRECONDITIONS, pageOf } from '../edge/operation.ts';
+import { ETAG, header, json, nothing, type Operation, PRECONDITIONS } from '../edge/operation.ts';
+import { pageQuery } from '../edge/parse-query.ts';
 import { Id, MemberChanges, MemberList, Watch, WatchList, WatchMember } from './answers.ts';
+import { MEMBER_ID } from './receive-members.ts';
 import { WatchBody } from './validate-watch.ts';
 
 const WATCH = `${WATCHES_PATH}/:id`;
@@ -34,7 +37,7 @@ export const WATCH_OPERATIONS = {
     path: WATCHES_PATH,
     access: 'read',
     summary: 'List the watches, ordered by id',
-    query: pageOf(Id),
+    query: pageQuery(z.string().meta({ pattern: RULE_SET_ID.source }), (text) => RULE_SET_ID.test(text)),
     answers: { 200: json('A page of the list.', WatchList) },
     codes: [],
   },
@@ -86,7 +89,9 @@ export const WATCH_OPERATIONS = {
     summary: 'List the members of a watch with their roles, ordered by ref or account',
     description: 'A page with large members is shorter; `next` is present if there are more.',
     params,
-    query: pageOf(z.string().meta({ description: 'The `next` of the page before.' })),
+    query: pageQuery(z.string().meta({ description: 'The `next` of the page before.' }), (text) =>
+      MEMBER_ID.test(text),
+    ),
     answers: { 200: json('A page of the list.', MemberList) },
     codes: ['watch-not-found'],
   },

@@ -19,7 +19,8 @@ import { validateEntry } from '../batches/validate-entry.ts';
 
 /** Faults that one answer lists. */
 const FAULTS_MAX = 100;
-const REF = /^[\u0021-\u007e]{1,128}$/;
+/** A ref, or an account in lower or mixed case. */
+export const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
 type Path = readonly PropertyKey[];
@@ -71,7 +72,7 @@ class MemberCollector {
 
   remove(value: unknown, path: Path): void {
     this.#countOne(path);
-    if (typeof value !== 'string' || !REF.test(value)) {
+    if (typeof value !== 'string' || !MEMBER_ID.test(value)) {
       this.refuse([faultAt(pointerOf(path), 'malformed', 'must be the ref or the account of a member')]);
       return;
     }
@@ -111,7 +112,7 @@ function faultOfMember({ ref, accounts }: BatchEntry, path: Path): Fault | undef
   const at = pointerOf([...path, 'ref']);
   if (ref === undefined) return accounts && faultAt(at, 'required', 'is required for a member with accounts');
   if (ADDRESS.test(ref)) return faultAt(at, 'malformed', 'must not be an address');
-  if (!REF.test(ref))
+  if (!MEMBER_ID.test(ref))
     return faultAt(at, 'malformed', 'must have 1 to 128 printable ASCII characters, no spaces');
   return undefined;
 }
