@@ -169,7 +169,6 @@ await runService(
       applyLimits,
       admitCheck: makeAdmitCheck({
         applyLimits,
-        admit: admitter.admit,
         readResult: results.read,
         ids,
         retentionMs,

@@ -13,7 +13,7 @@ export function makeGatewayMetrics(registry: Registry) {
   );
   const limitDecisions = counter(
     'rolecall_limit_decisions_total',
-    'Requests by the decision of the limits and idempotency claims.',
+    'Decisions of the limits and idempotency claims; a request that waits for another one has several.',
     ['decision'],
   );
   const requestSeconds = histogram(

@@ -6,23 +6,11 @@ import type { ConditionBody, RuleBody, TermBody, WeightBody } from './rule-body.
 /** A rule as it travels: with its defaults, and without the members that are only for the
  * client. */
 export function ruleOf(body: RuleBody): Rule {
-  // Most rules need no copy.
-  if (isTokenBody(body) && hasOnlyEvaluatedMembers(body)) return body;
   const { roleId, ...condition } = body;
   return { ...conditionOf(condition), roleId } as Rule;
 }
 
 type ContractBody = Extract<ConditionBody, { type: 'CONTRACT' }>;
-type TokenBody = Extract<ConditionBody, { type: 'ERC20' | 'ERC721' | 'ERC1155' | 'NATIVE' }>;
-
-const isTokenBody = <Body extends ConditionBody>(body: Body): body is Extract<Body, TokenBody> =>
-  body.type !== 'CONTRACT' && !('rules' in body);
-
-const hasOnlyEvaluatedMembers = <Body extends TokenBody>(
-  body: Body,
-): body is Body & { readonly minToken: string } =>
-  body.minToken !== undefined && body.name === undefined && body.description === undefined;
-
 function conditionOf(body: ConditionBody): Condition {
   const { name: _name, description: _description, ...condition } = body;
   if (condition.type === 'SUM')

@@ -4,15 +4,9 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/checks/result.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type {
-  Admission,
-  AdmitRequest,
-  Admitter,
-  Claim,
-  PresentedNonce,
-} from '#shared/stores/checks/admit.ts';
+import type { Admission, AdmitRequest, Claim, PresentedNonce } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
-import { type ApplyLimits, limitsAfter, rateHeaders, refuseOverLimit } from '../limits/apply-limits.ts';
+import { type ApplyLimits, limitsAfter } from '../limits/apply-limits.ts';
 import { nonceRefused } from '../sign-in/refuse-sign-in.ts';
 import type { IssuedLane, RequestIds, Retention } from './request-ids.ts';
 
@@ -43,7 +37,6 @@ export type AdmittedCheck = {
 
 type Dependencies = {
   readonly applyLimits: ApplyLimits;
-  readonly admit: Admitter['admit'];
   readonly readResult: (requestId: string) => Promise<string | undefined>;
   readonly ids: RequestIds;
   readonly retentionMs: Retention;
@@ -132,7 +125,12 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
       if (settled === 'spent' && toAdmit.refusal) throw toAdmit.refusal;
       if (settled === 'spent') replaces = admission.claim?.seed;
       else await waitForClaim(giveUpAt);
-      admission = await admitAgain(deps, attempt, replaces, response);
+      // The request is in the rate log already; a new check is charged to the month.
+      const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
+      admission = await deps.applyLimits(
+        { app, bucket: 'per-second', entered: attempt.entered, check: checkOf(attempt, claim) },
+        response,
+      );
     }
   };
 }
@@ -181,29 +179,6 @@ async function judgeReplay(
   if (resultJson !== undefined) return isToBeRetried(resultJson) ? 'spent' : { ...replay, resultJson };
   if (ageMs < deps.syncDeadlineMs) throw inUse();
   return 'spent';
-}
-
-/** Asks the limiter again for the same request, which is in the rate log already; a new check is
- * charged to the month. */
-async function admitAgain(
-  deps: Dependencies,
-  attempt: Attempt,
-  replaces: string | undefined,
-  response: Response,
-): Promise<Admission> {
-  const { app, entered, idempotency } = attempt;
-  const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
-  const admission = await deps.admit({
-    clientId: app.clientId,
-    accountId: app.accountId,
-    limits: app.limits,
-    bucket: 'per-second',
-    isPaid: true,
-    check: checkOf(attempt, claim),
-  });
-  addHeaders(response, rateHeaders(limitsAfter(entered, admission), 'per-second'));
-  refuseOverLimit(admission, 'per-second');
-  return admission;
 }
 
 /** The limiter's input for a check or batch. */

@@ -33,7 +33,8 @@ export type OpenApi = {
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 
 const code = (text: string): string => `\`${text}\``;
-const fence = (content: string, info: string): string => `\`\`\`${info}\n${content}\n\`\`\``;
+/** A block of code. */
+export const fence = (content: string, info: string): string => `\`\`\`${info}\n${content}\n\`\`\``;
 const json = (value: unknown): string => fence(JSON.stringify(value, null, 2), 'json');
 const nameOf = (name: string, isRequired = false): string =>
   `${code(name)}${isRequired ? ' **required**' : ''}`;

@@ -2,8 +2,7 @@ import MiniSearch, { type Options } from 'minisearch';
 import { anchorOf, renderMarkdown } from './markdown.ts';
 import { makeOpenApi, onChain } from './openapi.ts';
 import { samplesOf } from './samples.ts';
-import { makeDocsSite } from './site.ts';
-import { TOPICS } from './topics.ts';
+import { makeDocsSite, TOPICS } from './site.ts';
 
 const site = makeDocsSite({ document: makeOpenApi(''), baseUrl: 'https://api.example.com', chainId: 137 });
 const bodyOf = (path: string): string => site.get(path)?.body ?? '';

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
@@ -6,8 +6,7 @@ import { PROBLEMS, type ProblemCode } from '#shared/http/problem.ts';
 import { codesOf } from '../edge/operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { escapeHtml, renderMarkdown, tableOf } from './markdown.ts';
-import { describeApi, type OpenApi } from './reference.ts';
-import { TOPICS, type Topic } from './topics.ts';
+import { describeApi, fence, type OpenApi } from './reference.ts';
 
 /** The pages need their own style and script and nothing else: nothing from the network, nothing
  * inline. */
@@ -38,6 +37,19 @@ const HERE = import.meta.dirname;
 /** The snippets, which tests run. */
 const SNIPPETS = join(HERE, '../../developer-portal/page/snippets');
 const CHANGELOG = join(HERE, '../../CHANGELOG.md');
+const FRAME = readFileSync(join(HERE, 'assets/page.html'), 'utf8');
+/** The page at `/`: it names the service and links to its documentation. */
+export const HOME_PAGE = readFileSync(join(HERE, 'assets/home.html'), 'utf8');
+/** The list of pages for language models (`/llms.txt`), in the order of the sidebar. */
+const CONTENTS = readFileSync(join(HERE, 'llms.txt'), 'utf8');
+
+/** One page of the documentation; its text is `pages/<slug>.md`. */
+type Topic = { readonly slug: string; readonly title: string; readonly summary: string };
+
+export const TOPICS: readonly Topic[] = [...CONTENTS.matchAll(/^- \[(.+)\]\(docs\/(.+)\.md\): (.+)$/gm)].map(
+  ([, title = '', slug = '', summary = '']) => ({ slug, title, summary }),
+);
+
 /** Placeholders: the page's script replaces them by the key that the reader enters, and by the
  * page's own address. */
 const API_KEY = 'YOUR_API_KEY';
@@ -69,12 +81,21 @@ const undetermined = (): string =>
     ]),
   );
 
-function snippets(files: readonly (readonly [file: string, language: string, name: string])[]): string {
-  return files
-    .map(
-      ([file, language, name]) =>
-        `\`\`\`${language} tab=${name}\n${readFileSync(join(SNIPPETS, file), 'utf8').trimEnd()}\n\`\`\``,
-    )
+const LANGUAGES = [
+  ['mjs', 'js', 'Node'],
+  ['py', 'python', 'Python'],
+  ['go', 'go', 'Go'],
+] as const;
+
+/** A snippet in each language that it is written in; of several each is a tab. */
+function snippetsOf(name: string): string {
+  const found = LANGUAGES.flatMap(([extension, language, tab]) => {
+    const file = join(SNIPPETS, `${extension === 'mjs' ? name : name.replaceAll('-', '_')}.${extension}`);
+    return existsSync(file) ? [{ code: readFileSync(file, 'utf8').trimEnd(), language, tab }] : [];
+  });
+  if (found.length === 0) throw new RangeError(`there is no snippet ${name}`);
+  return found
+    .map(({ code, language, tab }) => fence(code, found.length === 1 ? language : `${language} tab=${tab}`))
     .join('\n\n');
 }
 
@@ -84,10 +105,18 @@ function changelog(): string {
   return newest.trim().replace(/\[([^\]]+)\]\((?!https:)[^)]*\)/g, '$1');
 }
 
+/** Replaces each `{{name}}` of a text. */
+const fill = (text: string, parts: Readonly<Record<string, () => string>>): string =>
+  text.replace(/\{\{(\w+)(?::([\w-]+))?\}\}/g, (whole, name: string, snippet: string | undefined) => {
+    const part = snippet === undefined ? parts[name] : () => snippetsOf(snippet);
+    if (part === undefined) throw new RangeError(`a page names ${whole}, which is not known`);
+    return part();
+  });
+
 /** The text of a page with its generated parts and the gateway's own address. */
 function textOf({ slug }: Topic, { document, chainId, ...options }: SiteOptions): string {
   const baseUrl = options.baseUrl || GATEWAY_URL;
-  const parts: Readonly<Record<string, () => string>> = {
+  return fill(readFileSync(join(HERE, 'pages', `${slug}.md`), 'utf8'), {
     baseUrl: () => baseUrl,
     apiKey: () => API_KEY,
     chainId: () => String(chainId),
@@ -95,35 +124,7 @@ function textOf({ slug }: Topic, { document, chainId, ...options }: SiteOptions)
     undetermined,
     changelog,
     reference: () => describeApi(document, { baseUrl, apiKey: API_KEY }),
-    'snippets:verify': () =>
-      snippets([
-        ['verify.mjs', 'js', 'Node'],
-        ['verify.py', 'python', 'Python'],
-        ['verify.go', 'go', 'Go'],
-      ]),
-    'snippets:fold': () =>
-      snippets([
-        ['fold-roles.mjs', 'js', 'Node'],
-        ['fold_roles.py', 'python', 'Python'],
-        ['fold_roles.go', 'go', 'Go'],
-      ]),
-    'snippets:proof': () =>
-      snippets([
-        ['verify-proof.mjs', 'js', 'Node'],
-        ['verify_proof.py', 'python', 'Python'],
-        ['verify_proof.go', 'go', 'Go'],
-      ]),
-    'snippets:check': () =>
-      `\`\`\`js\n${readFileSync(join(SNIPPETS, 'check.mjs'), 'utf8').trimEnd()}\n\`\`\``,
-  };
-  return readFileSync(join(HERE, 'pages', `${slug}.md`), 'utf8').replace(
-    /\{\{([\w:]+)\}\}/g,
-    (whole, name: string) => {
-      const part = parts[name];
-      if (part === undefined) throw new RangeError(`${slug}.md names ${whole}, which is not known`);
-      return part();
-    },
-  );
+  });
 }
 
 /** A link of a page below `/docs/`, as a page at another depth needs it. */
@@ -134,48 +135,27 @@ const linkFrom =
     return root === '' ? href : href.startsWith('../') ? href.slice(3) : `${root}${href}`;
   };
 
-function frame(topic: Topic, content: string, root: string): string {
+const frame = (topic: Topic, content: string, root: string): string => {
   const link = linkFrom(root);
   const items = TOPICS.map(
     ({ slug, title }) =>
       `<li><a href="${link(slug)}"${slug === topic.slug ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
   ).join('');
-  return [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escapeHtml(topic.title)} · Rolecall</title><meta name="description" content="${escapeHtml(topic.summary)}">`,
-    `<link rel="stylesheet" href="${link('assets/docs.css')}">`,
-    `<link rel="alternate" type="text/markdown" href="${link(`${topic.slug}.md`)}">`,
-    `<script type="module" src="${link('assets/docs.js')}"></script></head>`,
-    `<body data-root="${root}"><a class="skip" href="#content">Skip to the text</a>`,
-    '<header><a class="brand" href="',
-    link('quickstart'),
-    '">Rolecall</a>',
-    '<div class="search" hidden><label for="search">Search</label><input id="search" type="search" autocomplete="off" placeholder="Search the docs">',
-    '<ol class="found" aria-live="polite"></ol></div></header>',
-    `<div class="columns"><nav aria-label="Documentation"><details open><summary>Pages</summary><ul class="pages">${items}</ul></details>`,
-    '<div class="key" hidden><label for="key">Your API key</label><input id="key" type="text" class="secret" autocomplete="off" spellcheck="false" placeholder="rck_live_…" aria-describedby="key-note">',
-    '<small id="key-note">Filled into the samples. It stays in this tab and is sent nowhere.</small></div></nav>',
-    `<main id="content" tabindex="-1">${content}</main></div></body></html>`,
-  ].join('\n');
-}
-
-const summary = (): string =>
-  [
-    '# Rolecall',
-    '',
-    '> Given a wallet and a list of token rules, which roles does it have? An HTTP API for token gating: checks, batches, watches, webhooks.',
-    '',
-    '## Docs',
-    '',
-    ...TOPICS.map(({ slug, title, summary: line }) => `- [${title}](docs/${slug}.md): ${line}`),
-    '- [OpenAPI 3.1](openapi.json): every operation, for tools',
-    '',
-  ].join('\n');
+  return fill(FRAME, {
+    title: () => escapeHtml(topic.title),
+    summary: () => escapeHtml(topic.summary),
+    slug: () => link(topic.slug),
+    home: () => link('quickstart'),
+    assets: () => link('assets'),
+    root: () => root,
+    items: () => items,
+    content: () => content,
+  });
+};
 
 /**
  * Makes the documentation: one page per topic as HTML and as Markdown, the search index, and a list
- * for language models (`/llms.txt`). By path; made once at the start.
+ * for language models. By path; made once at the start.
  *
  * @throws RangeError where a page names a part that does not exist
  * @example
@@ -197,7 +177,7 @@ export function makeDocsSite(options: SiteOptions): ReadonlyMap<string, SiteFile
   files.set('/docs', { contentType: HTML, body: frame(first, opening.html, 'docs/') });
   const search = JSON.stringify({ options: SEARCH, sections });
   files.set('/docs/search.json', { contentType: 'application/json', body: search });
-  files.set('/llms.txt', { contentType: 'text/plain; charset=utf-8', body: summary() });
+  files.set('/llms.txt', { contentType: 'text/plain; charset=utf-8', body: CONTENTS });
   const asset = (name: string, contentType: string, path: string) =>
     files.set(`/docs/assets/${name}`, { contentType, body: readFileSync(path, 'utf8') });
   asset('docs.css', 'text/css; charset=utf-8', join(HERE, 'assets/docs.css'));

@@ -53,7 +53,7 @@ export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
 export const limitsAfter = (entered: Admission, { month }: Admission): Admission => ({ ...entered, month });
 
 /** @throws Problem `rate-limited`, `monthly-quota-exceeded` */
-export function refuseOverLimit(admission: Admission, bucket: Bucket): void {
+function refuseOverLimit(admission: Admission, bucket: Bucket): void {
   if (admission.outcome === 'rate-limited') throw rateLimited(admission, bucket);
   if (admission.outcome === 'quota-exceeded') throw quotaExceeded(admission, describeQuota(admission));
   if (admission.outcome === 'bytes-exceeded') throw bytesExceeded(msUntilMidnight(admission.nowMs));

@@ -22,16 +22,7 @@ function toBase62(value: bigint, length: number): string {
   return text;
 }
 
-/** 32 bits, so plain numbers will do: it is worked out for every request. */
-function checksumOf(text: string): string {
-  let rest = crc32(text);
-  let digits = '';
-  for (let place = 0; place < CHECKSUM_LENGTH; place += 1) {
-    digits = DIGITS.charAt(rest % 62) + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
-}
+const checksumOf = (text: string): string => toBase62(BigInt(crc32(text)), CHECKSUM_LENGTH);
 
 /**
  * Makes an API key of random bytes: `rck_live_`, 30 characters of base62, and the CRC32 of all that

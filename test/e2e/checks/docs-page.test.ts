@@ -1,4 +1,4 @@
-import { TOPICS } from '../../../services/gateway/docs/topics.ts';
+import { TOPICS } from '../../../services/gateway/docs/site.ts';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { openBrowser, type TestBrowser } from '../../support/browser/open-browser.ts';
 import { API_KEY, type FakeGateway, startFakeGateway } from '../../support/fakes/fake-gateway.ts';

@@ -172,7 +172,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const listener = makeApp({
     authenticate: authenticator.authenticate,
     applyLimits,
-    admitCheck: makeAdmitCheck({ applyLimits, admit, readResult, ids, retentionMs, syncDeadlineMs }),
+    admitCheck: makeAdmitCheck({ applyLimits, readResult, ids, retentionMs, syncDeadlineMs }),
     publishCheck: makePublishCheck({
       publish: publishTo(CheckRequested, published, options.publish),
       admitter,
