@@ -36,9 +36,9 @@ export const faultOfAddress: FaultOf = (text) => {
 
 /** A check of a member whose type is right; its code becomes the fault's code. */
 const checked = (schema: z.ZodString, faultOf: FaultOf) =>
-  schema.superRefine((text, context) => {
-    const fault = faultOf(text);
-    if (fault) context.addIssue({ code: 'custom', message: fault[1], params: { code: fault[0] } });
+  schema.check(({ value: input, issues }) => {
+    const fault = faultOf(input);
+    if (fault) issues.push({ input, code: 'custom', message: fault[1], params: { code: fault[0] } });
   });
 
 /** Compares the length in code points; counts them only if the length in UTF-16 units does not

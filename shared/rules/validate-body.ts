@@ -8,6 +8,7 @@ import {
   valueAt,
 } from '#shared/contracts/fault.ts';
 import { RuleType } from '#shared/contracts/rules/rule.ts';
+import { acceptsBy } from './accepts.ts';
 import { membersAt } from './rule-body.ts';
 import {
   describeForeignMember,
@@ -45,7 +46,6 @@ type ValidatedBody<Body> = {
  * has rules is validated by this: checks, batches, rule sets.
  *
  * @param body the result of `JSON.parse`
- * @param isSurelyValid a faster way to see that the schema accepts a body
  * @example
  * validateBody(CheckBody, JSON.parse(text), { rulesMax: 100, chainIds }).faults;
  */
@@ -53,7 +53,6 @@ export function validateBody<Body>(
   schema: z.ZodType<Body>,
   body: unknown,
   { rulesMax, chainIds }: RuleBounds,
-  isSurelyValid: (body: unknown) => body is Body = (_): _ is Body => false,
 ): ValidatedBody<Body> {
   // First, so that a body with a hundred thousand wrong rules costs no more than one with none.
   const placed = placeRules(body, rulesMax);
@@ -64,8 +63,8 @@ export function validateBody<Body>(
       ? withoutTooDeep(body)
       : body;
   const result =
-    bounds.length === 0 && isSurelyValid(body)
-      ? { success: true as const, data: body }
+    bounds.length === 0 && acceptsBy(schema)(body)
+      ? { success: true as const, data: body as Body }
       : schema.safeParse(bounded);
   const found = result.success
     ? []

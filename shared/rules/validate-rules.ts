@@ -222,7 +222,7 @@ export function describeForeignMember(
 }
 
 /** The members of a rule that are well-formed by themselves. A malformed member is absent here. */
-type RuleParts = ViewCallParts & {
+type RuleParts = {
   readonly type?: string | undefined;
   readonly chainId?: number | undefined;
   readonly contractAddress?: string | undefined;
@@ -231,6 +231,11 @@ type RuleParts = ViewCallParts & {
   readonly tokenId?: string | undefined;
   readonly atLeast?: number | undefined;
   readonly rules?: readonly unknown[] | undefined;
+  readonly function?: string | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly returns?: string | undefined;
+  readonly operator?: string | undefined;
+  readonly value?: string | undefined;
 };
 
 /** A fault of a rule's member. Its detail is a predicate, such as "is required for ERC20". */
@@ -326,16 +331,6 @@ function validateAtLeast({ atLeast, rules }: RuleParts, add: AddFault): void {
     add('atLeast', 'out-of-range', `must be at most ${rules.length}, the number of rules inside`);
 }
 
-/** The members of a call and its comparison that are well-formed by themselves. A malformed member
- * is absent here. */
-type ViewCallParts = {
-  readonly function?: string | undefined;
-  readonly args?: readonly string[] | undefined;
-  readonly returns?: string | undefined;
-  readonly operator?: string | undefined;
-  readonly value?: string | undefined;
-};
-
 /**
  * Validates the call of a `CONTRACT` rule, a term or a weight, and what is done with its output.
  * Nothing is said of the arguments and the value of a function that is refused.
@@ -343,7 +338,7 @@ type ViewCallParts = {
  * @example
  * validateViewCall({ function: 'function paused() view returns (bool)' }, { present, place: 'outermost' }, add); // adds nothing
  */
-function validateViewCall(parts: ViewCallParts, { present, place }: Sent, add: AddFault): void {
+function validateViewCall(parts: RuleParts, { present, place }: Sent, add: AddFault): void {
   if (parts.function === undefined) return;
   const parsed = parseViewFunction(parts.function);
   if (!parsed.ok) {
@@ -407,7 +402,7 @@ function validateArguments(
 /** Only a boolean has an operator and a value by default, and only integers can be ordered. */
 function validateComparison(
   type: AbiType,
-  { operator, value }: ViewCallParts,
+  { operator, value }: RuleParts,
   present: ReadonlySet<string>,
   add: AddFault,
 ): void {

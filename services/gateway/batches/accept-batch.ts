@@ -6,6 +6,7 @@ import { traceOf } from '#shared/http/exchange-trace.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
+import { isObject } from '#shared/rules/validate-rules.ts';
 import { admitFirst } from '../auth/admit-request.ts';
 import type { Caller } from '../auth/authenticate.ts';
 import { inUse, sha256 } from '../checks/admit-check.ts';
@@ -15,6 +16,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type AskLimits, collectBatch, FAULTS_MAX } from './collect-batch.ts';
+import { BatchBody } from './operations.ts';
 import { makeReadMembers } from './preview-members.ts';
 import { limitReached } from './publish-batch.ts';
 import { receiveBatch } from './receive-batch.ts';
@@ -117,24 +119,13 @@ const collectorFor = (
     ...given,
   });
 
-/** The members of a batch beside its entries, which name the wallets. A batch is always
+/** The members of a batch beside its entries or watch, which name the wallets. A batch is always
  * asynchronous. */
-const BATCH_MEMBERS: ReadonlySet<string> = new Set([
-  'rules',
-  'ruleSet',
-  'onUndetermined',
-  'consistency',
-  'explain',
-  'proof',
-  'proofSeconds',
-  'proofAlg',
-  'callbackUrl',
-]);
+const BATCH_MEMBERS: ReadonlySet<string> = new Set(
+  Object.keys(BatchBody.shape).filter((name) => name !== 'entries' && name !== 'watch'),
+);
 /** Stands for the wallets of the entries, which are validated on their own. */
 const ANY_ACCOUNT = '0x0000000000000000000000000000000000000001';
-
-const isHead = (head: unknown): head is object =>
-  typeof head === 'object' && head !== null && !Array.isArray(head);
 
 /** The check that has these members. */
 const checkOf = (head: object) => ({ ...head, account: ANY_ACCOUNT, async: true });
@@ -142,13 +133,13 @@ const checkOf = (head: object) => ({ ...head, account: ANY_ACCOUNT, async: true 
 /** The head as `asSent` validates it; undefined if it has faults, or members that a batch does not
  * have. */
 const headAsSent = (head: unknown, rules: RequestRules) =>
-  isHead(head) && Object.keys(head).every((name) => BATCH_MEMBERS.has(name))
+  isObject(head) && Object.keys(head).every((name) => BATCH_MEMBERS.has(name))
     ? asSent(checkOf(head), rules)
     : undefined;
 
 /** Validates the members that all entries of a batch share, as an asynchronous check. */
 async function validateHead(app: AppAccess, head: unknown, rules: RequestRules): Promise<Validation> {
-  if (!isHead(head)) return validateFor(app, head, rules);
+  if (!isObject(head)) return validateFor(app, head, rules);
   const members = Object.entries(head);
   const known = Object.fromEntries(members.filter(([name]) => BATCH_MEMBERS.has(name)));
   const validation = await validateFor(app, checkOf(known), rules);
@@ -158,7 +149,7 @@ async function validateHead(app: AppAccess, head: unknown, rules: RequestRules):
     .slice(0, FAULTS_MAX);
   if (unknown.length === 0) return validation;
   const faults = unknown.map((name) =>
-    asSentence(unknownMember(pointerOf([name]), ['entries', 'watch', ...BATCH_MEMBERS])),
+    asSentence(unknownMember(pointerOf([name]), Object.keys(BatchBody.shape))),
   );
   return { ok: false, faults: [...faults, ...(validation.ok ? [] : validation.faults)] };
 }

@@ -25,7 +25,7 @@ import { EntryBody } from './validate-entry.ts';
 
 const { ruleSet, rules, callbackUrl, onUndetermined, consistency, explain } = CheckBody.shape;
 const { proof, proofSeconds, proofAlg } = CheckBody.shape;
-const BatchBody = z
+export const BatchBody = z
   .strictObject({
     entries: z.array(EntryBody).min(1).optional().meta({
       description: 'Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed.',

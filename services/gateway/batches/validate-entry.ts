@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { type Fault, faultAt, pointerOf } from '#shared/contracts/fault.ts';
+import { acceptsBy } from '#shared/rules/accepts.ts';
 import { Address, Ref } from '#shared/rules/body-texts.ts';
 import { asSentence, describeIssues } from '#shared/rules/validate-body.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
 import { exactlyOneOf, wallets } from '../checks/check-body.ts';
 import { faultsOfWallets } from '../checks/validate-check.ts';
-import { isCommonEntry } from '../checks/validate-fast-path.ts';
 
 const Members = z
   .strictObject({ ...wallets, ref: Ref.optional() })
@@ -33,7 +33,7 @@ type ValidatedEntry =
  */
 export function validateEntry(value: unknown, path: readonly PropertyKey[]): ValidatedEntry {
   const place = pointerOf(path);
-  const found = isCommonEntry(value) ? [] : faultsOf(value, place);
+  const found = acceptsBy(typeof value === 'string' ? Address : Members)(value) ? [] : faultsOf(value, place);
   const broken = new Set(found.map(({ pointer }) => pointer));
   const faults = [...found, ...faultsOfWallets(value, broken, place).map(asSentence)];
   return faults.length === 0 ? { ok: true, entry: entryOf(value as EntryBody) } : { ok: false, faults };

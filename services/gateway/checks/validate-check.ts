@@ -21,7 +21,6 @@ import {
 import { type SoundSignIn, signInRequestOf, validateSignIn } from '../sign-in/validate-sign-in.ts';
 import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
 import { CheckBody } from './check-body.ts';
-import { isCommonBody } from './validate-fast-path.ts';
 
 /** A check that is valid, with every default filled in. */
 export type ValidCheck = {
@@ -126,7 +125,7 @@ function judgeBody(body: unknown, rules: ValidationRules) {
   const tooLong = faultsOfLongBlocks(body);
   const full = tooLong.length > 0 ? { ...membersOf(withRules), consistency: {} } : withRules;
   const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
-  const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
+  const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds);
   const callback = callbackOf(body, broken, rules.callback);
   const signIn = validateSignIn(body, broken, rules.chainIds);
   const faults = [

@@ -104,14 +104,9 @@ const retryTopic = (tier: RetryTier) =>
     retention: 'checks',
   });
 
-export const webhookRetry = {
-  '5s': retryTopic('5s'),
-  '5m': retryTopic('5m'),
-  '30m': retryTopic('30m'),
-  '2h': retryTopic('2h'),
-  '5h': retryTopic('5h'),
-  '10h': retryTopic('10h'),
-} as const satisfies Record<RetryTier, ReturnType<typeof retryTopic>>;
+export const webhookRetry = Object.fromEntries(
+  RETRY_TIERS.map((tier) => [tier, retryTopic(tier)]),
+) as Readonly<Record<RetryTier, ReturnType<typeof retryTopic>>>;
 
 /** The results of checks with a webhook, the webhooks of batches, watches, quota alerts and test
  * events, and requests to send any webhook again. */

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { acceptsBy } from '#shared/rules/accepts.ts';
 import { CheckBody } from './check-body.ts';
-import { isCommonBody } from './validate-fast-path.ts';
+
+const isCommonBody = acceptsBy(CheckBody);
 
 const ADDRESSES = [
   '0x52908400098527886E0F7030069857D2E4169EE7',
