@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import type { CommonConfig } from './config.ts';
 import { describeError, ServiceError } from './errors.ts';
-import { Liveness } from './http/liveness.ts';
-import { Readiness, startOpsServer } from './http/ops-server.ts';
+import { HealthChecks, startOpsServer } from './http/ops-server.ts';
 import type { ServiceContext } from './service-context.ts';
 import { makeLogger } from './telemetry/log.ts';
 import { makeRegistry, watchReadiness } from './telemetry/metrics.ts';
@@ -69,8 +68,8 @@ async function runScope<C extends CommonConfig>(
   process: Pick<ServiceContext, 'log' | 'stopping' | 'fail'>,
 ): Promise<void> {
   const metrics = makeRegistry(name);
-  const readiness = new Readiness();
-  const liveness = new Liveness();
+  const readiness = new HealthChecks();
+  const liveness = new HealthChecks();
   watchReadiness(metrics, readiness);
   const state = { started: false };
   readiness.add('process', () => {

@@ -1,5 +1,4 @@
-import type { Liveness } from './http/liveness.ts';
-import type { Readiness } from './http/ops-server.ts';
+import type { HealthChecks } from './http/ops-server.ts';
 import type { Logger } from './telemetry/log.ts';
 import type { Registry } from './telemetry/metrics.ts';
 
@@ -7,8 +6,8 @@ import type { Registry } from './telemetry/metrics.ts';
 export type ServiceContext = {
   readonly log: Logger;
   readonly metrics: Registry;
-  readonly readiness: Readiness;
-  readonly liveness: Liveness;
+  readonly readiness: HealthChecks;
+  readonly liveness: HealthChecks;
   /** Aborted by the first SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
   /** Ends the process at once with a non-zero code, because it would otherwise run without doing

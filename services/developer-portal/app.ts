@@ -3,7 +3,7 @@ import type { Express } from 'express';
 import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
+import { BodyReads } from '#shared/http/body-reads.ts';
 import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { answerStatusOf, routesOf } from '#shared/http/operation.ts';
@@ -62,7 +62,7 @@ export function makeApp(deps: Dependencies): RequestListener {
     observe: (count) => metrics.inFlight.set(count),
   });
   const bounds: Bounds = {
-    bodies: new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS, fail: bodyProblem }),
+    bodies: new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS }),
     transfers: makeTransfers(),
     heavyReads: new FairTaskQueue({
       atOnceMax: HEAVY_READS_MAX,
@@ -128,14 +128,6 @@ const BODY_TIMEOUT_MS = 5_000;
 /** Heavy reads at a time, of all accounts; each holds up to some megabytes. */
 const HEAVY_READS_MAX = 8;
 const HEAVY_READS_WAITING_MAX = 128;
-
-/** The rest of such a body is not read: the connection closes after the answer. */
-function bodyProblem(fault: BodyFault): Problem {
-  const headers = { connection: 'close' };
-  return fault === 'too-slow'
-    ? new Problem('request-timeout', 'The body did not arrive in time.', { headers })
-    : overloaded('Too many requests from this address are still sending their bodies.', headers);
-}
 
 type Bounds = {
   /** @throws Problem `overloaded` */

@@ -3,7 +3,7 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { type ServiceError, sentenceOf } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
+import { BodyReads } from '#shared/http/body-reads.ts';
 import { setClient } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { invalidBody, overloaded, Problem, problemAnswer } from '#shared/http/problem.ts';
@@ -101,7 +101,7 @@ function makeBounds(
   { authenticate, applyLimits, bodyReadsMax, bodyTimeoutMs, batchBodies }: Services,
   inFlight: InFlight,
 ): Bounds & Pick<Services, 'authenticate'> {
-  const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
+  const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs });
   const resumeRequest = (response: Response, app: AppAccess): void => {
     if (!inFlight.enter(response)) throw tooManyRequests();
     if (!inFlight.assign(response, app)) throw tooManyOfApp();
@@ -163,8 +163,3 @@ function makeBounds(
 
 const tooManyRequests = () => overloaded('Too many requests are being answered.');
 const tooManyOfApp = () => overloaded('Too many requests of this client app are being answered.');
-
-const bodyProblem = (fault: BodyFault): Problem =>
-  fault === 'too-slow'
-    ? new Problem('request-timeout', 'The body did not arrive in time.')
-    : overloaded('Too many requests of this client app are still sending their bodies.');

@@ -1,20 +1,20 @@
 import { BodyReads } from './body-reads.ts';
+import type { Problem } from './problem.ts';
 
-const makeBodies = (countMax: number, timeoutMs = 60_000) =>
-  new BodyReads({ countMax, timeoutMs, fail: (fault) => new Error(fault) });
+const makeBodies = (countMax: number, timeoutMs = 60_000) => new BodyReads({ countMax, timeoutMs });
 
 /** A body whose end the test decides. */
 function aBody(bodies: BodyReads, owner: string) {
   const { promise, resolve } = Promise.withResolvers<string>();
   const read = bodies.read(owner, () => promise);
-  const outcome = read.catch((error: Error) => error.message);
+  const outcome = read.catch(({ code }: Problem) => code);
   return { outcome, send: () => resolve(`the body of ${owner}`) };
 }
 
 test('the oldest unfinished body of an owner gives way to its newest', async () => {
   const bodies = makeBodies(4);
   const [first, second, third] = [aBody(bodies, 'a'), aBody(bodies, 'a'), aBody(bodies, 'a')];
-  expect(await first.outcome).toBe('too-many');
+  expect(await first.outcome).toBe('overloaded');
   for (const each of [second, third]) each.send();
   expect(await Promise.all([second.outcome, third.outcome])).toEqual(['the body of a', 'the body of a']);
   expect(bodies.count).toBe(0);
@@ -35,14 +35,14 @@ test("an owner's unfinished bodies never take another owner's place", async () =
 test('a body finds no place where all are taken by others', async () => {
   const bodies = makeBodies(1);
   const one = aBody(bodies, 'one');
-  expect(await aBody(bodies, 'another').outcome).toBe('too-many');
+  expect(await aBody(bodies, 'another').outcome).toBe('overloaded');
   one.send();
   expect(await one.outcome).toBe('the body of one');
 });
 
 test('a body that takes too long is given up, and frees its place', async () => {
   const bodies = makeBodies(2, 1);
-  expect(await aBody(bodies, 'slow').outcome).toBe('too-slow');
+  expect(await aBody(bodies, 'slow').outcome).toBe('request-timeout');
   expect(bodies.count).toBe(0);
 });
 

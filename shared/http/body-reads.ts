@@ -1,18 +1,19 @@
 import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
-
-/** Why a body is read no further: its owner sends too many at once, or this one takes too long. */
-export type BodyFault = 'too-many' | 'too-slow';
+import { overloaded, Problem } from './problem.ts';
 
 type Options = {
   /** Bodies being read at once, for all owners. */
   readonly countMax: number;
   /** For one body, from the beginning of its reading. */
   readonly timeoutMs: number;
-  /** The handle that the reader of such a body gets. */
-  readonly fail: (fault: BodyFault) => Error;
 };
 
-type Reading = { readonly stop: (fault: BodyFault) => void };
+type Reading = { readonly stop: (problem: Problem) => void };
+
+/** The rest of such a body is not read: its connection ends with the answer. */
+const CLOSE = { connection: 'close' };
+const tooMany = () => overloaded('Too many of your requests are still sending their bodies.', CLOSE);
+const tooSlow = () => new Problem('request-timeout', 'The body did not arrive in time.', { headers: CLOSE });
 
 /**
  * Bounds the bodies that are being read. Requests in flight have a separate bound, because a body
@@ -23,7 +24,7 @@ type Reading = { readonly stop: (fault: BodyFault) => void };
  * milliseconds.
  *
  * @example
- * const bodies = new BodyReads({ countMax: 512, timeoutMs: 10_000, fail });
+ * const bodies = new BodyReads({ countMax: 512, timeoutMs: 10_000 });
  * const body = await bodies.read(app, () => readBody(request));
  */
 export class BodyReads {
@@ -44,14 +45,13 @@ export class BodyReads {
   /**
    * Reads a body within the bounds.
    *
-   * @throws the error of `fail`, if the body is displaced, takes too long, or finds no free slot
+   * @throws Problem `overloaded` if the body is displaced, or finds no free slot; `request-timeout`
    */
   async read<T>(owner: Owner, read: () => Promise<T>): Promise<T> {
-    const { timeoutMs, fail } = this.#options;
     if (!this.#shares.take(owner)) {
       const [oldest] = this.#readings.get(nameOf(owner)) ?? [];
-      oldest?.stop('too-many');
-      if (!this.#shares.take(owner)) throw fail('too-many');
+      oldest?.stop(tooMany());
+      if (!this.#shares.take(owner)) throw tooMany();
     }
     const { promise: stopped, reject } = Promise.withResolvers<never>();
     let isOver = false;
@@ -62,12 +62,12 @@ export class BodyReads {
       this.#remove(owner, reading);
     };
     const reading: Reading = {
-      stop(fault) {
+      stop(problem) {
         end();
-        reject(fail(fault));
+        reject(problem);
       },
     };
-    const timer = setTimeout(() => reading.stop('too-slow'), timeoutMs);
+    const timer = setTimeout(() => reading.stop(tooSlow()), this.#options.timeoutMs);
     this.#add(owner, reading);
     try {
       return await Promise.race([read(), stopped]);

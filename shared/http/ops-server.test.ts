@@ -1,12 +1,11 @@
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { spawnNode } from '../../test/support/systems/spawn-process.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
-import { Liveness } from './liveness.ts';
-import { Readiness, startOpsServer } from './ops-server.ts';
+import { HealthChecks, startOpsServer } from './ops-server.ts';
 
 async function start() {
-  const readiness = new Readiness();
-  const liveness = new Liveness();
+  const readiness = new HealthChecks();
+  const liveness = new HealthChecks();
   const server = await startOpsServer({
     host: '127.0.0.1',
     port: 0,
@@ -42,11 +41,10 @@ test('an event loop that is stuck gives a probe no answer', async () => {
   await using process = spawnNode([
     '--input-type=module',
     '-e',
-    `import { startOpsServer, Readiness } from '#shared/http/ops-server.ts';
-     import { Liveness } from '#shared/http/liveness.ts';
-     import { makeRegistry } from '#shared/telemetry/metrics.ts';
-     const { port } = await startOpsServer({ host: '127.0.0.1', port: 0, readiness: new Readiness(),
-       liveness: new Liveness(), metrics: makeRegistry('test') });
+    `import { startOpsServer, HealthChecks } from '#shared/http/ops-server.ts';
+          import { makeRegistry } from '#shared/telemetry/metrics.ts';
+     const { port } = await startOpsServer({ host: '127.0.0.1', port: 0, readiness: new HealthChecks(),
+       liveness: new HealthChecks(), metrics: makeRegistry('test') });
      console.log(port);
      process.on('SIGUSR2', () => { for (;;); });`,
   ]);

@@ -1,24 +1,23 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from '#shared/telemetry/metrics.ts';
-import type { Liveness } from './liveness.ts';
 
-/** True when well, otherwise the reason why not. */
-type ReadyCheck = () => true | string;
+/** True when well, otherwise the reason why not. It looks at state and does no I/O. */
+type Check = () => true | string;
 
-/** Conditions under which the process takes work. A check is cheap: it looks at state and does no
- * I/O. */
-export class Readiness {
-  readonly #checks = new Map<string, ReadyCheck>();
+/** Conditions under which a process takes work, or those that only a restart mends: an unavailable
+ * dependency is none of the latter, because it is still unavailable after the restart. */
+export class HealthChecks {
+  readonly #checks = new Map<string, Check>();
 
-  add(name: string, check: ReadyCheck): void {
+  add(name: string, check: Check): void {
     this.#checks.set(name, check);
   }
 
-  /** Every check's answer; ready when all of them are true. */
-  judge(): { ready: boolean; checks: Record<string, true | string> } {
+  /** Every check's answer; all is well when all of them are true. */
+  judge(): { isWell: boolean; checks: Record<string, true | string> } {
     const checks = Object.fromEntries([...this.#checks].map(([name, check]) => [name, check()]));
-    return { ready: Object.values(checks).every((answer) => answer === true), checks };
+    return { isWell: Object.values(checks).every((answer) => answer === true), checks };
   }
 }
 
@@ -27,8 +26,8 @@ type OpsServer = AsyncDisposable & { readonly port: number };
 type Options = {
   readonly host: string;
   readonly port: number;
-  readonly readiness: Readiness;
-  readonly liveness: Liveness;
+  readonly readiness: HealthChecks;
+  readonly liveness: HealthChecks;
   readonly metrics: Registry;
 };
 
@@ -49,13 +48,14 @@ export async function startOpsServer({
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
     };
     if (request.url === '/livez') {
-      const faults = liveness.faults();
-      if (Object.keys(faults).length === 0) return send(200, 'text/plain', 'ok\n');
+      const { isWell, checks } = liveness.judge();
+      if (isWell) return send(200, 'text/plain', 'ok\n');
+      const faults = Object.fromEntries(Object.entries(checks).filter(([, answer]) => answer !== true));
       return send(503, 'application/json', `${JSON.stringify({ live: false, faults })}\n`);
     }
     if (request.url === '/readyz') {
-      const judgement = readiness.judge();
-      return send(judgement.ready ? 200 : 503, 'application/json', `${JSON.stringify(judgement)}\n`);
+      const { isWell: ready, checks } = readiness.judge();
+      return send(ready ? 200 : 503, 'application/json', `${JSON.stringify({ ready, checks })}\n`);
     }
     if (request.url !== '/metrics') return send(404, 'text/plain', 'not found\n');
     return void metrics.metrics().then(

@@ -10,7 +10,7 @@ import {
 import { audit } from '#shared/contracts/apps/audit.ts';
 import { ALL_TOPICS, withRetention } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { Readiness } from '#shared/http/ops-server.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
@@ -40,7 +40,7 @@ export async function openSystem(env: Environment, actor = 'operator') {
   const context = {
     log,
     metrics: makeRegistry('admin'),
-    readiness: new Readiness(),
+    readiness: new HealthChecks(),
     stopping: new AbortController().signal,
     fail: (error: unknown) => {
       throw error;

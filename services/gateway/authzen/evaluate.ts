@@ -2,26 +2,32 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { Handle } from '#shared/http/serve-routes.ts';
-import { accessProblemOf, type Caller, KEY_OR_BEARER } from '../auth/authenticate.ts';
+import { accessProblemOf, KEY_OR_BEARER } from '../auth/authenticate.ts';
 import { holding } from '../checks/accept-check.ts';
 import { validateFor } from '../checks/parse-request.ts';
-import type { ValidCheck } from '../checks/validate-check.ts';
+import type { Validation, ValidCheck } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
 import { overloadOf } from '../limits/apply-limits.ts';
 import { type Decision, decide } from './decide.ts';
-import { asFaultOfEvaluation, parseEvaluations, roleUnknown, type Semantic } from './parse-evaluations.ts';
-import { type EndOf, runChecks } from './run-checks.ts';
+import { DISTINCT_CHECKS_MAX } from './evaluation-bodies.ts';
+import {
+  asFaultOfEvaluation,
+  type NeededDecision,
+  parseEvaluations,
+  roleUnknown,
+  type Semantic,
+  TOO_MANY_CHECKS,
+} from './parse-evaluations.ts';
+import { type ChecksToRun, type EndOf, runChecks } from './run-checks.ts';
 
-/** One evaluation: its role and the key of its check, or why there is none. */
-type Entry = { readonly key: string; readonly roleId: string } | { readonly problem: Problem };
+/** One evaluation: its role and its check, or why there is none. */
+type Entry = { readonly check: ValidCheck; readonly roleId: string } | { readonly problem: Problem };
 
 type Evaluations = {
   /** Absent: a single evaluation was asked for. */
   readonly semantic: Semantic | undefined;
   readonly entries: readonly Entry[];
-  /** The distinct checks that are needed, by key. */
-  readonly checks: ReadonlyMap<string, ValidCheck>;
 };
 
 /**
@@ -66,27 +72,28 @@ async function readEvaluations(
     return new Problem(code === 'media-type-unsupported' ? 'malformed-request' : code, detail);
   }
   const parsed = parseEvaluations(body.json, acceptsList);
-  if (!parsed.ok) return badRequest(parsed.faults);
-  const { semantic, entries, checks } = parsed.value;
-  const valid = new Map<string, ValidCheck>();
-  const broken = new Map<string, readonly Fault[]>();
-  for (const [key, check] of checks) {
-    const validation = await validateFor(app, check, holding(deps, response));
-    if (validation.ok) valid.set(key, validation.check);
-    else broken.set(key, validation.faults);
-  }
-  const judged = entries.map((entry): Entry => {
-    if (!entry.ok) return { problem: badRequest(entry.faults) };
-    const { key, roleId, places } = entry;
-    const faults = broken.get(key)?.map((fault) => asFaultOfEvaluation(fault, places));
-    if (faults) return { problem: badRequest(faults) };
-    const isKnown = valid.get(key)?.rules.some((rule) => rule.roleId === roleId);
-    return isKnown ? { key, roleId } : { problem: badRequest([roleUnknown(places)]) };
-  });
+  if ('faults' in parsed) return badRequest(parsed.faults);
+  const { semantic, entries } = parsed;
+  const needed = new Map(entries.flatMap((entry) => ('key' in entry ? [[entry.key, entry.check]] : [])));
+  if (needed.size > DISTINCT_CHECKS_MAX) return badRequest([TOO_MANY_CHECKS]);
+  const validations = new Map<string, Validation>();
+  for (const [key, check] of needed)
+    validations.set(key, await validateFor(app, check, holding(deps, response)));
+  const judged = entries.map((entry) =>
+    'faults' in entry ? { problem: badRequest(entry.faults) } : judge(entry, validations.get(entry.key)),
+  );
   const [only] = judged;
-  if (semantic === undefined && only && 'problem' in only) return only.problem;
-  const needed = new Set(judged.flatMap((entry) => ('key' in entry ? [entry.key] : [])));
-  return { semantic, entries: judged, checks: new Map([...valid].filter(([key]) => needed.has(key))) };
+  return semantic === undefined && only && 'problem' in only ? only.problem : { semantic, entries: judged };
+}
+
+function judge({ roleId, places }: NeededDecision, validation: Validation | undefined): Entry {
+  if (!validation?.ok)
+    return {
+      problem: badRequest((validation?.faults ?? []).map((fault) => asFaultOfEvaluation(fault, places))),
+    };
+  const { check } = validation;
+  const isKnown = check.rules.some((rule) => rule.roleId === roleId);
+  return isKnown ? { check, roleId } : { problem: badRequest([roleUnknown(places)]) };
 }
 
 /** The standard knows no 422. */
@@ -98,14 +105,10 @@ const badRequest = (faults: readonly Fault[]): Problem => {
 /** Runs the checks and decides; the decisions are in the order of the entries. */
 async function decideAll(
   deps: Dependencies,
-  {
-    asked,
-    caller,
-    arrivedAt,
-  }: { readonly asked: Evaluations; readonly caller: Caller; readonly arrivedAt: number },
+  { asked, caller, arrivedAt }: Pick<ChecksToRun, 'caller' | 'arrivedAt'> & { readonly asked: Evaluations },
   response: Response,
 ): Promise<Decision[]> {
-  const { checks } = asked;
+  const checks = new Set(asked.entries.flatMap((entry) => ('check' in entry ? [entry.check] : [])));
   if (checks.size === 0) {
     await deps.applyLimits({ app: caller.app, bucket: 'per-second' }, response);
     return asked.entries.flatMap((entry) => ('problem' in entry ? [entry] : []));
@@ -117,28 +120,23 @@ async function decideAll(
 
 /** All, or up to the one that decides the list. */
 async function decideEntries(
-  { semantic = 'execute_all', entries, checks }: Evaluations,
+  { semantic = 'execute_all', entries }: Evaluations,
   endOf: EndOf,
 ): Promise<Decision[]> {
-  if (semantic === 'execute_all') await Promise.all([...checks.keys()].map(endOf));
+  const decideOne = async (entry: Entry): Promise<Decision> => {
+    if ('problem' in entry) return entry;
+    const ended = await endOf(entry.check);
+    return 'problem' in ended ? ended : decide(ended.result, entry.roleId, entry.check.onUndetermined);
+  };
+  if (semantic === 'execute_all') return Promise.all(entries.map(decideOne));
   const decisions: Decision[] = [];
   for (const entry of entries) {
-    const decision = 'problem' in entry ? entry : await decideEntry(entry, checks, endOf);
+    const decision = await decideOne(entry);
     decisions.push(decision);
     const isGranted = 'answer' in decision && decision.answer.decision;
     if (semantic === (isGranted ? 'permit_on_first_permit' : 'deny_on_first_deny')) break;
   }
   return decisions;
-}
-
-async function decideEntry(
-  { key, roleId }: { readonly key: string; readonly roleId: string },
-  checks: Evaluations['checks'],
-  endOf: EndOf,
-): Promise<Decision> {
-  const ended = await endOf(key);
-  if ('problem' in ended) return ended;
-  return decide(ended.result, roleId, checks.get(key)?.onUndetermined ?? 'omit');
 }
 
 /** A decision in a list, where the standard has no other answer to an entry than true and false. */

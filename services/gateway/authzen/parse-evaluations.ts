@@ -14,66 +14,62 @@ import {
 } from './evaluation-bodies.ts';
 
 /** The check that one or more evaluations need, as the body of a sync check. */
-export type NeededCheck = Pick<NonNullable<EvaluationBody['context']>, 'consistency' | 'onUndetermined'> & {
+type NeededCheck = Pick<NonNullable<EvaluationBody['context']>, 'consistency' | 'onUndetermined'> & {
   readonly account: string;
   readonly ruleSet: string;
 };
 
-/** One evaluation: the key of its check and its role, or its own faults. */
-type Entry =
-  | {
-      readonly ok: true;
-      readonly key: string;
-      readonly roleId: string;
-      /** The pointers of its members, which may be the defaults of all. */
-      readonly places: Places;
-    }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
-
 type Member = (typeof MEMBERS)[number];
+/** The pointers of the members of an evaluation, which may be the defaults of all. */
 type Places = Readonly<Partial<Record<Member, string>>>;
 
 export type Semantic = (typeof SEMANTICS)[number];
 
-export type ParsedEvaluations = {
-  /** Absent: a single evaluation was asked for, and is answered as one. */
-  readonly semantic: Semantic | undefined;
-  readonly entries: readonly Entry[];
-  /** The distinct checks, by key. */
-  readonly checks: ReadonlyMap<string, NeededCheck>;
+/** One evaluation: its check, with a key that is equal for equal ones, and its role. */
+export type NeededDecision = {
+  readonly key: string;
+  readonly check: NeededCheck;
+  readonly roleId: string;
+  readonly places: Places;
 };
 
-type Parsed =
-  | { readonly ok: true; readonly value: ParsedEvaluations }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
+/** An evaluation, or its own faults. */
+type Parsed = NeededDecision | { readonly faults: readonly Fault[] };
+
+type ParsedEvaluations = {
+  /** Absent: a single evaluation was asked for, and is answered as one. */
+  readonly semantic: Semantic | undefined;
+  readonly entries: readonly Parsed[];
+};
 
 /**
- * Parses the body of either operation. The faults that it returns are of the body as a whole.
+ * Parses the body of either operation, or returns the faults of the body as a whole.
  *
  * @param acceptsList whether the operation takes `evaluations`
  * @example
- * parseEvaluations({ subject, action, resource }, false); // { ok: true, value: { entries: [ … ], … } }
+ * parseEvaluations({ subject, action, resource }, false); // { semantic: undefined, entries: [ … ] }
  */
-export function parseEvaluations(body: unknown, acceptsList: boolean): Parsed {
-  if (!isObject(body)) return refused([faultAt('', 'wrong-type', 'must be a JSON object')]);
+export function parseEvaluations(
+  body: unknown,
+  acceptsList: boolean,
+): ParsedEvaluations | { readonly faults: readonly Fault[] } {
+  if (!isObject(body)) return { faults: [faultAt('', 'wrong-type', 'must be a JSON object')] };
   const defaults = readMembers(body, '');
   const { evaluations } = body;
   const isSingle = !acceptsList || evaluations === undefined || isEmptyList(evaluations);
-  if (isSingle) return gather(undefined, [draftOf(defaults, '')]);
+  if (isSingle) return { semantic: undefined, entries: [parseEntry(defaults, '')] };
   const list = EvaluationList.safeParse(body);
-  if (!list.success) return refused(describeIssues(list.error.issues, body));
-  const drafts = list.data.evaluations.map((entry, index) => {
+  if (!list.success) return { faults: describeIssues(list.error.issues, body) };
+  const entries = list.data.evaluations.map((entry, index) => {
     const place = `/evaluations/${index}`;
     return isObject(entry)
-      ? draftOf({ ...defaults, ...readMembers(entry, place) }, place)
+      ? parseEntry({ ...defaults, ...readMembers(entry, place) }, place)
       : { faults: [faultAt(place, 'wrong-type', 'must be an object')] };
   });
-  return gather(list.data.options?.evaluations_semantic ?? 'execute_all', drafts);
+  return { semantic: list.data.options?.evaluations_semantic ?? 'execute_all', entries };
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-
-const refused = (faults: readonly Fault[]): Parsed => ({ ok: false, faults });
 
 /** A member as it was read once, however many entries have it as their default. */
 type ReadMember = {
@@ -97,11 +93,7 @@ function readMember(name: Member, value: unknown, place: string): ReadMember {
   return { place, faults: [], value: result.data, ...key };
 }
 
-type Draft =
-  | { readonly faults: readonly Fault[] }
-  | (Extract<Entry, { readonly ok: true }> & { readonly check: NeededCheck });
-
-function draftOf(members: ReadMembers, place: string): Draft {
+function parseEntry(members: ReadMembers, place: string): Parsed {
   const missing = REQUIRED.filter((name) => members[name] === undefined).map((name) =>
     faultAt(`${place}/${name}`, 'required', 'is required'),
   );
@@ -113,7 +105,6 @@ function draftOf(members: ReadMembers, place: string): Draft {
   ) as EvaluationBody;
   const { ruleSet, roleId } = splitRole(resource.id);
   return {
-    ok: true,
     key: `${subject.id.toLowerCase()} ${ruleSet} ${members.context?.key ?? NO_CONTEXT}`,
     roleId,
     places: Object.fromEntries(read.map(([name, member]) => [name, member.place])),
@@ -124,18 +115,11 @@ function draftOf(members: ReadMembers, place: string): Draft {
 /** The key of a context of which nothing is taken. */
 const NO_CONTEXT = hash('sha256', '{}', 'base64');
 
-function gather(semantic: Semantic | undefined, drafts: readonly Draft[]): Parsed {
-  const checks = new Map<string, NeededCheck>();
-  const entries = drafts.map((draft): Entry => {
-    if ('faults' in draft) return { ok: false, faults: draft.faults };
-    const { check, ...entry } = draft;
-    checks.set(entry.key, check);
-    return entry;
-  });
-  if (checks.size <= DISTINCT_CHECKS_MAX) return { ok: true, value: { semantic, entries, checks } };
-  const need = `must need at most ${DISTINCT_CHECKS_MAX} distinct checks, of subject, rule set and context`;
-  return refused([faultAt('/evaluations', 'too-many', need)]);
-}
+export const TOO_MANY_CHECKS = faultAt(
+  '/evaluations',
+  'too-many',
+  `must need at most ${DISTINCT_CHECKS_MAX} distinct checks, of subject, rule set and context`,
+);
 
 const MOVED: Readonly<Record<string, readonly [Member, string]>> = {
   account: ['subject', 'id'],

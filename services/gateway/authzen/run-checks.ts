@@ -14,13 +14,13 @@ import { rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 /** How a check ended: with its result, or with the problem of a sync check that has none. */
 type Ended = { readonly result: CheckResult } | { readonly problem: Problem };
 
-/** How the check of a key ended; the first call runs it. */
-export type EndOf = (key: string) => Promise<Ended>;
+/** How a check ended; the first call runs it. */
+export type EndOf = (check: ValidCheck) => Promise<Ended>;
 
-type ChecksToRun = {
+export type ChecksToRun = {
   readonly caller: Pick<Caller, 'app' | 'keyId'>;
   /** At least one. */
-  readonly checks: ReadonlyMap<string, ValidCheck>;
+  readonly checks: ReadonlySet<ValidCheck>;
   /** When the request arrived: `performance.now()`. */
   readonly arrivedAt: number;
 };
@@ -48,7 +48,7 @@ export async function runChecks(
     {
       app,
       lane: 'interactive',
-      bytes: [...checks.values()].reduce((sum, check) => sum + recordBytesOf(toPublish(check)), 0),
+      bytes: [...checks].reduce((sum, check) => sum + recordBytesOf(toPublish(check)), 0),
       cost: checks.size,
       places: checks.size,
       // The standard has none.
@@ -62,7 +62,7 @@ export async function runChecks(
   response.once('close', () => {
     for (const waiting of waits) waiting.cancel();
   });
-  const endings = new Map<string, Promise<Ended>>();
+  const endings = new Map<ValidCheck, Promise<Ended>>();
   let publishedCount = 0;
   let refundCount = 0;
 
@@ -106,17 +106,15 @@ export async function runChecks(
     });
 
   return {
-    endOf(key) {
-      const check = checks.get(key);
-      if (check === undefined) throw new RangeError('a check that was not admitted');
-      const known = endings.get(key);
+    endOf(check) {
+      const known = endings.get(check);
       if (known) return known;
       // One after another, the earlier ones may have used up the time.
       // A timer may end up to 1 ms early: the check before this one has waited until the deadline.
       if (endings.size > 0 && performance.now() - arrivedAt >= deps.syncDeadlineMs - 1)
         return Promise.resolve({ problem: OVERDUE });
       const ending = end(check);
-      endings.set(key, ending);
+      endings.set(check, ending);
       return ending;
     },
     async finish() {

@@ -3,7 +3,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { z } from 'zod';
 import { type CommonConfig, commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
-import { Readiness } from '#shared/http/ops-server.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
@@ -36,7 +36,7 @@ export async function startGatewayParts(dir: string): Promise<GatewayParts> {
   const context = {
     log: makeSilentLogger(),
     metrics: makeRegistry('bench'),
-    readiness: new Readiness(),
+    readiness: new HealthChecks(),
     stopping: new AbortController().signal,
   };
   const { redis } = stack.use(await connectRedis({ ...config, ...config.redis }, context));

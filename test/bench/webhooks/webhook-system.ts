@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
-import { Readiness } from '#shared/http/ops-server.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
@@ -50,7 +50,7 @@ export async function startWebhookSystem(): Promise<WebhookSystem> {
   const context = {
     log: makeSilentLogger(),
     metrics: makeRegistry('bench'),
-    readiness: new Readiness(),
+    readiness: new HealthChecks(),
     stopping: new AbortController().signal,
     fail: (error: unknown) => {
       throw error;

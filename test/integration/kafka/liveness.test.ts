@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { Liveness } from '#shared/http/liveness.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
@@ -18,7 +18,7 @@ const STALL_MS = 3_000;
 
 async function consume(requestId: string, handle: (signal: AbortSignal) => Promise<void>) {
   const stack = new AsyncDisposableStack();
-  const liveness = new Liveness();
+  const liveness = new HealthChecks();
   const context = { ...testContext(), liveness };
   const kafka = stack.use(
     await connectKafka({ ...testConfig(2), livenessStallMs: STALL_MS }, 'test', context),
@@ -44,8 +44,8 @@ test('a consumer with a hanging record is dead and names the record', async () =
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
   });
   const faults = await waitUntil('the fault', () => {
-    const found = consumer.liveness.faults();
-    return Object.keys(found).length > 0 && found;
+    const { isWell, checks } = consumer.liveness.judge();
+    return !isWell && checks;
   });
   expect(Object.keys(faults)).toEqual([expect.stringMatching(/^test\./)]);
 });
@@ -60,7 +60,7 @@ test('a consumer that holds a record because a store is away is alive', async ()
   // Longer than it takes to detect a hanging consumer.
   await waitUntil('tries', () => tries > 3 && performance.now() - began > 2 * STALL_MS);
   // A busy machine may delay one try beyond the bound; a hanging consumer is dead for good.
-  await waitUntil('no fault', () => Object.keys(consumer.liveness.faults()).length === 0);
+  await waitUntil('no fault', () => consumer.liveness.judge().isWell);
 });
 
 test('a consumer without a partition logs the names of its group and topic', async () => {

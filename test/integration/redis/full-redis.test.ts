@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readiness } from '#shared/http/ops-server.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeScript, withLock } from '#shared/redis/script.ts';
 import { makeViewState } from '#shared/redis/view.ts';
@@ -21,7 +21,7 @@ test('a full Redis is not ready, says so in its own words, and is well once it h
   const { url } = scope.use(await startRedis({ dir, port }));
   const lines: string[] = [];
   const log = makeLogger('test', 'info', { write: (line) => void lines.push(line) });
-  const context = { ...testContext(), log, readiness: new Readiness() };
+  const context = { ...testContext(), log, readiness: new HealthChecks() };
   const { redis } = scope.use(await connectRedis({ ...testConfig(0), url }, context));
   const views = makeViewState(withLock(redis, 'token'));
   await views.lock('token');
@@ -57,7 +57,7 @@ test('a Redis that nobody writes to is found full too', async () => {
   scope.defer(() => rmSync(dir, { recursive: true, force: true }));
   const [port = 0] = await findFreePorts(1);
   const { url } = scope.use(await startRedis({ dir, port }));
-  const context = { ...testContext(), readiness: new Readiness() };
+  const context = { ...testContext(), readiness: new HealthChecks() };
   const { redis } = scope.use(await connectRedis({ ...testConfig(0), url }, context));
   await redis.config('SET', 'maxmemory', '100kb');
   await waitUntil('readiness', () => context.readiness.judge().checks['redis'] === 'full');

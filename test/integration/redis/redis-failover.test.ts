@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readiness } from '#shared/http/ops-server.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { openConnection } from '#shared/redis/open-connection.ts';
@@ -31,7 +31,7 @@ async function startPair(scope: AsyncDisposableStack): Promise<RedisPair> {
 async function connect(scope: AsyncDisposableStack, { url }: RedisPair) {
   const lines: string[] = [];
   const log = makeLogger('test', 'info', { write: (line) => void lines.push(line) });
-  const readiness = new Readiness();
+  const readiness = new HealthChecks();
   const config = { ...testConfig(0), redis: { url } };
   const connection = await connectRedis({ ...config, ...config.redis }, { ...testContext(), log, readiness });
   scope.use(connection);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type CommonConfig, commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
-import { Readiness } from '#shared/http/ops-server.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
@@ -13,7 +13,7 @@ export function testContext() {
   return {
     log: makeSilentLogger(),
     metrics: makeRegistry('test'),
-    readiness: new Readiness(),
+    readiness: new HealthChecks(),
     stopping: new AbortController().signal,
     fail: (error: unknown) => {
       throw error;

@@ -1,5 +1,5 @@
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { Readiness } from '#shared/http/ops-server.ts';
+import { HealthChecks } from '#shared/http/ops-server.ts';
 import { makeKafkaInstruments } from '#shared/kafka/instruments.ts';
 import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
@@ -82,7 +82,7 @@ const CONSUMER_STATE = { runningCount: 0, parkedCount: 0, isJoined: true, partit
 /** A registry with the metrics that all processes have. */
 function commonRegistry(process: string): Registry {
   const registry = makeRegistry(process);
-  const readiness = new Readiness();
+  const readiness = new HealthChecks();
   readiness.add('process', () => true);
   watchReadiness(registry, readiness);
   watchClock(registry, { skewMs: () => 0 });
