@@ -143,12 +143,8 @@ function makeBounds(
         throw refusal;
       }
     },
-    openBatchBody(request, response, app) {
-      inFlight.leave(response);
-      return batchBodies.open(request, app);
-    },
-    async openMembersBody(request, response, app) {
-      const body = await batchBodies.openInTurn(request, app);
+    async openBody(request, response, app, options) {
+      const body = await batchBodies.open(request, app, options);
       inFlight.leave(response);
       return body;
     },

@@ -108,11 +108,14 @@ export type Bounds = {
   /** Counts memory that a request holds until it is published. @throws Problem `overloaded` */
   readonly holdMemory: (response: Response, bytes: number) => void;
   readonly freeMemory: (response: Response) => void;
-  /** Opens a client app's body; the request leaves the requests in flight until `resumeRequest`. */
-  readonly openBatchBody: (request: Request, response: Response, app: AppAccess) => BatchBody;
-  /** Waits while another body of the app is being read; then the request leaves the requests in
-   * flight, too. */
-  readonly openMembersBody: (request: Request, response: Response, app: AppAccess) => Promise<BatchBody>;
+  /** Opens a client app's body of many values; the request then leaves the requests in flight until
+   * `resumeRequest`. With `waits` it waits while another such body of the app is being read. */
+  readonly openBody: (
+    request: Request,
+    response: Response,
+    app: AppAccess,
+    options?: { readonly waits: boolean },
+  ) => Promise<BatchBody>;
   /** Counts a request in flight again, once its body was read. */
   readonly resumeRequest: (response: Response, app: AppAccess) => void;
   /** A list may read 200 rule sets of up to 250 KB, or members of as much, so only a few are made at a time; client apps

@@ -38,7 +38,7 @@ export function makeAcceptBatch(deps: Dependencies) {
     if (faults.length > 0) throw invalidBody(faults);
     const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload && idempotencyKey === undefined) throw overload;
-    using body = deps.openBatchBody(request, response, app);
+    using body = await deps.openBody(request, response, app);
     const askLimits = makeAskLimits(deps, caller, { idempotencyKey, overload }, response);
     const collector = collectorFor(caller, deps, { idempotencyKey, hold: body.hold, askLimits });
     const batch = await receiveBatch(format, body.chunks, collector);

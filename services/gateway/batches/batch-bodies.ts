@@ -44,7 +44,7 @@ export type BatchBodies = ReturnType<typeof makeBatchBodies>;
  *
  * @param stopping ends the bodies that are being read
  * @example
- * using body = bodies.open(request, app);
+ * using body = await bodies.open(request, app);
  * for await (const chunk of body.chunks) take(chunk);
  */
 export function makeBatchBodies(
@@ -127,22 +127,18 @@ export function makeBatchBodies(
      * Starts to read the body of a client app's batch or member change. Its bytes count until
      * disposal.
      *
-     * @throws Problem `overloaded` while another such body of the app is being read
-     */
-    open(request: IncomingMessage, app: App): BatchBody {
-      if (!reading.has(app.clientId)) return begin(request, app);
-      dropRest(request);
-      throw overloaded(`Another ${BEING_RECEIVED}; send one at a time.`);
-    },
-    /**
-     * The same, and waits while another body of the app is being read.
-     *
-     * @throws Problem, ServiceError `overloaded` after the longest wait, or at once if too many
+     * @param waits whether the request waits while another such body of the app is being read
+     * @throws Problem, ServiceError `overloaded` at once, after the longest wait, or if too many
      *   requests wait
      */
-    async openInTurn(request: IncomingMessage, app: App): Promise<BatchBody> {
+    async open(
+      request: IncomingMessage,
+      app: App,
+      { waits = false }: { readonly waits?: boolean } = {},
+    ): Promise<BatchBody> {
       if (!reading.has(app.clientId)) return begin(request, app);
       try {
+        if (!waits) throw overloaded(`Another ${BEING_RECEIVED}; send one at a time.`);
         return await wait(request, app);
       } catch (refusal) {
         dropRest(request);

@@ -73,7 +73,7 @@ export const watchHandlers = (deps: Dependencies) =>
       const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
       const format = formatOf(request);
       const watch = await readWatch(deps, app.clientId, param);
-      using body = await deps.openMembersBody(request, response, app);
+      using body = await deps.openBody(request, response, app, { waits: true });
       const changes = await receiveMembers(format, body.chunks);
       deps.resumeRequest(response, app);
       const limits = storageLimitsOf(app.limits);
