@@ -83,8 +83,6 @@ type SeededCheck = CheckToAdmit & {
   readonly idempotency: AdmittedCheck['idempotency'];
 };
 
-type Attempt = SeededCheck & { readonly entered: Admission };
-
 /** `wait`: another request is about to publish. `spent`: the claim has no result to replay and may
  * be replaced. */
 type Settled = AdmittedCheck | 'wait' | 'spent';
@@ -103,39 +101,39 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
   return async function admitCheck(toAdmit, response) {
-    const { app, idempotencyKey, entered, places } = toAdmit;
-    const seed = deps.ids.makeSeed();
+    const { app, idempotencyKey, places, refusal } = toAdmit;
     const idempotency =
       idempotencyKey === undefined
         ? undefined
         : { keyHash: sha256(idempotencyKey), bodyHash: toAdmit.bodyHash() };
-    const seeded: SeededCheck = { ...toAdmit, seed, idempotency };
+    const seeded: SeededCheck = { ...toAdmit, seed: deps.ids.makeSeed(), idempotency };
     const giveUpAt = performance.now() + CLAIM_WAIT_MS_MAX;
-    let admission = await deps.applyLimits(
-      { app, bucket: 'per-second', entered, places, check: checkOf(seeded, idempotency) },
-      response,
-    );
-    const attempt: Attempt = { ...seeded, entered: entered ?? admission };
+    let { entered } = toAdmit;
     for (let replaces: string | undefined; ; ) {
-      const settled = await settle(deps, attempt, admission);
+      const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
+      const admission = await deps.applyLimits(
+        { app, bucket: 'per-second', entered, places, check: checkOf(seeded, claim) },
+        response,
+      );
+      // From then on the request is in the rate log.
+      entered ??= admission;
+      const settled = await settle(deps, { ...seeded, entered }, admission);
       if (typeof settled === 'object') {
         if (settled.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
         return settled;
       }
-      if (settled === 'spent' && toAdmit.refusal) throw toAdmit.refusal;
+      if (settled === 'spent' && refusal) throw refusal;
       if (settled === 'spent') replaces = admission.claim?.seed;
       else await waitForClaim(giveUpAt);
-      // The request is in the rate log already; a new check is charged to the month.
-      const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
-      admission = await deps.applyLimits(
-        { app, bucket: 'per-second', entered: attempt.entered, check: checkOf(attempt, claim) },
-        response,
-      );
     }
   };
 }
 
-async function settle(deps: Dependencies, attempt: Attempt, admission: Admission): Promise<Settled> {
+async function settle(
+  deps: Dependencies,
+  attempt: SeededCheck & { readonly entered: Admission },
+  admission: Admission,
+): Promise<Settled> {
   const { outcome, claim, nowMs, month } = admission;
   const admitted = (from: Claim, kind: AdmittedCheck['kind']): AdmittedCheck => ({
     requestId: from.requestId ?? deps.ids.makeId(from.seed, from.atMs, attempt.lane, attempt.app.clientId),
