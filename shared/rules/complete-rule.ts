@@ -22,13 +22,13 @@ function conditionOf(body: ConditionBody): Condition {
 
 const termOf = ({ name: _name, description: _description, ...term }: TermBody): SumTerm => term;
 
-/** A rule's values with every default, in an order of their own. */
+/** A rule's values with every default, each in one form. */
 export function canonicalRule(body: ConditionBody): unknown {
   if (body.type === 'SUM')
-    return entriesOf({ ...body, minToken: body.minToken ?? '1', rules: body.rules.map(canonicalTerm) });
-  if ('rules' in body) return entriesOf({ ...body, rules: body.rules.map(canonicalRule) });
+    return { ...body, minToken: body.minToken ?? '1', rules: body.rules.map(canonicalTerm) };
+  if ('rules' in body) return { ...body, rules: body.rules.map(canonicalRule) };
   if (body.type === 'CONTRACT')
-    return entriesOf({
+    return {
       // That of a boolean output: no other has a default.
       operator: 'eq',
       onRevert: 'undetermined',
@@ -36,8 +36,8 @@ export function canonicalRule(body: ConditionBody): unknown {
       ...body,
       ...canonicalCall(body),
       value: canonicalValue(body),
-    });
-  return entriesOf({ ...body, minToken: body.minToken ?? '1', contractAddress: addressOf(body) });
+    };
+  return { ...body, minToken: body.minToken ?? '1', contractAddress: addressOf(body) };
 }
 
 function canonicalTerm({ times, per, ...term }: TermBody): unknown {
@@ -45,15 +45,18 @@ function canonicalTerm({ times, per, ...term }: TermBody): unknown {
     term.type === 'CONTRACT'
       ? { ...term, ...canonicalCall(term) }
       : { ...term, contractAddress: addressOf(term) };
-  return entriesOf({
+  return {
     ...target,
     times: typeof times === 'object' ? canonicalWeight(times) : times,
     per: per && canonicalWeight(per),
-  });
+  };
 }
 
-const canonicalWeight = (weight: WeightBody): unknown =>
-  entriesOf({ ...weight, ...canonicalCall(weight), decimals: weight.decimals ?? 0 });
+const canonicalWeight = (weight: WeightBody): unknown => ({
+  ...weight,
+  ...canonicalCall(weight),
+  decimals: weight.decimals ?? 0,
+});
 
 const addressOf = (body: object): string | null =>
   'contractAddress' in body ? String(body.contractAddress).toLowerCase() : null;
@@ -82,8 +85,3 @@ function canonicalValue({ function: signature, returns, value = 'true' }: Contra
 
 const canonicalText = (type: AbiType | undefined, text: string): string =>
   type !== undefined && isHexadecimal(type) ? text.toLowerCase() : text;
-
-const entriesOf = (values: Readonly<Record<string, unknown>>): [string, unknown][] =>
-  Object.entries(values)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));

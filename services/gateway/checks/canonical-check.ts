@@ -1,3 +1,4 @@
+import { canonicalize } from 'json-canonicalize';
 import { canonicalRule } from '#shared/rules/complete-rule.ts';
 import type { CheckBody } from './check-body.ts';
 
@@ -18,9 +19,6 @@ export const proofOf = (body: CheckBody) =>
       }
     : undefined;
 
-const sorted = <Value>(record: Readonly<Record<string, Value>>): Record<string, Value> =>
-  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
-
 /** The wallets and blocks that a body names, with their defaults. */
 export function placesOf(body: CheckBody) {
   const { blockTag = 'latest', minBlock = {}, atBlock = {} } = body.consistency ?? {};
@@ -29,8 +27,8 @@ export function placesOf(body: CheckBody) {
     vaults: body.vaults?.length === 0 ? undefined : body.vaults,
     consistency: {
       blockTag,
-      minBlock: sorted(minBlock),
-      atBlock: hasAtBlock ? sorted(atBlock) : undefined,
+      minBlock,
+      atBlock: hasAtBlock ? atBlock : undefined,
     },
   };
 }
@@ -39,7 +37,7 @@ export function placesOf(body: CheckBody) {
 export function canonicalOf(body: CheckBody, callbackUrl: string | undefined): string {
   const { account, accounts, rules = [], ruleSet, explain = false } = body;
   const { vaults, consistency } = placesOf(body);
-  return JSON.stringify([
+  return canonicalize([
     account?.toLowerCase() ?? lowerCase(accounts),
     ruleSet ?? rules.map(canonicalRule),
     [callbackUrl ?? null, isAsyncOf(body)],
