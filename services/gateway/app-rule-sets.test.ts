@@ -1,3 +1,4 @@
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
 import {
   A_CHECK,
@@ -111,7 +112,7 @@ test('an enterprise app stores up to 1000 rules, any other up to 100', async () 
   const rules = (count: number) => ({ rules: Array.from({ length: count }, () => RULE) });
   const free = await start();
   expect((await put(free, 'a', rules(101))).status).toBe(422);
-  const limits = { tier: 'enterprise', requestsPerSecond: 10, requestsPerMonth: 10 } as const;
+  const limits = appLimitsOf({ tier: 'enterprise' });
   const enterprise = await start({ app: anAppWithKey({ limits }) });
   expect((await put(enterprise, 'a', rules(1_000))).status).toBe(201);
   expect((await put(enterprise, 'a', rules(1_001))).status).toBe(422);

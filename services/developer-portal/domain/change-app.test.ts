@@ -1,4 +1,5 @@
 import { type ClientApp, KEYS_MAX } from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import {
   addKey,
   approveScope,
@@ -38,7 +39,7 @@ const anApp = (over: Partial<ClientApp> = {}): ClientApp => ({
   name: 'one',
   scope: 'requested',
   suspended: false,
-  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  limits: appLimitsOf({ tier: 'free' }),
   keys: [key('key_1')],
   webhookSecrets: [{ encrypted: 'first', createdAt: at(-100) }],
   createdAt: at(-100),

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { hashApiKey, makeApiKey } from '#shared/contracts/apps/api-key.ts';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { KeyHolder } from '#shared/stores/apps/client-apps.ts';
 import { makeAuthenticator } from './authenticate.ts';
 
@@ -9,7 +10,7 @@ const anApp = (clientId: string, changes: Partial<AppAccess> = {}): AppAccess =>
   accountId: 'acc_1',
   suspended: false,
   scope: 'none',
-  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  limits: appLimitsOf({ tier: 'free' }),
   ...changes,
 });
 
@@ -102,7 +103,7 @@ test('a changed account changes the permissions of all its apps, and no other ap
   gateway.add(3);
   gateway.change(2, { app: anApp('app_2', { accountId: 'acc_2' }) });
   for (const key of [0, 1, 2]) await gateway.ask(key);
-  const limits = { tier: 'paid', requestsPerSecond: 15, requestsPerMonth: 1_000_000 } as const;
+  const limits = appLimitsOf({ tier: 'paid' });
   for (const key of [0, 1]) gateway.change(key, { app: anApp(`app_${key}`, { limits }) });
   gateway.forgetAccount('acc_1');
   for (const key of [0, 1]) expect((await gateway.ask(key)).app.limits).toEqual(limits);

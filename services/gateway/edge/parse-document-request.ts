@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
@@ -62,7 +61,7 @@ export const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked) =>
   accountId: app.accountId,
   id,
   actor: keyId,
-  limits: storageLimitsOf(app.limits),
+  limits: app.limits,
   mayWrite: (version: number | undefined) => meetsPreconditions(preconditions, version),
 });
 

@@ -1,4 +1,3 @@
-import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { isPresent, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { Problem } from '#shared/http/problem.ts';
@@ -76,8 +75,7 @@ export const watchHandlers = (deps: Dependencies) =>
       using body = await deps.openBody(request, response, app, { waits: true });
       const changes = await receiveMembers(format, body.chunks);
       deps.resumeRequest(response, app);
-      const limits = storageLimitsOf(app.limits);
-      const counts = await deps.changeMembers({ watch, actor: keyId, limits }, changes);
+      const counts = await deps.changeMembers({ watch, actor: keyId, limits: app.limits }, changes);
       sendJson(response, 200, JSON.stringify(counts));
     },
     async readMember(request, response, param) {

@@ -113,16 +113,15 @@ export const WebhookSecretRecord = z.object({
 });
 export type WebhookSecretRecord = z.infer<typeof WebhookSecretRecord>;
 
-/** The fields of an app that the limiter needs. */
+/** The limits that an account gives each of its apps; see `appLimitsOf`. */
 export const AppLimits = z.object({
   tier: Tier,
   requestsPerSecond: z.number().int().positive(),
   requestsPerMonth: z.number().int().positive(),
-  /** Where an enterprise account has a figure of its own; see `storageLimitsOf`. */
-  ruleSets: z.number().int().positive().optional(),
-  watches: z.number().int().positive().optional(),
-  watchMembers: z.number().int().positive().optional(),
-  writesPerDay: z.number().int().positive().optional(),
+  ruleSets: z.number().int().positive(),
+  watches: z.number().int().positive(),
+  watchMembers: z.number().int().positive(),
+  writesPerDay: z.number().int().positive(),
 });
 export type AppLimits = z.infer<typeof AppLimits>;
 

@@ -1,4 +1,4 @@
-import { type Account, type AppLimits, LIVE_KEYS_MAX, type Tier } from './client-app.ts';
+import { type Account, AppLimits, LIVE_KEYS_MAX, type Tier } from './client-app.ts';
 
 /** Rule sets of one app, whatever its tier. */
 export const RULE_SETS_MAX = 10_000;
@@ -92,32 +92,8 @@ export function enterpriseLimits(
   return { ...TIERS.enterprise, ...known };
 }
 
-/** The fields of an account that the gateway needs: the limits of each of its apps, and an
- * enterprise account's own. */
-export function appLimitsOf(account: Pick<Account, 'tier' | 'limits'>): AppLimits {
-  const { requestsPerSecond, requestsPerMonth } = limitsOf(account);
-  const { ruleSets, watches, watchMembers, writesPerDay } =
-    (account.tier === 'enterprise' && account.limits) || {};
-  return {
-    tier: account.tier,
-    requestsPerSecond,
-    requestsPerMonth,
-    ...(ruleSets !== undefined && { ruleSets }),
-    ...(watches !== undefined && { watches }),
-    ...(watchMembers !== undefined && { watchMembers }),
-    ...(writesPerDay !== undefined && { writesPerDay }),
-  };
-}
+/** The limits of each app of an account. */
+export const appLimitsOf = (account: Pick<Account, 'tier' | 'limits'>): AppLimits =>
+  AppLimits.parse({ tier: account.tier, ...limitsOf(account) });
 
 export type StorageLimits = Pick<TierLimits, 'ruleSets' | 'watches' | 'watchMembers' | 'writesPerDay'>;
-
-/** How much an app may store: its own limits, or else those of the tier. */
-export function storageLimitsOf({
-  tier,
-  ruleSets = TIERS[tier].ruleSets,
-  watches = TIERS[tier].watches,
-  watchMembers = TIERS[tier].watchMembers,
-  writesPerDay = TIERS[tier].writesPerDay,
-}: AppLimits): StorageLimits {
-  return { ruleSets, watches, watchMembers, writesPerDay };
-}

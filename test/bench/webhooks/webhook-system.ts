@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
@@ -96,7 +97,7 @@ const anApp = (clientId: string, secretKeys: string) => ({
   name: 'bench',
   scope: 'approved' as const,
   suspended: false,
-  limits: { tier: 'enterprise' as const, requestsPerSecond: 1_000, requestsPerMonth: 1_000_000 },
+  limits: appLimitsOf({ tier: 'enterprise' }),
   keys: [],
   webhookSecrets: [
     {

@@ -1,4 +1,5 @@
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 
 /** The document of an approved app of the free tier, without keys and secrets. */
 export const aClientApp = (clientId: string, over: Partial<ClientApp> = {}): ClientApp => ({
@@ -8,7 +9,7 @@ export const aClientApp = (clientId: string, over: Partial<ClientApp> = {}): Cli
   name: 'one',
   scope: 'approved',
   suspended: false,
-  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  limits: appLimitsOf({ tier: 'free' }),
   keys: [],
   webhookSecrets: [],
   createdAt: '2026-11-21T10:00:00.000Z',

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { API_KEY, anAppWithKey, type FakeGateway } from './fake-gateway.ts';
 
 // Bodies of batches, for unit tests of the gateway.
@@ -7,9 +8,7 @@ export const ACCOUNT = '0x52908400098527886e0f7030069857d2e4169ee7';
 export const RULES = [{ type: 'NATIVE', chainId: 1, roleId: 'holder' }];
 export const NDJSON = { 'content-type': 'application/x-ndjson' };
 /** An app whose batches may have more entries than a part. */
-export const ENTERPRISE_APP = anAppWithKey({
-  limits: { tier: 'enterprise', requestsPerSecond: 500, requestsPerMonth: 1_000_000 },
-});
+export const ENTERPRISE_APP = anAppWithKey({ limits: appLimitsOf({ tier: 'enterprise' }) });
 
 export const accountOf = (index: number): string => `0x${(index + 1).toString(16).padStart(40, '0')}`;
 export const accountsOf = (count: number): string[] =>

@@ -10,6 +10,7 @@ import {
   makeApiKey,
 } from '#shared/contracts/apps/api-key.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { waitUntil } from '../wait-until.ts';
 import { spawnNode } from './spawn-process.ts';
 
@@ -101,7 +102,12 @@ export function makeTestApp(limits: Partial<ClientApp['limits']> = {}): TestApp 
       name: 'A test app',
       scope: 'approved',
       suspended: false,
-      limits: { tier: 'enterprise', requestsPerSecond: 100_000, requestsPerMonth: 100_000_000, ...limits },
+      limits: {
+        ...appLimitsOf({ tier: limits.tier ?? 'enterprise' }),
+        requestsPerSecond: 100_000,
+        requestsPerMonth: 100_000_000,
+        ...limits,
+      },
       keys: [
         {
           keyId: 'key_1',

@@ -1,4 +1,4 @@
-import { storageLimitsOf } from '#shared/contracts/apps/tiers.ts';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeChangeMembers, publishNewer } from './write-watch-members.ts';
@@ -27,7 +27,7 @@ const WATCH: Watch = {
 const WRITE = {
   watch: WATCH,
   actor: 'key_1',
-  limits: storageLimitsOf({ tier: 'free', requestsPerSecond: 1, requestsPerMonth: 1 }),
+  limits: appLimitsOf({ tier: 'free' }),
 };
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const OTHER_ACCOUNT = '0x8617E340B3D01FA5F11F306F4090FD50E238070D';
