@@ -38,9 +38,6 @@ export const BODY_READS_MAX = 256;
  * The HTTP surface of the gateway, in the order of events: in-flight bound → route (`routes.ts`) →
  * trace → the handler (key → the client app's part of that bound → scope → body → limits → …). It
  * does not listen.
- *
- * @example
- * const server = createServer(makeApp(deps)).listen(0);
  */
 export function makeApp(deps: Services): RequestListener {
   const { metrics } = deps;

@@ -50,13 +50,7 @@ type TopicOptions<M> = Pick<
   readonly messageMibMax?: number;
 };
 
-/**
- * Declares a topic. A breaking change of its schema makes a new topic.
- *
- * @example
- * const checkCompleted = defineTopic({ name: 'check.completed.v1', schema: CheckCompleted,
- *   keyOf: (m) => m.requestId, partitionCount: 24, retention: 'checks' });
- */
+/** Declares a topic. A breaking change of its schema makes a new topic. */
 export function defineTopic<M>({
   cleanup = 'delete',
   retention,

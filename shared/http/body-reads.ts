@@ -22,10 +22,6 @@ const tooSlow = () => new Problem('request-timeout', 'The body did not arrive in
  * When an owner has used its share, its newest body displaces its oldest: a client that shares an
  * owner with an attacker still gets through, because an honest body is complete within
  * milliseconds.
- *
- * @example
- * const bodies = new BodyReads({ countMax: 512, timeoutMs: 10_000 });
- * const body = await bodies.read(app, () => readBody(request));
  */
 export class BodyReads {
   readonly #options: Options;

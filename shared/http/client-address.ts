@@ -41,10 +41,6 @@ type Dependencies = {
  * Notices `X-Forwarded-For` from a sender that `TRUSTED_PROXIES` does not name. It is ignored, so
  * behind such a proxy all clients are one address and use up each other's bounds: each such request
  * is counted, one a minute is logged.
- *
- * @example
- * const noticeForwardedFor = makeForwardedForNotice({ log, count: metrics.forwardedForIgnored });
- * noticeForwardedFor(request);
  */
 export function makeForwardedForNotice({ log, count }: Dependencies): (request: Request) => void {
   const suppressedCount = makeLogThrottle(WARNING_INTERVAL_MS);

@@ -70,9 +70,6 @@ export function setOwnDeadline(request: IncomingMessage): void {
 /**
  * Serves HTTP/1.1; bytes that are not an HTTP request get a problem document too. Disposal: waits
  * `readinessLeadMs`, closes the listener, lets the requests under way finish.
- *
- * @example
- * const server = scope.use(await startHttpServer(makeApp(deps), { ...config.http, headers, readinessLeadMs: 2_000 }));
  */
 export async function startHttpServer(
   listener: RequestListener,

@@ -21,10 +21,6 @@ type Entry = { owner?: Owner; bytes: number };
  *
  * They are bounded by their number, and by the memory of their bodies, from `hold` until `free`:
  * clients choose its size.
- *
- * @example
- * const inFlight = new InFlight({ countMax: 10_000, observe: (count) => metrics.inFlight.set(count) });
- * if (!inFlight.enter(response) || !inFlight.assign(response, app)) refuse();
  */
 export class InFlight {
   readonly #options: Options;

@@ -29,10 +29,6 @@ export type JsonBody =
  * client gets the answer and not a reset.
  *
  * @throws Error if the client disconnected, so that no answer can be sent
- *
- * @example
- * const body = await readJsonBody(request);
- * if (!body.ok) throw new Problem(body.code, body.detail);
  */
 export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> {
   const { headers } = request;

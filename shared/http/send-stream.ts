@@ -18,9 +18,6 @@ export type StreamTimes = {
  * Sends the body of an answer whose headers are written, piece by piece: memory holds one piece,
  * however slowly the client reads. An answer that cannot be finished is cut, so that no client
  * takes it for complete.
- *
- * @example
- * await sendStream(response, lines, { isGzip: false, stallMsMax: 30_000, streamMsMax: 120_000 });
  */
 export async function sendStream(
   response: ServerResponse,

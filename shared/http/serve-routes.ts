@@ -60,9 +60,6 @@ const NO_ROUTE = 'none';
  * `X-Forwarded-For` → `enter` → route → metric and span → handler. A path without the method is 405
  * with `Allow` (HEAD and OPTIONS too), an unknown path 404, and a thrown error becomes its problem
  * document. It does not listen.
- *
- * @example
- * const listener = serveRoutes({ routes: [{ method: 'get', path: '/chains', name: 'chains', handle }], … });
  */
 export function serveRoutes(given: ServeOptions): RequestListener {
   const options = { ...given, logFailure: makeFailureLog(given.log) };

@@ -8,9 +8,6 @@ const known = new Map<z.core.$ZodType, Accepts>();
 /**
  * Makes a test of a schema that finds no faults and copies nothing. Most bodies pass it and skip the
  * schema, which takes several times as long.
- *
- * @example
- * const parsed = acceptsBy(CheckBody)(body) ? { success: true, data: body } : CheckBody.safeParse(body);
  */
 export function acceptsBy(schema: z.core.$ZodType): Accepts {
   const made = known.get(schema);

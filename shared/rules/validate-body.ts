@@ -46,8 +46,6 @@ type ValidatedBody<Body> = {
  * has rules is validated by this: checks, batches, rule sets.
  *
  * @param body the result of `JSON.parse`
- * @example
- * validateBody(CheckBody, JSON.parse(text), { rulesMax: 100, chainIds }).faults;
  */
 export function validateBody<Body>(
   schema: z.ZodType<Body>,

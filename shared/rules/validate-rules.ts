@@ -334,9 +334,6 @@ function validateAtLeast({ atLeast, rules }: RuleParts, add: AddFault): void {
 /**
  * Validates the call of a `CONTRACT` rule, a term or a weight, and what is done with its output.
  * Nothing is said of the arguments and the value of a function that is refused.
- *
- * @example
- * validateViewCall({ function: 'function paused() view returns (bool)' }, { present, place: 'outermost' }, add); // adds nothing
  */
 function validateViewCall(parts: RuleParts, { present, place }: Sent, add: AddFault): void {
   if (parts.function === undefined) return;

@@ -70,10 +70,6 @@ type KnownKey = Omit<KeyHolder, 'app'> & { readonly of: KnownApp };
  * Identifies the caller by its key, which is in the `x-api-key` header unless a `source` says where
  * else it may be. A malformed key is refused without I/O; every
  * other bad key gets the same answer, so that a caller cannot learn which keys once were valid.
- *
- * @example
- * const { authenticate, forget } = makeAuthenticator({ findKey, now, mayFail });
- * const { app } = await authenticate(request, request.ip);
  */
 export function makeAuthenticator(deps: Dependencies) {
   const keys = new LRUCache<string, KnownKey>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });

@@ -17,10 +17,6 @@ type Dependencies = {
 /**
  * Records the last use of a key, for the portal. It neither delays nor fails a request: if a write
  * is lost, the next use writes again.
- *
- * @example
- * const noteKeyUse = makeNoteKeyUse({ note: makeKeyUse(redis).note, now: clock.now });
- * noteKeyUse({ app, keyId: 'key_1' });
  */
 export function makeNoteKeyUse({ note, now }: Dependencies): (used: UsedKey) => void {
   const writtenAt = new LRUCache<string, number>({ max: KEYS_MAX });

@@ -43,9 +43,6 @@ export type BatchBodies = ReturnType<typeof makeBatchBodies>;
  * over all apps, shared by account, then by app. The requests that wait are shared alike.
  *
  * @param stopping ends the bodies that are being read
- * @example
- * using body = await bodies.open(request, app);
- * for await (const chunk of body.chunks) take(chunk);
  */
 export function makeBatchBodies(
   stopping: AbortSignal,

@@ -89,11 +89,6 @@ type Measures = {
  *   without an idempotency key
  * @param askLimits of a preview
  * @param hold counts bytes that the batch keeps in memory and that its body did not have
- * @example
- * const collector = collectBatch({ validateHead, readMembers, askLimits, hold, entriesMax: 1_000 });
- * await collector.begin({ rules });
- * for (const entry of entries) collector.add(entry);
- * const { parts } = collector.end();
  */
 export function collectBatch({
   validateHead,

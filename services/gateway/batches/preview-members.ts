@@ -40,9 +40,6 @@ type Needs = {
 };
 
 /**
- * @example
- * const members = await makeReadMembers(deps, caller)('members', new Set(['holder']));
- * for await (const entries of members?.pages ?? []) take(entries);
  */
 export const makeReadMembers =
   (deps: Needs, caller: Caller): ReadMembers =>

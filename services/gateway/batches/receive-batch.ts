@@ -16,8 +16,6 @@ import {
  *
  * @throws Problem `malformed-json`, `body-too-large`, `media-type-unsupported`, and the errors of
  *   the collector and the chunks
- * @example
- * const batch = await receiveBatch('ndjson', body.chunks, collectBatch({ validateHead, entriesMax }));
  */
 export async function receiveBatch(
   format: BodyFormat,

@@ -74,8 +74,6 @@ export async function takeEach(values: readonly unknown[], take: Take): Promise<
  *
  * @param bytesMaxOf most bytes of the line of the value at an index, from 0
  * @throws Problem `malformed-json`, `body-too-large`, and the errors of `take`
- * @example
- * await receiveLines(body.chunks, () => LINE_BYTES_MAX, (value) => collector.add(value));
  */
 export async function receiveLines(
   chunks: AsyncIterable<Buffer>,

@@ -28,8 +28,6 @@ type ValidatedEntry =
  * the up to 100 000 entries of a batch most skip the schema, which takes ten times as long.
  *
  * @param path the path of the entry in the body
- * @example
- * validateEntry('0x52908400098527886e0f7030069857d2e4169ee7', ['entries', 17]);
  */
 export function validateEntry(value: unknown, path: readonly PropertyKey[]): ValidatedEntry {
   const place = pointerOf(path);

@@ -54,11 +54,6 @@ type Waiter = {
  *      └─────timeout──► one last read ──► answered, or not found
  *
  * A read that fails is ignored: the next one finds the result.
- *
- * @example
- * const requestNotice = (requestId, forMs) => results.requestNotice(replyChannel, requestId, forMs);
- * const waiters = makeWaiters({ readMany: results.readMany, requestNotice, waitersMax: 10_000 });
- * const waiting = waiters.wait({ requestId, timeoutMs: 10_000 });
  */
 export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencies) {
   const byId = new Map<string, Set<Waiter>>();

@@ -97,9 +97,6 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
  * Validates a refused body without its rule set, the app's tier, the configured chains and the
  * proof keys, which may all have changed since the body was accepted. Returns undefined if the body
  * has another fault.
- *
- * @example
- * asSent({ account: '0x…', ruleSet: 'deleted', async: true }, { callback })?.canonical();
  */
 export function asSent(
   body: unknown,

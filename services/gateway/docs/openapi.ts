@@ -139,8 +139,6 @@ const describeWebhook = (
  *
  * @param publicBaseUrl where the gateway is reached, without a slash at its end; empty for this
  *   very host.
- * @example
- * JSON.stringify(makeOpenApi('https://api.example.com'));
  */
 export const makeOpenApi = (publicBaseUrl: string) =>
   describeOperations<Operation>(
@@ -179,9 +177,6 @@ const BY_CHAIN: ReadonlySet<string> = new Set(['blocks', 'blockNumbers', 'minBlo
 /**
  * The document with the chain of its examples, 1, replaced by one that the server has: a sample that
  * is sent as it is shown must not be refused for its chain.
- *
- * @example
- * onChain(makeOpenApi(''), 31_337);
  */
 export const onChain = <Document>(document: Document, chainId: number): Document =>
   JSON.parse(JSON.stringify(document), (name, value) => {

@@ -127,9 +127,6 @@ const operationsOf = (paths: OpenApi['paths']): Found[] =>
 /**
  * The OpenAPI document as Markdown: every operation with samples, members, answers and examples, then
  * the messages to receivers, then every schema.
- *
- * @example
- * describeApi(makeOpenApi(''), { baseUrl: 'http://localhost:8080', apiKey: 'rck_live_…' });
  */
 export const describeApi = (document: OpenApi, options: SampleOptions): string =>
   [

@@ -59,12 +59,7 @@ function python({ method, path, body, isPublic }: SampleRequest, { baseUrl, apiK
   return `import requests\n\nresponse = requests.${method.toLowerCase()}(\n    "${baseUrl}${filledPath(path)}"${rest},\n)\nprint(response.status_code, response.text)`;
 }
 
-/**
- * The same request in three languages.
- *
- * @example
- * samplesOf({ method: 'GET', path: '/access-control/chains' }, { baseUrl: 'http://localhost:8080', apiKey: 'rck_live_…' })[0]?.name; // 'curl'
- */
+/** The same request in three languages. */
 export const samplesOf = (request: SampleRequest, options: SampleOptions) => [
   { name: 'curl', language: 'bash', code: curl(request, options) },
   { name: 'TypeScript', language: 'ts', code: typescript(request, options) },

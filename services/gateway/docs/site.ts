@@ -158,8 +158,6 @@ const frame = (topic: Topic, content: string, root: string): string => {
  * for language models. By path; made once at the start.
  *
  * @throws RangeError where a page names a part that does not exist
- * @example
- * makeDocsSite({ document, baseUrl: 'http://localhost:8080', chainId: 1 }).get('/docs/rules')?.contentType; // 'text/html; …'
  */
 export function makeDocsSite(options: SiteOptions): ReadonlyMap<string, SiteFile> {
   const files = new Map<string, SiteFile>();

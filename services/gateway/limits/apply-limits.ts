@@ -93,9 +93,6 @@ const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
 /**
  * The limit headers of an authenticated answer: draft-ietf-httpapi-ratelimit-headers-10, and the
  * legacy `X-RateLimit-*` of the per-second policy.
- *
- * @example
- * response.setHeaders(new Headers(rateHeaders(admission, 'per-second')));
  */
 export function rateHeaders(
   { nowMs, outcome, second, month }: Admission,

@@ -53,10 +53,6 @@ export type LagSampler = ReturnType<typeof startLagSampler>;
 /**
  * Samples the lag of every consumer group, for the partitioner, for load shedding and for
  * dashboards. While the broker is away the last sample counts.
- *
- * @example
- * const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log }));
- * lag.laneLag('bulk'); // 12
  */
 export function startLagSampler(deps: Dependencies) {
   const lanes = new Map<IssuedLane, number>();

@@ -14,13 +14,7 @@ type Entry = { readonly ruleSet: RuleSet | undefined };
 
 const bytesOf = ({ ruleSet }: Entry): number => (ruleSet ? memoryOf(ruleSet) : UNKNOWN_BYTES);
 
-/**
- * Keeps rule sets in memory, unknown ids too, until they change.
- *
- * @example
- * const ruleSets = makeRuleSetCache(makeRuleSets(redis));
- * await ruleSets.read('app_1', 'holders');
- */
+/** Keeps rule sets in memory, unknown ids too, until they change. */
 export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>) {
   const entries = new LRUCache<string, Entry>({
     maxSize: CACHED_BYTES_MAX,
@@ -56,12 +50,7 @@ export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>) {
  * does not exist. */
 export type ResolveRuleSet = (clientId: string, body: unknown) => Promise<RuleSet | undefined>;
 
-/**
- * A check is resolved to the version of its rule set that is there when the check is accepted.
- *
- * @example
- * await makeResolveRuleSet(ruleSetCache)('app_1', { account: '0x…', ruleSet: 'holders' });
- */
+/** A check is resolved to the version of its rule set that is there when the check is accepted. */
 export function makeResolveRuleSet({ read }: Pick<RuleSetCache, 'read'>): ResolveRuleSet {
   return async function resolveRuleSet(clientId, body) {
     const id = (body as { readonly ruleSet?: unknown } | null)?.ruleSet;

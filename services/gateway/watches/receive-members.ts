@@ -32,8 +32,6 @@ type Path = readonly PropertyKey[];
  *
  * @throws Problem `malformed-json`, `body-too-large`, `validation-failed` with every fault, and the
  *   errors of the chunks
- * @example
- * const { add, remove } = await receiveMembers('ndjson', body.chunks);
  */
 export async function receiveMembers(
   format: BodyFormat,

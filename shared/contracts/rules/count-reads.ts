@@ -131,9 +131,6 @@ export const countReads = (wallets: WalletGroup, rules: readonly Condition[]): n
  *
  * @param max where counting may stop, so that no list of ids costs more than is allowed: a greater
  *   count is only known to be greater
- * @example
- * const countReadsOf = makeReadCounter(rules);
- * entries.map(countReadsOf);
  */
 export function makeReadCounter(
   rules: readonly Condition[],
