@@ -115,8 +115,8 @@ function makeBounds(
     if (!inFlight.hold(response, bytes)) throw tooManyOfApp();
   };
   return {
-    async authenticate(request, address, source) {
-      const caller = await authenticate(request, address, source);
+    async authenticate(request, address, options) {
+      const caller = await authenticate(request, address, options);
       const { res } = request as Request;
       // Without the limits: this bound protects the gateway, so a refusal by it must cost no work.
       if (!res) return caller;

@@ -14,28 +14,17 @@ export type Caller = Pick<KeyHolder, 'app' | 'keyId' | 'permissions'>;
 /** The same answer for every bad key, so that it does not reveal which keys exist. */
 const INVALID_KEY =
   'The key is malformed, unknown, revoked or expired; a key begins with rck_live_ and has 45 characters.';
-/** Where a request may hold its key. */
-export type KeySource = {
-  readonly keyOf: (request: IncomingMessage) => string | string[] | undefined;
-  readonly describeMissing: (request: IncomingMessage) => string;
-  /** `WWW-Authenticate` of a 401. */
-  readonly challenge: string;
-};
 
-const X_API_KEY: KeySource = {
-  keyOf: ({ headers }) => headers['x-api-key'],
-  describeMissing: ({ headers }) =>
-    `Send your API key in the x-api-key header${headers.authorization === undefined ? '' : ', not in authorization'}.`,
-  challenge: 'ApiKey realm="rolecall"',
-};
+const CHALLENGE = 'ApiKey realm="rolecall"';
 
-/** The header `x-api-key`, or without it a bearer token (RFC 6750). */
-export const KEY_OR_BEARER: KeySource = {
-  keyOf: ({ headers }) =>
-    headers['x-api-key'] || /^Bearer +([^ ]+)$/i.exec(headers.authorization?.trim() ?? '')?.[1],
-  describeMissing: () => 'Send your API key in the x-api-key header, or as authorization: Bearer <key>.',
-  challenge: `${X_API_KEY.challenge}, Bearer realm="rolecall"`,
-};
+/** The token of RFC 6750. */
+const bearerOf = (header: string | undefined): string | undefined =>
+  /^Bearer +([^ ]+)$/i.exec(header?.trim() ?? '')?.[1];
+
+function describeMissingKey(header: string | undefined, takesBearer: boolean): string {
+  if (takesBearer) return 'Send your API key in the x-api-key header, or as authorization: Bearer <key>.';
+  return `Send your API key in the x-api-key header${header === undefined ? '' : ', not in authorization'}.`;
+}
 
 /** How long a revoked key may still be accepted if the notice of its revocation is lost. */
 const CACHE_MS = 30_000;
@@ -67,9 +56,9 @@ type KnownApp = { readonly app: AppAccess; readonly text: string };
 type KnownKey = Omit<KeyHolder, 'app'> & { readonly of: KnownApp };
 
 /**
- * Identifies the caller by its key, which is in the `x-api-key` header unless a `source` says where
- * else it may be. A malformed key is refused without I/O; every
- * other bad key gets the same answer, so that a caller cannot learn which keys once were valid.
+ * Identifies the caller by its key, which is in the `x-api-key` header, or for some operations a
+ * bearer token. A malformed key is refused without I/O; every other bad key gets the same answer, so
+ * that a caller cannot learn which keys once were valid.
  */
 export function makeAuthenticator(deps: Dependencies) {
   const keys = new LRUCache<string, KnownKey>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });
@@ -115,12 +104,17 @@ export function makeAuthenticator(deps: Dependencies) {
     async authenticate(
       request: IncomingMessage,
       address: string,
-      source: KeySource = X_API_KEY,
+      { takesBearer = false }: { readonly takesBearer?: boolean } = {},
     ): Promise<Caller> {
-      const key = source.keyOf(request);
-      const challenge = { 'www-authenticate': source.challenge };
-      if (key === undefined || key === '')
-        throw new Problem('api-key-missing', source.describeMissing(request), { headers: challenge });
+      const { 'x-api-key': own, authorization } = request.headers;
+      const key = own || (takesBearer ? bearerOf(authorization) : undefined);
+      const challenge = {
+        'www-authenticate': takesBearer ? `${CHALLENGE}, Bearer realm="rolecall"` : CHALLENGE,
+      };
+      if (key === undefined)
+        throw new Problem('api-key-missing', describeMissingKey(authorization, takesBearer), {
+          headers: challenge,
+        });
       if (typeof key !== 'string' || !isWellFormedApiKey(key)) throw refuse(address, challenge);
       const known = await findKey(hashApiKey(key));
       if (!known || known.expiresAtMs <= deps.now()) throw refuse(address, challenge);

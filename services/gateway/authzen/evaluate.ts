@@ -2,7 +2,7 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { Handle } from '#shared/http/serve-routes.ts';
-import { accessProblemOf, KEY_OR_BEARER } from '../auth/authenticate.ts';
+import { accessProblemOf } from '../auth/authenticate.ts';
 import { holding } from '../checks/accept-check.ts';
 import { validateFor } from '../checks/parse-request.ts';
 import type { Validation, ValidCheck } from '../checks/validate-check.ts';
@@ -41,7 +41,7 @@ type Evaluations = {
 export function makeEvaluate(deps: Dependencies, acceptsList: boolean): Handle {
   return async function evaluate(request, response) {
     const arrivedAt = performance.now();
-    const caller = await deps.authenticate(request, request.ip ?? '', KEY_OR_BEARER);
+    const caller = await deps.authenticate(request, request.ip ?? '', { takesBearer: true });
     const denied = accessProblemOf(caller, response);
     const asked = denied ?? (await readEvaluations(deps, { ...caller, acceptsList }, request, response));
     const refusal = asked instanceof Problem ? asked : overloadOf(deps.isOverloaded, 'interactive');

@@ -4,7 +4,6 @@ import { pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
 import { admitFirst } from '../auth/admit-request.ts';
@@ -13,7 +12,7 @@ import { inUse, sha256 } from '../checks/admit-check.ts';
 import { type RequestRules, readIdempotencyKey, validateFor } from '../checks/parse-request.ts';
 import { asSent, type Validation } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { addHeaders, type Request, type Response, sendJson } from '../edge/exchange.ts';
+import { addHeaders, type Request, type Response, sendAccepted } from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type AskLimits, collectBatch, FAULTS_MAX } from './collect-batch.ts';
 import { BatchBody } from './operations.ts';
@@ -68,8 +67,9 @@ export function makeAcceptBatch(deps: Dependencies) {
     // A watch may have other members than those of the batch that is replayed.
     const stored =
       admitted.kind === 'replayed' ? await deps.batches.readStatus(admitted.requestId) : undefined;
-    const entryCount = stored?.entries ?? batch.entryCount;
-    answerAccepted(response, admitted.requestId, entryCount, deps.publicBaseUrl);
+    const { requestId } = admitted;
+    const entries = stored?.entries ?? batch.entryCount;
+    sendAccepted(response, { requestId, entries }, `${deps.publicBaseUrl}${BATCH_PATH}/${requestId}`);
   };
 }
 
@@ -152,16 +152,4 @@ async function validateHead(app: AppAccess, head: unknown, rules: RequestRules):
     asSentence(unknownMember(pointerOf([name]), Object.keys(BatchBody.shape))),
   );
   return { ok: false, faults: [...faults, ...(validation.ok ? [] : validation.faults)] };
-}
-
-function answerAccepted(
-  response: Response,
-  requestId: string,
-  entryCount: number,
-  publicBaseUrl: string,
-): void {
-  sendJson(response, 202, JSON.stringify({ requestId, entries: entryCount }), {
-    location: `${publicBaseUrl}${BATCH_PATH}/${requestId}`,
-    ...retryAfter(1_000),
-  });
 }

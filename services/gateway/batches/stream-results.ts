@@ -11,14 +11,7 @@ export const STREAMS_MAX = 64;
 const STALL_MS_MAX = 30_000;
 const STREAM_MS_MAX = 120_000;
 
-export type ResultRange = LineRange & { readonly app: AppAccess };
-
-export type StreamResults = (
-  range: ResultRange,
-  request: Request,
-  response: Response,
-  headers: Headers,
-) => Promise<void>;
+export type StreamResults = ReturnType<typeof makeStreamResults>;
 
 export type StreamBounds = StreamTimes & { readonly streamsMax: number };
 
@@ -33,9 +26,14 @@ const BOUNDS = { streamsMax: STREAMS_MAX, stallMsMax: STALL_MS_MAX, streamMsMax:
 export function makeStreamResults(
   batches: Pick<Batches, 'readPart'>,
   { streamsMax, ...times }: StreamBounds = BOUNDS,
-): StreamResults {
+) {
   const shares = new FairShares(streamsMax);
-  return async function streamResults(range, request, response, headers) {
+  return async function streamResults(
+    range: LineRange & { readonly app: AppAccess },
+    request: Request,
+    response: Response,
+    headers: Headers,
+  ): Promise<void> {
     if (!shares.take(range.app)) throw overloaded('Too many results of this client app are being sent.');
     try {
       const isGzip = request.acceptsEncodings('gzip') === 'gzip';

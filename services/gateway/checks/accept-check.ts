@@ -9,7 +9,14 @@ import { retryAfter } from '#shared/http/retry-after.ts';
 import type { PresentedNonce } from '#shared/stores/checks/admit.ts';
 import { accessProblemOf } from '../auth/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { addHeaders, noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
+import {
+  addHeaders,
+  noteMode,
+  type Request,
+  type Response,
+  sendAccepted,
+  sendJson,
+} from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
 import type { Waiting } from './await-result.ts';
@@ -28,7 +35,7 @@ export function makeAcceptCheck(deps: Dependencies) {
     const accepted = await accept(deps, request, response);
     if (accepted === undefined) return;
     const { requestId, waiting, ruleCount, onRefund } = accepted;
-    if (!waiting) return answerAccepted(response, requestId, deps.publicBaseUrl);
+    if (!waiting) return answerAccepted(deps, response, requestId);
     try {
       const resultJson = await waiting.result;
       // result-store refunded the charge when it saved this result.
@@ -197,7 +204,7 @@ async function answerEarlier(
     { app, lane: laneOf(sent), bodyHash: hashOf(sent), idempotencyKey, refusal },
     response,
   );
-  if (sent.isAsync) answerAccepted(response, earlier.requestId, deps.publicBaseUrl);
+  if (sent.isAsync) answerAccepted(deps, response, earlier.requestId);
   else answerSync(response, earlier.requestId, earlier.resultJson);
 }
 
@@ -225,12 +232,8 @@ function startWaiting(
     : { result: Promise.resolve(resultJson), cancel: () => undefined };
 }
 
-function answerAccepted(response: Response, requestId: string, publicBaseUrl: string): void {
-  sendJson(response, 202, JSON.stringify({ requestId }), {
-    location: `${publicBaseUrl}${RESPONSES_PATH}${requestId}`,
-    ...retryAfter(1_000),
-  });
-}
+const answerAccepted = ({ publicBaseUrl }: Dependencies, response: Response, requestId: string): void =>
+  sendAccepted(response, { requestId }, `${publicBaseUrl}${RESPONSES_PATH}${requestId}`);
 
 /** A result without an error decided something; most have no error, and are not parsed. */
 const isRefundedResult = (ruleCount: number, resultJson: string | undefined): resultJson is string =>

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Access } from './operation.ts';
 
 export type { Request, Response };
@@ -79,6 +80,10 @@ export function sendNothing(response: Response, status: 202 | 204 = 204): void {
   response.writeHead(status, { ...COMMON_HEADERS, ...localsOf(response).headers, ...length });
   response.end();
 }
+
+/** Writes the acknowledgement of a check or batch, with the place of its result. */
+export const sendAccepted = (response: Response, acknowledgement: object, location: string): void =>
+  sendJson(response, 202, JSON.stringify(acknowledgement), { location, ...retryAfter(1_000) });
 
 /** Writes an answer of JSON text that is final already. */
 export const sendJson = (response: Response, status: number, json: string, headers?: Headers): void =>
