@@ -1,5 +1,5 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import type { Fault } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt } from '#shared/contracts/fault.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { Handle } from '#shared/http/serve-routes.ts';
 import { accessProblemOf } from '../auth/authenticate.ts';
@@ -17,7 +17,6 @@ import {
   parseEvaluations,
   roleUnknown,
   type Semantic,
-  TOO_MANY_CHECKS,
 } from './parse-evaluations.ts';
 import { type ChecksToRun, type EndOf, runChecks } from './run-checks.ts';
 
@@ -95,6 +94,12 @@ function judge({ roleId, places }: NeededDecision, validation: Validation | unde
   const isKnown = check.rules.some((rule) => rule.roleId === roleId);
   return isKnown ? { check, roleId } : { problem: badRequest([roleUnknown(places)]) };
 }
+
+const TOO_MANY_CHECKS = faultAt(
+  '/evaluations',
+  'too-many',
+  `must need at most ${DISTINCT_CHECKS_MAX} distinct checks, of subject, rule set and context`,
+);
 
 /** The standard knows no 422. */
 const badRequest = (faults: readonly Fault[]): Problem => {

@@ -4,7 +4,6 @@ import { type Fault, faultAt } from '#shared/contracts/fault.ts';
 import { describeIssues } from '#shared/rules/validate-body.ts';
 import { isObject, type Members } from '#shared/rules/validate-rules.ts';
 import {
-  DISTINCT_CHECKS_MAX,
   EvaluationBody,
   EvaluationList,
   MEMBERS,
@@ -114,12 +113,6 @@ function parseEntry(members: ReadMembers, place: string): Parsed {
 
 /** The key of a context of which nothing is taken. */
 const NO_CONTEXT = hash('sha256', '{}', 'base64');
-
-export const TOO_MANY_CHECKS = faultAt(
-  '/evaluations',
-  'too-many',
-  `must need at most ${DISTINCT_CHECKS_MAX} distinct checks, of subject, rule set and context`,
-);
 
 const MOVED: Readonly<Record<string, readonly [Member, string]>> = {
   account: ['subject', 'id'],
