@@ -10,6 +10,11 @@ export type Fault = {
   readonly detail: string;
 };
 
+/** A valid value, or every fault of what was sent. */
+export type Judged<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly faults: readonly Fault[] };
+
 /** Faults of one body that are listed: a body of 256 KiB could hold tens of thousands. */
 export const BODY_FAULTS_MAX = 1_000;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BODY_FAULTS_MAX, type Fault } from '#shared/contracts/fault.ts';
+import { BODY_FAULTS_MAX, type Fault, type Judged } from '#shared/contracts/fault.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { needsMoreReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
@@ -20,10 +20,6 @@ export const RuleSetBody = z
   })
   .meta({ id: 'RuleSetBody' });
 
-export type RuleSetValidation =
-  | { readonly ok: true; readonly content: RuleSetContent }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
-
 /** The fewest reads that any check of the rules needs. */
 const ONE_WALLET = { account: ZERO_ADDRESS };
 
@@ -39,7 +35,7 @@ type Bounds = {
  *
  * @param body the result of `JSON.parse`
  */
-export function validateRuleSet(body: unknown, bounds: Bounds): RuleSetValidation {
+export function validateRuleSet(body: unknown, bounds: Bounds): Judged<RuleSetContent> {
   const rulesMax = bounds.isEnterprise ? RULES_MAX_ENTERPRISE : RULES_MAX;
   const chainIds = bounds.chainIds ?? new Set([...chainsOf(placeRules(body, rulesMax))].map(Number));
   const { faults, parsed } = validateBody(RuleSetBody, body, { rulesMax, chainIds });
@@ -51,10 +47,10 @@ export function validateRuleSet(body: unknown, bounds: Bounds): RuleSetValidatio
   }
   // As they were sent: the schema orders their members.
   const { rules: sent } = body as { readonly rules: RuleSet['rules'] };
-  return { ok: true, content: { name, rules: sent, onUndetermined } };
+  return { ok: true, value: { name, rules: sent, onUndetermined } };
 }
 
-const refused = (faults: readonly Fault[]): RuleSetValidation => ({
+const refused = (faults: readonly Fault[]): Judged<RuleSetContent> => ({
   ok: false,
   faults: faults.slice(0, BODY_FAULTS_MAX).map(asSentence),
 });

@@ -155,7 +155,7 @@ export function collectBatch({
       if (entryCount > entriesMax) throw invalidBody([tooManyEntries(entriesMax)]);
       const validated = validateEntry(value, ['entries', index]);
       if (!validated.ok) return note(validated.faults);
-      const { entry } = validated;
+      const { value: entry } = validated;
       if (!isInvalid) hash.update(canonicalEntry(entry)).update('\n');
       keep(entry, `/entries/${index}`);
     },

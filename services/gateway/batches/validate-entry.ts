@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
-import { type Fault, faultAt, pointerOf } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, type Judged, pointerOf } from '#shared/contracts/fault.ts';
 import { acceptsBy } from '#shared/rules/accepts.ts';
 import { Address, Ref } from '#shared/rules/body-texts.ts';
 import { asSentence, describeIssues } from '#shared/rules/validate-body.ts';
@@ -19,22 +19,18 @@ export const EntryBody = z.union([Address, Members]).meta({
 });
 type EntryBody = z.infer<typeof EntryBody>;
 
-type ValidatedEntry =
-  | { readonly ok: true; readonly entry: BatchEntry }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
-
 /**
  * Validates one entry of a batch: an address, or an object with wallets and the caller's own id. Of
  * the up to 100 000 entries of a batch most skip the schema, which takes ten times as long.
  *
  * @param path the path of the entry in the body
  */
-export function validateEntry(value: unknown, path: readonly PropertyKey[]): ValidatedEntry {
+export function validateEntry(value: unknown, path: readonly PropertyKey[]): Judged<BatchEntry> {
   const place = pointerOf(path);
   const found = acceptsBy(typeof value === 'string' ? Address : Members)(value) ? [] : faultsOf(value, place);
   const broken = new Set(found.map(({ pointer }) => pointer));
   const faults = [...found, ...faultsOfWallets(value, broken, place).map(asSentence)];
-  return faults.length === 0 ? { ok: true, entry: entryOf(value as EntryBody) } : { ok: false, faults };
+  return faults.length === 0 ? { ok: true, value: entryOf(value as EntryBody) } : { ok: false, faults };
 }
 
 function faultsOf(value: unknown, place: string): Fault[] {

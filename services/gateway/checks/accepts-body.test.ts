@@ -104,6 +104,21 @@ describe('the fast path of validation', () => {
     ).toBe(true);
   });
 
+  it('accepts rules inside of rules, and leaves records and weights to the schema', () => {
+    const holding = { type: 'NATIVE', chainId: 1 };
+    const composed = { type: 'ANY', rules: [{ type: 'AT_LEAST', atLeast: 1, rules: [holding] }] };
+    const bodyOf = (rule: object, more = {}) => ({
+      account: ADDRESSES[0],
+      rules: [{ ...rule, roleId: 'a' }],
+      ...more,
+    });
+    expect(isCommonBody(bodyOf(composed))).toBe(true);
+    expect(isCommonBody(bodyOf({ type: 'SUM', rules: [{ ...holding, times: '1.5' }] }))).toBe(true);
+    expect(isCommonBody(bodyOf({ type: 'SUM', rules: [{ ...holding, times: {} }] }))).toBe(false);
+    expect(isCommonBody(bodyOf(holding, { consistency: { minBlock: { '1': 1 } } }))).toBe(false);
+    expect(isCommonBody(bodyOf({ type: 'ANY', rules: [] }))).toBe(false);
+  });
+
   it('leaves unknown members and members of the prototype to the schema', () => {
     const body = { account: ADDRESSES[0], rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a' }] };
     for (const member of ['__proto__', 'constructor', 'toString', 'extra'])

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
+import { type Fault, faultsOfIssues, type Judged } from '#shared/contracts/fault.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
@@ -19,13 +19,7 @@ export function idOf(param: Param): string | undefined {
 }
 
 /** Reads id and preconditions of a write; every fault of both. */
-export function parseAsked(
-  request: Request,
-  param: Param,
-  exampleId: string,
-):
-  | { readonly ok: true; readonly value: Asked }
-  | { readonly ok: false; readonly faults: readonly Fault[]; readonly problem: Problem } {
+export function parseAsked(request: Request, param: Param, exampleId: string): Judged<Asked> & Parsed<Asked> {
   const id = idOf(param);
   const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
   const faults = [...(id === undefined ? [malformedId(exampleId)] : []), ...headerFaults];
@@ -38,13 +32,11 @@ export function parseAsked(
 export function parseWrite<C>(
   asked: ReturnType<typeof parseAsked>,
   body: JsonBody,
-  validate: (
-    json: unknown,
-  ) => { readonly ok: true; readonly content: C } | { readonly ok: false; readonly faults: readonly Fault[] },
+  validate: (json: unknown) => Judged<C>,
 ): Parsed<Asked & { readonly content: C }> {
   if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
   const validated = validate(body.json);
-  if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, content: validated.content } };
+  if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, content: validated.value } };
   const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
   return { ok: false, problem: invalidBody(faults) };
 }

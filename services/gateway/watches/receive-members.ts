@@ -59,12 +59,12 @@ class MemberCollector {
   add(value: unknown, path: Path): void {
     this.#countOne(path);
     const validated = validateEntry(value, path);
-    const fault = validated.ok ? faultOfMember(validated.entry, path) : undefined;
+    const fault = validated.ok ? faultOfMember(validated.value, path) : undefined;
     if (!validated.ok) this.refuse(validated.faults);
     else if (fault) this.refuse([fault]);
     else {
-      this.#place(memberIdOf(validated.entry), path);
-      this.#add.push(validated.entry);
+      this.#place(memberIdOf(validated.value), path);
+      this.#add.push(validated.value);
     }
   }
 

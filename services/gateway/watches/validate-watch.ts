@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Fault, faultAt } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, type Judged } from '#shared/contracts/fault.ts';
 import { WatchSettings } from '#shared/contracts/watches/watch.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { CallbackUrl } from '#shared/rules/body-texts.ts';
@@ -10,16 +10,12 @@ export const WatchBody = z
   .strictObject({ ...WatchSettings.shape, callbackUrl: CallbackUrl })
   .meta({ id: 'WatchBody' });
 
-type WatchValidation =
-  | { readonly ok: true; readonly content: WatchSettings }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
-
 /**
  * Validates the body of a watch and lists every fault by JSON pointer.
  *
  * @param body the result of `JSON.parse`
  */
-export function validateWatch(body: unknown, policy: CallbackPolicy): WatchValidation {
+export function validateWatch(body: unknown, policy: CallbackPolicy): Judged<WatchSettings> {
   const parsed = WatchBody.safeParse(body);
   const faults = describeIssues(parsed.error?.issues ?? [], body, '', (path) =>
     path.length === 1 ? Object.keys(WatchBody.shape) : ['share', 'atLeast'],
@@ -29,7 +25,7 @@ export function validateWatch(body: unknown, policy: CallbackPolicy): WatchValid
   if (judged && 'fault' in judged && !faults.some(({ pointer }) => pointer === '/callbackUrl'))
     faults.push({ pointer: '/callbackUrl', ...judged.fault });
   if (!parsed.success || faults.length > 0 || !judged || 'fault' in judged) return { ok: false, faults };
-  return { ok: true, content: { ...parsed.data, callbackUrl: judged.href } };
+  return { ok: true, value: { ...parsed.data, callbackUrl: judged.href } };
 }
 
 /** As in a check: a text that cannot be an id is the id of no rule set. */

@@ -45,7 +45,7 @@ export function makeRuleSetHandlers({
         ...writeOf({ account, owner }, app, id),
         ...(replaces === undefined ? {} : { mayWrite }),
       };
-      return presentRuleSet((await ruleSetWrites.put(write, validated.content)).ruleSet);
+      return presentRuleSet((await ruleSetWrites.put(write, validated.value)).ruleSet);
     },
     async deleteRuleSet({ account, app, owner, param }) {
       await ruleSetWrites.remove(writeOf({ account, owner }, app, param('ruleSetId')));
