@@ -5,7 +5,7 @@ import type { Request, Response } from '../edge/exchange.ts';
 import { accessProblemOf, type Caller } from './authenticate.ts';
 
 /** A caller whose request is charged to the rate. */
-type Admitted = Caller & { readonly admission: Admission };
+export type Admitted = Caller & { readonly admission: Admission };
 
 /**
  * Admits a request before anything of its content is read: key → rate → scope and permission.

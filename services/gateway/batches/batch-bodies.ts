@@ -20,14 +20,15 @@ const WAIT_RETRY_MS = 25;
 /** Requests that wait. Node keeps up to 64 KiB of the body of each. */
 const WAITING_MAX = 256;
 
-export type BatchBodyBounds = {
-  readonly bytesMax: number;
+const BOUNDS = {
+  bytesMax: BODIES_BYTES_MAX,
   /** Of one body. */
-  readonly bodyBytesMax: number;
-  readonly timeoutMs: number;
-  readonly waitMsMax: number;
-  readonly waitingMax: number;
+  bodyBytesMax: NDJSON_BYTES_MAX,
+  timeoutMs: BODY_TIMEOUT_MS,
+  waitMsMax: WAIT_MS_MAX,
+  waitingMax: WAITING_MAX,
 };
+export type BatchBodyBounds = Readonly<typeof BOUNDS>;
 
 export type BatchBody = Disposable & {
   /** The body as it arrives. Throws Problem `body-timeout`, `overloaded`. */
@@ -44,16 +45,8 @@ export type BatchBodies = ReturnType<typeof makeBatchBodies>;
  *
  * @param stopping ends the bodies that are being read
  */
-export function makeBatchBodies(
-  stopping: AbortSignal,
-  {
-    bytesMax = BODIES_BYTES_MAX,
-    bodyBytesMax = NDJSON_BYTES_MAX,
-    timeoutMs = BODY_TIMEOUT_MS,
-    waitMsMax = WAIT_MS_MAX,
-    waitingMax = WAITING_MAX,
-  }: Partial<BatchBodyBounds> = {},
-) {
+export function makeBatchBodies(stopping: AbortSignal, bounds: Partial<BatchBodyBounds> = {}) {
+  const { bytesMax, bodyBytesMax, timeoutMs, waitMsMax, waitingMax } = { ...BOUNDS, ...bounds };
   /** The request whose body is being read, by client app. */
   const reading = new Map<string, IncomingMessage>();
   const shares = new FairShares(bytesMax, { place: bodyBytesMax });

@@ -58,16 +58,7 @@ type PreviewToAdmit = Pick<CollectedBatch, 'bodyHash'> & { readonly memberCount:
  */
 export type AskLimits = (preview: PreviewToAdmit) => Promise<Problem | undefined>;
 
-export type BatchCollector = {
-  /** Takes all members of the body but its entries. Before any entry. */
-  readonly begin: (head: unknown) => Promise<void>;
-  readonly add: (entry: unknown) => void;
-  /** Takes the members of a watch as the entries. After the head, instead of `add`. */
-  readonly addMembers: (watchId: unknown) => Promise<void>;
-  /** Adds a fault of the body. */
-  readonly refuse: (fault: Fault) => void;
-  readonly end: () => CollectedBatch | RefusedBatch;
-};
+export type BatchCollector = ReturnType<typeof collectBatch>;
 
 /** The measures of a batch's entries, once its rules are known. */
 type Measures = {
@@ -104,7 +95,7 @@ export function collectBatch({
   readonly askLimits: AskLimits;
   readonly hold: (bytes: number) => void;
   readonly entriesMax: number;
-}): BatchCollector {
+}) {
   const faults: Fault[] = [];
   /** Whether a fault is of the body itself: then no earlier request with this body was accepted. */
   let isInvalid = false;
@@ -138,7 +129,8 @@ export function collectBatch({
   };
 
   return {
-    async begin(head) {
+    /** Takes all members of the body but its entries. Before any entry. */
+    async begin(head: unknown): Promise<void> {
       // First, so that rules beyond the bound cost no validation.
       const rulesBytes = bytesOfRules(rulesIn(head));
       if (rulesBytes > RULES_BYTES_MAX) return note([rulesTooLarge(rulesBytes)]);
@@ -149,7 +141,7 @@ export function collectBatch({
       measures = measure(validation.check);
       cutter = cutParts(partBounds(bytesOf(measures.common.rules)), partOf);
     },
-    add(value) {
+    add(value: unknown) {
       const index = entryCount;
       entryCount += 1;
       if (entryCount > entriesMax) throw invalidBody([tooManyEntries(entriesMax)]);
@@ -159,7 +151,8 @@ export function collectBatch({
       if (!isInvalid) hash.update(canonicalEntry(entry)).update('\n');
       keep(entry, `/entries/${index}`);
     },
-    async addMembers(watchId) {
+    /** Takes the members of a watch as the entries. After the head, instead of `add`. */
+    async addMembers(watchId: unknown): Promise<void> {
       const taken = createHash('sha256');
       previewDigest = '';
       if (typeof watchId !== 'string') return note([NOT_A_WATCH]);
@@ -194,8 +187,9 @@ export function collectBatch({
       if (entryCount === 0) noteByStored(NO_MEMBERS);
       previewDigest = taken.digest('hex');
     },
-    refuse: (fault) => note([fault]),
-    end() {
+    /** Adds a fault of the body. */
+    refuse: (fault: Fault): void => note([fault]),
+    end(): CollectedBatch | RefusedBatch {
       const isPreview = previewDigest !== undefined;
       const isNamed = isPreview || faults.some(({ pointer }) => pointer === '' || pointer === '/entries');
       if (entryCount === 0 && !isNamed) note([NO_ENTRIES]);

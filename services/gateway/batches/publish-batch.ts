@@ -124,10 +124,7 @@ async function begin(
     );
 }
 
-type Messages = {
-  readonly common: Omit<BatchPartRequested, 'part' | 'firstIndex' | 'entries'>;
-  readonly partOf: (part: Part, index: number) => BatchPartRequested;
-};
+type Messages = ReturnType<typeof messagesOf>;
 
 /** @throws ServiceError `publish-unknown` if a part was written or may have been */
 async function publishParts(
@@ -166,7 +163,7 @@ async function publishParts(
   throw failure;
 }
 
-function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Retention): Messages {
+function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Retention) {
   const { common: check, entryCount, parts, previewDigest } = batch;
   const { callbackUrl } = check;
   const delivery: BatchDelivery =
@@ -181,7 +178,7 @@ function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Reten
   };
   return {
     common,
-    partOf: ({ firstIndex, entriesJson }, index) => ({
+    partOf: ({ firstIndex, entriesJson }: Part, index: number): BatchPartRequested => ({
       ...common,
       part: index,
       firstIndex,

@@ -67,14 +67,9 @@ export const readCompleted =
 /** key → limits → scope → the batch of the path, which this client app has started and whose
  * results are kept. */
 async function findBatch(deps: Dependencies, request: Request, response: Response, param: Param) {
-  const { app, admission } = await admitRead(deps, request, response);
-  const requestId = findIssued(deps, {
-    requestId: param('requestId'),
-    clientId: app.clientId,
-    nowMs: admission.nowMs,
-    isOf: (lane) => lane === 'batch',
-  });
-  return { requestId, app };
+  const admitted = await admitRead(deps, request, response);
+  const requestId = findIssued(deps, param('requestId'), admitted, (lane) => lane === 'batch');
+  return { requestId, app: admitted.app };
 }
 
 /** A batch that was never accepted does not exist for its client, who can send it again with the

@@ -1,5 +1,6 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { Problem } from '#shared/http/problem.ts';
+import type { Admitted } from '../auth/admit-request.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response } from '../edge/exchange.ts';
 import { parsePreferWait } from '../edge/parse-prefer.ts';
@@ -16,18 +17,9 @@ import { judgePoll } from './request-ids.ts';
  */
 export function findIssued(
   { ids, retentionMs }: Pick<Dependencies, 'ids' | 'retentionMs'>,
-  {
-    requestId,
-    clientId,
-    nowMs,
-    isOf,
-  }: {
-    readonly requestId: string;
-    readonly clientId: string;
-    /** Redis's clock. */
-    readonly nowMs: number;
-    readonly isOf: (lane: IssuedLane) => boolean;
-  },
+  requestId: string,
+  { app: { clientId }, admission: { nowMs } }: Admitted,
+  isOf: (lane: IssuedLane) => boolean,
 ): string {
   const issued = ids.readId(requestId, clientId);
   if (!issued || !isOf(issued.lane)) throw notFound();

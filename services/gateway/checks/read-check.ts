@@ -9,15 +9,11 @@ import { findIssued, longPoll } from './poll-request.ts';
  * result is there. */
 export function makeReadCheck(deps: Dependencies): Handle {
   return async function readCheck(request, response, param) {
-    const { app, admission } = await admitRead(deps, request, response);
-    const requestId = findIssued(deps, {
-      requestId: param('requestId'),
-      clientId: app.clientId,
-      nowMs: admission.nowMs,
-      isOf: (lane) => lane !== 'batch',
-    });
+    const admitted = await admitRead(deps, request, response);
+    const requestId = findIssued(deps, param('requestId'), admitted, (lane) => lane !== 'batch');
     const resultJson =
-      (await deps.readResult(requestId)) ?? (await longPoll(deps, { requestId, app }, request, response));
+      (await deps.readResult(requestId)) ??
+      (await longPoll(deps, { requestId, app: admitted.app }, request, response));
     if (resultJson !== undefined) sendJson(response, 200, resultJson);
     else sendJson(response, 202, pendingJson(requestId), retryAfter(1_000));
   };
