@@ -25,6 +25,11 @@ describe('the query of a list', () => {
     expect(pageOf(parse(query))).toEqual(page);
   });
 
+  it('is read whatever form the target of the request has', () => {
+    for (const target of ['//?limit=7', 'http://x:99999/list?limit=7'])
+      expect(parseQuery({ originalUrl: target }, QUERY)).toEqual({ limit: 7, from: 0 });
+  });
+
   it('has its defaults, and numbers where the schema has them', () => {
     expect(parse('from=007')).toEqual({ limit: 50, from: 7 });
   });

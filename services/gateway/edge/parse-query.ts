@@ -19,7 +19,8 @@ export function parseQuery<Query extends z.ZodObject>(
   { originalUrl }: Pick<Request, 'originalUrl'>,
   query: Query,
 ): z.output<Query> {
-  const given = new URL(originalUrl, 'http://gateway').searchParams;
+  const [, ...parts] = originalUrl.split('?');
+  const given = new URLSearchParams(parts.join('?'));
   const takesNumber = (name: string, number: number): boolean | undefined =>
     query.shape[name]?.safeParse(number).success;
   const values = Object.keys(query.shape).flatMap((name) => {
