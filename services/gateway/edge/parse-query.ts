@@ -58,9 +58,6 @@ export const pageQuery = (after: z.ZodType<string>, isId: (text: string) => bool
       .meta({ description: 'The `next` of the page before; an empty value counts as absent.' }),
   });
 
-/** The part of a list that a query asks for. */
-export type Page = { readonly after?: string; readonly countMax: number };
-
 /** The page that a list's query asks for; an empty value counts as absent. */
 export const pageOf = ({
   limit,
@@ -68,4 +65,7 @@ export const pageOf = ({
 }: {
   readonly limit: number | '';
   readonly after?: string | undefined;
-}): Page => ({ countMax: limit || PAGE_COUNT_DEFAULT, ...(after ? { after } : {}) });
+}): { readonly countMax: number; readonly after?: string } => ({
+  countMax: limit || PAGE_COUNT_DEFAULT,
+  ...(after ? { after } : {}),
+});
