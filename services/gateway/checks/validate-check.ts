@@ -1,11 +1,7 @@
-import type { ProofRequest } from '#shared/contracts/checks/check-requested.ts';
 import { BODY_FAULTS_MAX, type Fault, pointerOf } from '#shared/contracts/fault.ts';
 import { needsMoreReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
-import type { Rule, RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { type RuleSet, referenceOf } from '#shared/contracts/rules/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
-import type { SignInMessage } from '#shared/contracts/sign-in/sign-in-message.ts';
-import type { SignInRequest } from '#shared/contracts/sign-in/sign-in-request.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
 import { ruleOf } from '#shared/rules/complete-rule.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
@@ -23,33 +19,7 @@ import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts'
 import { CheckBody } from './check-body.ts';
 
 /** A check that is valid, with every default filled in. */
-export type ValidCheck = {
-  /** The only wallet, or the first of `accounts`. */
-  readonly account: string;
-  readonly accounts: readonly string[] | undefined;
-  readonly vaults: readonly string[] | undefined;
-  readonly rules: readonly Rule[];
-  /** Where the rules came from, if not from the body. */
-  readonly ruleSet: RuleSetReference | undefined;
-  readonly callbackUrl: string | undefined;
-  readonly isAsync: boolean;
-  readonly onUndetermined: 'omit' | 'deny' | 'fail';
-  readonly consistency: {
-    readonly blockTag: 'latest' | 'safe' | 'finalized';
-    readonly minBlock: Readonly<Record<string, number>>;
-    readonly atBlock: Readonly<Record<string, number>> | undefined;
-  };
-  readonly explain: boolean;
-  readonly proof: Omit<ProofRequest, 'rulesDigest'> | undefined;
-  readonly signIn:
-    | { readonly request: SignInRequest; readonly messages: readonly SignInMessage[] }
-    | undefined;
-  /** Text that is equal for two bodies with equal validated values, whatever the order of their
-   * members. */
-  readonly canonical: () => string;
-  /** Of the rules as they were sent, with the `onUndetermined` in effect. */
-  readonly rulesDigest: () => string;
-};
+export type ValidCheck = Readonly<ReturnType<typeof complete>>;
 
 export type ValidationRules = {
   readonly isEnterprise: boolean;
@@ -291,15 +261,17 @@ function complete(
   callbackUrl: string | undefined,
   stored: RuleSet | undefined,
   signIns: readonly SoundSignIn[] = [],
-): ValidCheck {
+) {
   const { account, accounts, explain = false } = body;
   const onUndetermined = body.onUndetermined ?? stored?.onUndetermined ?? 'omit';
   const request = signInRequestOf(signIns, body);
   return {
+    /** The only wallet, or the first of `accounts`. */
     account: account ?? accounts?.[0] ?? '',
     accounts,
     ...placesOf(body),
     rules: body.rules.map(ruleOf),
+    /** Where the rules came from, if not from the body. */
     ruleSet: stored && referenceOf(stored),
     callbackUrl,
     isAsync: isAsyncOf(body),
@@ -307,7 +279,10 @@ function complete(
     explain,
     proof: proofOf(body),
     signIn: request && { request, messages: signIns.map(({ message }) => message) },
+    /** Text that is equal for two bodies with equal validated values, whatever the order of their
+     * members. */
     canonical: () => canonicalOf(body, callbackUrl),
+    /** Of the rules as they were sent, with the `onUndetermined` in effect. */
     rulesDigest: () => digestOfRules(body.rules, onUndetermined),
   };
 }
