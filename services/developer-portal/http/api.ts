@@ -5,13 +5,9 @@ import {
   MemberRole,
   OperatorRights,
   Tier,
-} from '#shared/contracts/apps/client-app.ts';
-import {
-  RULE_SETS_MAX,
   type TierLimits,
-  WATCH_MEMBERS_MAX,
-  WATCHES_MAX,
-} from '#shared/contracts/apps/tiers.ts';
+} from '#shared/contracts/apps/client-app.ts';
+import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /*

@@ -11,6 +11,25 @@ const version = z.number().int().positive();
 /** API keys of an app that may be live at a time, whatever its tier. */
 export const LIVE_KEYS_MAX = 1_000;
 
+const limit = z.number().int().positive();
+/** What an account may do; `tiers.ts` has the figures of each tier. */
+export const TierLimits = z.object({
+  requestsPerSecond: limit,
+  requestsPerMonth: limit,
+  clientApps: limit,
+  marketplaceKeys: limit,
+  /** API keys of one app that can be used, marketplace keys included. */
+  liveKeys: limit.max(LIVE_KEYS_MAX),
+  /** Rule sets that one app stores. */
+  ruleSets: limit,
+  watches: limit,
+  /** Members of all the watches of one app. */
+  watchMembers: limit,
+  /** Writes of rule sets, watches and members by one app in a day, together. */
+  writesPerDay: limit,
+});
+export type TierLimits = z.infer<typeof TierLimits>;
+
 /** Recovery codes of an account at a time. */
 export const RECOVERY_CODES_MAX = 10;
 
@@ -36,19 +55,7 @@ export const Account = z.object({
   email: z.string(),
   tier: Tier,
   /** Set for an enterprise account alone. */
-  limits: z
-    .object({
-      requestsPerSecond: z.number().int().positive(),
-      requestsPerMonth: z.number().int().positive(),
-      clientApps: z.number().int().positive(),
-      marketplaceKeys: z.number().int().positive(),
-      liveKeys: z.number().int().positive().max(LIVE_KEYS_MAX).optional(),
-      ruleSets: z.number().int().positive().optional(),
-      watches: z.number().int().positive().optional(),
-      watchMembers: z.number().int().positive().optional(),
-      writesPerDay: z.number().int().positive().optional(),
-    })
-    .optional(),
+  limits: TierLimits.optional(),
   /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
   passwordHash: z.string().optional(),
   /** The person of the identity provider whose account this is: SHA-256 of issuer and id, hex. Such
@@ -114,14 +121,8 @@ export const WebhookSecretRecord = z.object({
 export type WebhookSecretRecord = z.infer<typeof WebhookSecretRecord>;
 
 /** The limits that an account gives each of its apps; see `appLimitsOf`. */
-export const AppLimits = z.object({
+export const AppLimits = TierLimits.omit({ clientApps: true, marketplaceKeys: true, liveKeys: true }).extend({
   tier: Tier,
-  requestsPerSecond: z.number().int().positive(),
-  requestsPerMonth: z.number().int().positive(),
-  ruleSets: z.number().int().positive(),
-  watches: z.number().int().positive(),
-  watchMembers: z.number().int().positive(),
-  writesPerDay: z.number().int().positive(),
 });
 export type AppLimits = z.infer<typeof AppLimits>;
 

@@ -1,4 +1,4 @@
-import { type Account, AppLimits, LIVE_KEYS_MAX, type Tier } from './client-app.ts';
+import { type Account, AppLimits, LIVE_KEYS_MAX, type Tier, type TierLimits } from './client-app.ts';
 
 /** Rule sets of one app, whatever its tier. */
 export const RULE_SETS_MAX = 10_000;
@@ -14,22 +14,6 @@ export const WATCH_MEMBERS_MAX = 10_000_000;
  * webhook check of three rules has about 4 KB, with its attempt.
  */
 export const DAY_BYTES = { perCheck: 8_192, daysOfQuota: 30, appsMax: 10, min: 32 * 1024 * 1024 } as const;
-
-export type TierLimits = {
-  readonly requestsPerSecond: number;
-  readonly requestsPerMonth: number;
-  readonly clientApps: number;
-  readonly marketplaceKeys: number;
-  /** API keys of one app that can be used, marketplace keys included. */
-  readonly liveKeys: number;
-  /** Rule sets that one app stores. */
-  readonly ruleSets: number;
-  readonly watches: number;
-  /** Members of all the watches of one app. */
-  readonly watchMembers: number;
-  /** Writes of rule sets, watches and members by one app in a day, together. */
-  readonly writesPerDay: number;
-};
 
 /** The limits of each tier; an enterprise account may have limits of its own. */
 const TIERS: Record<Tier, TierLimits> = {
@@ -73,8 +57,7 @@ const TIERS: Record<Tier, TierLimits> = {
  * limitsOf({ tier: 'free' }).requestsPerSecond; // 10
  */
 export function limitsOf({ tier, limits }: Pick<Account, 'tier' | 'limits'>): TierLimits {
-  // Limits that an operator set before a limit existed lack it.
-  return tier === 'enterprise' ? enterpriseLimits(limits ?? {}) : TIERS[tier];
+  return (tier === 'enterprise' && limits) || TIERS[tier];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { TierLimits } from '#shared/contracts/apps/tiers.ts';
+import type { TierLimits } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { isSurelyUnwritten, ServiceError } from '#shared/errors.ts';

@@ -1,4 +1,4 @@
-import type { TierLimits } from '#shared/contracts/apps/tiers.ts';
+import type { TierLimits } from '#shared/contracts/apps/client-app.ts';
 import type { OnUndetermined } from '#shared/contracts/rules/rule.ts';
 import { type RuleSet, ruleSet, ruleSetKey, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';

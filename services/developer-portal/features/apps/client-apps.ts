@@ -1,5 +1,11 @@
-import type { Account, ApiKeyRecord, ClientApp, KeyPermission } from '#shared/contracts/apps/client-app.ts';
-import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/apps/tiers.ts';
+import type {
+  Account,
+  ApiKeyRecord,
+  ClientApp,
+  KeyPermission,
+  TierLimits,
+} from '#shared/contracts/apps/client-app.ts';
+import { appLimitsOf, limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { marketplaceKeysKey, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
 import * as change from '../../domain/change-app.ts';
