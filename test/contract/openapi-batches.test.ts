@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import { batchWebhookOf } from '#shared/contracts/batches/batch-status.ts';
 import { ServiceError } from '#shared/errors.ts';
 import {
@@ -61,11 +62,7 @@ const rule = (changes: object) => post({ rules: [{ ...RULE, ...changes }] });
 const accounts = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`);
 const claim = { atMs: NOW_MS, seed: '1.00', requestId: 'x', month: '2026-11' };
-const enterprise = {
-  tier: 'enterprise',
-  requestsPerSecond: 10,
-  requestsPerMonth: 1_000_000,
-} as const;
+const enterprise = appLimitsOf({ tier: 'enterprise' });
 
 const gone = (rest: string) => ({
   'request-not-found': () => ask((gateway) => gateway.get(`${PATH}/x${rest}`)),

@@ -1,3 +1,4 @@
+import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { completeViews, waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
 import { ensureOperator } from '../../../services/developer-portal/admin/commands/account-commands.ts';
@@ -7,12 +8,12 @@ import type { LocalEnvironment } from '../settings/local-environment.ts';
 import type { LocalSecrets } from '../settings/local-secrets.ts';
 
 /** More than any benchmark on one machine uses. */
-const DEMO_LIMITS = {
+const DEMO_LIMITS = enterpriseLimits({
   requestsPerSecond: 100_000,
   requestsPerMonth: 1_000_000_000,
   clientApps: 10_000,
   marketplaceKeys: 10_000,
-} as const;
+});
 
 /**
  * Brings the broker and the store to where the services can start: topics as declared, views

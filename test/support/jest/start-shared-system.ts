@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { enterpriseLimits } from '#shared/contracts/apps/tiers.ts';
 import { createApp } from '../../../services/developer-portal/admin/commands/app-commands.ts';
 import { loadLocalSystem } from '../../../services/developer-portal/admin/local-system.ts';
 import { openSystem } from '../../../services/developer-portal/admin/open-system.ts';
@@ -14,12 +15,12 @@ const ENVIRONMENT = {
   WEBHOOK_SCHEDULE_SCALE: '0.01',
 };
 /** More than any suite uses. */
-const LIMITS = {
+const LIMITS = enterpriseLimits({
   requestsPerSecond: 100_000,
   requestsPerMonth: 100_000_000,
   clientApps: 1_000,
   marketplaceKeys: 1_000,
-};
+});
 
 export type SharedSystem = AsyncDisposable & {
   /** For the next suite: once every process is ready, with an app of its own. */
