@@ -5,6 +5,7 @@ import { type HttpServer, startHttpServer } from '#shared/http/http-server.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { API_KEY, type FakeGateway, startFakeGateway } from '../../../test/support/fakes/fake-gateway.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
+import { COMMON_HEADERS } from './exchange.ts';
 
 // Scenario: clients misuse a socket in every way. Each gets an answer or a closed connection;
 // nothing hangs or crashes.
@@ -25,7 +26,7 @@ beforeEach(async () => {
     port: 0,
     connectionsMax: 100,
     readinessLeadMs: 0,
-    headers: {},
+    headers: COMMON_HEADERS,
   });
 });
 afterEach(async () => {
@@ -180,7 +181,7 @@ describe('the server', () => {
       port: 0,
       connectionsMax: 10,
       readinessLeadMs: 0,
-      headers: {},
+      headers: COMMON_HEADERS,
     });
     const url = `http://127.0.0.1:${own.port}/`;
     const slow = fetch(url).then((response) => response.text());
@@ -196,7 +197,13 @@ describe('the server', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
-    const options = { host: '127.0.0.1', port, connectionsMax: 10, readinessLeadMs: 0, headers: {} };
+    const options = {
+      host: '127.0.0.1',
+      port,
+      connectionsMax: 10,
+      readinessLeadMs: 0,
+      headers: COMMON_HEADERS,
+    };
     await expect(startHttpServer(gateway.listener, options)).rejects.toThrow(/EADDRINUSE/);
     other.close();
   });

@@ -22,6 +22,8 @@ import type { GatewayMetrics } from '../metrics.ts';
  * dashboards, scraped every 15 s. */
 const LANE_INTERVAL_MS = 1_000;
 const OTHERS_INTERVAL_MS = 15_000;
+/** A lane without lag for which no request asks is sampled only once in this many intervals. */
+const IDLE_INTERVALS = 5;
 
 const LANE_TOPICS: Readonly<Record<IssuedLane, TopicSpec>> = { ...LANES, batch: checkRequestedBatch };
 const LANE_GROUPS: Readonly<Record<IssuedLane, string>> = {
@@ -52,7 +54,8 @@ export type LagSampler = ReturnType<typeof startLagSampler>;
 
 /**
  * Samples the lag of every consumer group, for the partitioner, for load shedding and for
- * dashboards. While the broker is away the last sample counts.
+ * dashboards. While the broker is away the last sample counts. After a pause in which no check
+ * came, it is up to 5 s old, and for one second at most.
  */
 export function startLagSampler(deps: Dependencies) {
   const lanes = new Map<IssuedLane, number>();
@@ -72,7 +75,13 @@ export function startLagSampler(deps: Dependencies) {
     histories[lane].observe(nowMs, positions);
     deps.metrics.oldestUnfinished.set({ lane }, histories[lane].oldestAgeMs(nowMs) / 1_000);
   };
+  let isWanted = false;
+  let skipped = 0;
+  const isIdle = () => !isWanted && lanes.size > 0 && [...lanes.values()].every((lag) => lag === 0);
   const sampleLanes = async () => {
+    if (isIdle() && ++skipped < IDLE_INTERVALS) return;
+    isWanted = false;
+    skipped = 0;
     await sampleLane('interactive');
     await sampleLane('bulk');
     await sampleLane('batch');
@@ -109,7 +118,10 @@ export function startLagSampler(deps: Dependencies) {
   ];
   return {
     /** Unfinished records of a lane, as of the last sample. */
-    laneLag: (lane: IssuedLane): number => lanes.get(lane) ?? 0,
+    laneLag(lane: IssuedLane): number {
+      isWanted = true;
+      return lanes.get(lane) ?? 0;
+    },
     async [Symbol.asyncDispose]() {
       for (const loop of loops) await loop[Symbol.asyncDispose]();
     },

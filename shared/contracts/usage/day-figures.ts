@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import type { BatchPartCompleted } from '../batches/batch.ts';
 import type { EvaluatedCheck } from '../checks/check-completed.ts';
 import { LOGGED_ROLES_MAX, type LoggedCheck, roleTagOf } from '../checks/check-log.ts';
-import { CheckResult } from '../checks/result.ts';
+import { UndeterminedCode } from '../checks/result.ts';
 
 /**
  * The activity of one client app on one day (UTC), as counters by name:
@@ -40,7 +41,15 @@ export const BUCKET_ENDS_MS = [
 ] as const;
 
 /** The counted fields of a result; the whole result was validated when it was published. */
-const CountedResult = CheckResult.pick({ status: true, roles: true, errors: true, evaluatedAt: true });
+const CountedResult = z.object({
+  status: z.enum(STATUSES),
+  roles: z.array(z.object({ id: z.string(), granted: z.boolean() })),
+  /** Without a role: of a wallet that is not proved. */
+  errors: z.array(
+    z.object({ code: UndeterminedCode, roleId: z.string().optional(), retryable: z.boolean() }),
+  ),
+  evaluatedAt: z.iso.datetime(),
+});
 
 export type CountedCheck = {
   readonly date: string;
@@ -89,10 +98,7 @@ export function countCheck(
       undetermined: errors.length,
       codes: [...new Set(errors.map(({ code }) => code))],
       keyId: message.keyId,
-      roleTags: roleTagsOf([
-        ...roles.map(({ id }) => id),
-        ...errors.flatMap((error) => ('roleId' in error ? error.roleId : [])),
-      ]),
+      roleTags: roleTagsOf([...roles.map(({ id }) => id), ...errors.flatMap(({ roleId }) => roleId ?? [])]),
       request: message.request,
       ...(message.startedAt !== undefined && {
         waitedMs: Math.max(0, Date.parse(message.startedAt) - acceptedAtMs),
