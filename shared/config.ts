@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { DemoChain } from './contracts/demo-chain.ts';
 import {
   RETENTION_DAYS,
   type Retention,
@@ -105,6 +106,20 @@ export const parsedBy =
       return z.NEVER;
     }
   };
+
+function parseDemoChain(text: string): DemoChain {
+  try {
+    return DemoChain.parse(JSON.parse(text));
+  } catch {
+    throw new ServiceError(
+      'config-invalid',
+      'not a JSON object of chainId, holder, stranger, erc20, erc721 and erc1155',
+    );
+  }
+}
+
+/** The wallets and tokens of a demo chain, as JSON. */
+export const demoChain = () => emptyIsAbsent(z.string().transform(parsedBy(parseDemoChain)));
 
 export const keyRing = () => z.string().transform(parsedBy(parseKeyRing));
 

@@ -5,13 +5,13 @@ import {
   commonConfig,
   commonEnvironment,
   decimal,
+  demoChain,
   type Environment,
   emptyIsAbsent,
   hoursToMs,
   integer,
   keyRing,
   loadEnvironment,
-  parsedBy,
   proxyList,
   publicBaseUrl,
   rereading,
@@ -57,27 +57,6 @@ const issuer = z
     'not a URL such as https://login.example.com',
   );
 
-/** Demo tokens and wallets of the local system's chain. */
-const Demo = z.object({
-  chainId: z.number().int().positive(),
-  holder: z.string(),
-  stranger: z.string(),
-  erc20: z.string(),
-  erc721: z.string(),
-  erc1155: z.string(),
-});
-
-function parseDemo(text: string): z.infer<typeof Demo> {
-  try {
-    return Demo.parse(JSON.parse(text));
-  } catch {
-    throw new ServiceError(
-      'config-invalid',
-      'not a JSON object of chainId, holder, stranger, erc20, erc721 and erc1155',
-    );
-  }
-}
-
 const PortalEnvironment = z.object({
   ...commonEnvironment,
   HTTP_HOST: z.string().default('0.0.0.0'),
@@ -103,7 +82,7 @@ const PortalEnvironment = z.object({
   WEBHOOK_ALLOWED_CIDRS: cidrList(),
   WEBHOOK_ALLOW_HTTP: boolean(false),
   CHAINS_FILE: emptyIsAbsent(z.string()),
-  PORTAL_DEMO: emptyIsAbsent(z.string().transform(parsedBy(parseDemo))),
+  DEMO_CHAIN: demoChain(),
   ROLECALL_SECRET_KEYS: secret(keyRing()),
 });
 
@@ -140,7 +119,7 @@ export function loadConfig(env: Environment) {
     /** The chain file, whose chains the try form lists; if absent, the form accepts any chain
      * id. */
     chainsFile: parsed.CHAINS_FILE,
-    demo: parsed.PORTAL_DEMO,
+    demo: parsed.DEMO_CHAIN,
     /** The portal's own origin; if absent, `Origin` must match the request's `Host`. */
     origin: parsed.PORTAL_ORIGIN,
     session: {

@@ -5,6 +5,7 @@ import {
   commonConfig,
   commonEnvironment,
   decimal,
+  demoChain,
   type Environment,
   emptyIsAbsent,
   hoursToMs,
@@ -28,6 +29,7 @@ const GatewayEnvironment = z.object({
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8080 }),
   PUBLIC_BASE_URL: publicBaseUrl(),
   CHAINS_FILE: z.string().min(1),
+  DEMO_CHAIN: demoChain(),
   ROLECALL_ID_KEYS: secret(keyRing()),
   ROLECALL_PROOF_PUBLIC_KEYS: emptyIsAbsent(z.string().transform(parsedBy(parsePublicRing))),
   SYNC_DEADLINE_MS: integer({ min: 100, max: 25_000, default: 10_000 }),
@@ -87,6 +89,8 @@ export function loadConfig(env: Environment) {
       logsAccess: parsed.ACCESS_LOG,
     },
     chainsFile: parsed.CHAINS_FILE,
+    /** What the samples of the documentation name, if this chain is configured. */
+    demo: parsed.DEMO_CHAIN,
     syncDeadlineMs: parsed.SYNC_DEADLINE_MS,
     /** By lane: sync checks travel in the interactive one. */
     retentionMs: {

@@ -1,5 +1,6 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import type { DemoChain } from '#shared/contracts/demo-chain.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
@@ -56,6 +57,7 @@ export type Services = {
   readonly syncDeadlineMs: number;
   readonly retentionMs: Retention;
   readonly chains: ChainFile['chains'];
+  readonly demo: DemoChain | undefined;
   readonly readChainStates: ChainStates['read'];
   /** Public keys of signed verdicts, if verdicts are signed here. */
   readonly proofKeys: KeyRing | undefined;

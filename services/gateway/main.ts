@@ -228,6 +228,7 @@ await runService(
         refuseSignIn: makeRefuseSignIn({ nonces, now: clock.now }),
       },
       chains,
+      demo: config.demo,
       readChainStates: makeChainStates(connection.redis).read,
       retentionMs,
       syncDeadlineMs,

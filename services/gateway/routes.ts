@@ -10,6 +10,7 @@ import { makeListChains } from './checks/list-chains.ts';
 import { makeReadCheck } from './checks/read-check.ts';
 import { deliveryHandlers } from './deliveries/handle-deliveries.ts';
 import type { Dependencies } from './dependencies.ts';
+import { exampleOf } from './docs/examples.ts';
 import { makeOpenApi, OPENAPI_PATH, onChain } from './docs/openapi.ts';
 import { DOCS_POLICY, HOME_PAGE, makeDocsSite } from './docs/site.ts';
 import { type Headers, noteAccess, send, sendJson } from './edge/exchange.ts';
@@ -73,10 +74,13 @@ function sendJwks({ proofKeys }: Pick<Dependencies, 'proofKeys'>): Handle {
 /** Where the API is described, for machines too (RFC 8631). */
 const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';
 
-function documentRoutes({ publicBaseUrl, chains }: Pick<Dependencies, 'publicBaseUrl' | 'chains'>): Route[] {
-  const chainId = chains[0]?.chainId ?? 1;
-  const document = onChain(makeOpenApi(publicBaseUrl), chainId);
-  const site = makeDocsSite({ document, baseUrl: publicBaseUrl, chainId });
+function documentRoutes({
+  publicBaseUrl,
+  ...configured
+}: Pick<Dependencies, 'publicBaseUrl' | 'chains' | 'demo'>): Route[] {
+  const example = exampleOf(configured);
+  const document = onChain(makeOpenApi(publicBaseUrl), example);
+  const site = makeDocsSite({ document, baseUrl: publicBaseUrl, example });
   return [
     {
       method: 'get',

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { readSecret } from '#shared/config.ts';
+import { DemoChain } from '#shared/contracts/demo-chain.ts';
 import { publicRingOf } from '#shared/proof-keys.ts';
 import { environmentOf, operatorEnvironment, planEnvironment } from './local-environment.ts';
 import { parseOptions } from './options.ts';
@@ -33,10 +35,18 @@ test('every process finds this broker, this store, these chains and its own port
   expect(environmentFor('evaluator')).toMatchObject({ OPS_PORT: '20041' });
 });
 
-test('the portal gets the demo wallets where there is a demo chain', () => {
-  const demo = environmentFor('developer-portal')['PORTAL_DEMO'];
+test('gateway and portal get the demo wallets where there is a demo chain', () => {
+  const demo = environmentFor('developer-portal')['DEMO_CHAIN'];
+  expect(environmentFor('gateway')['DEMO_CHAIN']).toBe(demo);
   expect(JSON.parse(demo ?? '')).toMatchObject({ chainId: 31_337, holder: expect.stringMatching(/^0x/) });
-  expect(plan({}, false).common).not.toHaveProperty('PORTAL_DEMO');
+  expect(plan({}, false).common).not.toHaveProperty('DEMO_CHAIN');
+});
+
+test('docker-compose.yml names the same demo chain', () => {
+  const [, json = ''] =
+    /DEMO_CHAIN: &\S+ >-\n\s+(\{.*\})/.exec(readFileSync('docker-compose.yml', 'utf8')) ?? [];
+  const demo = DemoChain.parse(JSON.parse(environmentFor('gateway')['DEMO_CHAIN'] ?? ''));
+  expect(JSON.parse(json)).toEqual(demo);
 });
 
 test('a key reaches only the processes that need it, also when the environment brings it', () => {

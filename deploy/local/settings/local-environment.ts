@@ -45,7 +45,7 @@ export function planEnvironment(
     KAFKA_BROKERS: `127.0.0.1:${ports.kafka}`,
     REDIS_URL: `redis://127.0.0.1:${ports.redis}`,
     CHAINS_FILE: chainsFile,
-    ...(hasDemoChain && { PORTAL_DEMO: JSON.stringify({ chainId: LOCAL_CHAIN_ID, ...demoTokens }) }),
+    ...(hasDemoChain && { DEMO_CHAIN: JSON.stringify({ chainId: LOCAL_CHAIN_ID, ...demoTokens }) }),
     GATEWAY_URL: `http://127.0.0.1:${ports.processes.find(({ service }) => service === 'gateway')?.httpPort}`,
   };
   const common: Record<string, string | undefined> = {

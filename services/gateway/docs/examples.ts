@@ -1,20 +1,46 @@
+import type { DemoChain } from '#shared/contracts/demo-chain.ts';
 import type { CheckBody } from '../checks/check-body.ts';
 
 /** As a constant: its lists cannot be written to. */
 type Example = Fixed<CheckBody>;
 type Fixed<Value> = Value extends object ? { readonly [Name in keyof Value]: Fixed<Value[Name]> } : Value;
 
-const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
-const TOKEN = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359';
+/** The chain, wallets, tokens and block of all examples; `onChain` replaces them by those of the
+ * server. */
+export const EXAMPLE_CHAIN = {
+  chainId: 1,
+  holder: '0x52908400098527886E0F7030069857D2E4169EE7',
+  stranger: '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
+  erc20: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+  erc721: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  erc1155: '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+  block: 21_000_000,
+} as const satisfies ExampleChain;
+/** What the examples of a server name. */
+export type ExampleChain = DemoChain & { readonly block: number };
 
-/** Bodies that the OpenAPI document shows; the tests send every one of them. The chain is filled in
- * by its id. */
+type Configured = {
+  readonly chains: readonly { readonly chainId: number }[];
+  readonly demo: DemoChain | undefined;
+};
+
+/** The demo chain where it is configured: its examples can be sent as they are. Elsewhere the first
+ * chain, and addresses that stand for others. */
+export function exampleOf({ chains, demo }: Configured): ExampleChain {
+  if (demo && chains.some(({ chainId }) => chainId === demo.chainId)) return { ...demo, block: 1 };
+  return { ...EXAMPLE_CHAIN, chainId: chains[0]?.chainId ?? EXAMPLE_CHAIN.chainId };
+}
+
+const { holder: ACCOUNT, stranger: OTHER, erc20: ERC20, erc721: ERC721, erc1155: ERC1155 } = EXAMPLE_CHAIN;
+const VAULT = '0xde709f2102306220921060314715629080e2fb77';
+
+/** Bodies that the OpenAPI document shows; the tests send every one of them. */
 export const CHECK_EXAMPLES = {
   sync: {
     summary: 'Wait for the result',
     value: {
       account: ACCOUNT,
-      rules: [{ type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'whale', minToken: '1500.5' }],
+      rules: [{ type: 'ERC20', chainId: 1, contractAddress: ERC20, roleId: 'whale', minToken: '1500.5' }],
     },
   },
   poll: {
@@ -22,11 +48,11 @@ export const CHECK_EXAMPLES = {
     value: {
       account: ACCOUNT,
       rules: [
-        { type: 'ERC721', chainId: 1, contractAddress: TOKEN, roleId: 'founder', tokenId: '1,2,42-69' },
+        { type: 'ERC721', chainId: 1, contractAddress: ERC721, roleId: 'founder', tokenId: '1,2,42-69' },
         {
           type: 'ERC1155',
           chainId: 1,
-          contractAddress: TOKEN,
+          contractAddress: ERC1155,
           roleId: 'player',
           tokenId: '7-8',
           minToken: '15',
@@ -42,7 +68,7 @@ export const CHECK_EXAMPLES = {
       account: ACCOUNT,
       rules: [{ type: 'NATIVE', chainId: 1, roleId: 'paying', minToken: '0', maxToken: '0.5' }],
       callbackUrl: 'https://hooks.example.com/rolecall',
-      consistency: { blockTag: 'latest', minBlock: { '1': 21_000_000 } },
+      consistency: { blockTag: 'latest', minBlock: { '1': EXAMPLE_CHAIN.block } },
     },
   },
   contract: {
@@ -53,11 +79,11 @@ export const CHECK_EXAMPLES = {
         {
           type: 'CONTRACT',
           chainId: 1,
-          contractAddress: TOKEN,
+          contractAddress: ERC1155,
           roleId: 'gold',
-          function: 'function tierOf(address member, uint256 club) view returns (uint8 tier, bool active)',
+          function: 'function balanceOf(address account, uint256 id) view returns (uint256 amount)',
           args: ['$account', '7'],
-          returns: 'tier',
+          returns: 'amount',
           operator: 'gte',
           value: '2',
         },
@@ -65,7 +91,7 @@ export const CHECK_EXAMPLES = {
     },
   },
   sum: {
-    summary: 'Add amounts of several contracts, one of them in shares of a vault',
+    summary: 'Add amounts of several tokens: 250 for a collectible, and the percentage of a supply',
     value: {
       account: ACCOUNT,
       explain: true,
@@ -75,15 +101,17 @@ export const CHECK_EXAMPLES = {
           roleId: 'whale',
           minToken: '1000',
           rules: [
-            { type: 'ERC20', chainId: 1, contractAddress: TOKEN },
+            { type: 'ERC20', chainId: 1, contractAddress: ERC20 },
+            { type: 'ERC721', chainId: 1, contractAddress: ERC721, times: '250' },
             {
               type: 'ERC20',
               chainId: 1,
-              contractAddress: '0xde709f2102306220921060314715629080e2fb77',
-              times: {
-                contractAddress: '0xde709f2102306220921060314715629080e2fb77',
-                function: 'function pricePerShare() view returns (uint256)',
-                decimals: 18,
+              contractAddress: ERC20,
+              times: '100',
+              per: {
+                contractAddress: ERC20,
+                function: 'function totalSupply() view returns (uint256)',
+                decimals: 6,
               },
             },
           ],
@@ -94,19 +122,19 @@ export const CHECK_EXAMPLES = {
   composed: {
     summary: 'One role for a combination of rules, over several wallets and their delegated vaults',
     value: {
-      accounts: [ACCOUNT, '0x8617E340B3D01FA5F11F306F4090FD50E238070D'],
-      vaults: ['0xde709f2102306220921060314715629080e2fb77'],
+      accounts: [ACCOUNT, OTHER],
+      vaults: [VAULT],
       rules: [
         {
           type: 'ALL',
           roleId: 'vip',
           rules: [
-            { type: 'ERC20', chainId: 1, contractAddress: TOKEN, minToken: '100' },
+            { type: 'ERC20', chainId: 1, contractAddress: ERC20, minToken: '100' },
             {
               type: 'AT_LEAST',
               atLeast: 1,
               rules: [
-                { type: 'ERC721', chainId: 1, contractAddress: TOKEN },
+                { type: 'ERC721', chainId: 1, contractAddress: ERC721 },
                 { type: 'NATIVE', chainId: 1, minToken: '32' },
               ],
             },
@@ -121,7 +149,7 @@ export const CHECK_EXAMPLES = {
     value: {
       account: ACCOUNT,
       rules: [{ type: 'NATIVE', chainId: 1, roleId: 'early' }],
-      consistency: { atBlock: { '1': 21_000_000 } },
+      consistency: { atBlock: { '1': EXAMPLE_CHAIN.block } },
     },
   },
 } as const satisfies Record<string, { summary: string; value: Example }>;
@@ -150,8 +178,8 @@ export const RULE_SET_EXAMPLES = {
     value: {
       name: 'Holders',
       rules: [
-        { type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'whale', minToken: '1500.5' },
-        { type: 'ERC721', chainId: 1, contractAddress: TOKEN, roleId: 'founder', tokenId: '1,2,42-69' },
+        { type: 'ERC20', chainId: 1, contractAddress: ERC20, roleId: 'whale', minToken: '1500.5' },
+        { type: 'ERC721', chainId: 1, contractAddress: ERC721, roleId: 'founder', tokenId: '1,2,42-69' },
       ],
       onUndetermined: 'omit',
     },
@@ -172,10 +200,10 @@ export const BATCH_EXAMPLES = {
     value: {
       entries: [
         ACCOUNT,
-        { account: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', ref: 'discord:42' },
-        { accounts: [ACCOUNT, '0xde709f2102306220921060314715629080e2fb77'], ref: 'discord:43' },
+        { account: OTHER, ref: 'discord:42' },
+        { accounts: [ACCOUNT, VAULT], ref: 'discord:43' },
       ],
-      rules: [{ type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'whale', minToken: '1500.5' }],
+      rules: [{ type: 'ERC20', chainId: 1, contractAddress: ERC20, roleId: 'whale', minToken: '1500.5' }],
       callbackUrl: 'https://hooks.example.com/rolecall',
     },
   },
@@ -183,7 +211,7 @@ export const BATCH_EXAMPLES = {
     summary: 'Who of a watch would gain or lose a role by other rules',
     value: {
       watch: 'members',
-      rules: [{ type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'whale', minToken: '2000' }],
+      rules: [{ type: 'ERC20', chainId: 1, contractAddress: ERC20, roleId: 'whale', minToken: '2000' }],
       explain: true,
     },
   },
@@ -201,7 +229,7 @@ export const BATCH_STATUS_EXAMPLE = {
 
 export const BATCH_LINES_EXAMPLE = `${JSON.stringify({
   index: 1,
-  account: '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
+  account: OTHER,
   ref: 'discord:42',
   status: 'completed',
   roles: [{ id: 'whale', granted: true }],
@@ -229,7 +257,7 @@ export const WATCH_EXAMPLE = {
   state: 'active',
   held: [],
   members: 1_200,
-  following: [{ chainId: 1, contractAddress: TOKEN, state: 'live' }],
+  following: [{ chainId: 1, contractAddress: ERC20, state: 'live' }],
   ...WATCH_SETTINGS,
   everySeconds: 86_400,
   follow: true,

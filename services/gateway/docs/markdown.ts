@@ -30,9 +30,15 @@ const WORDS = /^#+ (.+)\n\n\[words\]: # "(.+)"$/gm;
 const tabOf = (token: Token | undefined): string | undefined =>
   token?.type === 'fence' ? /\btab=(\S+)/.exec(token.info)?.[1] : undefined;
 
+/** What stands above a block of code: its language, and its role if it is no program: `json: a rule`. */
+function labelOf(info: string): string {
+  const [language = '', ...role] = info.split(' ').filter((word) => !word.startsWith('tab='));
+  return `${language || 'text'}${role.length > 0 ? `: ${role.join(' ')}` : ''}`;
+}
+
 /** A block of code that the page's script gives a copy button. */
 const fenceHtml = ({ content, info }: Token): string =>
-  `<pre class="code" tabindex="0" data-language="${escapeHtml(info.split(' ')[0] || 'text')}"><code>${escapeHtml(content.trimEnd())}</code></pre>`;
+  `<pre class="code" tabindex="0" data-label="${escapeHtml(labelOf(info))}"><code>${escapeHtml(content.trimEnd())}</code></pre>`;
 
 function sampleHtml(token: Token): string {
   const name = escapeHtml(String(tabOf(token)));
@@ -63,8 +69,9 @@ renderer.renderer.rules['table_open'] = () => '<div class="table" tabindex="0"><
 renderer.renderer.rules['table_close'] = () => '</table></div>';
 
 /**
- * Renders one page. Consecutive fences with `tab=NAME` become one group of samples; headings get
- * anchors; tables scroll inside of themselves.
+ * Renders one page. Consecutive fences with `tab=NAME` become one group of samples; the other words
+ * behind a fence's language say what the block is, such as `a rule`; headings get anchors; tables
+ * scroll inside of themselves.
  *
  * @param linkOf the address of a link as the page's reader needs it
  * @example

@@ -10,7 +10,14 @@ import { FOLDING_RULE, RequestId, Result } from '../checks/answers.ts';
 import { codesOf, type Operation, problemHeadersOf, statusOf } from '../edge/operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { RolesChanged, WatchHeld, WatchRecovered, WatchStalled } from '../watches/answers.ts';
-import { BATCH_STATUS_EXAMPLE, QUOTA_ALERT_EXAMPLE, RESULT_EXAMPLE, TEST_EVENT_EXAMPLE } from './examples.ts';
+import {
+  BATCH_STATUS_EXAMPLE,
+  EXAMPLE_CHAIN,
+  type ExampleChain,
+  QUOTA_ALERT_EXAMPLE,
+  RESULT_EXAMPLE,
+  TEST_EVENT_EXAMPLE,
+} from './examples.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
 
@@ -171,15 +178,23 @@ export const makeOpenApi = (publicBaseUrl: string) =>
     },
   );
 
-/** Members of examples that are named by a chain. */
+/** Members of examples that are named by a chain; those of a request name a block. */
 const BY_CHAIN: ReadonlySet<string> = new Set(['blocks', 'blockNumbers', 'minBlock', 'atBlock']);
 
 /**
- * The document with the chain of its examples, 1, replaced by one that the server has: a sample that
- * is sent as it is shown must not be refused for its chain.
+ * The document with the chain of its examples, its wallets, tokens and block replaced by those of
+ * the server: a sample can be sent as it is shown.
  */
-export const onChain = <Document>(document: Document, chainId: number): Document =>
-  JSON.parse(JSON.stringify(document), (name, value) => {
-    if (name === 'chainId' && value === 1) return chainId;
-    return BY_CHAIN.has(name) && '1' in Object(value) ? { [chainId]: value['1'] } : value;
+export function onChain<Document>(document: Document, example: ExampleChain): Document {
+  const names = ['holder', 'stranger', 'erc20', 'erc721', 'erc1155'] as const;
+  const byAddress = new Map<unknown, string>(names.map((name) => [EXAMPLE_CHAIN[name], example[name]]));
+  const { chainId, block } = EXAMPLE_CHAIN;
+  return JSON.parse(JSON.stringify(document), (name, value) => {
+    if (name === 'chainId' && value === chainId) return example.chainId;
+    if (BY_CHAIN.has(name) && chainId in Object(value))
+      return { [example.chainId]: value[chainId] === block ? example.block : value[chainId] };
+    // A line of NDJSON.
+    if (/^\{.*\}\n$/.test(value)) return `${JSON.stringify(onChain(JSON.parse(value), example))}\n`;
+    return byAddress.get(value) ?? value;
   });
+}

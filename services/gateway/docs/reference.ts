@@ -1,6 +1,6 @@
 import { fieldsOf, type Schema, typeOf } from './fields.ts';
 import { tableOf } from './markdown.ts';
-import { type SampleOptions, samplesOf } from './samples.ts';
+import { filledPath, type SampleOptions, samplesOf } from './samples.ts';
 
 type Example = { readonly summary?: string; readonly value?: unknown };
 type Content = Readonly<
@@ -11,7 +11,7 @@ type Parameter = {
   readonly in: string;
   readonly required?: boolean;
   readonly description?: string;
-  readonly schema?: Schema;
+  readonly schema?: Schema & { readonly example?: string };
 };
 type Operation = {
   readonly summary?: string;
@@ -35,7 +35,9 @@ const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const code = (text: string): string => `\`${text}\``;
 /** A block of code. */
 export const fence = (content: string, info: string): string => `\`\`\`${info}\n${content}\n\`\`\``;
-const json = (value: unknown): string => fence(JSON.stringify(value, null, 2), 'json');
+/** A value in JSON; a text is lines of JSON. */
+const json = (value: unknown, role: string): string =>
+  fence(typeof value === 'string' ? value.trimEnd() : JSON.stringify(value, null, 2), `json ${role}`);
 const nameOf = (name: string, isRequired = false): string =>
   `${code(name)}${isRequired ? ' **required**' : ''}`;
 
@@ -57,12 +59,23 @@ const contentsOf = (content: Content = {}) => {
   };
 };
 
+/** What a sample has in place of the names of a path; ids that the service gives have no example. */
+const examplesOf = (parameters: readonly Parameter[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    parameters.flatMap(({ in: place, name, schema }) =>
+      place === 'path' && schema?.example !== undefined && !name.endsWith('Id')
+        ? [[name, schema.example]]
+        : [],
+    ),
+  );
+
 function describeOperation({ path, method, operation }: Found, options: SampleOptions): string[] {
   const { schema, examples } = contentsOf(operation.requestBody?.content);
   const [body, ...others] = examples;
+  const parameters = operation.parameters ?? [];
   const request = {
     method: method.toUpperCase(),
-    path,
+    path: filledPath(path, examplesOf(parameters)),
     ...(body ? { body: body.value } : {}),
     ...(operation.security?.length === 0 ? { isPublic: true } : {}),
   };
@@ -78,21 +91,26 @@ function describeOperation({ path, method, operation }: Found, options: SampleOp
     ),
     tableOf(
       ['Parameter', 'In', 'Meaning'],
-      (operation.parameters ?? []).map((parameter) => [
+      parameters.map((parameter) => [
         nameOf(parameter.name, parameter.required),
         parameter.in,
         parameter.description ?? parameter.schema?.description ?? '',
       ]),
     ),
     ...(schema ? [`The body is ${code(typeOf(schema))}.`, membersOf(schema)] : []),
-    ...others.flatMap(({ summary = 'Another body', value }) => [`${summary}:`, json(value)]),
+    ...others.flatMap(({ summary = 'Another body', value }) => [
+      `${summary}:`,
+      json(value, `body of ${request.method} ${request.path}`),
+    ]),
     tableOf(
       ['Answer', 'Meaning'],
       answers.map(([status, { description = '' }]) => [code(status), description]),
     ),
-    ...answers.flatMap(([status, { content }]) =>
-      contentsOf(content).examples.flatMap(({ value }) => [`${code(status)}, for example:`, json(value)]),
-    ),
+    ...answers.flatMap(([status, { content }]) => {
+      const { schema, examples } = contentsOf(content);
+      const role = schema ? typeOf(schema) : 'an answer';
+      return examples.flatMap(({ value }) => [`${code(status)}, for example:`, json(value, role)]);
+    }),
   ];
 }
 
@@ -102,7 +120,7 @@ function describeMessage({ operation }: Found): string[] {
     `### ${operation.summary}`,
     operation.description ?? '',
     schema ? membersOf(schema) : '',
-    ...examples.map(({ value }) => json(value)),
+    ...examples.map(({ value }) => json(value, schema ? typeOf(schema) : 'a message')),
   ];
 }
 

@@ -1,6 +1,7 @@
 /** The data of an operation that a sample needs. */
 type SampleRequest = {
   readonly method: string;
+  /** Without names: `filledPath`. */
   readonly path: string;
   readonly body?: unknown;
   /** The operation needs no API key. */
@@ -9,16 +10,24 @@ type SampleRequest = {
 
 export type SampleOptions = { readonly baseUrl: string; readonly apiKey: string };
 
-/** `{requestId}` as a name that is plainly to be replaced. */
-const filledPath = (path: string): string =>
-  path.replace(/\{([^}]+)\}/g, (_whole, name: string) =>
-    name.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase(),
+/**
+ * A path with the examples of its names. An id that the service gives is a name in capitals, which
+ * the reader replaces.
+ *
+ * @example
+ * filledPath('/watches/{id}/members/{member}', { id: 'members', member: 'discord:42' }); // '/watches/members/members/discord:42'
+ * filledPath('/responses/{requestId}', {}); // '/responses/REQUEST_ID'
+ */
+export const filledPath = (path: string, examples: Readonly<Record<string, string>>): string =>
+  path.replace(
+    /\{([^}]+)\}/g,
+    (_whole, name: string) => examples[name] ?? name.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase(),
   );
 
 const indent = (text: string, by: string): string => text.replaceAll('\n', `\n${by}`);
 
 function curl({ method, path, body, isPublic }: SampleRequest, { baseUrl, apiKey }: SampleOptions): string {
-  const lines = [`curl -s${method === 'GET' ? '' : ` -X ${method}`} "${baseUrl}${filledPath(path)}"`];
+  const lines = [`curl -s${method === 'GET' ? '' : ` -X ${method}`} "${baseUrl}${path}"`];
   if (!isPublic) lines.push(`-H "x-api-key: ${apiKey}"`);
   if (body !== undefined)
     lines.push("-H 'content-type: application/json'", `-d '${JSON.stringify(body, null, 2)}'`);
@@ -39,7 +48,7 @@ function typescript(
     ...(body === undefined ? [] : [`body: JSON.stringify(${indent(JSON.stringify(body, null, 2), '  ')})`]),
   ];
   const second = options.length === 0 ? '' : `, {\n  ${options.join(',\n  ')},\n}`;
-  return `const response = await fetch('${baseUrl}${filledPath(path)}'${second});\nconsole.log(response.status, await response.text());`;
+  return `const response = await fetch('${baseUrl}${path}'${second});\nconsole.log(response.status, await response.text());`;
 }
 
 /** JSON as a Python literal: the names of three values differ. */
@@ -56,7 +65,7 @@ function python({ method, path, body, isPublic }: SampleRequest, { baseUrl, apiK
     ...(body === undefined ? [] : [`json=${indent(pythonLiteral(body), '    ')}`]),
   ];
   const rest = options.map((option) => `,\n    ${option}`).join('');
-  return `import requests\n\nresponse = requests.${method.toLowerCase()}(\n    "${baseUrl}${filledPath(path)}"${rest},\n)\nprint(response.status_code, response.text)`;
+  return `import requests\n\nresponse = requests.${method.toLowerCase()}(\n    "${baseUrl}${path}"${rest},\n)\nprint(response.status_code, response.text)`;
 }
 
 /** The same request in three languages. */

@@ -1,10 +1,13 @@
 import MiniSearch, { type Options } from 'minisearch';
+import { DemoChain } from '#shared/contracts/demo-chain.ts';
+import { EXAMPLE_CHAIN, exampleOf } from './examples.ts';
 import { anchorOf, renderMarkdown } from './markdown.ts';
 import { makeOpenApi, onChain } from './openapi.ts';
-import { samplesOf } from './samples.ts';
+import { filledPath, samplesOf } from './samples.ts';
 import { makeDocsSite, TOPICS } from './site.ts';
 
-const site = makeDocsSite({ document: makeOpenApi(''), baseUrl: 'https://api.example.com', chainId: 137 });
+const example = exampleOf({ chains: [{ chainId: 137 }], demo: undefined });
+const site = makeDocsSite({ document: makeOpenApi(''), baseUrl: 'https://api.example.com', example });
 const bodyOf = (path: string): string => site.get(path)?.body ?? '';
 const { options, sections } = JSON.parse(bodyOf('/docs/search.json')) as {
   readonly options: Options;
@@ -31,10 +34,26 @@ describe('the documentation', () => {
   });
 
   it('names in no sample of an operation a chain that the server may not have', () => {
-    const text = JSON.stringify(onChain(makeOpenApi(''), 137));
+    const text = JSON.stringify(onChain(makeOpenApi(''), example));
     expect(text).toContain('"chainId":137');
     expect(text).toContain('"atBlock":{"137":21000000}');
     expect(text).not.toMatch(/"chainId":1\b|"(blocks|blockNumbers|minBlock|atBlock)":\{"1"/);
+  });
+
+  it('names wallets and tokens of the demo chain where it is configured, and nowhere else', () => {
+    const names = ['holder', 'stranger', 'erc20', 'erc721', 'erc1155'] as const;
+    const addresses = Object.fromEntries(names.map((name, place) => [name, `0x${place}${'a'.repeat(39)}`]));
+    const demo = DemoChain.parse({ chainId: 31_337, ...addresses });
+    const textFor = (chainIds: readonly number[]) => {
+      const chain = exampleOf({ chains: chainIds.map((chainId) => ({ chainId })), demo });
+      return JSON.stringify(onChain(makeOpenApi(''), chain));
+    };
+    for (const name of names) {
+      expect(textFor([137, 31_337])).toContain(demo[name]);
+      expect(textFor([137, 31_337])).not.toContain(EXAMPLE_CHAIN[name]);
+      expect(textFor([137])).not.toContain(demo[name]);
+    }
+    expect(textFor([31_337])).toContain('"atBlock":{"31337":1}');
   });
 
   it('resolves a Location, which may be absolute, in every sample that follows it', () => {
@@ -170,6 +189,12 @@ describe('a page in Markdown', () => {
     expect(html.match(/<section/g)).toHaveLength(2);
   });
 
+  it('says what a block is that is no program', () => {
+    const { html } = renderMarkdown('```json a rule\n{}\n```\n\n```ts tab=TypeScript\n1;\n```', String);
+    expect(html).toContain('data-label="json: a rule"');
+    expect(html).toContain('data-label="ts"');
+  });
+
   it('shows markup in its text as text', () => {
     expect(renderMarkdown('# <img src=x>\n\n`<b>`', String).html).not.toMatch(/<img|<b>/);
   });
@@ -180,11 +205,12 @@ describe('a page in Markdown', () => {
 });
 
 describe('a sample', () => {
-  const request = { method: 'PUT', path: '/sets/{ruleSetId}', body: { a: true, b: 'null', c: null } };
+  const path = filledPath('/sets/{id}/of/{requestId}', { id: 'holders' });
+  const request = { method: 'PUT', path, body: { a: true, b: 'null', c: null } };
   const [curl, typescript, python] = samplesOf(request, { baseUrl: 'http://x', apiKey: 'k' });
 
   it('names the method, the filled path, the key and the body', () => {
-    expect(curl?.code).toContain('curl -s -X PUT "http://x/sets/RULE_SET_ID"');
+    expect(curl?.code).toContain('curl -s -X PUT "http://x/sets/holders/of/REQUEST_ID"');
     expect(typescript?.code).toContain("method: 'PUT'");
     expect(typescript?.code).toContain("'x-api-key': 'k'");
   });

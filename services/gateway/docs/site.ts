@@ -5,6 +5,7 @@ import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
 import { PROBLEMS, type ProblemCode } from '#shared/http/problem.ts';
 import { codesOf } from '../edge/operation.ts';
 import { OPERATIONS } from '../operations.ts';
+import type { ExampleChain } from './examples.ts';
 import { escapeHtml, renderMarkdown, tableOf } from './markdown.ts';
 import { describeApi, fence, type OpenApi } from './reference.ts';
 
@@ -21,8 +22,8 @@ type SiteOptions = {
   /** Where clients reach the gateway, without a slash at its end; empty if only the reader's
    * browser knows. */
   readonly baseUrl: string;
-  /** A configured chain, for the samples. */
-  readonly chainId: number;
+  /** What the samples name. */
+  readonly example: ExampleChain;
 };
 
 /** How the page's script searches. The words of a section are written for the search, so they count
@@ -114,12 +115,12 @@ const fill = (text: string, parts: Readonly<Record<string, () => string>>): stri
   });
 
 /** The text of a page with its generated parts and the gateway's own address. */
-function textOf({ slug }: Topic, { document, chainId, ...options }: SiteOptions): string {
+function textOf({ slug }: Topic, { document, example, ...options }: SiteOptions): string {
   const baseUrl = options.baseUrl || GATEWAY_URL;
   return fill(readFileSync(join(HERE, 'pages', `${slug}.md`), 'utf8'), {
     baseUrl: () => baseUrl,
     apiKey: () => API_KEY,
-    chainId: () => String(chainId),
+    ...Object.fromEntries(Object.entries(example).map(([name, value]) => [name, () => String(value)])),
     problems,
     undetermined,
     changelog,

@@ -87,6 +87,29 @@ await rolecall.check({ account: '0x…', rules, ruleSet: 'vip' });
 await rolecall.check({ account: '0x…', rules, async: true });
 `;
 
+/** The parts of an app around the samples of the README. */
+const AROUND_SAMPLES = `
+import { Rolecall, requireRole, type Rule, signInMessage, verifyProof, verifyWebhook } from '@rolecall/client';
+declare const process: { readonly env: { readonly ROLECALL_API_KEY: string; readonly WEBHOOK_SECRET: string } };
+type Handle = (request: any, response: any, next: any) => unknown;
+declare const app: Record<'get' | 'post', (path: string, ...handlers: Handle[]) => void>;
+declare const handler: Handle, express: any, ethereum: any;
+declare const rules: Rule[], entries: string[], address: string, proof: string;
+declare const walletOf: (request: Request) => Promise<string | undefined>;
+`;
+
+/** Each sample of the README as a module. */
+const samplesOfReadme = (): string[] =>
+  [...readFileSync('shared/client/README.md', 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
+    ([, sample = '']) =>
+      sample.includes('new Rolecall(')
+        ? sample.replace(
+            /^/,
+            'declare const process: { readonly env: { readonly ROLECALL_API_KEY: string } };\n',
+          )
+        : `${AROUND_SAMPLES}declare const rolecall: Rolecall;\n${sample}`,
+  );
+
 test('its tarball has a README, the licence, and modules with their types, but no source', () => {
   const { packed } = project;
   expect(packed).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
@@ -99,26 +122,33 @@ test('its tarball has a README, the licence, and modules with their types, but n
 test.each([
   { module: 'nodenext', moduleResolution: 'nodenext' },
   { module: 'preserve', moduleResolution: 'bundler' },
-])('its types compile strictly without other packages, and refuse wrong rules: %j', async (resolution) => {
-  project.write('typed.ts', TYPED);
-  const compilerOptions = {
-    ...resolution,
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    target: 'es2023',
-    noEmit: true,
-    types: [],
-  };
-  project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['typed.ts'] }));
-  const compiler = join(__dirname, '../../../node_modules/typescript/bin/tsc');
-  const compiled = run(process.execPath, [compiler, '-p', '.'], { cwd: project.folder });
-  await expect(
-    compiled.then(
-      () => 'no error',
-      ({ stdout }) => stdout,
-    ),
-  ).resolves.toBe('no error');
-});
+])(
+  'its types and the samples of its README compile strictly without other packages, and wrong rules do not: %j',
+  async (resolution) => {
+    project.write('typed.ts', TYPED);
+    const samples = samplesOfReadme().map((sample, place) => [`sample-${place}.ts`, sample] as const);
+    for (const [name, sample] of samples) project.write(name, sample);
+    expect(samples.length).toBeGreaterThan(4);
+    const compilerOptions = {
+      ...resolution,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      target: 'es2023',
+      noEmit: true,
+      types: [],
+    };
+    const files = ['typed.ts', ...samples.map(([name]) => name)];
+    project.write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
+    const compiler = join(__dirname, '../../../node_modules/typescript/bin/tsc');
+    const compiled = run(process.execPath, [compiler, '-p', '.'], { cwd: project.folder });
+    await expect(
+      compiled.then(
+        () => 'no error',
+        ({ stdout }) => stdout,
+      ),
+    ).resolves.toBe('no error');
+  },
+);
 
 /** Calls every method and prints the results. */
 const PROGRAM = `

@@ -12,9 +12,9 @@ import {
   signUp,
 } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
-import { demoRules } from '../../support/builders/demo-rules.ts';
 import { type ReceivedWebhook, receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import { makeCheckClient } from '../../support/systems/check-client.ts';
+import { sendCurl } from '../../support/systems/send-curl.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
 const { system, open, newDeveloper, operator, operatorApi, goodCheck } = usePortal();
@@ -111,13 +111,13 @@ test('the quickstart notices the approval and the first check, which then is in 
   await expectSample(`${system.ready.gateways[0]}/access-control/check-roles`);
   await approveApp(operatorApi(), developer, app);
   await page.getByText('This app may make checks.').waitFor();
-  const client = clientOf(app);
-  const answer = await waitUntil('the scope to be in effect', async () => {
-    const found = await client.check(goodCheck());
-    return found.status === 200 && found;
+  const command = String(await sample.textContent());
+  const answer = await waitUntil('the sample to be answered', async () => {
+    const sent = await sendCurl(command, {});
+    return sent.status === 200 && ((await sent.json()) as { requestId: string });
   });
   await page.getByRole('link', { name: 'see its result' }).click();
-  await page.getByText(String(answer.body['requestId'])).first().waitFor();
+  await page.getByText(answer.requestId).first().waitFor();
   await page.getByRole('heading', { name: 'Result' }).waitFor();
   await expectNoBarrier(quin, 'a check');
   await page.getByRole('link', { name: '← Checks' }).click();
@@ -128,8 +128,8 @@ test('the quickstart notices the approval and the first check, which then is in 
   await page.getByLabel('Role id').fill('nobody');
   await page.getByLabel('Role id').blur();
   await page.getByText('None matches these filters.').waitFor();
-  await page.getByLabel('Role id').fill(demoRules(system.chain).erc20().roleId);
+  await page.getByLabel('Role id').fill('funded');
   await page.getByLabel('Role id').blur();
-  await page.getByRole('link', { name: String(answer.body['requestId']) }).waitFor();
+  await page.getByRole('link', { name: answer.requestId }).waitFor();
   expect(quin.faults).toEqual([]);
 });

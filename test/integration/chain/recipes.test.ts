@@ -3,6 +3,7 @@ import { type RunningChain, startChain } from '../../../deploy/local/infrastruct
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { validateCheck } from '../../../services/gateway/checks/validate-check.ts';
+import { EXAMPLE_CHAIN } from '../../../services/gateway/docs/examples.ts';
 import { makeOpenApi } from '../../../services/gateway/docs/openapi.ts';
 import { makeDocsSite } from '../../../services/gateway/docs/site.ts';
 import { startDeployer } from '../../support/contracts/deploy-contracts.ts';
@@ -28,12 +29,16 @@ type Recipe = { readonly heading: string; readonly text: string; readonly check:
 
 /** The recipes of the page as its readers see it. */
 function readRecipes(): Recipe[] {
-  const site = makeDocsSite({ document: makeOpenApi(''), baseUrl: '', chainId: CHAIN });
+  const site = makeDocsSite({
+    document: makeOpenApi(''),
+    baseUrl: '',
+    example: { ...EXAMPLE_CHAIN, chainId: CHAIN },
+  });
   const [, ...sections] = (site.get('/docs/recipes.md')?.body ?? '').split(/^## /m);
   return sections.map((text) => ({
     heading: text.split('\n', 1)[0] ?? '',
     text,
-    check: /^```json\n(.*?)^```$/ms.exec(text)?.[1] ?? '',
+    check: /^```json a rule set\n(.*?)^```$/ms.exec(text)?.[1] ?? '',
   }));
 }
 

@@ -229,6 +229,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       signsVerdicts: options.proofKeys !== undefined,
     },
     chains: [aChain()],
+    demo: undefined,
     readChainStates: options.readChainStates ?? (async () => new Map()),
     retentionMs,
     syncDeadlineMs,

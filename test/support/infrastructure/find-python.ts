@@ -15,7 +15,7 @@ export function findPython(requirements: string): string | undefined {
   const python = join(environment, 'bin', 'python');
   const run = (command: string, args: readonly string[]): boolean =>
     spawnSync(command, args, { timeout: INSTALL_TIMEOUT_MS, stdio: 'ignore' }).status === 0;
-  const isComplete = () => run(python, ['-c', 'import standardwebhooks, jwt, cryptography']);
+  const isComplete = () => run(python, ['-c', 'import standardwebhooks, jwt, cryptography, requests']);
   if (existsSync(python) && isComplete()) return python;
   const isMade = run('python3', ['-m', 'venv', environment]);
   if (isMade && run(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements]) && isComplete())

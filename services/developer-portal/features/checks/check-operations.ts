@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
+import { DemoChain } from '#shared/contracts/demo-chain.ts';
 import { MODES, STATUSES } from '#shared/contracts/usage/day-figures.ts';
 import { ROLE_ID_LENGTH_MAX } from '#shared/rules/body-texts.ts';
 import { count, DeliveryAnswer, Instant, instant, next, page } from '../../http/api.ts';
@@ -64,7 +65,6 @@ const CheckRequestAnswer = z.object({
   /** The same for a terminal, with the key as `$ROLECALL_API_KEY`. */
   curl: z.string(),
 });
-const address = z.string().meta({ description: 'An address on that chain.' });
 const TryOptions = z.object({
   /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
   chains: z.array(
@@ -79,18 +79,7 @@ const TryOptions = z.object({
   ),
   /** Where developers reach the gateway. */
   gatewayUrl: z.string(),
-  /** On a system with a demo chain: a wallet with its tokens, a wallet without, and the
-   * tokens. */
-  demo: z
-    .object({
-      chainId: z.number().int().positive(),
-      holder: address,
-      stranger: address,
-      erc20: address,
-      erc721: address,
-      erc1155: address,
-    })
-    .optional(),
+  demo: DemoChain.optional(),
 });
 
 const Tried = z

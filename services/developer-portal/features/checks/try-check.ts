@@ -71,7 +71,7 @@ export function makeTryHandlers({
           return { chainId, name, nativeSymbol, ...(states.get(chainId) ?? { state: 'unknown' as const }) };
         }),
         gatewayUrl: publicUrl,
-        ...(config.demo && { demo: config.demo }),
+        ...(config.demo && chainIds.includes(config.demo.chainId) && { demo: config.demo }),
       };
     },
     async tryCheck({ app, idempotencyKey, body: { apiKey, check, isBatch } }) {

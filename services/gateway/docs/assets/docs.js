@@ -78,7 +78,7 @@ for (const pre of document.querySelectorAll('pre.code')) {
   });
   const bar = document.createElement('div');
   bar.className = 'code-bar';
-  bar.append(Object.assign(document.createElement('span'), { textContent: pre.dataset.language }), button);
+  bar.append(Object.assign(document.createElement('span'), { textContent: pre.dataset.label }), button);
   box.append(bar, pre);
 }
 

@@ -74,7 +74,7 @@ export function SignInFields({ check, apiKey, chains, faults, setCheck }) {
   };
   const fault = faultIn(faults, '/signIn');
   return html`<${Details} summary="Who presents the wallet" isOpen=${signed.length > 0 || fault !== undefined}>
-    <p class="hint">A check says what a wallet holds, not who asks. A signature proves it, for one check. <a href="/docs/who-asks">Who asks</a></p>
+    <p class="hint">A check is about a wallet, not about the visitor. A signature proves the visitor, for one check. <a href="/docs/who-asks">Who asks</a></p>
     ${signed.map(
       (
         { message },
