@@ -50,7 +50,7 @@ export const Watch = z
     ...WatchSettings.shape,
     reason: z.string().optional().meta({
       description:
-        'Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, `rule-set-missing`, or `bytes-per-day` until midnight (UTC).',
+        'Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, or `bytes-per-day` until midnight (UTC).',
     }),
     createdAt: Instant,
     updatedAt: Instant,

@@ -35,13 +35,7 @@ export const WatchEvent = z.object({
 });
 export type WatchEvent = z.infer<typeof WatchEvent>;
 
-export const PauseReason = z.enum([
-  'requested',
-  'quota-exceeded',
-  'quota-share-exceeded',
-  'bytes-per-day',
-  'rule-set-missing',
-]);
+export const PauseReason = z.enum(['requested', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day']);
 export type PauseReason = z.infer<typeof PauseReason>;
 
 /** A role whose revocations are held, as `watch.held` reported it. */
