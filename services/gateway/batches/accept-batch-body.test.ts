@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import {
   ACCOUNT,
   accountOf,
@@ -11,6 +12,8 @@ import {
 } from '../../../test/support/fakes/batch-bodies.ts';
 import { fakeGateways, problemOf } from '../../../test/support/fakes/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
+import { makeBatchBodies } from './batch-bodies.ts';
+import { JSON_BYTES_MAX, NDJSON_BYTES_MAX } from './receive-values.ts';
 
 const start = fakeGateways();
 
@@ -102,6 +105,21 @@ describe('the body of a batch', () => {
     expect([response.status, (await problemOf(response))['code']]).toEqual([413, 'body-too-large']);
   });
 
+  it('is refused above 16 MiB of NDJSON for its length, not for a lack of room', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const line = `"${ACCOUNT}"`.padEnd(8_000);
+    const lines = Array.from({ length: 2_200 }, () => line);
+    const response = await gateway.postBatch([JSON.stringify({ rules: RULES }), ...lines].join('\n'), NDJSON);
+    expect([response.status, (await problemOf(response))['code']]).toEqual([413, 'body-too-large']);
+  });
+
+  it('leaves room for the members of a preview beside the largest body', async () => {
+    const bodies = makeBatchBodies(new AbortController().signal);
+    using body = await bodies.open({} as IncomingMessage, { accountId: 'acc_1', clientId: 'app_1' });
+    body.hold(JSON_BYTES_MAX);
+    expect(() => body.hold(NDJSON_BYTES_MAX)).not.toThrow();
+  });
+
   it('answers 408 if it does not arrive in time, costs no quota, and its connection ends', async () => {
     const gateway = await start({ bodyBounds: { bytesMax: 1_000_000, timeoutMs: 50 } });
     const { status, body, headers } = await sendSlowly(gateway, ['{', '"'], { isEnded: false });
@@ -152,7 +170,7 @@ describe('the body of a batch', () => {
   it('is bounded in bytes over all client apps, and its bytes are free again afterwards', async () => {
     const gateway = await start({
       app: ENTERPRISE_APP,
-      bodyBounds: { bytesMax: 10_000, bodyBytesMax: 4_000, timeoutMs: 10_000 },
+      bodyBounds: { bytesMax: 10_000, ofOneMax: 4_000, timeoutMs: 10_000 },
     });
     const response = await gateway.postBatch({ entries: accountsOf(200), rules: RULES });
     expect([response.status, (await problemOf(response))['code']]).toEqual([503, 'overloaded']);
@@ -163,7 +181,7 @@ describe('the body of a batch', () => {
   it('holds no more bytes than it leaves to the batches of other client apps', async () => {
     const gateway = await start({
       app: ENTERPRISE_APP,
-      bodyBounds: { bytesMax: 10_000, bodyBytesMax: 4_000, timeoutMs: 10_000 },
+      bodyBounds: { bytesMax: 10_000, ofOneMax: 4_000, timeoutMs: 10_000 },
     });
     const [head, rest] = [linesOf({ rules: RULES }, accountsOf(80)), linesOf(accountOf(80), accountsOf(80))];
     const { status, body } = await sendSlowly(gateway, [head, rest], { isEnded: false });

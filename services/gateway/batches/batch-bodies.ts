@@ -5,13 +5,16 @@ import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { overloaded, Problem } from '#shared/http/problem.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { acquireWithin } from '#shared/stores/documents/write-document.ts';
-import { NDJSON_BYTES_MAX } from './receive-values.ts';
+import { JSON_BYTES_MAX, NDJSON_BYTES_MAX } from './receive-values.ts';
 
 type App = Pick<AppAccess, 'accountId' | 'clientId'>;
 
 /** Bytes of bodies that a gateway has in memory, from their first byte until their request is
  * handled. */
 export const BODIES_BYTES_MAX = 64 * 1024 * 1024;
+/** Of a preview: its body, and the members of the watch, which may have as many bytes as the largest
+ * body. */
+const REQUEST_BYTES_MAX = JSON_BYTES_MAX + NDJSON_BYTES_MAX;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
 /** How long a request may wait until the body before it was read. */
@@ -22,8 +25,8 @@ const WAITING_MAX = 256;
 
 const BOUNDS = {
   bytesMax: BODIES_BYTES_MAX,
-  /** Of one body. */
-  bodyBytesMax: NDJSON_BYTES_MAX,
+  /** Of one request. */
+  ofOneMax: REQUEST_BYTES_MAX,
   timeoutMs: BODY_TIMEOUT_MS,
   waitMsMax: WAIT_MS_MAX,
   waitingMax: WAITING_MAX,
@@ -46,10 +49,10 @@ export type BatchBodies = ReturnType<typeof makeBatchBodies>;
  * @param stopping ends the bodies that are being read
  */
 export function makeBatchBodies(stopping: AbortSignal, bounds: Partial<BatchBodyBounds> = {}) {
-  const { bytesMax, bodyBytesMax, timeoutMs, waitMsMax, waitingMax } = { ...BOUNDS, ...bounds };
+  const { bytesMax, ofOneMax, timeoutMs, waitMsMax, waitingMax } = { ...BOUNDS, ...bounds };
   /** The request whose body is being read, by client app. */
   const reading = new Map<string, IncomingMessage>();
-  const shares = new FairShares(bytesMax, { place: bodyBytesMax });
+  const shares = new FairShares(bytesMax, { place: ofOneMax });
   const waiting = new FairShares(waitingMax);
   /** Of this request only: the app may have sent another one since. */
   const endReading = (clientId: string, request: IncomingMessage): void => {
@@ -66,9 +69,13 @@ export function makeBatchBodies(stopping: AbortSignal, bounds: Partial<BatchBody
     const onStop = () => chunks.stop(overloaded('This gateway is stopping.', CLOSE));
     if (stopping.aborted) onStop();
     stopping.addEventListener('abort', onStop);
+    let length = 0;
     try {
       for await (const chunk of chunks) {
-        hold(chunk.length);
+        length += chunk.length;
+        // The reader refuses a longer one for its length: for a lack of room, the client would send it
+        // again.
+        if (length <= NDJSON_BYTES_MAX) hold(chunk.length);
         yield chunk;
       }
     } finally {
