@@ -1,5 +1,6 @@
 import { faultAt } from '#shared/contracts/fault.ts';
 import { Problem } from '#shared/http/problem.ts';
+import { isObject } from '#shared/rules/validate-rules.ts';
 import type { BatchCollector } from './collect-batch.ts';
 import {
   type BodyFormat,
@@ -34,12 +35,9 @@ export async function receiveBatch(
 }
 
 async function collectJson(body: unknown, collector: BatchCollector): Promise<void> {
-  const hasEntries = typeof body === 'object' && body !== null && !Array.isArray(body);
-  const { entries, watch, ...head } = hasEntries
-    ? (body as { readonly entries?: unknown; readonly watch?: unknown })
-    : {};
-  await collector.begin(hasEntries ? head : body);
-  if (!hasEntries) return;
+  if (!isObject(body)) return collector.begin(body);
+  const { entries, watch, ...head } = body;
+  await collector.begin(head);
   if ('watch' in body) {
     if ('entries' in body) collector.refuse(BOTH);
     return collector.addMembers(watch);
@@ -59,10 +57,10 @@ const BOTH = faultAt(
 );
 
 async function beginWithLine(head: unknown, collector: BatchCollector): Promise<void> {
-  if (typeof head === 'object' && head !== null && 'watch' in head)
+  if (isObject(head) && 'watch' in head)
     throw new Problem('media-type-unsupported', 'Send a preview of a watch as application/json.');
   await collector.begin(head);
-  if (typeof head === 'object' && head !== null && 'entries' in head)
+  if (isObject(head) && 'entries' in head)
     collector.refuse(
       faultAt(
         '/entries',

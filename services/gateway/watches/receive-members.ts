@@ -1,13 +1,16 @@
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { type Fault, faultAt, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
+import { isAddressText } from '#shared/contracts/rules/address.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { invalidBody } from '#shared/http/problem.ts';
 import { asSentence } from '#shared/rules/validate-body.ts';
+import { isObject } from '#shared/rules/validate-rules.ts';
 import {
   type MemberChanges,
   memberIdOf,
   memberIdOfText,
 } from '#shared/stores/watches/members/write-watch-members.ts';
+import { FAULTS_MAX } from '../batches/collect-batch.ts';
 import {
   type BodyFormat,
   LINE_BYTES_MAX,
@@ -17,11 +20,8 @@ import {
 } from '../batches/receive-values.ts';
 import { validateEntry } from '../batches/validate-entry.ts';
 
-/** Faults that one answer lists. */
-const FAULTS_MAX = 100;
 /** A ref, or an account in lower or mixed case. */
 export const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
 type Path = readonly PropertyKey[];
 
@@ -109,17 +109,15 @@ class MemberCollector {
 function faultOfMember({ ref, accounts }: BatchEntry, path: Path): Fault | undefined {
   const at = pointerOf([...path, 'ref']);
   if (ref === undefined) return accounts && faultAt(at, 'required', 'is required for a member with accounts');
-  if (ADDRESS.test(ref)) return faultAt(at, 'malformed', 'must not be an address');
+  if (isAddressText(ref)) return faultAt(at, 'malformed', 'must not be an address');
   if (!MEMBER_ID.test(ref))
     return faultAt(at, 'malformed', 'must have 1 to 128 printable ASCII characters, no spaces');
   return undefined;
 }
 
 async function collectJson(body: unknown, collector: MemberCollector): Promise<void> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    collector.refuse([faultAt('', 'wrong-type', 'must be a JSON object with add or remove')]);
-    return;
-  }
+  if (!isObject(body))
+    return collector.refuse([faultAt('', 'wrong-type', 'must be a JSON object with add or remove')]);
   for (const [name, value] of Object.entries(body)) {
     if (name !== 'add' && name !== 'remove')
       collector.refuse([asSentence(unknownMember(pointerOf([name]), ['add', 'remove']))]);
