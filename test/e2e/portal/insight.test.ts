@@ -114,7 +114,8 @@ test('a poll and a webhook are followed from the acceptance to the verdict and t
   await page.getByRole('button', { name: 'Run check' }).click();
   await page.getByText('Result polled').waitFor();
   await page.locator('.verdicts', { hasText: 'granted' }).waitFor();
-  expect(await page.getByLabel('Poll as curl').textContent()).toContain('/responses/');
+  const poll = String(await page.getByLabel('Poll as curl').textContent());
+  expect((await sendCurl(poll, { ROLECALL_API_KEY: app.apiKey })).status).toBe(200);
   await page.getByText('Webhook', { exact: true }).click();
   await page.getByLabel('Callback URL').fill(receiver.url);
   await waitForJson((check) => check['callbackUrl'] === receiver.url && !('async' in check));

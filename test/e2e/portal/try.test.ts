@@ -3,6 +3,7 @@
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { approveApp, makeApp } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
+import { sendCurl } from '../../support/systems/send-curl.ts';
 import { waitUntilPasses } from '../../support/wait-until.ts';
 
 const { system, open, newDeveloper, operatorApi } = usePortal();
@@ -73,6 +74,7 @@ test('the form tries a check on a configured chain, with the demo wallets and th
   const curl = await page.getByLabel('Request as curl').textContent();
   expect(curl).toContain(system.chain.erc20);
   expect(curl).not.toContain(app.apiKey);
+  expect((await sendCurl(String(curl), { ROLECALL_API_KEY: app.apiKey })).status).toBe(200);
 
   // Two rules of one role are one verdict, and the page says in words which role could not be read.
   await page.getByLabel('Role id').nth(1).fill('holder');
