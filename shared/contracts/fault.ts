@@ -63,8 +63,8 @@ const MEMBER_FAULTS: MemberFaults = {
 
 /**
  * The faults of a schema's issues: one per unknown member and per missing one, and `faultOf` for
- * every other issue. At most `BODY_FAULTS_MAX`, since each costs more than the member that it is
- * about.
+ * every other issue, each once. At most `BODY_FAULTS_MAX`, since each costs more than the member that
+ * it is about.
  *
  * @param body the value that the schema refused
  */
@@ -86,9 +86,12 @@ export function faultsOfIssues(
       continue;
     }
     const pointer = pointerOf(issue.path);
-    faults.push(
-      isAbsent(body, issue.path) ? memberFaults.missing(pointer, issue.path) : faultOf(issue, pointer),
-    );
+    const fault = isAbsent(body, issue.path)
+      ? memberFaults.missing(pointer, issue.path)
+      : faultOf(issue, pointer);
+    // A number that is no safe integer is above its bound too.
+    const last = faults.at(-1);
+    if (last?.pointer !== pointer || last.code !== fault.code) faults.push(fault);
   }
   return faults;
 }

@@ -134,8 +134,10 @@ export function faultsOfRules(
   return rules.flatMap(({ rule, path, place }) => {
     if (!isObject(rule)) return [];
     const at = (...members: readonly PropertyKey[]) => pointerOf([...path, ...members]);
-    // The schema does not look at a rule of an unknown type, nor at a rule that is nested too deep.
-    if (broken.size > 0 && (broken.has(at()) || broken.has(at('type')))) return [];
+    // The schema does not look at a rule or a term of an unknown type, nor at a rule that is nested too
+    // deep.
+    const ofTerm = path.slice(0, place === 'weight' ? -1 : undefined);
+    if (broken.size > 0 && (broken.has(at()) || broken.has(pointerOf([...ofTerm, 'type'])))) return [];
     const sound = broken.size === 0 ? rule : soundMembers(rule, (...members) => broken.has(at(...members)));
     const faults = validateRule(sound, { present: new Set(Object.keys(rule)), place }, chainIds);
     return faults.map(({ member, index, code, detail }) => ({

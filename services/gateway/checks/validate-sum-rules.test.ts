@@ -215,6 +215,16 @@ it.each<[string, object, string[]]>([
     sumOf({ ...ERC20, factor: '2' }),
     ['/rules/0/rules/0/factor unknown-member'],
   ],
+  [
+    'the type of a term alone, whatever its weights are',
+    sumOf({ ...ERC20, type: 'ERC777', times: { function: [] }, per: { function: 7, args: 'x' } }),
+    ['/rules/0/rules/0/type rule-type-unsupported'],
+  ],
+  [
+    'decimals beyond the safe integers once',
+    weighed({ times: { ...CALL, decimals: 2 ** 53 } }),
+    ['/rules/0/rules/0/times/decimals out-of-range'],
+  ],
 ])('reports %s by its pointer', (_, rule, faults) => expect(codesOfRule(rule)).toEqual(faults));
 
 it('reports a sum inside of a composed rule by its pointer', () =>
