@@ -85,6 +85,10 @@ export const makeScript = <T>(redis: Redis, lua: string, boundMs = COMMAND_TIMEO
 export const makeBinaryScript = <T>(redis: Redis, lua: string): Script<T> =>
   prepareScript(redis, lua, { byHash: 'evalshaBuffer', whole: 'evalBuffer', boundMs: COMMAND_TIMEOUT_MS });
 
+/** A script of a view that is one command on one key, with the arguments of the call. */
+export const viewCommand = (command: string): string =>
+  `${REQUIRE_VIEW}return redis.call('${command}', KEYS[1], unpack(ARGV))`;
+
 type Sending = { readonly byHash: string; readonly whole: string; readonly boundMs: number };
 
 function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }: Sending): Script<T> {

@@ -1,6 +1,6 @@
-import type { Redis } from './connect.ts';
-import { inStore } from './connect.ts';
+import { inStore, type Redis } from './connect.ts';
 import { LUA_NOW, LUA_RUN, READ_VIEW_STATE, VIEW_KEYS, VIEW_STATE_KEYS } from './fence.ts';
+import { makeHolds } from './holds.ts';
 import { makeScript, REQUIRE_VIEW } from './script.ts';
 
 /** Present while the views are complete. It is missing from an empty Redis, and all processes hold
@@ -48,16 +48,6 @@ if seenAt < tonumber(ARGV[1]) then redis.call('DEL', KEYS[1], KEYS[2]) end
 return { string.format('%.0f', seenAt), redis.call('HGETALL', KEYS[2]) }
 `;
 
-const RELEASE = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 1
-`;
-
-const RENEW = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-`;
-
 /** By `topic/partition`, the offset below which every record is in the views. */
 export type Positions = ReadonlyMap<string, number>;
 
@@ -66,8 +56,7 @@ export type ViewStateName = 'missing' | 'outdated' | 'open' | 'complete';
 
 /** The state of all views together, and the steps of a replay (`shared/stores/replay/README.md`). */
 export function makeViewState(redis: Redis) {
-  const renew = makeScript<number>(redis, RENEW);
-  const release = makeScript<number>(redis, RELEASE);
+  const holds = makeHolds(redis);
   const readState = makeScript<ViewStateName>(redis, READ_VIEW_STATE);
   const readLast = makeScript<[string, string[]]>(redis, READ_LAST);
   const open = makeScript<number>(redis, OPEN);
@@ -80,12 +69,10 @@ export function makeViewState(redis: Redis) {
         return generation !== null && opening === null;
       }),
     /** Takes the rebuild lock; false if another process has it. */
-    lock: (token: string): Promise<boolean> =>
-      inStore(async () => (await redis.set(lock, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
-    renewLock: async (token: string): Promise<boolean> =>
-      (await renew([lock], [token, REBUILD_LOCK_MS])) === 1,
+    lock: (token: string): Promise<boolean> => holds.take(lock, token, REBUILD_LOCK_MS),
+    renewLock: (token: string): Promise<boolean> => holds.keep(lock, token, REBUILD_LOCK_MS),
     /** Frees the lock if it still has this token: for a replay that failed. */
-    releaseLock: async (token: string): Promise<void> => void (await release([lock], [token])),
+    releaseLock: (token: string): Promise<void> => holds.release(lock, token),
     /**
      * `outdated` if the server's run id has changed since the views were complete. Then, and if the
      * marker is `missing`, all processes hold their work. Stores the time of the read while the

@@ -1,13 +1,11 @@
 import { Account } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
-import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { type EraseRecord, keysOf, makeVersionedDocuments } from '../documents/versioned-documents.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { keysOf, liveOf, makeVersionedDocuments } from '../documents/versioned-documents.ts';
 
 /** Announces a changed account; the message is its id. */
 export const ACCOUNT_CHANGED = 'account:changed';
 export const ACCOUNTS_KEY = 'accounts';
-/** Deleted accounts by when they were deleted. */
-const ENDED_KEY = `${ACCOUNTS_KEY}:ended`;
 /** By its id, the limits that an account gives its apps (`AppLimits`). */
 export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
 
@@ -23,15 +21,7 @@ export function makeAccounts(redis: Redis) {
     indexOf: ({ accountId, email, deletedAt }): Record<string, string> =>
       deletedAt === undefined ? { [email.toLowerCase()]: accountId } : {},
     summaryOf: (account) => JSON.stringify(appLimitsOf(account)),
-    setsOf: ({ accountId, deletedAt }) => [
-      {
-        set: ENDED_KEY,
-        member: accountId,
-        untilMs: deletedAt === undefined ? undefined : Date.parse(deletedAt),
-      },
-    ],
     channel: ACCOUNT_CHANGED,
-    startsAtClock: true,
   });
   return {
     /** Deleted ones included, until they are erased. */
@@ -42,20 +32,14 @@ export function makeAccounts(redis: Redis) {
     /** A step through all accounts, deleted ones included. */
     scan,
     /** E-mail addresses are compared without regard to case. */
-    async findByEmail(email: string): Promise<Account | undefined> {
-      const found = await find(email.toLowerCase());
-      return found?.deletedAt === undefined ? found : undefined;
-    },
+    findByEmail: async (email: string): Promise<Account | undefined> =>
+      liveOf(await find(email.toLowerCase())),
     /** Erases accounts that were deleted until then, from view and topic; how many they were. */
-    async eraseEnded(untilMs: number, countMax: number, eraseRecord: EraseRecord): Promise<number> {
-      const ids = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', untilMs, 'LIMIT', 0, countMax));
-      for (const id of ids) await eraseEnded(id, { nowMs: untilMs, endedSet: ENDED_KEY, eraseRecord });
-      return ids.length;
-    },
+    eraseEnded,
     /** All that are not deleted, by e-mail address. */
     list: async (): Promise<Account[]> =>
-      (await list((account) => (account.deletedAt === undefined ? [account] : [])))
-        .flat()
+      (await list(liveOf))
+        .filter((account) => account !== undefined)
         .sort((a, b) => a.email.localeCompare(b.email)),
   };
 }

@@ -6,15 +6,13 @@ import {
   ownedAppsKey,
 } from '#shared/fairness/leased-slots.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 import { appTrailKeys } from '../audit/audit-trail.ts';
 import {
-  type DocumentScan,
   type EraseRecord,
   keysOf,
   makeVersionedDocuments,
   type SetEntry,
-  type VersionedDocuments,
 } from '../documents/versioned-documents.ts';
 import { ACCOUNT_SUMMARIES_KEY } from './accounts.ts';
 import { keyUseKey } from './key-use.ts';
@@ -24,8 +22,6 @@ export const CLIENT_APP_CHANGED = 'client-app:changed';
 const CLIENT_APPS_KEY = 'client-apps';
 /** By its id, the access of each app (`AppAccess`). */
 export const APP_SUMMARIES_KEY = keysOf(CLIENT_APPS_KEY).summaries;
-/** Deleted apps by when they were deleted. */
-const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
 
 /** A key that is not revoked, and the access of its app: a few hundred bytes, however many keys the
  * app has. */
@@ -35,34 +31,6 @@ export type KeyHolder = {
   /** Epoch ms; `Infinity` where it does not expire. */
   readonly expiresAtMs: number;
   readonly app: AppAccess;
-};
-
-type SelectApps = <T>(accountId: string, select: (app: ClientApp) => T) => Promise<T[]>;
-
-/** The view of the client apps. */
-export type ClientApps = {
-  /** Deleted ones included, until their last webhook has ended: the tombstone signs it. */
-  readonly read: (clientId: string) => Promise<ClientApp | undefined>;
-  /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are
-   * found. */
-  readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
-  readonly lease: VersionedDocuments<ClientApp>['lease'];
-  /** Puts a document in; false if the view has the same or a newer version. Announces the
-   * change. */
-  readonly project: (app: ClientApp) => Promise<boolean>;
-  /** What `select` returns for all apps that are not deleted, oldest first. */
-  readonly list: <T>(select: (app: ClientApp) => T) => Promise<T[]>;
-  /** A step through all apps, deleted ones included. */
-  readonly scan: DocumentScan<ClientApp>;
-  /** The same for the apps of one account. */
-  readonly listOwned: SelectApps;
-  /** The same for the apps of other accounts that an account is a member of. */
-  readonly listShared: SelectApps;
-  readonly countOwned: (accountId: string) => Promise<number>;
-  /** Apps that were deleted until then and are not erased yet, the first deleted first. */
-  readonly listEnded: (untilMs: number, countMax: number) => Promise<string[]>;
-  /** Erases a deleted app, from view and topic. */
-  readonly erase: (clientId: string, nowMs: number, eraseRecord: EraseRecord) => Promise<void>;
 };
 
 /**
@@ -77,21 +45,15 @@ if not app then return false end
 return {entry, app, redis.call('HGET', KEYS[3], cjson.decode(app).accountId) or ''}
 `;
 
-/** KEYS: the account's apps. A finite score is the lease of an app that is
- * being created. */
-const COUNT_OWNED = `${REQUIRE_VIEW}
-return redis.call('ZCOUNT', KEYS[1], '+inf', '+inf')
-`;
-
 /**
  * @example
  * const holder = await makeClientApps(redis).findKey(hashApiKey(key));
  */
-export function makeClientApps(redis: Redis): ClientApps {
+export function makeClientApps(redis: Redis) {
   const findKey = makeScript<[string, string, string] | null>(redis, FIND_KEY);
-  const countOwned = makeScript<number>(redis, COUNT_OWNED);
+  const countIn = makeScript<number>(redis, viewCommand('ZCOUNT'));
   const { index } = keysOf(CLIENT_APPS_KEY);
-  const { read, lease, project, eraseEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
+  const { read, lease, project, listEnded, erase, list, listSet, scan } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,
     parse: (json) => ClientApp.parse(json),
     idOf: ({ clientId }) => clientId,
@@ -100,12 +62,13 @@ export function makeClientApps(redis: Redis): ClientApps {
       JSON.stringify({ clientId, accountId, suspended, scope, limits, domains } satisfies AppAccess),
     setsOf,
     channel: CLIENT_APP_CHANGED,
-    startsAtClock: true,
   });
   return {
+    /** Deleted ones included, until their last webhook has ended: the tombstone signs it. */
     read,
-    lease,
-    async findKey(hash) {
+    /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are
+     * found. */
+    async findKey(hash: string): Promise<KeyHolder | undefined> {
       const keys = [index, APP_SUMMARIES_KEY, ACCOUNT_SUMMARIES_KEY];
       const found = await findKey(keys, [hash]);
       if (!found) return undefined;
@@ -119,26 +82,39 @@ export function makeClientApps(redis: Redis): ClientApps {
         app: limitsJson === '' ? app : { ...app, limits: AppLimits.parse(JSON.parse(limitsJson)) },
       };
     },
+    lease,
+    /** Puts a document in; false if the view has the same or a newer version. Announces the
+     * change. */
     project,
+    /** A step through all apps, deleted ones included. */
     scan,
-    list: (select) => oldestFirst(list, isShown, select),
-    listOwned: (accountId, select) =>
+    /** What `select` returns for all apps that are not deleted, oldest first. */
+    list: <T>(select: (app: ClientApp) => T): Promise<T[]> => oldestFirst(list, isShown, select),
+    /** The same for the apps of one account. */
+    listOwned: <T>(accountId: string, select: (app: ClientApp) => T): Promise<T[]> =>
       oldestFirst((take) => listSet(ownedAppsKey(accountId), take), isShown, select),
-    listShared: (accountId, select) =>
+    /** The same for the apps of other accounts that an account is a member of. */
+    listShared: <T>(accountId: string, select: (app: ClientApp) => T): Promise<T[]> =>
       oldestFirst(
         (take) => listSet(memberAppsKey(accountId), take),
         (app) => isShown(app) && (app.members ?? []).some((member) => member.accountId === accountId),
         select,
       ),
-    countOwned: (accountId) => countOwned([ownedAppsKey(accountId)], []),
-    listEnded: (untilMs, countMax) =>
-      inStore(() => redis.zrangebyscore(ENDED_APPS_KEY, '-inf', untilMs, 'LIMIT', 0, countMax)),
-    async erase(clientId, nowMs, eraseRecord) {
+    /** Without those that are being created: the score of such a one is finite, the end of its
+     * lease. */
+    countOwned: (accountId: string): Promise<number> => countIn([ownedAppsKey(accountId)], ['+inf', '+inf']),
+    /** Apps that were deleted until then and are not erased yet, the first deleted first. */
+    listEnded,
+    /** Erases a deleted app, from view and topic. */
+    async erase(clientId: string, nowMs: number, eraseRecord: EraseRecord): Promise<void> {
       await inStore(() => redis.del(...appTrailKeys(clientId), keyUseKey(clientId)));
-      await eraseEnded(clientId, { nowMs, endedSet: ENDED_APPS_KEY, eraseRecord });
+      await erase(clientId, nowMs, eraseRecord);
     },
   };
 }
+
+/** The view of the client apps. */
+export type ClientApps = ReturnType<typeof makeClientApps>;
 
 /** What `select` returns for the wanted apps. The apps themselves, of up to 300 KB each, are not
  * kept. */
@@ -177,16 +153,7 @@ function setsOf(app: ClientApp): SetEntry[] {
   const untilMs = deletedAt === undefined ? Infinity : undefined;
   const marketplace = keys.filter((key) => key.marketplace);
   return [
-    {
-      set: ENDED_APPS_KEY,
-      member: clientId,
-      untilMs: deletedAt === undefined ? undefined : Date.parse(deletedAt),
-    },
-    {
-      set: ownedAppsKey(accountId),
-      member: clientId,
-      untilMs,
-    },
+    { set: ownedAppsKey(accountId), member: clientId, untilMs },
     {
       set: `${APPROVED_APPS}${accountId}`,
       member: clientId,

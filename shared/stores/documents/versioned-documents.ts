@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
-import { isReplay, makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
+import { makeHolds } from '#shared/redis/holds.ts';
+import { isReplay, makeScript, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 
 /**
@@ -25,8 +27,8 @@ end
 
 /**
  * KEYS: documents, index, index entries by id, summaries, sets that contain the document. ARGV: id,
- * version, the highest version that it replaces, document, channel ('' for none), index entries as a
- * JSON object, summary ('' for none), then member and score for each of the sets ('' to leave it).
+ * version, the highest version that it replaces, document, channel, index entries as a JSON object,
+ * summary ('' for none), then member and score for each of the sets ('' to leave it).
  * The version precedes a stored document, so that no script need parse it.
  *
  * Of two documents of one version the view keeps the first, and the projector publishes that one
@@ -46,23 +48,24 @@ for i = 5, #KEYS do
   else redis.call('ZADD', KEYS[i], ARGV[at + 1], ARGV[at]) end
   at = at + 2
 end
-if ARGV[5] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[5]), ARGV[1]) end
+redis.call('PUBLISH', ofSystem(ARGV[5]), ARGV[1])
 return 1
 `;
 
 /**
  * KEYS: documents, index, index entries by id, summaries, ended documents, further sets to leave.
- * ARGV: id, channel, now. A document that was written again meanwhile is not an ended one, and
- * stays.
+ * ARGV: id, channel, now, the document's member of each further set. A document that was written
+ * again meanwhile is not an ended one, and stays.
  */
 const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
 local endedAt = redis.call('ZSCORE', KEYS[5], ARGV[1])
 if not endedAt or tonumber(endedAt) > tonumber(ARGV[3]) then return 0 end
 setIndex(KEYS[2], KEYS[3], ARGV[1], '{}')
-for i = 5, #KEYS do redis.call('ZREM', KEYS[i], ARGV[1]) end
+redis.call('ZREM', KEYS[5], ARGV[1])
+for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[i - 2]) end
 redis.call('HDEL', KEYS[4], ARGV[1])
 local removed = redis.call('HDEL', KEYS[1], ARGV[1])
-if removed == 1 and ARGV[2] ~= '' then redis.call('PUBLISH', ofSystem(ARGV[2]), ARGV[1]) end
+if removed == 1 then redis.call('PUBLISH', ofSystem(ARGV[2]), ARGV[1]) end
 return removed
 `;
 
@@ -86,32 +89,45 @@ return redis.call('HGET', KEYS[1], string.match(entry, '^%S+')) or false
 const LEASED_KEPT_MS = HOUR_MS;
 
 /**
- * KEYS: documents, lease, highest version leased. ARGV: id, version before, lease
- * in ms, holder, '1' where the first version is the time in ms. Looked at and leased in one step: a
- * writer that read an older version, and was slow, leases nothing.
+ * KEYS: documents, lease, highest version leased. ARGV: id, version before, lease in ms, holder. Looked
+ * at and leased in one step: a writer that read an older version, and was slow, leases nothing.
  *
  * The version is above every earlier leased version: a writer that gave up may still find its
- * document in the topic, and that one must stay the older of the two.
+ * document in the topic, and that one must stay the older of the two. Ids are used again: the first
+ * version is the time in ms, so that a document is newer than a tombstone of its id which the view
+ * has dropped and the topic still has.
  */
-const LEASE = `${REQUIRE_VIEW}
+const LEASE = `${REQUIRE_VIEW}${LUA_NOW}
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 local before = stored and string.match(stored, '^(%d+) ') or '0'
 if before ~= ARGV[2] then return 0 end
 if not redis.call('SET', KEYS[2], ARGV[4], 'NX', 'PX', ARGV[3]) then return 0 end
-local floor = tonumber(before)
-if floor == 0 and ARGV[5] == '1' then
-  local time = redis.call('TIME')
-  floor = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+local floor = before == '0' and now or tonumber(before)
 local version = math.max(floor, tonumber(redis.call('GET', KEYS[3]) or '0')) + 1
 redis.call('SET', KEYS[3], version, 'PX', ${LEASED_KEPT_MS})
 return version
 `;
 
-/** KEYS: lease. ARGV: holder. */
-const RELEASE = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 1
+/**
+ * KEYS: documents, ids. ARGV: owner, id to begin behind ('' for none), most documents, most bytes. The
+ * first of the reply tells whether there are more.
+ */
+const PAGE_OF_OWNER = `${REQUIRE_VIEW}
+local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
+local ids = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[3] + 1)
+local found, bytes = {'0'}, 0
+for i, id in ipairs(ids) do
+  local stored = redis.call('HGET', KEYS[1], ARGV[1] .. '/' .. id)
+  if stored then
+    bytes = bytes + #stored
+    if i > tonumber(ARGV[3]) or (#found > 1 and bytes > tonumber(ARGV[4])) then
+      found[1] = '1'
+      break
+    end
+    found[#found + 1] = stored
+  end
+end
+return found
 `;
 
 /** A sorted set that a document has a member in; see `leased-slots.ts`. */
@@ -127,34 +143,31 @@ const scoreOf = ({ untilMs }: SetEntry): string | number => {
   return untilMs === Infinity ? '+inf' : untilMs;
 };
 
+type Document = { readonly version: number; readonly deletedAt?: string | undefined };
+
+/** The document, unless it was deleted. */
+export const liveOf = <D extends Omit<Document, 'version'>>(document: D | undefined): D | undefined =>
+  document?.deletedAt === undefined ? document : undefined;
+
 type Options<D> = {
   /** Redis key of the documents; see `keysOf` for the other keys. */
   readonly key: string;
   readonly parse: (json: unknown) => D;
   readonly idOf: (document: D) => string;
-  /** Keys that find a document beside its id: each leads to a text whose first word is the id. */
-  readonly indexOf: (document: D) => Readonly<Record<string, string>>;
+  /** Keys that find a document beside its id: each leads to a text whose first word is the id.
+   * Default: none. */
+  readonly indexOf?: (document: D) => Readonly<Record<string, string>>;
   /** A summary of a document, for readers for which the whole would be too much. */
   readonly summaryOf?: (document: D) => string;
   readonly setsOf?: (document: D) => readonly SetEntry[];
+  /** How long the tombstone of a deleted document is kept. Default 0. */
+  readonly tombstoneMs?: number;
   /** Told the id of every document that changed. */
-  readonly channel?: string;
-  /**
-   * For documents whose ids are used again: versions begin at the time in ms, so that a document is
-   * newer than a tombstone of its id which the view has dropped and the topic still has.
-   */
-  readonly startsAtClock?: boolean;
+  readonly channel: string;
 };
 
 /** Erases the records of a key from the topic; see `KafkaConnection.erase`. */
 export type EraseRecord = (key: string) => Promise<void>;
-
-type Erasure = {
-  readonly nowMs: number;
-  readonly endedSet: string;
-  readonly otherSets?: readonly string[];
-  readonly eraseRecord: EraseRecord;
-};
 
 /** Longer than the erasure of a record may take, as for a write. */
 const ERASE_LEASE_MS = 10_000;
@@ -163,25 +176,18 @@ export const ERASE_TIMEOUT_MS = 8_000;
 /** The right to write a version of a document. It ends by itself, or by `release`. */
 export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
 
+/** The documents of an owner behind an id (default: from the first on): at most `countMax`, fewer
+ * where they have more bytes. */
+export type OwnedPage = {
+  readonly after?: string;
+  readonly countMax: number;
+  /** Default 1 MiB; one document always fits. */
+  readonly bytesMax?: number;
+};
+
 /** A view of a compacted topic: whole documents; a newer version replaces an older one, in whatever
  * order they come. */
-export type VersionedDocuments<D> = DocumentLists<D> & {
-  /** Returns `known` itself, without parsing, if that is still the version in the view. */
-  readonly read: (id: string, known?: D) => Promise<D | undefined>;
-  readonly find: (indexEntry: string) => Promise<D | undefined>;
-  /** Puts a document in; false if the view has the same or a newer version. */
-  readonly project: (document: D) => Promise<boolean>;
-  /**
-   * Erases a document: from its topic, and from the view with all that leads to it. False if there
-   * was none, if it is not in `endedSet` with a time of `nowMs` or earlier, or if a writer has it.
-   */
-  readonly eraseEnded: (id: string, erasure: Erasure) => Promise<boolean>;
-  /**
-   * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`;
-   * undefined if another writer has it, or has written it already.
-   */
-  readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
-};
+export type VersionedDocuments<D extends Document> = ReturnType<typeof makeVersionedDocuments<D>>;
 
 /** The Redis keys of a view: documents, index, index entries by id, summaries. Each is as large as
  * its documents are many. */
@@ -193,80 +199,147 @@ export const keysOf = (key: string) =>
     summaries: `${key}:summaries`,
   }) as const;
 
-export function makeVersionedDocuments<D extends { readonly version: number }>(
+export function makeVersionedDocuments<D extends Document>(
   redis: Redis,
   {
     key,
     parse,
     idOf,
-    indexOf,
+    indexOf = () => ({}),
     summaryOf = () => '',
     setsOf = () => [],
-    channel = '',
-    startsAtClock = false,
+    tombstoneMs = 0,
+    channel,
   }: Options<D>,
-): VersionedDocuments<D> {
+) {
   const project = makeScript<number>(redis, PROJECT);
   const read = makeScript<string | 1 | null>(redis, READ);
   const find = makeScript<string | null>(redis, FIND);
   const lease = makeScript<number>(redis, LEASE);
-  const release = makeScript<number>(redis, RELEASE);
   const removeEnded = makeScript<number>(redis, REMOVE_ENDED);
-  const { documents, index, entries, summaries } = keysOf(key);
-  const keys = [documents, index, entries, summaries];
+  const readOwned = makeScript<string[]>(redis, PAGE_OF_OWNER);
+  const listIds = makeScript<string[]>(redis, viewCommand('ZRANGE'));
+  const readPage = makeReadPage(redis);
+  const holds = makeHolds(redis);
+  const keys = Object.values(keysOf(key));
+  /** Deleted documents by when they may be erased. */
+  const endedSet = `${key}:ended`;
   const open = (stored: string): D => parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
   const openFound = (stored: string | null) => (stored === null ? undefined : open(stored));
-  const readOne = async (id: string, known?: D) => {
+  const endOf = (document: D): SetEntry => ({
+    set: endedSet,
+    member: idOf(document),
+    untilMs: document.deletedAt === undefined ? undefined : Date.parse(document.deletedAt) + tombstoneMs,
+  });
+  const readOne = async (id: string, known?: D): Promise<D | undefined> => {
     const stored = await read(keys, [id, known?.version ?? '']);
     return stored === 1 ? known : openFound(stored);
   };
   const takeLease = async (id: string, before: number, leaseMs: number): Promise<Lease | undefined> => {
     const leaseKey = `lease:${key}:${id}:${before + 1}`;
     const holder = randomUUID();
-    const places = [key, leaseKey, `leased:${key}:${id}`];
-    const clock = startsAtClock ? '1' : '';
-    const version = await lease(places, [id, before, leaseMs, holder, clock]);
-    return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
+    const version = await lease([key, leaseKey, `leased:${key}:${id}`], [id, before, leaseMs, holder]);
+    return version === 0 ? undefined : { version, release: () => holds.release(leaseKey, holder) };
+  };
+  const scan: DocumentScan<D> = async (cursor) => {
+    const [next, flat] = await inStore(
+      () => redis.hscan(key, cursor, 'COUNT', SCAN_COUNT),
+      LISTING_TIMEOUT_MS,
+    );
+    const documents = flat.flatMap((stored, i) => (i % 2 === 1 ? [open(stored)] : []));
+    return { documents, cursor: next === '0' ? undefined : next };
+  };
+  /** Ids of documents that may be erased since `untilMs` or longer, the first deleted first. */
+  const listEnded = (untilMs: number, countMax: number): Promise<string[]> =>
+    inStore(() => redis.zrangebyscore(endedSet, '-inf', untilMs, 'LIMIT', 0, countMax));
+  /** Erases a document, from its topic, and from the view with all that leads to it: unless it may not
+   * be erased yet, or a writer has it. */
+  const erase = async (id: string, untilMs: number, eraseRecord: EraseRecord): Promise<void> => {
+    const document = await readOne(id);
+    // Nobody else writes the document meanwhile: a new one of its id comes behind the erasure. The
+    // lease ends by itself where it is unknown whether the record was written.
+    const lease = await takeLease(id, document?.version ?? 0, ERASE_LEASE_MS);
+    if (!lease) return;
+    const endedAt = await inStore(() => redis.zscore(endedSet, id));
+    if (endedAt !== null && Number(endedAt) <= untilMs) {
+      await eraseRecord(id);
+      const sets = document === undefined ? [] : setsOf(document);
+      const places = [...keys, endedSet, ...sets.map(({ set }) => set)];
+      await removeEnded(places, [id, channel, untilMs, ...sets.map(({ member }) => member)]);
+    }
+    await lease.release();
   };
   return {
-    ...makeDocumentLists(redis, { key, open, idOf }),
+    /** Returns `known` itself, without parsing, if that is still the version in the view. */
     read: readOne,
-    find: async (indexEntry) => openFound(await find(keys, [indexEntry])),
-    async project(document) {
+    find: async (indexEntry: string): Promise<D | undefined> => openFound(await find(keys, [indexEntry])),
+    /** Puts a document in; false if the view has the same or a newer version. */
+    async project(document: D): Promise<boolean> {
       const { version } = document;
-      const stored = [
-        idOf(document),
-        version,
-        isReplay(redis) ? version : version - 1,
-        JSON.stringify(document),
-      ];
+      const replaced = isReplay(redis) ? version : version - 1;
+      const stored = [idOf(document), version, replaced, JSON.stringify(document)];
       const found = [JSON.stringify(indexOf(document)), summaryOf(document)];
-      const sets = setsOf(document);
+      const sets = [endOf(document), ...setsOf(document)];
       const members = sets.flatMap((entry) => [entry.member, scoreOf(entry)]);
       const places = [...keys, ...sets.map(({ set }) => set)];
       return (await project(places, [...stored, channel, ...found, ...members])) === 1;
     },
-    async eraseEnded(id, { nowMs, endedSet, otherSets = [], eraseRecord }) {
-      // Nobody else writes the document meanwhile: a new one of its id comes behind the erasure. The
-      // lease ends by itself where it is unknown whether the record was written.
-      const lease = await takeLease(id, (await readOne(id))?.version ?? 0, ERASE_LEASE_MS);
-      if (!lease) return false;
-      const endedAt = await inStore(() => redis.zscore(endedSet, id));
-      const isEnded = endedAt !== null && Number(endedAt) <= nowMs;
-      if (isEnded) await eraseRecord(id);
-      const places = [...keys, endedSet, ...otherSets];
-      const removed = isEnded && (await removeEnded(places, [id, channel, nowMs]));
-      await lease.release();
-      return removed === 1;
-    },
+    /**
+     * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`;
+     * undefined if another writer has it, or has written it already.
+     */
     lease: takeLease,
+    listEnded,
+    erase,
+    /**
+     * Erases the documents that may be erased since `untilMs`; how many were looked at.
+     *
+     * @param forget removes what else there is of a document; false if it must stay
+     */
+    async eraseEnded(
+      untilMs: number,
+      countMax: number,
+      eraseRecord: EraseRecord,
+      forget: (id: string) => Promise<boolean> = async () => true,
+    ): Promise<number> {
+      const ids = await listEnded(untilMs, countMax);
+      for (const id of ids) if (await forget(id)) await erase(id, untilMs, eraseRecord);
+      return ids.length;
+    },
+    /** What `select` returns for each document, in no order. Documents are read in steps, and may
+     * change meanwhile. */
+    async list<T>(select: (document: D) => T): Promise<T[]> {
+      // By id: a step may return a document again.
+      const selected = new Map<string, T>();
+      for await (const document of eachDocument(scan)) selected.set(idOf(document), select(document));
+      return [...selected.values()];
+    },
+    /** The documents behind a cursor, in no order; see `searchDocuments`. */
+    scan,
+    /** What `select` returns for each document whose id is in a set. Documents are read in pages. */
+    async listSet<T>(set: string, select: (document: D) => T): Promise<T[]> {
+      const ids = await listIds([set], [0, -1]);
+      const selected: T[] = [];
+      for (let at = 0; at < ids.length; ) {
+        const texts = await readPage([key], ids.slice(at, at + PAGE_DOCUMENTS_MAX));
+        for (const text of texts) if (text !== '') selected.push(select(open(text)));
+        at += texts.length;
+      }
+      return selected;
+    },
+    /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids. */
+    async listOwned(
+      ids: string,
+      owner: string,
+      { after = '', countMax, bytesMax = PAGE_BYTES_MAX }: OwnedPage,
+    ): Promise<{ readonly documents: D[]; readonly hasMore: boolean }> {
+      const [more, ...stored] = await readOwned([key, ids], [owner, after, countMax, bytesMax]);
+      return { documents: stored.map(open), hasMore: more === '1' };
+    },
+    /** The document of a stored text, for the scripts of one view. */
+    open,
   };
 }
-
-/** KEYS: set. */
-const LIST_IDS = `${REQUIRE_VIEW}
-return redis.call('ZRANGE', KEYS[1], 0, -1)
-`;
 
 /** Documents of one page of a set. */
 const PAGE_DOCUMENTS_MAX = 500;
@@ -289,56 +362,6 @@ export async function* eachDocument<D>(scan: DocumentScan<D>): AsyncGenerator<D>
 /** Documents that a step reads. One has up to 300 kB, and a few hundred bytes as a rule. */
 const SCAN_COUNT = 100;
 
-/** Many documents of a view, never all of them in one reply of Redis. */
-type DocumentLists<D> = {
-  /** What `select` returns for each document, in no order. Documents are read in steps, and may
-   * change meanwhile. */
-  readonly list: <T>(select: (document: D) => T) => Promise<T[]>;
-  /** The documents behind a cursor, in no order; see `searchDocuments`. */
-  readonly scan: DocumentScan<D>;
-  /** What `select` returns for each document whose id is in a set. Documents are read in pages. */
-  readonly listSet: <T>(set: string, select: (document: D) => T) => Promise<T[]>;
-};
-
-type ListOptions<D> = {
-  /** Redis key of the documents. */
-  readonly key: string;
-  readonly open: (stored: string) => D;
-  readonly idOf: (document: D) => string;
-};
-
-function makeDocumentLists<D>(redis: Redis, { key, open, idOf }: ListOptions<D>): DocumentLists<D> {
-  const listIds = makeScript<string[]>(redis, LIST_IDS);
-  const readPage = makeReadPage(redis);
-  const scan: DocumentScan<D> = async (cursor) => {
-    const [next, flat] = await inStore(
-      () => redis.hscan(key, cursor, 'COUNT', SCAN_COUNT),
-      LISTING_TIMEOUT_MS,
-    );
-    const documents = flat.flatMap((stored, i) => (i % 2 === 1 ? [open(stored)] : []));
-    return { documents, cursor: next === '0' ? undefined : next };
-  };
-  return {
-    async list<T>(select: (document: D) => T) {
-      // By id: a step may return a document again.
-      const selected = new Map<string, T>();
-      for await (const document of eachDocument(scan)) selected.set(idOf(document), select(document));
-      return [...selected.values()];
-    },
-    scan,
-    async listSet<T>(set: string, select: (document: D) => T) {
-      const ids = await listIds([set], []);
-      const selected: T[] = [];
-      for (let at = 0; at < ids.length; ) {
-        const texts = await readPage([key], ids.slice(at, at + PAGE_DOCUMENTS_MAX));
-        for (const text of texts) if (text !== '') selected.push(select(open(text)));
-        at += texts.length;
-      }
-      return selected;
-    },
-  };
-}
-
 /**
  * KEYS: hashes. ARGV: most bytes, then for each id the index of its hash among the keys, and the id.
  * Returns documents from the first id on until they have the most bytes, at least one; '' for an id
@@ -355,17 +378,13 @@ end
 return found
 `;
 
-/** The stored texts of the first of these ids, at least one, together about 1 MiB; '' where there
- * is none. */
-type ReadPage = (
-  hashes: readonly string[],
-  ids: readonly string[],
-  /** The index of the hash of each id, from 1 on; by default all are in the first one. */
-  places?: readonly number[],
-) => Promise<string[]>;
-
-export function makeReadPage(redis: Redis): ReadPage {
+/**
+ * Makes the function that reads the stored texts of the first of some ids, at least one, together
+ * about 1 MiB; '' where there is none. `places` are the indexes of their hashes, from 1 on; by default
+ * all are in the first one.
+ */
+export function makeReadPage(redis: Redis) {
   const read = makeScript<string[]>(redis, READ_PAGE);
-  return (hashes, ids, places) =>
+  return (hashes: readonly string[], ids: readonly string[], places?: readonly number[]) =>
     read(hashes, [PAGE_BYTES_MAX, ...ids.flatMap((id, i) => [places?.[i] ?? 1, id])]);
 }

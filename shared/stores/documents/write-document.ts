@@ -9,7 +9,7 @@ import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
 import type { Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import type { Lease } from './versioned-documents.ts';
+import type { VersionedDocuments } from './versioned-documents.ts';
 
 /** Longer than a publish may take, so two writers never hold the same version. */
 const LEASE_MS = 10_000;
@@ -22,11 +22,7 @@ type Versioned = { readonly version: number };
 
 export type DocumentStore<D extends Versioned> = {
   readonly topic: Topic<D>;
-  readonly read: (id: string) => Promise<D | undefined>;
-  readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
-  /** Applies the document to the view; false if the view has the same or a newer version. */
-  readonly project: (document: D) => Promise<boolean>;
-};
+} & Pick<VersionedDocuments<D>, 'read' | 'lease' | 'project'>;
 
 /** How long publishing may take (less than 10 s), and how long a writer waits for earlier
  * writers. */

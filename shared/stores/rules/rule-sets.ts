@@ -2,15 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
+import { makeHolds } from '#shared/redis/holds.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
-import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
-import { type EraseRecord, makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
+import {
+  liveOf,
+  makeVersionedDocuments,
+  type OwnedPage,
+  type SetEntry,
+} from '../documents/versioned-documents.ts';
 
 /** Announces a changed rule set; the message is `<client id>/<id>`. */
 export const RULE_SET_CHANGED = 'rule-set:changed';
 const RULE_SETS_KEY = 'rule-sets:1';
-/** Tombstones by when they may be dropped. */
-const ENDED_KEY = `${RULE_SETS_KEY}:ended`;
 /** How long a tombstone is kept: a rule set that is recreated meanwhile continues its version
  * count. */
 const TOMBSTONE_MS = DAY_MS;
@@ -21,74 +25,36 @@ const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
 export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
 
 /**
- * KEYS: documents, ids. ARGV: client id, id to begin behind ('' for none), maximum
- * count, maximum bytes. The first of the reply tells whether there are more.
- */
-const LIST = `${REQUIRE_VIEW}
-local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
-local ids = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[3] + 1)
-local found, bytes = {'0'}, 0
-for i, id in ipairs(ids) do
-  local stored = redis.call('HGET', KEYS[1], ARGV[1] .. '/' .. id)
-  if stored then
-    bytes = bytes + #stored
-    if i > tonumber(ARGV[3]) or (#found > 1 and bytes > tonumber(ARGV[4])) then
-      found[1] = '1'
-      break
-    end
-    found[#found + 1] = stored
-  end
-end
-return found
-`;
-
-/** A page of an app's rule sets, by id. */
-type RuleSetPage = { readonly ruleSets: readonly RuleSet[]; readonly hasMore: boolean };
-
-/**
  * @example
  * const holders = await makeRuleSets(redis).read('app_1', 'holders');
  */
 export function makeRuleSets(redis: Redis) {
-  const list = makeScript<string[]>(redis, LIST);
-  const { read, lease, project, eraseEnded } = makeVersionedDocuments(redis, {
+  const { read, lease, project, listOwned, eraseEnded } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,
     parse: (json) => RuleSet.parse(json),
     idOf: ({ clientId, id }) => ruleSetKey(clientId, id),
-    indexOf: () => ({}),
     setsOf,
+    tombstoneMs: TOMBSTONE_MS,
     channel: RULE_SET_CHANGED,
-    startsAtClock: true,
   });
   return {
     ...makeRuleSetUsers(redis),
     /** Nothing where it was deleted. Returns `known` itself, without parsing, if that has not
      * changed. */
-    async read(clientId: string, id: string, known?: RuleSet): Promise<RuleSet | undefined> {
-      const found = await read(ruleSetKey(clientId, id), known);
-      return found?.deletedAt === undefined ? found : undefined;
-    },
+    read: async (clientId: string, id: string, known?: RuleSet): Promise<RuleSet | undefined> =>
+      liveOf(await read(ruleSetKey(clientId, id), known)),
     /** For writers: by `ruleSetKey`, tombstones included. */
     documents: { read, lease, project },
     /** Puts a document in; false if the view has the same or a newer version. Announces the
      * change. */
     project,
-    /** At most `countMax`, fewer where they are large. */
-    async list(
-      clientId: string,
-      { after = '', countMax }: { after?: string; countMax: number },
-    ): Promise<RuleSetPage> {
-      const keys = [RULE_SETS_KEY, idsKey(clientId)];
-      const [more, ...stored] = await list(keys, [clientId, after, countMax, PAGE_BYTES_MAX]);
-      const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
-      return { ruleSets, hasMore: more === '1' };
+    /** A page of an app's rule sets, by id. */
+    async list(clientId: string, page: OwnedPage) {
+      const { documents: ruleSets, hasMore } = await listOwned(idsKey(clientId), clientId, page);
+      return { ruleSets, hasMore };
     },
     /** Erases tombstones whose time has come, from view and topic; how many they were. */
-    async eraseEnded(nowMs: number, countMax: number, eraseRecord: EraseRecord): Promise<number> {
-      const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
-      for (const key of keys) await eraseEnded(key, { nowMs, endedSet: ENDED_KEY, eraseRecord });
-      return keys.length;
-    },
+    eraseEnded,
   };
 }
 
@@ -98,11 +64,6 @@ export type RuleSets = ReturnType<typeof makeRuleSets>;
 function setsOf({ clientId, id, deletedAt }: RuleSet): SetEntry[] {
   const isLive = deletedAt === undefined;
   return [
-    {
-      set: ENDED_KEY,
-      member: ruleSetKey(clientId, id),
-      untilMs: isLive ? undefined : Date.parse(deletedAt) + TOMBSTONE_MS,
-    },
     { set: idsKey(clientId), member: id, untilMs: isLive ? 0 : undefined },
     { set: ruleSetSlotsKey(clientId), member: id, untilMs: isLive ? Infinity : undefined },
   ];
@@ -121,10 +82,9 @@ const holdsKey = (clientId: string, id: string): string => `rule-set-holds:${cli
 const deletionKey = (clientId: string, id: string): string => `rule-set-deletion:${clientId}/${id}`;
 
 /** KEYS: holds, deletion. ARGV: holder. */
-const HOLD = `${REQUIRE_VIEW}
+const HOLD = `${REQUIRE_VIEW}${LUA_NOW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
-local time = redis.call('TIME')
-redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ${HOLD_MS}, ARGV[1])
+redis.call('ZADD', KEYS[1], now + ${HOLD_MS}, ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ${HOLD_MS})
 return 1
 `;
@@ -134,17 +94,9 @@ return 1
  * entry ends. Returns 0 while a watch refers to the rule set, 2 while another deletion is under
  * way: its mark must stay until it ends.
  */
-const BEGIN_DELETION = `${REQUIRE_VIEW}
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const BEGIN_DELETION = `${REQUIRE_VIEW}${LUA_NOW}
 if redis.call('ZCOUNT', KEYS[1], now, '+inf') + redis.call('ZCOUNT', KEYS[2], now, '+inf') > 0 then return 0 end
 if not redis.call('SET', KEYS[3], ARGV[1], 'NX', 'PX', ${HOLD_MS}) then return 2 end
-return 1
-`;
-
-/** KEYS: deletion. ARGV: holder. */
-const END_DELETION = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
 `;
 
@@ -156,33 +108,28 @@ export type RuleSetHold = { readonly release: () => Promise<void> };
  * documents: the write of a watch holds the rule set before it looks whether there is one, and a
  * deletion begins only if no write holds it.
  */
-type RuleSetUsers = {
-  /** Holds a rule set for a watch that is about to refer to it; nothing while its deletion is under
-   * way. */
-  readonly hold: (clientId: string, id: string) => Promise<RuleSetHold | undefined>;
-  /** Begins the deletion of a rule set: `in-use` while a watch refers to it or is about to, nothing
-   * while another deletion is under way. */
-  readonly beginDeletion: (clientId: string, id: string) => Promise<RuleSetHold | 'in-use' | undefined>;
-};
-
-function makeRuleSetUsers(redis: Redis): RuleSetUsers {
+function makeRuleSetUsers(redis: Redis) {
   const hold = makeScript<number>(redis, HOLD);
   const beginDeletion = makeScript<number>(redis, BEGIN_DELETION);
-  const endDeletion = makeScript<number>(redis, END_DELETION);
+  const deletions = makeHolds(redis);
   return {
-    async hold(clientId, id) {
+    /** Holds a rule set for a watch that is about to refer to it; nothing while its deletion is under
+     * way. */
+    async hold(clientId: string, id: string): Promise<RuleSetHold | undefined> {
       const holder = randomUUID();
       const [holds, deletion] = [holdsKey(clientId, id), deletionKey(clientId, id)];
       if ((await hold([holds, deletion], [holder])) === 0) return undefined;
       return { release: () => inStore(async () => void (await redis.zrem(holds, holder))) };
     },
-    async beginDeletion(clientId, id) {
+    /** Begins the deletion of a rule set: `in-use` while a watch refers to it or is about to, nothing
+     * while another deletion is under way. */
+    async beginDeletion(clientId: string, id: string): Promise<RuleSetHold | 'in-use' | undefined> {
       const holder = randomUUID();
       const deletion = deletionKey(clientId, id);
       const keys = [ruleSetUsersKey(clientId, id), holdsKey(clientId, id), deletion];
       const outcome = await beginDeletion(keys, [holder]);
       if (outcome !== 1) return outcome === 0 ? 'in-use' : undefined;
-      return { release: async () => void (await endDeletion([deletion], [holder])) };
+      return { release: () => deletions.release(deletion, holder) };
     },
   };
 }

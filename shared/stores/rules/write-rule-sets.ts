@@ -4,6 +4,7 @@ import { type RuleSet, ruleSet, ruleSetKey, tombstoneOf } from '#shared/contract
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { auditMissing, makeRecordAudit } from '../audit/audit-trail.ts';
+import { liveOf } from '../documents/versioned-documents.ts';
 import {
   acquireWithin,
   makeWriteDocument,
@@ -123,9 +124,6 @@ export function makeRuleSetWrites(deps: Dependencies) {
     },
   };
 }
-
-const liveOf = (current: RuleSet | undefined): RuleSet | undefined =>
-  current?.deletedAt === undefined ? current : undefined;
 
 /** The next document, or undefined if the content is the same. A recreated rule set continues the
  * count. */

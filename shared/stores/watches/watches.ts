@@ -1,14 +1,18 @@
 import { partitionOfWatch, Watch, watchKey, watchOfUid, watchUid } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
-import { type EraseRecord, makeVersionedDocuments, type SetEntry } from '../documents/versioned-documents.ts';
+import {
+  type EraseRecord,
+  liveOf,
+  makeVersionedDocuments,
+  type OwnedPage,
+  type SetEntry,
+} from '../documents/versioned-documents.ts';
 import { ruleSetUsersKey } from '../rules/rule-sets.ts';
 
 /** Announces a changed watch; the message is `<client id>/<watch id>`. */
 const WATCH_CHANGED = 'watch:changed';
 const WATCHES_KEY = 'watches';
-/** Tombstones by when they may be dropped. */
-const ENDED_KEY = `${WATCHES_KEY}:ended`;
 /** How long a tombstone is kept; its members are removed meanwhile. */
 const TOMBSTONE_MS = 86_400_000;
 
@@ -48,42 +52,24 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', 
 return 1
 `;
 
-/** KEYS: documents, ids. ARGV: client id, id to begin behind ('' for none), maximum
- * count. */
-const LIST = `${REQUIRE_VIEW}
-local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
-local found = {}
-for _, id in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[3])) do
-  local stored = redis.call('HGET', KEYS[1], ARGV[1] .. '/' .. id)
-  if stored then found[#found + 1] = stored end
-end
-return found
-`;
-
 /**
  * @example
  * const members = await makeWatches(redis).read('app_1', 'members');
  */
 export function makeWatches(redis: Redis) {
-  const list = makeScript<string[]>(redis, LIST);
   const claim = makeScript<string[]>(redis, CLAIM);
   const setAllDue = makeScript<number>(redis, SET_ALL_DUE);
-  const { read, lease, project, eraseEnded, listSet, scan } = makeVersionedDocuments(redis, {
+  const { read, lease, project, eraseEnded, listSet, listOwned, scan, open } = makeVersionedDocuments(redis, {
     key: WATCHES_KEY,
     parse: (json) => Watch.parse(json),
     idOf: watchKey,
-    indexOf: () => ({}),
     setsOf,
+    tombstoneMs: TOMBSTONE_MS,
     channel: WATCH_CHANGED,
-    startsAtClock: true,
   });
-  const readLive: (clientId: string, watchId: string) => Promise<Watch | undefined> = async (
-    clientId,
-    watchId,
-  ) => {
-    const found = await read(watchKey({ clientId, watchId }));
-    return found?.deletedAt === undefined ? found : undefined;
-  };
+  const readLive = async (clientId: string, watchId: string): Promise<Watch | undefined> =>
+    liveOf(await read(watchKey({ clientId, watchId })));
+  const pageOf = (clientId: string, page: OwnedPage) => listOwned(idsKey(clientId), clientId, page);
   return {
     /** Nothing where it was deleted. */
     read: readLive,
@@ -99,21 +85,14 @@ export function makeWatches(redis: Redis) {
     project,
     /** A step through all watches, deleted ones included. */
     scan,
-    async list(
-      clientId: string,
-      { after = '', countMax }: { after?: string; countMax: number },
-    ): Promise<Watch[]> {
-      const keys = [WATCHES_KEY, idsKey(clientId)];
-      const stored = await list(keys, [clientId, after, countMax]);
-      return stored.map(parseStored);
-    },
+    list: async (clientId: string, page: Pick<OwnedPage, 'after' | 'countMax'>): Promise<Watch[]> =>
+      (await pageOf(clientId, { ...page, bytesMax: Number.MAX_SAFE_INTEGER })).documents,
     /** The watches of an app, in the order of their ids. */
     async *pagesOf(clientId: string): AsyncGenerator<readonly Watch[]> {
       for (let after: string | undefined = ''; after !== undefined; ) {
-        const keys = [WATCHES_KEY, idsKey(clientId)];
-        const page: Watch[] = (await list(keys, [clientId, after, PAGE_MAX])).map(parseStored);
-        yield page;
-        after = page.length < PAGE_MAX ? undefined : page.at(-1)?.watchId;
+        const { documents, hasMore } = await pageOf(clientId, { after, countMax: PAGE_MAX });
+        yield documents;
+        after = hasMore ? documents.at(-1)?.watchId : undefined;
       }
     },
     /** The watches whose sweeps belong to a partition, tombstones included. */
@@ -123,7 +102,7 @@ export function makeWatches(redis: Redis) {
      * `againAtMs` at the latest. */
     async claimDue(partition: number, nowMs: number, againAtMs: number, countMax: number): Promise<Watch[]> {
       const keys = [WATCHES_KEY, dueKey(partition)];
-      return (await claim(keys, [nowMs, againAtMs, countMax])).map(parseStored);
+      return (await claim(keys, [nowMs, againAtMs, countMax])).map(open);
     },
     /** Makes a watch due then, unless it is due earlier. */
     setDue: (uid: string, atMs: number): Promise<void> => setDueTime(redis, uid, atMs),
@@ -144,22 +123,16 @@ export function makeWatches(redis: Redis) {
      *
      * @param forget removes what else there is of a watch; false if its members are not removed yet
      */
-    async eraseEnded(
+    eraseEnded: (
       nowMs: number,
       countMax: number,
       forget: (watch: Watch) => Promise<boolean>,
       eraseRecord: EraseRecord,
-    ): Promise<number> {
-      const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
-      for (const key of keys) {
+    ): Promise<number> =>
+      eraseEnded(nowMs, countMax, eraseRecord, async (key) => {
         const watch = await read(key);
-        if (watch?.deletedAt !== undefined && !(await forget(watch))) continue;
-        const partition = partitionOfWatch(key);
-        const otherSets = [ofPartitionKey(partition), dueKey(partition)];
-        await eraseEnded(key, { nowMs, endedSet: ENDED_KEY, otherSets, eraseRecord });
-      }
-      return keys.length;
-    },
+        return watch?.deletedAt === undefined || forget(watch);
+      }),
   };
 }
 
@@ -178,26 +151,18 @@ export const setDueTime = (
     await redis.call('ZADD', key, condition, atMs, member);
   });
 
-/** The document follows its version. */
-const parseStored = (text: string): Watch => Watch.parse(JSON.parse(text.slice(text.indexOf(' ') + 1)));
-
 function setsOf(watch: Watch): SetEntry[] {
   const { clientId, watchId, ruleSet, formerRuleSet, deletedAt } = watch;
   const key = watchKey(watch);
   const isLive = deletedAt === undefined;
   const partition = partitionOfWatch(watchUid(watch));
   return [
-    { set: ENDED_KEY, member: key, untilMs: isLive ? undefined : Date.parse(deletedAt) + TOMBSTONE_MS },
     { set: idsKey(clientId), member: watchId, untilMs: isLive ? 0 : undefined },
     { set: watchSlotsKey(clientId), member: watchId, untilMs: isLive ? Infinity : undefined },
     ...(formerRuleSet === undefined || formerRuleSet === ruleSet
       ? []
       : [{ set: ruleSetUsersKey(clientId, formerRuleSet), member: watchId, untilMs: undefined }]),
-    {
-      set: ruleSetUsersKey(clientId, ruleSet),
-      member: watchId,
-      untilMs: isLive ? Infinity : undefined,
-    },
+    { set: ruleSetUsersKey(clientId, ruleSet), member: watchId, untilMs: isLive ? Infinity : undefined },
     { set: ofPartitionKey(partition), member: key, untilMs: Infinity },
     { set: dueKey(partition), member: key, untilMs: 0 },
   ];

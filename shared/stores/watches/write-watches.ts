@@ -15,6 +15,7 @@ import type { FollowedContracts } from '#shared/stores/watches/followed-contract
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/stores/watches/watches.ts';
 import { auditMissing, makeRecordAudit } from '../audit/audit-trail.ts';
+import { liveOf } from '../documents/versioned-documents.ts';
 import {
   acquireWithin,
   makeWriteDocument,
@@ -219,9 +220,6 @@ export function makeWatchWrites(deps: Dependencies) {
 const BEING_REMOVED = 'the members of deleted watches with this id are being removed';
 const deletedMeanwhile = () => new ServiceError('overloaded', 'the watch was deleted meanwhile');
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
-
-const liveOf = (current: Watch | undefined): Watch | undefined =>
-  current?.deletedAt === undefined ? current : undefined;
 
 /** The next document, or undefined if the settings are the same. */
 function nextOf(
