@@ -149,6 +149,18 @@ type Document = { readonly version: number; readonly deletedAt?: string | undefi
 export const liveOf = <D extends Omit<Document, 'version'>>(document: D | undefined): D | undefined =>
   document?.deletedAt === undefined ? document : undefined;
 
+/** Keeps a document unless a newer version of it is kept; of two records of one version the last, as
+ * compaction does. The entries are in the order of the records that compaction leaves. */
+export function keepNewest<D extends Pick<Document, 'version'>>(
+  newest: Map<string, D>,
+  key: string,
+  document: D,
+): void {
+  if (document.version < (newest.get(key)?.version ?? 0)) return;
+  newest.delete(key);
+  newest.set(key, document);
+}
+
 type Options<D> = {
   /** Redis key of the documents; see `keysOf` for the other keys. */
   readonly key: string;

@@ -2,6 +2,7 @@ import { erasesDocument, parseMessage, type Topic } from '#shared/contracts/topi
 import { isRetriable } from '#shared/errors.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { keepNewest } from '../documents/versioned-documents.ts';
 
 /** Records applied at once, and their bytes. Their commands share a round trip. */
 const APPLY_BATCH_MAX = 500;
@@ -36,7 +37,7 @@ export async function applyRecords<M>(
         skip(error, offset);
       }
     await Promise.all(
-      newestOf(topic, batch).map(async ({ message, offset }) => {
+      [...newestOf(topic, batch)].map(async ({ message, offset }) => {
         try {
           await apply(message);
         } catch (error) {
@@ -50,21 +51,16 @@ export async function applyRecords<M>(
 
 type Parsed<M> = { readonly message: M; readonly offset: string };
 
-/** Of each document the highest version, and of two records of one version the last, which
- * compaction keeps. The records of other topics are no versions of a document: all of them. */
-function newestOf<M>(topic: Topic<M>, batch: readonly Parsed<M>[]): readonly Parsed<M>[] {
+/** Of each document the newest version. The records of other topics are no versions of a document:
+ * all of them. */
+function newestOf<M>(topic: Topic<M>, batch: readonly Parsed<M>[]): Iterable<Parsed<M>> {
   if (topic.cleanup !== 'compact') return batch;
-  const versionOf = ({ message }: Parsed<M>): number => (message as { readonly version: number }).version;
-  const newest = new Map<string, Parsed<M>>();
+  const newest = new Map<string, Parsed<M> & { readonly version: number }>();
   for (const parsed of batch) {
-    const key = topic.keyOf(parsed.message);
-    const known = newest.get(key);
-    if (known !== undefined && versionOf(parsed) < versionOf(known)) continue;
-    // In the order of the offsets that compaction leaves.
-    newest.delete(key);
-    newest.set(key, parsed);
+    const { version } = parsed.message as { readonly version: number };
+    keepNewest(newest, topic.keyOf(parsed.message), { ...parsed, version });
   }
-  return [...newest.values()];
+  return newest.values();
 }
 
 /** The index after the last record that is applied together with the first. */

@@ -218,6 +218,19 @@ test('a member whose event was marked as sent and that was refreshed since stays
   expect(await members().readMany(one.watchUid, ['alice'])).toEqual([refreshed]);
 });
 
+test('a check that was noted while an event was being sent stays when the event is marked as sent', async () => {
+  const event = '{"type":"roles.changed","before":","}';
+  const owed = { since: atSecond(1), blocks: {}, why: { cause: 'schedule' as const } };
+  for (const one of [member('alice', { event }), member('bob', { event, owed })]) {
+    await members().write(undefined, one);
+    const checked = aCheck(9, { seen: seenAt(9) });
+    await members().refresh([{ ...one, checked }]);
+    expect(await members().markSent(one)).toBe(true);
+    const { event: _, ...sent } = one;
+    expect(await members().readMany(one.watchUid, [one.memberId])).toEqual([{ ...sent, checked }]);
+  }
+});
+
 test('a refund returns as many attempts as were counted, and never more than there are', async () => {
   const throttle = makeThrottle(stores.redis);
   const budget = { name: clientId, countMax: 100, windowMs: HOUR_MS };

@@ -1,5 +1,6 @@
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
+import { keepNewest } from '#shared/stores/documents/versioned-documents.ts';
 import type { PrintLines } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { type Exported, FORMAT, KIND_NAMES, kindOf, noCounts } from './documents.ts';
@@ -54,8 +55,7 @@ async function readNewest<D extends Versioned>(
         if (value === null) newest.delete(name);
         else
           try {
-            const document = parseMessage(topic, value);
-            if (document.version >= (newest.get(name)?.version ?? 0)) newest.set(name, document);
+            keepNewest(newest, name, parseMessage(topic, value));
           } catch (error) {
             // Thrown here, it would have the records read again.
             if (isRetriable(error)) throw error;

@@ -119,6 +119,8 @@ function rareOf(member: WatchMember): Rare | undefined {
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
+/** The event in a stored text. */
+export const textOfEvent = (event: string): string => `"event":${JSON.stringify(event)}`;
 /** Whether the stored text is that of a removed member: a quotation mark in a string is escaped. */
 export const LUA_IS_REMOVED = `string.find(stored, '"removedAt":', 1, true)`;
 /** As above: whether a revocation is held back from the member of the text. */

@@ -10,6 +10,7 @@ import {
 import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
+import { makeHolds } from '#shared/redis/holds.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 import { type EraseRecord, makeReadPage } from '#shared/stores/documents/versioned-documents.ts';
@@ -21,6 +22,7 @@ import {
   nameOf,
   parseStored,
   textOf,
+  textOfEvent,
   textOfName,
   walletsOf,
 } from './watch-member-text.ts';
@@ -64,8 +66,6 @@ type WriteOptions = {
   readonly isUnpublished?: boolean;
 };
 
-type ReadMembers = (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
-
 /** The view of the members. */
 export function makeWatchMembers(redis: Redis) {
   const wallets = makeWalletIndex(redis);
@@ -77,24 +77,17 @@ export function makeWatchMembers(redis: Redis) {
   const readNewer = makeScript<string[]>(redis, READ_NEWER);
   const mayRevoke = makeScript<string[]>(redis, MAY_REVOKE);
 
-  const readMany: ReadMembers = async (uid, memberIds) => {
-    const found: (WatchMember | undefined)[] = [];
-    for await (const page of pages.readInPages(uid, memberIds)) found.push(...page);
-    return found;
-  };
-
   const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
     const { keys, places } = placesOf(members.map(nameOfMember));
     const args = members.flatMap(({ memberId, version }, i) => [places[i] ?? 0, memberId, version]);
     return readNewer(keys, args);
   });
 
-  const writeOne: (
+  const writeOne = async (
     before: WatchMember | undefined,
     after: WatchMember,
-    options?: WriteOptions,
-  ) => Promise<boolean> = async (before, after, options = {}) => {
-    const { dueAtMs, isUnpublished = true } = options;
+    { dueAtMs, isUnpublished = true }: WriteOptions = {},
+  ): Promise<boolean> => {
     const { watchUid: uid, memberId, removedAt } = after;
     const partition = partitionOfMember(uid, memberId);
     const name = textOfName({ uid, memberId });
@@ -140,10 +133,10 @@ export function makeWatchMembers(redis: Redis) {
 
   return {
     ...makeDueMembers(redis),
-    ...makeRemovedMembers(redis, readMany),
+    ...makeRemovedMembers(redis, pages.readMany),
     ...makeMembersLock(redis),
     /** A few members in the order of their ids; see `readInPages`. */
-    readMany,
+    readMany: pages.readMany,
     /** The view's version of a member if it is newer than this one. Cheap for many at once. */
     async readNewer(member: WatchMember): Promise<WatchMember | undefined> {
       const text = await readNewerText(member);
@@ -156,7 +149,7 @@ export function makeWatchMembers(redis: Redis) {
     async project(member: WatchMember, nowMs: number): Promise<boolean> {
       const { watchUid: uid, memberId, version, removedAt } = member;
       for (;;) {
-        const [before] = await readMany(uid, [memberId]);
+        const [before] = await pages.readMany(uid, [memberId]);
         if (before !== undefined && before.version >= version) return false;
         // A version is the time of its write.
         const isSure = member.event === undefined || version < nowMs - UNSURE_EVENT_MS;
@@ -183,6 +176,8 @@ export function makeWatchMembers(redis: Redis) {
       const args = members.flatMap((member) => [member.memberId, member.version, textOf(member)]);
       await refresh([docsKey(uid, partition), dueKey(partition)], [uid, ...args]);
     },
+    /** Reads the members of a watch in the order of their ids: `countMax`, or fewer where they are
+     * large. `next` is the id of the last one, if there are more. */
     page: pages.read,
     /**
      * Reads many members in the order of their ids, 500 at a time or about 1 MiB: a member of a
@@ -209,12 +204,12 @@ export function makeWatchMembers(redis: Redis) {
     /** Members of a partition whose event is to be published. */
     outbox: (partition: number): Promise<MemberName[]> =>
       inStore(async () => (await redis.smembers(outboxKey(partition))).map(nameOf)),
-    /** Takes a member out of the outbox; false if it has changed since. */
+    /** Takes a member out of the outbox, and its event out of the member; false if it has changed
+     * since. */
     async markSent(member: WatchMember): Promise<boolean> {
       const { uid, memberId } = nameOfMember(member);
       const partition = partitionOfMember(uid, memberId);
-      const { event, ...sent } = member;
-      const text = event === undefined ? '' : textOf(sent);
+      const text = member.event === undefined ? '' : textOfEvent(member.event);
       // First: a tombstone that is in no outbox is to be found here.
       await noteTombstone(member);
       const reply = await markSent(
@@ -242,13 +237,9 @@ export function makeWatchMembers(redis: Redis) {
     },
     noteRevoked,
     /** How many revocations of a role were sent in the last hour; released ones do not count. */
-    countRevoked: (uid: string, roleId: string, nowMs: number, untilMs: number = Infinity): Promise<number> =>
+    countRevoked: (uid: string, roleId: string, nowMs: number, untilMs?: number): Promise<number> =>
       inStore(() =>
-        redis.zcount(
-          revokedKey(uid, roleId),
-          `(${nowMs - REVOKED_TOGETHER_MS}`,
-          untilMs === Infinity ? '+inf' : untilMs,
-        ),
+        redis.zcount(revokedKey(uid, roleId), `(${nowMs - REVOKED_TOGETHER_MS}`, untilMs ?? '+inf'),
       ),
     /** The members that a wallet, in lower case, belongs to, in pages; of each watch about so many
      * at most. */
@@ -349,16 +340,18 @@ return newer
 `;
 
 /**
- * KEYS: members of the partition, outbox. ARGV: member id, version, text without
- * the event ('' if there was none), name. Returns 0 if the member has changed since. A member that
- * is not in the outbox was marked before, and may have been refreshed since, which leaves its
- * version: it is not written again.
+ * KEYS: members of the partition, outbox. ARGV: member id, version, text of the event ('' if there was
+ * none), name. Returns 0 if the member has changed since. The event alone is taken out of the stored
+ * text: a check may have refreshed the member since, which leaves its version.
  */
 const MARK_SENT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 if not stored or string.match(stored, '^(%d+) ') ~= ARGV[2] then return 0 end
-if redis.call('SISMEMBER', KEYS[2], ARGV[4]) == 0 then return 1 end
-if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
+local first, last = string.find(stored, ARGV[3], 1, true)
+if ARGV[3] ~= '' and first then
+  if string.sub(stored, first - 1, first - 1) == ',' then first = first - 1 end
+  redis.call('HSET', KEYS[1], ARGV[1], string.sub(stored, 1, first - 1) .. string.sub(stored, last + 1))
+end
 redis.call('SREM', KEYS[2], ARGV[4])
 return 1
 `;
@@ -450,29 +443,17 @@ type MemberPage = {
   readonly countMax: number;
 };
 
-/**
- * Reads the members of a watch in the order of their ids: `countMax`, or fewer where they are
- * large. `next` is the id of the last one, if there are more.
- */
-type ReadMemberPage = (
-  uid: string,
-  page: MemberPage,
-) => Promise<{ readonly members: readonly WatchMember[]; readonly next: string | undefined }>;
-
 function makeMemberPages(redis: Redis) {
   const readTexts = makeReadPage(redis);
-  const listIds = (uid: string, { after, countMax }: MemberPage): Promise<string[]> =>
-    inStore(() =>
-      redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
-    );
   /** The first of these members, as many as a page has; undefined for a missing member. */
   const readFirst = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> => {
     const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
     const texts = await readTexts(keys, ids, places);
     return texts.map((text, i) => (text === '' ? undefined : parseStored(uid, ids[i] ?? '', text)));
   };
-  const read: ReadMemberPage = async (uid, { after, countMax }) => {
-    const ids = await listIds(uid, { after, countMax: countMax + 1 });
+  const read = async (uid: string, { after, countMax }: MemberPage) => {
+    const from = after === undefined ? '-' : `(${after}`;
+    const ids = await inStore(() => redis.zrangebylex(idsKey(uid), from, '+', 'LIMIT', 0, countMax + 1));
     const found = await readFirst(uid, ids.slice(0, countMax));
     const members = found.flatMap((member) => member ?? []);
     return { members, next: found.length < ids.length ? ids[found.length - 1] : undefined };
@@ -487,6 +468,8 @@ function makeMemberPages(redis: Redis) {
       at += found.length;
     }
   }
+  const readMany = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> =>
+    (await Array.fromAsync(readInPages(uid, ids))).flat();
   /** @param isWanted whether the member of a stored text is */
   async function* scan(
     uid: string,
@@ -519,7 +502,7 @@ function makeMemberPages(redis: Redis) {
     } while (cursor !== '0');
     yield members;
   }
-  return { read, readInPages, scan };
+  return { read, readInPages, readMany, scan };
 }
 
 /** As many as a page of this size would have, and at most four times as many as before: Redis
@@ -540,6 +523,7 @@ end
 return 1
 `;
 
+/** The members that are to be checked by themselves, outside of sweeps. */
 function makeDueMembers(redis: Redis) {
   const dropDue = makeScript<number>(redis, DROP_DUE);
   /** One command for each partition. */
@@ -581,9 +565,6 @@ function makeDueMembers(redis: Redis) {
   };
 }
 
-/** The members that are to be checked by themselves, outside of sweeps. */
-export type DueMembers = ReturnType<typeof makeDueMembers>;
-
 const keyOf = ({ uid, memberId }: MemberName): string => dueKey(partitionOfMember(uid, memberId));
 
 /** The tombstones of removed members, by when each was written. */
@@ -604,7 +585,8 @@ redis.call('ZREM', KEYS[2], ARGV[2])
 return 1
 `;
 
-function makeRemovedMembers(redis: Redis, readMany: ReadMembers) {
+/** The members that were removed from their watches. */
+function makeRemovedMembers(redis: Redis, readMany: ReturnType<typeof makeMemberPages>['readMany']) {
   const drop = makeBatchedScript<number>(redis, DROP_REMOVED);
   return {
     /** Erases tombstones whose time has come, from view and topic; how many were looked at. */
@@ -628,37 +610,16 @@ function makeRemovedMembers(redis: Redis, readMany: ReadMembers) {
   };
 }
 
-/** The members that were removed from their watches. */
-export type RemovedMembers = ReturnType<typeof makeRemovedMembers>;
-
 const lockKey = (clientId: string): string => `lock:wm:${clientId}`;
 
-/** KEYS: lock. ARGV: holder, ms. Returns 0 if the holder has lost it. */
-const KEEP_LOCK = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-`;
-
-/** KEYS: lock. ARGV: holder. */
-const UNLOCK = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 1
-`;
-
-export function makeMembersLock(redis: Redis) {
-  const keepLock = makeScript<number>(redis, KEEP_LOCK);
-  const unlock = makeScript<number>(redis, UNLOCK);
+/** Lets one request at a time change the members of an app's watches. */
+function makeMembersLock(redis: Redis) {
+  const { take, keep, release } = makeHolds(redis);
   return {
-    /** Holds the writes of an app's members for one writer; undefined if another one has them. */
-    lock: (clientId: string, holder: string, forMs: number): Promise<boolean> =>
-      inStore(async () => (await redis.set(lockKey(clientId), holder, 'PX', forMs, 'NX')) === 'OK'),
+    /** Holds the writes of an app's members for one writer; false if another one has them. */
+    lock: (clientId: string, holder: string, forMs: number) => take(lockKey(clientId), holder, forMs),
     /** Holds them for longer; false where they are held no more. */
-    keepLock: async (clientId: string, holder: string, forMs: number): Promise<boolean> =>
-      (await keepLock([lockKey(clientId)], [holder, forMs])) === 1,
-    unlock: async (clientId: string, holder: string): Promise<void> =>
-      void (await unlock([lockKey(clientId)], [holder])),
+    keepLock: (clientId: string, holder: string, forMs: number) => keep(lockKey(clientId), holder, forMs),
+    unlock: (clientId: string, holder: string) => release(lockKey(clientId), holder),
   };
 }
-
-/** Lets one request at a time change the members of an app's watches. */
-export type MembersLock = ReturnType<typeof makeMembersLock>;
