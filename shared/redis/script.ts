@@ -89,6 +89,10 @@ export const makeBinaryScript = <T>(redis: Redis, lua: string): Script<T> =>
 export const viewCommand = (command: string): string =>
   `${REQUIRE_VIEW}return redis.call('${command}', KEYS[1], unpack(ARGV))`;
 
+/** The pairs of a flat reply: fields and values of a hash, or members and scores of a set. */
+export const pairsOf = (flat: readonly string[]): [string, string][] =>
+  Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? '']);
+
 type Sending = { readonly byHash: string; readonly whole: string; readonly boundMs: number };
 
 function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }: Sending): Script<T> {

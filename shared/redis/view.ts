@@ -1,7 +1,7 @@
 import { inStore, type Redis } from './connect.ts';
 import { LUA_NOW, LUA_RUN, READ_VIEW_STATE, VIEW_KEYS, VIEW_STATE_KEYS } from './fence.ts';
 import { makeHolds } from './holds.ts';
-import { makeScript, REQUIRE_VIEW } from './script.ts';
+import { makeScript, pairsOf, REQUIRE_VIEW } from './script.ts';
 
 /** Present while the views are complete. It is missing from an empty Redis, and all processes hold
  * their work until it is back. */
@@ -85,9 +85,8 @@ export function makeViewState(redis: Redis) {
      */
     async readLast(sinceMs: number): Promise<{ readonly seenAtMs: number; readonly positions: Positions }> {
       const [atMs, flat] = await readLast([seenAt, positions], [sinceMs]);
-      const offsets = new Map<string, number>();
-      for (let i = 0; i < flat.length; i += 2) offsets.set(flat[i] ?? '', Number(flat[i + 1]));
-      return { seenAtMs: Number(atMs), positions: offsets };
+      const offsets = pairsOf(flat).map(([name, offset]) => [name, Number(offset)] as const);
+      return { seenAtMs: Number(atMs), positions: new Map(offsets) };
     },
     /** For a replay: lets all processes work, unless they do. */
     async open(): Promise<void> {

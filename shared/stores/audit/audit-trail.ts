@@ -2,7 +2,7 @@ import { AUDIT_VIEW_KEPT_MS, Audit, audit } from '#shared/contracts/apps/audit.t
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
-import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /** Writes kept in the trail of an account and of an app, the newest. */
 export const WRITES_MAX = 500;
@@ -105,7 +105,8 @@ export function makeAuditTrail(redis: Redis) {
     const count = passed + CHUNK_COUNT;
     const sets = await readSets([kept, writes], [sinceMs, topMs, count]);
     return sets
-      .flatMap(scoredOf)
+      .flatMap(pairsOf)
+      .map(([line, atMs]): Scored => ({ line, atMs: Number(atMs) }))
       .sort((a, b) => b.atMs - a.atMs)
       .slice(passed, count);
   }
@@ -164,10 +165,6 @@ function lineOf({ accountId, clientId, actor, action, subject, kind, from, at }:
   const time = kind === 'security' ? { at } : { hour: at.slice(0, HOUR_CHARS) };
   return JSON.stringify({ accountId, clientId, actor, action, subject, kind, from, ...time });
 }
-
-/** A set's answer: each entry followed by its time. */
-const scoredOf = (answer: readonly string[]): Scored[] =>
-  answer.flatMap((line, i) => (i % 2 === 0 ? [{ line, atMs: Number(answer[i + 1]) }] : []));
 
 const entryOf = ({ line, atMs }: Scored): Audit =>
   Audit.parse({ ...JSON.parse(line), at: new Date(atMs).toISOString() });

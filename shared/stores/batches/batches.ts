@@ -5,9 +5,17 @@ import { RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { countPart } from '#shared/contracts/usage/day-figures.ts';
 import { LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeBinaryScript, makeScript, REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
+import {
+  makeBinaryScript,
+  makeScript,
+  pairsOf,
+  REQUIRE_RESULTS,
+  REQUIRE_VIEW,
+  viewCommand,
+} from '#shared/redis/script.ts';
 import { LUA_REFUND_MONTH, monthCounterKey } from '../checks/admit.ts';
-import { wantedKey } from '../checks/results.ts';
+import { LUA_WAS_SAVED, wantedKey } from '../checks/results.ts';
 import {
   dayOfDate,
   hourOf,
@@ -88,7 +96,7 @@ export function makeBatches(redis: Redis) {
   const abandon = makeScript<number>(redis, ABANDON);
   const save = makeScript<[number, number]>(redis, SAVE_PART);
   const countFinished = makeScript<number>(redis, COUNT_FINISHED);
-  const readStatus = makeScript<string[]>(redis, READ_STATUS);
+  const readStatus = makeScript<string[]>(redis, viewCommand('HGETALL'));
   const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, READ_PART);
   return {
     /**
@@ -104,7 +112,7 @@ export function makeBatches(redis: Redis) {
       const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';
       const isBegun = await begin(
         [...registrationKeysOf(batch), counter],
-        [...registrationArgumentsOf(batch, false), charge?.month ?? '', charge?.checksMax ?? 0, seed],
+        [registrationOf(batch, false), charge?.month ?? '', charge?.checksMax ?? 0, seed],
       );
       return isBegun === 1;
     },
@@ -120,7 +128,7 @@ export function makeBatches(redis: Redis) {
      * @param isAccepted whether all of its parts are published
      */
     async register(batch: AcceptedBatch, isAccepted: boolean): Promise<void> {
-      await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted));
+      await register(registrationKeysOf(batch), [registrationOf(batch, isAccepted)]);
     },
     /**
      * Abandons batches that were not accepted within this time: refunds their entries without
@@ -155,7 +163,7 @@ export function makeBatches(redis: Redis) {
           usageHourKey(clientId, hourOf(Date.parse(part.acceptedAt))),
         ],
         [
-          ...registrationArgumentsOf({ ...part, roleIds: roles.map(({ id }) => id) }, isLastPart(part)),
+          registrationOf({ ...part, roleIds: roles.map(({ id }) => id) }, isLastPart(part)),
           part.part,
           part.firstIndex,
           part.lineCount,
@@ -163,9 +171,7 @@ export function makeBatches(redis: Redis) {
           Buffer.from(part.linesGzip, 'base64'),
           refundCount,
           isTallied ? textOfFigures(figures) : '',
-          ...roles.flatMap(({ id, granted, denied, undetermined, gained = 0, lost = 0 }) => [
-            ...[id, granted, denied, undetermined, gained, lost],
-          ]),
+          JSON.stringify(roles),
         ],
       );
       return { isFirst: isFirst === 1, isComplete: isComplete === 1 };
@@ -176,7 +182,7 @@ export function makeBatches(redis: Redis) {
     },
     /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
     async readProgress(requestId: string): Promise<BatchProgress | undefined> {
-      const fields = fieldsOf(await readStatus([batchKey(requestId)], []));
+      const fields = new Map(pairsOf(await readStatus([batchKey(requestId)], [])));
       if (fields.size === 0) return undefined;
       return {
         clientId: fields.get('clientId') ?? '',
@@ -224,30 +230,20 @@ const registrationKeysOf = ({
   batchListKey(clientId),
 ];
 
-const registrationArgumentsOf = (batch: AcceptedBatch, isAccepted: boolean): (string | number)[] => [
-  batch.requestId,
-  batch.clientId,
-  batch.entryCount,
-  batch.partCount,
-  batch.acceptedAt,
-  Date.parse(batch.acceptedAt),
-  Date.parse(batch.retainUntil),
-  batch.ruleSet === undefined ? '' : JSON.stringify(batch.ruleSet),
-  JSON.stringify(batch.roleIds),
-  isAccepted ? 1 : 0,
-  batch.accountId,
-  batch.previewDigest ?? '',
-];
-
-/** The reply of HGETALL as a map. */
-function fieldsOf(flat: readonly string[]): Map<string, string> {
-  const fields = new Map<string, string>();
-  for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '');
-  return fields;
+/** A registration as the scripts decode it. */
+function registrationOf(batch: AcceptedBatch, isAccepted: boolean): string {
+  const { requestId, clientId, accountId, entryCount, partCount, acceptedAt, previewDigest } = batch;
+  return JSON.stringify({
+    ...{ requestId, clientId, accountId, entryCount, partCount, acceptedAt, previewDigest, isAccepted },
+    acceptedAtMs: Date.parse(acceptedAt),
+    retainUntilMs: Date.parse(batch.retainUntil),
+    ruleSet: batch.ruleSet === undefined ? '' : JSON.stringify(batch.ruleSet),
+    roleIds: JSON.stringify(batch.roleIds),
+  });
 }
 
 function parseStatus(requestId: string, flat: readonly string[]): StoredBatchStatus | undefined {
-  const fields = fieldsOf(flat);
+  const fields = new Map(pairsOf(flat));
   const summary = parseSummary(requestId, (name) => fields.get(name));
   if (!summary) return undefined;
   const countOf = (name: string) => Number(fields.get(name) ?? 0);
@@ -278,7 +274,7 @@ const batchKey = (requestId: string): string => `batch:${requestId}`;
 const LUA_LIST_BATCH = `
 local function listBatch(key, requestId, retainUntilMs)
   redis.call('ZADD', key, retainUntilMs, requestId)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', redis.call('TIME')[1] * 1000)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
   redis.call('ZREMRANGEBYRANK', key, 0, -${BATCH_LIST_COUNT_MAX + 1})
   redis.call('PEXPIREAT', key, retainUntilMs, 'NX')
   redis.call('PEXPIREAT', key, retainUntilMs, 'GT')
@@ -370,11 +366,6 @@ function parseSummary(
   };
 }
 
-/** A part whose retention ends this soon after it is saved may have ended when its record is
- * processed again. */
-const ENDS_SOON_MS = 600_000;
-/** So long is it remembered then that the part was saved. */
-const SAVED_KEPT_MS = DAY_MS;
 /** How long the counts of a batch are kept after its lines. */
 const COUNTS_KEPT_MS = DAY_MS;
 
@@ -393,94 +384,86 @@ const ABANDONED_AFTER_MS = 600_000;
  *
  * The counts of a batch that is not complete are kept a day longer than its lines: if it completes
  * late, its webhook has them.
+ *
+ * KEYS: batch, the app's unfinished batches, all unfinished batches, those being published, the app's
+ * list. ARGV: the registration.
  */
-const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}${LUA_HELD_ENTRIES}
-local function nowMs()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+const LUA_REGISTER_BATCH = `${LUA_NOW}${LUA_LIST_BATCH}${LUA_HELD_ENTRIES}
+local batch = cjson.decode(ARGV[1])
+local batchKey, ofAppKey, unfinishedKey, publishingKey, listKey = unpack(KEYS)
+local function isComplete()
+  return tonumber(redis.call('HGET', batchKey, 'partsDone') or '0') >= batch.partCount
 end
-local function isComplete(batchKey, batch)
-  return tonumber(redis.call('HGET', batchKey, 'partsDone') or '0') >= tonumber(batch.parts)
-end
-local function expireCounts(batchKey, batch)
-  local retainUntilMs = tonumber(batch.retainUntilMs)
-  if isComplete(batchKey, batch) and retainUntilMs > nowMs() then
+local function expireCounts()
+  if isComplete() and batch.retainUntilMs > now then
     redis.call('PEXPIREAT', batchKey, batch.retainUntilMs)
   else
-    redis.call('PEXPIREAT', batchKey, math.max(retainUntilMs, nowMs()) + ${COUNTS_KEPT_MS})
+    redis.call('PEXPIREAT', batchKey, math.max(batch.retainUntilMs, now) + ${COUNTS_KEPT_MS})
   end
 end
-local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, listKey, batch)
+local function registerBatch()
   if redis.call('HEXISTS', batchKey, 'parts') == 0 then
-    redis.call('HSET', batchKey, 'clientId', batch.clientId, 'entries', batch.entries, 'parts', batch.parts,
-      'acceptedAt', batch.acceptedAt, 'ruleSet', batch.ruleSet)
-    if batch.preview ~= '' then redis.call('HSET', batchKey, 'preview', batch.preview) end
+    redis.call('HSET', batchKey, 'clientId', batch.clientId, 'entries', batch.entryCount,
+      'parts', batch.partCount, 'acceptedAt', batch.acceptedAt, 'ruleSet', batch.ruleSet)
+    if batch.previewDigest then redis.call('HSET', batchKey, 'preview', batch.previewDigest) end
     listBatch(listKey, batch.requestId, batch.retainUntilMs)
   end
   if batch.roleIds ~= '[]' then redis.call('HSETNX', batchKey, 'roleIds', batch.roleIds) end
-  expireCounts(batchKey, batch)
-  if batch.isAccepted == '1' or redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
+  expireCounts()
+  if batch.isAccepted or redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
     local done = tonumber(redis.call('HGET', batchKey, 'done') or '0')
-    holdPlaces(batch.requestId, batch.accountId, batch.clientId, batch.entries - done, batch.retainUntilMs)
+    holdPlaces(batch.requestId, batch.accountId, batch.clientId, batch.entryCount - done, batch.retainUntilMs)
   end
-  if batch.isAccepted ~= '1' then
+  if not batch.isAccepted then
     if redis.call('HEXISTS', batchKey, 'accepted') == 0 and redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
-      redis.call('ZADD', publishingKey, 'NX', nowMs(), batch.requestId)
+      redis.call('ZADD', publishingKey, 'NX', now, batch.requestId)
     end
     return
   end
   redis.call('HSET', batchKey, 'accepted', '1')
   redis.call('HDEL', batchKey, 'abandoned')
   redis.call('ZREM', publishingKey, batch.requestId)
-  if isComplete(batchKey, batch) then
+  if isComplete() then
     redis.call('ZREM', ofAppKey, batch.requestId)
     return
   end
   redis.call('ZADD', ofAppKey, batch.retainUntilMs, batch.requestId)
-  local endsAtMs = math.max(tonumber(batch.retainUntilMs), nowMs() + ${COUNTS_KEPT_MS})
+  local endsAtMs = math.max(batch.retainUntilMs, now + ${COUNTS_KEPT_MS})
   redis.call('PEXPIREAT', ofAppKey, endsAtMs, 'NX')
   redis.call('PEXPIREAT', ofAppKey, endsAtMs, 'GT')
   redis.call('ZADD', unfinishedKey, batch.acceptedAtMs, batch.requestId)
 end
-local function batchOf(ARGV)
-  return { requestId = ARGV[1], clientId = ARGV[2], entries = ARGV[3], parts = ARGV[4], acceptedAt = ARGV[5],
-    acceptedAtMs = ARGV[6], retainUntilMs = ARGV[7], ruleSet = ARGV[8], roleIds = ARGV[9], isAccepted = ARGV[10],
-    accountId = ARGV[11], preview = ARGV[12] }
-end
 `;
 
-/** KEYS: batch, the app's unfinished batches, all unfinished batches, those being published, the
- * app's list. */
 const REGISTER = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
-registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batchOf(ARGV))
+registerBatch()
 return 1
 `;
 
 /**
- * KEYS: those of a registration, then the month's counter ('' where nothing is charged). ARGV:
- * those of a registration, then the month, how many checks it may be charged for, and the seed
- * under which its entries are held since its admission.
+ * KEYS: those of a registration, then the month's counter ('' where nothing is charged). ARGV: the
+ * registration, the month, how many checks it may be charged for, and the seed under which its
+ * entries are held since its admission.
  *
  * A batch that is published again after it was abandoned is charged again for the refund: 0 if the
  * rest of the monthly quota is too small.
  */
 const BEGIN = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
-local batch = batchOf(ARGV)
-local isNew = redis.call('EXISTS', KEYS[1]) == 0
-if not isNew and ARGV[13] ~= '' then
-  local charged = tonumber(redis.call('HGET', KEYS[1], 'charged') or batch.entries)
-  local owed = tonumber(batch.entries) - charged
+local isNew = redis.call('EXISTS', batchKey) == 0
+if not isNew and ARGV[2] ~= '' then
+  local charged = tonumber(redis.call('HGET', batchKey, 'charged') or batch.entryCount)
+  local owed = batch.entryCount - charged
   if owed > 0 then
-    if tonumber(redis.call('GET', KEYS[6]) or '0') + owed > tonumber(ARGV[14]) then return 0 end
+    if tonumber(redis.call('GET', KEYS[6]) or '0') + owed > tonumber(ARGV[3]) then return 0 end
     redis.call('INCRBY', KEYS[6], owed)
-    redis.call('HSET', KEYS[1], 'charged', batch.entries)
+    redis.call('HSET', batchKey, 'charged', batch.entryCount)
   end
 end
-redis.call('HDEL', KEYS[1], 'abandoned')
-freePlaces(ARGV[15])
-registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batch)
-if isNew and ARGV[13] ~= '' then redis.call('HSET', KEYS[1], 'charged', batch.entries, 'month', ARGV[13]) end
-if redis.call('ZSCORE', KEYS[4], batch.requestId) then redis.call('ZADD', KEYS[4], nowMs(), batch.requestId) end
+redis.call('HDEL', batchKey, 'abandoned')
+freePlaces(ARGV[4])
+registerBatch()
+if isNew and ARGV[2] ~= '' then redis.call('HSET', batchKey, 'charged', batch.entryCount, 'month', ARGV[2]) end
+redis.call('ZADD', publishingKey, 'XX', now, batch.requestId)
 return 1
 `;
 
@@ -502,10 +485,8 @@ return 1
  * The entries without results are refunded. Those that were published all the same are charged
  * again with their part.
  */
-const ABANDON = `${REQUIRE_VIEW}${LUA_HELD_ENTRIES}
-local time = redis.call('TIME')
-local before = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[1])
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', before, 'LIMIT', 0, ARGV[2])
+const ABANDON = `${REQUIRE_VIEW}${LUA_NOW}${LUA_HELD_ENTRIES}${LUA_REFUND_MONTH}
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[1]), 'LIMIT', 0, ARGV[2])
 for _, requestId in ipairs(due) do
   redis.call('ZREM', KEYS[1], requestId)
   freePlaces(requestId)
@@ -515,9 +496,7 @@ for _, requestId in ipairs(due) do
     redis.call('HSET', key, 'abandoned', '1')
     local refund = tonumber(charged or '0') - tonumber(done or '0')
     if month and refund > 0 then
-      local counter = ofSystem('quota:{' .. clientId .. '}:' .. month)
-      local used = tonumber(redis.call('GET', counter) or '0')
-      if used > 0 then redis.call('DECRBY', counter, math.min(refund, used)) end
+      refundMonth(ofSystem('quota:{' .. clientId .. '}:' .. month), refund)
       redis.call('HSET', key, 'charged', charged - refund)
     end
   end
@@ -527,58 +506,51 @@ return #due
 
 /**
  * KEYS: those of a registration, then lines, index, the reply channels that wait for the batch, the
- * month's counter, the figures of the day and of the hour. ARGV: those of a registration, then
- * part, first index, line count, evaluated at, lines, refund ('0' for none), the day's increments,
- * and for each role its id and how many entries were granted, denied and undetermined, and gained and
- * lost it.
+ * month's counter, the figures of the day and of the hour. ARGV: the registration, part, first index,
+ * line count, evaluated at, lines, refund ('0' for none), the day's increments, and the counts of each
+ * role.
  *
  * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether
  * all parts are stored.
  */
-const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}
-local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[13], tonumber(ARGV[15]), ARGV[16]
+const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}${LUA_WAS_SAVED}
+local part, lineCount, evaluatedAt = ARGV[2], tonumber(ARGV[4]), ARGV[5]
 local acceptedAtMs = batch.acceptedAtMs
-${REQUIRE_RESULTS}registerBatch(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], batch)
-local isCopy = redis.call('HSETNX', KEYS[6], part, ARGV[17]) == 0
+${REQUIRE_RESULTS}registerBatch()
+local isCopy = redis.call('HSETNX', KEYS[6], part, ARGV[6]) == 0
 redis.call('PEXPIREAT', KEYS[6], batch.retainUntilMs)
-if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then
-  isCopy = not redis.call('SET', ofSystem('saved:' .. batch.requestId .. '/' .. part), '1', 'NX', 'PX', ${SAVED_KEPT_MS})
+if isCopy or wasSaved(batch.requestId .. '/' .. part, batch.retainUntilMs, now) then
+  return { 0, isComplete() and 1 or 0 }
 end
-if isCopy then return { 0, isComplete(KEYS[1], batch) and 1 or 0 } end
-redis.call('ZADD', KEYS[7], ARGV[14], part .. ':' .. lineCount)
-redis.call('HINCRBY', KEYS[1], 'partsDone', 1)
-local done = redis.call('HINCRBY', KEYS[1], 'done', lineCount)
+redis.call('ZADD', KEYS[7], ARGV[3], part .. ':' .. lineCount)
+redis.call('HINCRBY', batchKey, 'partsDone', 1)
+local done = redis.call('HINCRBY', batchKey, 'done', lineCount)
 freePlaces(batch.requestId, lineCount)
-for i = 20, #ARGV, 6 do
-  for j, outcome in ipairs({ 'granted', 'denied', 'undetermined', 'gained', 'lost' }) do
-    local count = tonumber(ARGV[i + j])
-    if count > 0 then redis.call('HINCRBY', KEYS[1], outcome .. ':' .. ARGV[i], count) end
+for _, role in ipairs(cjson.decode(ARGV[9])) do
+  for _, outcome in ipairs({ 'granted', 'denied', 'undetermined', 'gained', 'lost' }) do
+    local count = role[outcome] or 0
+    if count > 0 then redis.call('HINCRBY', batchKey, outcome .. ':' .. role.id, count) end
   end
 end
-if evaluatedAt > (redis.call('HGET', KEYS[1], 'evaluatedAt') or '') then
-  redis.call('HSET', KEYS[1], 'evaluatedAt', evaluatedAt)
+if evaluatedAt > (redis.call('HGET', batchKey, 'evaluatedAt') or '') then
+  redis.call('HSET', batchKey, 'evaluatedAt', evaluatedAt)
 end
-local complete = isComplete(KEYS[1], batch)
+local complete = isComplete()
 if complete then
-  expireCounts(KEYS[1], batch)
-  redis.call('ZREM', KEYS[2], batch.requestId)
-  redis.call('ZREM', KEYS[3], batch.requestId)
+  expireCounts()
+  redis.call('ZREM', ofAppKey, batch.requestId)
+  redis.call('ZREM', unfinishedKey, batch.requestId)
   for _, channel in ipairs(redis.call('SMEMBERS', KEYS[8])) do redis.call('PUBLISH', ofSystem(channel), batch.requestId) end
 end
 redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
-local charged = tonumber(redis.call('HGET', KEYS[1], 'charged') or done)
+local charged = tonumber(redis.call('HGET', batchKey, 'charged') or done)
 if done > charged then
   redis.call('INCRBY', KEYS[9], done - charged)
-  redis.call('HSET', KEYS[1], 'charged', done)
+  redis.call('HSET', batchKey, 'charged', done)
 end
-refundMonth(KEYS[9], tonumber(ARGV[18]))
-countDay(KEYS[10], KEYS[11], ARGV[19])
+refundMonth(KEYS[9], tonumber(ARGV[7]))
+countDay(KEYS[10], KEYS[11], ARGV[8])
 return { 1, complete and 1 or 0 }
-`;
-
-/** KEYS: batch. */
-const READ_STATUS = `${REQUIRE_VIEW}
-return redis.call('HGETALL', KEYS[1])
 `;
 
 /** KEYS: index, lines. ARGV: the index of an entry. */

@@ -41,6 +41,8 @@ return 1
 `;
 
 /**
+ * The newest checks of each client app: written where first results are saved.
+ *
  * @example
  * const [newest] = await makeCheckLog(redis).list('app_1');
  */
@@ -80,5 +82,3 @@ export function makeCheckLog(redis: Redis) {
   };
 }
 
-/** The newest checks of each client app: written where first results are saved. */
-export type CheckLog = ReturnType<typeof makeCheckLog>;

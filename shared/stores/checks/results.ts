@@ -5,7 +5,8 @@ import { type CountedCheck, countCheck } from '#shared/contracts/usage/day-figur
 import { checkOf, DELIVERY_MS_MAX, type NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { isReplay, makeScript, REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
+import { isReplay, makeScript, REQUIRE_RESULTS, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 import {
   dayOfDate,
   hourOf,
@@ -58,11 +59,19 @@ export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
  * kept that long: its delivery has ended by then. */
 export const BODY_KEPT_MS = DELIVERY_MS_MAX + HOUR_MS;
 
-/** A result whose retention ends this soon after it is saved may have ended when its record is
- * processed again. */
+/** What is kept no longer than this after its save may have ended when its record is processed again. */
 const ENDS_SOON_MS = 600_000;
-/** So long is it remembered then that the result was saved: as long as a record may be retried. */
+/** So long is it remembered then that it was saved: as long as a record may be retried. */
 const SAVED_KEPT_MS = DAY_MS;
+
+/** `wasSaved(id, retainUntil, now)`: whether what ends so soon was saved before; the first call notes
+ * that it is saved. */
+export const LUA_WAS_SAVED = `
+local function wasSaved(id, retainUntil, now)
+  return retainUntil - now < ${ENDS_SOON_MS}
+    and not redis.call('SET', ofSystem('saved:' .. id), '1', 'NX', 'PX', ${SAVED_KEPT_MS})
+end
+`;
 
 /**
  * KEYS: result, the reply channels that wait for it, the figures of the day, the month's counter, the
@@ -76,17 +85,15 @@ const SAVED_KEPT_MS = DAY_MS;
  * All of this happens once, also for a result that is saved after its end and leaves no key. The
  * channel is notified by every save.
  */
-const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}
+const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}${LUA_WAS_SAVED}
 local requestId, resultJson, retainUntil, acceptedAtMs = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
 ${REQUIRE_RESULTS}local function save()
   local stored = redis.call('GET', KEYS[1])
   if stored then return stored == resultJson and '' or stored end
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  ${LUA_NOW}
   local keptUntil = ARGV[4] == '0' and retainUntil or math.max(retainUntil, now + ARGV[4])
   redis.call('SET', KEYS[1], resultJson, 'PXAT', string.format('%.0f', keptUntil))
-  if retainUntil - now < ${ENDS_SOON_MS}
-    and not redis.call('SET', ofSystem('saved:' .. requestId), '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return '' end
+  if wasSaved(requestId, retainUntil, now) then return '' end
   refundMonth(KEYS[4], 1)
   countDay(KEYS[3], KEYS[6], ARGV[5])
   if ARGV[6] ~= '' then
@@ -109,11 +116,6 @@ local acceptedAtMs = 0
 ${REQUIRE_RESULTS}return false
 `;
 
-/** KEYS: result. */
-const FIND = `${REQUIRE_VIEW}
-return redis.call('GET', KEYS[1])
-`;
-
 const READ_MANY = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS))
 `;
@@ -125,11 +127,6 @@ if stored then return stored end
 redis.call('SADD', KEYS[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return false
-`;
-
-/** KEYS: result. */
-const HAS = `${REQUIRE_VIEW}
-return redis.call('EXISTS', KEYS[1])
 `;
 
 /** Most ids read at once: Lua's `unpack` fails near 8 000 values. */
@@ -164,8 +161,8 @@ export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
 export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
   const requestNotice = makeBatchedScript<string | null>(redis, REQUEST_NOTICE);
-  const has = makeBatchedScript<number>(redis, HAS);
-  const find = makeBatchedScript<string | null>(redis, FIND);
+  const has = makeBatchedScript<number>(redis, viewCommand('EXISTS'));
+  const find = makeBatchedScript<string | null>(redis, viewCommand('GET'));
   const read = makeScript<string | null>(redis, READ);
   const readKeys = makeScript<(string | null)[]>(redis, READ_MANY);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {

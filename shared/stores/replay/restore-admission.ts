@@ -66,6 +66,7 @@ export type RestoredClaim = {
   readonly isPublished: boolean;
 };
 
+/** Restores the counters and claims of admission, for a replay. */
 export function makeRestoreAdmission(redis: Redis) {
   const restoreClaim = makeScript<number>(redis, RESTORE_CLAIM);
   const raiseCounter = makeScript<number>(redis, RAISE_COUNTER);
@@ -87,9 +88,6 @@ export function makeRestoreAdmission(redis: Redis) {
     },
   };
 }
-
-/** Restores the counters and claims of admission, for a replay. */
-export type RestoreAdmission = ReturnType<typeof makeRestoreAdmission>;
 
 function counterEndsAt(month: string): number {
   const [year = 1970, number = 1] = month.split('-').map(Number);

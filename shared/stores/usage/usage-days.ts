@@ -10,7 +10,7 @@ import {
 import { APPROVED_APPS } from '#shared/fairness/leased-slots.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
-import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { APP_SUMMARIES_KEY } from '../apps/client-apps.ts';
 
 /** A day's figures are kept that long after the day. */
@@ -47,9 +47,7 @@ export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
 
 /** A hash as Lua gives it: names and values in turn. */
 export const figuresFrom = (flat: readonly string[]): DayFigures =>
-  Object.fromEntries(
-    Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', Number(flat[2 * i + 1])]),
-  );
+  Object.fromEntries(pairsOf(flat).map(([name, value]) => [name, Number(value)]));
 
 /**
  * `countDay(dayKey, hourKey, figures)` adds figures, written as `textOfFigures` does, to a day and
@@ -124,6 +122,9 @@ return 1
 `;
 
 /**
+ * The activity of client apps by day: written where first results are saved and where requests are
+ * refused.
+ *
  * @example
  * const [today] = await makeUsageDays(redis).read('app_1', [dayOf(clock.now())]);
  */
@@ -162,6 +163,3 @@ export function makeUsageDays(redis: Redis) {
   };
 }
 
-/** The activity of client apps by day: written where first results are saved and where requests are
- * refused. */
-export type UsageDays = ReturnType<typeof makeUsageDays>;

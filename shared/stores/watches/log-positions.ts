@@ -1,6 +1,7 @@
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
-import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeHolds } from '#shared/redis/holds.ts';
+import { makeScript, pairsOf, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 
 /** A process that dies is replaced after this time. */
 const LOG_LEASE_MS = 5_000;
@@ -56,17 +57,6 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
-/** KEYS: lease. ARGV: token. */
-const RELEASE = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 1
-`;
-
-/** KEYS: position. */
-const LOAD = `${REQUIRE_VIEW}
-return redis.call('HGETALL', KEYS[1])
-`;
-
 /** KEYS: lease, position. ARGV: token, then fields and values ('' removes a field,
  * `now` is Redis's time). */
 const SAVE = `${REQUIRE_VIEW}${LUA_NOW}
@@ -93,8 +83,8 @@ return 1
  */
 export function makeLogPositions(redis: Redis) {
   const lease = makeScript<number>(redis, LEASE);
-  const release = makeScript<number>(redis, RELEASE);
-  const load = makeScript<string[]>(redis, LOAD);
+  const { release } = makeHolds(redis);
+  const load = makeScript<string[]>(redis, viewCommand('HGETALL'));
   const save = makeScript<number>(redis, SAVE);
   const noteFork = makeScript<number>(redis, NOTE_FORK);
   /** False, and nothing written, where the lease is lost. */
@@ -111,25 +101,16 @@ export function makeLogPositions(redis: Redis) {
     /** Takes or renews the lease of a chain; `false` while another process holds it. */
     lease: async (chainId: number, token: string): Promise<boolean> =>
       (await lease([logLeaseKey(chainId)], [token, LOG_LEASE_MS])) === 1,
-    release: async (chainId: number, token: string): Promise<void> =>
-      void (await release([logLeaseKey(chainId)], [token])),
+    release: (chainId: number, token: string): Promise<void> => release(logLeaseKey(chainId), token),
     async load(chainId: number, stream: string): Promise<LogPosition | undefined> {
-      const flat = await load([positionKey(chainId, stream)], []);
-      const fields = new Map<string, string>();
-      for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '');
+      const fields = new Map(pairsOf(await load([positionKey(chainId, stream)], [])));
       const [since, settledTo, readTo] = ['since', 'settledTo', 'readTo'].map((name) => fields.get(name));
       if (since === undefined || settledTo === undefined || readTo === undefined) return undefined;
       const blocks = new Map(
         [...fields].filter(([name]) => /^\d+$/.test(name)).map(([name, text]) => [Number(name), text]),
       );
       const gaps = (fields.get('gaps') ?? '').split(' ').filter((contract) => contract !== '');
-      return {
-        since: Number(since),
-        settledTo: Number(settledTo),
-        readTo: Number(readTo),
-        blocks,
-        gaps,
-      };
+      return { since: Number(since), settledTo: Number(settledTo), readTo: Number(readTo), blocks, gaps };
     },
     /** Forgets the position of a chain that is not followed any more. */
     forget: (chainId: number, stream: string): Promise<void> =>

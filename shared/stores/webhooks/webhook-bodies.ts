@@ -1,7 +1,7 @@
 import type { NewWebhook, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { REQUIRE_RESULTS, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
 import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
 
@@ -14,11 +14,6 @@ local acceptedAtMs = 0
 ${REQUIRE_RESULTS}return 0
 `;
 
-/** KEYS: delivery. */
-const READ_STATE = `${REQUIRE_VIEW}
-return redis.call('HGET', KEYS[1], 'state')
-`;
-
 /** The first bytes of a body: of an event of a watch, they hold its type and its watch. */
 const HEAD_BYTES = 256;
 
@@ -28,7 +23,7 @@ const HEAD_BYTES = 256;
  */
 export function makeWebhookBodies(redis: Redis) {
   const keepBody = makeBatchedScript<number>(redis, KEEP_BODY);
-  const readState = makeBatchedScript<WebhookState | null>(redis, READ_STATE);
+  const readState = makeBatchedScript<WebhookState | null>(redis, viewCommand('HGET'));
   return {
     /** The first 256 bytes of a stored body; empty if none is stored. */
     readHead: (requestId: string): Promise<string> =>
@@ -47,7 +42,7 @@ export function makeWebhookBodies(redis: Redis) {
       { requestId, acceptedAt }: Pick<NewWebhook, 'requestId' | 'acceptedAt'>,
       redisNowMs: number,
     ): Promise<number> {
-      const state = await readState([deliveryKey(requestId)], []);
+      const state = await readState([deliveryKey(requestId)], ['state']);
       const isOpen =
         state === null ? Date.parse(acceptedAt) > redisNowMs - DELIVERY_KEPT_MS : state === 'pending';
       return isOpen ? BODY_KEPT_MS : 0;

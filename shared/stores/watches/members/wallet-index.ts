@@ -39,6 +39,7 @@ end
 return { from, names }
 `;
 
+/** The members of wallets, in lower case. Written with the members themselves. */
 export function makeWalletIndex(redis: Redis) {
   const ofWallet = makeScript<[string, string[]]>(redis, OF_WALLET);
   return {
@@ -71,6 +72,3 @@ export function makeWalletIndex(redis: Redis) {
     },
   };
 }
-
-/** The members of wallets, in lower case. Written with the members themselves. */
-export type WalletIndex = ReturnType<typeof makeWalletIndex>;
