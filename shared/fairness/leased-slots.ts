@@ -1,4 +1,5 @@
 import { inStore, type Redis } from '../redis/connect.ts';
+import { LUA_NOW } from '../redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '../redis/script.ts';
 
 /** Longer than the write of a document may take, until it is in the view or has certainly
@@ -10,9 +11,7 @@ const LEASE_MS = 30_000;
  * time at which the member's lease ends. A member that is in the set already succeeds, so a retry
  * takes no second slot.
  */
-const TAKE = `${REQUIRE_VIEW}
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const TAKE = `${REQUIRE_VIEW}${LUA_NOW}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 1 end
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end

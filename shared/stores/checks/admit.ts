@@ -3,7 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
 import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { VIEW_KEYS } from '#shared/redis/fence.ts';
+import { LUA_NOW, VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { LUA_REQUIRE_ROOM } from '#shared/redis/view.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../usage/usage-days.ts';
@@ -179,7 +179,6 @@ export function makeAdmitter(redis: Redis, now: () => number) {
   const mark = makeScript<number>(redis, MARK_PUBLISHED_LUA);
   const drop = makeScript<number>(redis, DROP_CLAIM_LUA);
   const release = makeScript<number>(redis, RELEASE_LUA);
-  const monthsAt = makeMonths();
   const admit = batchCalls(ADMISSIONS_MAX, async (requests: readonly AdmitRequest[]) => {
     const months = monthsAt(now() - MONTH_EDGE_MS);
     const [first, second] = months;
@@ -197,13 +196,8 @@ export function makeAdmitter(redis: Redis, now: () => number) {
      * ServiceError `store-unavailable`, `view-rebuilding`. */
     admit,
     /** Says that the broker has the check, so that a replay is answered at once. */
-    async markPublished({
-      clientId,
-      keyHash,
-      seed,
-      requestId,
-    }: ClaimRef & { readonly requestId: string }): Promise<void> {
-      await mark([claimKey(clientId, keyHash)], [seed, requestId]);
+    async markPublished(claim: ClaimRef & { readonly requestId: string }): Promise<void> {
+      await mark([claimKey(claim.clientId, claim.keyHash)], [claim.seed, claim.requestId]);
     },
     /**
      * Drops the claim of a check that was surely not published. False if a retry has taken the
@@ -231,22 +225,15 @@ const quotaOf = ({ bucket, limits }: AdmitRequest): number =>
 type Months = readonly [Month, Month];
 type Month = { readonly name: string; readonly endMs: number };
 
-/** The month of an instant and the next one; they are worked out once a month. */
-function makeMonths(): (atMs: number) => Months {
-  let known: Months | undefined;
-  let startMs = Number.POSITIVE_INFINITY;
-  return (atMs) => {
-    if (known && startMs <= atMs && atMs < known[0].endMs) return known;
-    const date = new Date(atMs);
-    const startOf = (offset: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset);
-    const month = (offset: number): Month => ({
-      name: new Date(startOf(offset)).toISOString().slice(0, 7),
-      endMs: startOf(offset + 1),
-    });
-    startMs = startOf(0);
-    known = [month(0), month(1)];
-    return known;
-  };
+/** The month of an instant and the next one. */
+function monthsAt(atMs: number): Months {
+  const date = new Date(atMs);
+  const startOf = (offset: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset);
+  const month = (offset: number): Month => ({
+    name: new Date(startOf(offset)).toISOString().slice(0, 7),
+    endMs: startOf(offset + 1),
+  });
+  return [month(0), month(1)];
 }
 
 function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
@@ -307,12 +294,7 @@ function readReply(request: AdmitRequest, months: Months, reply: string): Admiss
             resetMs: current.endMs - Number(nowMs),
           },
     claim: seed
-      ? {
-          atMs: Number(at),
-          seed,
-          requestId: id || undefined,
-          month: month || undefined,
-        }
+      ? { atMs: Number(at), seed, requestId: id || undefined, month: month || undefined }
       : undefined,
   };
 }
@@ -329,8 +311,7 @@ const LOG_KEPT_MS = 2 * 1_000 + CLOCK_STEP_MS_MAX;
  */
 export const END_INSTANT_LUA = `
 local function endInstant(log)
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  ${LUA_NOW}
   local last, count = string.match(redis.call('LINDEX', log, -1) or '0:0', '^(%d+):(%d+)$')
   if last - now > ${CLOCK_STEP_MS_MAX} then return now end
   local instant = math.max(now, tonumber(last)) + 1
@@ -388,8 +369,8 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
 const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_REQUIRE_ROOM}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HELD_ENTRIES}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
 local COUNTER_KEPT, HOUR_KEPT = 40 * 86400000, 50 * 3600000
-local time = redis.call('TIME')
-local clock = time[1] * 1000 + math.floor(time[2] / 1000)
+${LUA_NOW}
+local clock = now
 
 local function admit(k, a)
   local logKey, claimKey, nonceKey = KEYS[k + 1], KEYS[k + 4], KEYS[k + 5]
@@ -542,11 +523,10 @@ return redis.call('DEL', KEYS[1])
 
 /** KEYS: the month's counter, the mark of the nonce or ''. ARGV: checks charged, seed of the check
  * that used the nonce. */
-const RELEASE_LUA = `
+const RELEASE_LUA = `${LUA_REFUND_MONTH}
 local seed = ARGV[2]
 local user = seed ~= '' and redis.call('GET', KEYS[2])
 if user and string.sub(user, -#seed) == seed then redis.call('DEL', KEYS[2]) end
-local refund = math.min(tonumber(ARGV[1]), tonumber(redis.call('GET', KEYS[1]) or '0'))
-if refund > 0 then redis.call('DECRBY', KEYS[1], refund) end
+refundMonth(KEYS[1], tonumber(ARGV[1]))
 return 1
 `;

@@ -1,4 +1,5 @@
 import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { LUA_NOW } from '#shared/redis/fence.ts';
 import { makeScript } from '#shared/redis/script.ts';
 
 /** Whether a chain can be read: `unknown` while no evaluator has been asked for it lately. */
@@ -18,9 +19,7 @@ const keyOf = (chainId: number): string => `chain-state:${chainId}`;
  * else 0. An entry is `state since read-at`: one evaluator that reads the chain outweighs all that
  * cannot.
  */
-const REPORT = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const REPORT = `${LUA_NOW}
 for i, key in ipairs(KEYS) do
   local before, since, readAt = string.match(redis.call('GET', key) or '', '^(%a+) (%d+) (%d+)$')
   if ARGV[i + 1] == '1' then readAt = now end

@@ -1,11 +1,12 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
+import { makeHolds } from '#shared/redis/holds.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { END_INSTANT_LUA, logKey, monthCounterKey, watchShareKey } from '../checks/admit.ts';
 import { dayOf, figuresFrom, hourOf, usageAppsKey, usageDayKey, usageHourKey } from './usage-days.ts';
 
-const publishLockKey = 'usage:publish-lock';
+const PUBLISH_LOCK_KEY = 'usage:publish-lock';
 
 /**
  * KEYS: the log of the app's checks, the month's counter, the watches' share of it, the figures of the
@@ -26,6 +27,7 @@ export type AppHour = { readonly clientId: string; readonly hour: number };
  */
 export function makeUsageFigures(redis: Redis) {
   const read = makeScript<[number, string, string, string[], string[]]>(redis, READ);
+  const { take } = makeHolds(redis);
   const readOne = async ({ clientId, hour }: AppHour): Promise<Usage> => {
     const startsAt = new Date(hour * HOUR_MS).toISOString();
     const month = startsAt.slice(0, 7);
@@ -58,8 +60,7 @@ export function makeUsageFigures(redis: Redis) {
     },
     read: readOne,
     /** Whether this process is the one to publish now; for `forMs` no other one is. */
-    lockPublishing: (forMs: number): Promise<boolean> =>
-      inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
+    lockPublishing: (forMs: number): Promise<boolean> => take(PUBLISH_LOCK_KEY, '1', forMs),
   };
 }
 

@@ -1,14 +1,9 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
-import {
-  type AttemptClass,
-  type WebhookAttempted,
-  type WebhookRetry,
-  WebhookState,
-} from '#shared/contracts/webhooks/webhook.ts';
+import { type WebhookAttempted, type WebhookRetry, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
-import { REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
 
@@ -75,10 +70,8 @@ export function makeDeliveries(redis: Redis) {
     const beforeRank = before === undefined ? -1 : await redis.zrevrank(listKey(clientId), before);
     if (beforeRank === null) return [];
     const from = beforeRank + 1;
-    return idsSince(
-      await redis.zrevrange(listKey(clientId), from, from + countMax - 1, 'WITHSCORES'),
-      sinceMs,
-    );
+    const scored = await redis.zrevrange(listKey(clientId), from, from + countMax - 1, 'WITHSCORES');
+    return pairsOf(scored).flatMap(([id, acceptedAtMs]) => (Number(acceptedAtMs) >= sinceMs ? [id] : []));
   };
 
   return {
@@ -187,10 +180,6 @@ const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clien
   UNDELIVERED_KEY,
   resultKey(requestId),
 ];
-
-/** The members with at least a score, out of alternating members and scores. */
-const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
-  flat.filter((_, i) => i % 2 === 0 && Number(flat[i + 1]) >= sinceMs);
 
 const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number) => [
   delivery.requestId,
@@ -377,16 +366,9 @@ if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', 
 return 1
 `;
 
-/** One attempt as it is shown. */
-export type AttemptView = {
-  readonly attempt: number;
-  readonly resendCount: number;
-  readonly at: string;
-  /** Absent if the receiver did not answer. */
-  readonly status?: number | undefined;
-  readonly durationMs: number;
-  readonly class: AttemptClass;
-};
+/** One attempt as it is shown; without a status if the receiver did not answer. */
+export type AttemptView = Required<Pick<WebhookAttempted, 'attempt' | 'durationMs' | 'class'>> &
+  Pick<WebhookAttempted, 'resendCount' | 'at' | 'status'>;
 
 /** One delivery as it is shown. */
 export type DeliveryView = {
@@ -412,40 +394,22 @@ export const attemptLineOf = (attempted: WebhookAttempted) => ({
   class: attempted.class,
 });
 
-/** The fields of a delivery's hash; see above. */
-type Stored = Partial<
-  Record<
-    | 'clientId'
-    | 'callbackUrl'
-    | 'state'
-    | 'resendCount'
-    | 'acceptedAt'
-    | 'retainUntil'
-    | 'nextAttemptAt'
-    | 'attempts',
-    string
-  >
->;
-
-/** `undefined` for a hash that is missing or incomplete. */
-export function parseDelivery(requestId: string, stored: Stored): DeliveryView | undefined {
+/** `undefined` for a hash (see above) that is missing or incomplete. */
+export function parseDelivery(
+  requestId: string,
+  stored: Readonly<Record<string, string>>,
+): DeliveryView | undefined {
   const { clientId, callbackUrl, state, acceptedAt, retainUntil } = stored;
+  const { resendCount, nextAttemptAt, attempts = '' } = stored;
   if (!clientId || !callbackUrl || !state || !acceptedAt || !retainUntil) return undefined;
-  const lines = (stored.attempts ?? '').split('\n').filter((line) => line !== '');
+  const lines = attempts.split('\n').filter((line) => line !== '');
   return {
-    requestId,
-    clientId,
-    callbackUrl,
+    ...{ requestId, clientId, callbackUrl, acceptedAt, retainUntil, nextAttemptAt },
     state: WebhookState.parse(state),
-    resendCount: Number(stored.resendCount),
-    acceptedAt,
-    retainUntil,
-    nextAttemptAt: stored.nextAttemptAt,
-    attempts: lines.map(parseAttemptLine).sort(byStart),
+    resendCount: Number(resendCount),
+    attempts: lines.map((line) => JSON.parse(line) as AttemptView).sort(byStart),
   };
 }
-
-const parseAttemptLine = (line: string): AttemptView => JSON.parse(line) as AttemptView;
 
 /** The log of an attempt may be stored after that of a resend that began later. */
 const byStart = (a: AttemptView, b: AttemptView): number =>
