@@ -125,7 +125,7 @@ export class FairQueue<T> {
 }
 
 /** Ends the turn of an owner, if it has items. */
-export function moveToEnd<V>(turns: Map<string, V> | undefined, name: string): void {
+function moveToEnd<V>(turns: Map<string, V> | undefined, name: string): void {
   const entry = turns?.get(name);
   if (turns === undefined || entry === undefined) return;
   turns.delete(name);

@@ -1,5 +1,5 @@
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
-import { moveToEnd } from '#shared/fairness/fair-queue.ts';
+import { FairQueue } from '#shared/fairness/fair-queue.ts';
 import { type AppOwner, FairShares } from '#shared/fairness/fair-shares.ts';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import { PerReceiver } from './per-receiver.ts';
@@ -48,7 +48,8 @@ type Waiter = {
   readonly sinceMs: number;
   readonly settle: (slot: Slot | undefined) => void;
 };
-type Queue = { readonly receiver: Receiver; readonly waiters: Waiter[] };
+/** A receiver and the messages that wait for it. */
+type Line = { readonly receiver: Receiver; readonly waiters: Waiter[] };
 
 /** A client app with attempts in flight or waiting messages. */
 type App = {
@@ -57,8 +58,6 @@ type App = {
   waitingCount: number;
   /** Receivers with attempts in flight. */
   readonly active: Set<Receiver>;
-  /** Receivers with waiting messages, by origin; the next to be served first. */
-  readonly queues: Map<string, Queue>;
 };
 
 /**
@@ -78,22 +77,19 @@ type App = {
  */
 export class DeliverySlots implements Disposable {
   readonly #monotonicMs: () => number;
-  readonly #receivers = new PerReceiver({
-    make: makeReceiver,
-    isIdle: ({ clientId, origin, inFlightCount }: Receiver) =>
-      inFlightCount() === 0 && this.#apps.get(clientId)?.queues.has(origin) !== true,
+  readonly #lines = new PerReceiver<Line>({
+    make: (clientId, origin) => ({ receiver: makeReceiver(clientId, origin), waiters: [] }),
+    isIdle: ({ receiver, waiters }) => receiver.inFlightCount() === 0 && waiters.length === 0,
   });
   readonly #shares = new FairShares(SLOTS);
   /** Of the origins with attempts in flight. */
   readonly #originShares = new Map<string, FairShares>();
   readonly #waitingBytes = new FairShares(WAITING_BYTES_MAX, { place: MESSAGE_BYTES_MAX });
   readonly #apps = new Map<string, App>();
-  /** The accounts of waiting apps, and each account's; the next to be served first. */
-  readonly #turns = new Map<string, Map<string, App>>();
+  /** Receivers with waiting messages; a receiver whose turn is over is the last one of its app. */
+  readonly #waiting = new FairQueue<Line>();
   readonly #sweeping: Repetition;
   #waitingCount = 0;
-  /** Receivers with waiting messages. */
-  #queueCount = 0;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -116,12 +112,12 @@ export class DeliverySlots implements Disposable {
    */
   async acquire({ accountId, clientId }: AppOwner, origin: string, bytes: number): Promise<Slot | undefined> {
     const app = this.#appOf({ accountId, clientId });
-    const receiver = this.#receivers.of({ accountId, clientId }, origin);
-    const queuePosition = (app.queues.get(origin)?.waiters.length ?? 0) + 1;
-    if (queuePosition === 1 && this.#hasRoom(app, receiver)) return this.#take(app, receiver);
-    const slot = this.#mayWait(app, receiver, queuePosition, bytes)
+    const line = this.#lines.of(app.owner, origin);
+    const queuePosition = line.waiters.length + 1;
+    if (queuePosition === 1 && this.#hasRoom(app, line.receiver)) return this.#take(app, line);
+    const slot = this.#mayWait(app, line.receiver, queuePosition, bytes)
       ? new Promise<Slot | undefined>((settle) =>
-          this.#enqueue(app, receiver, { bytes, sinceMs: this.#monotonicMs(), settle }),
+          this.#enqueue(app, line, { bytes, sinceMs: this.#monotonicMs(), settle }),
         )
       : undefined;
     this.#forgetIfIdle(app);
@@ -130,7 +126,7 @@ export class DeliverySlots implements Disposable {
 
   /** Whether a receiver took a message within the last minute and does not seem to hang. */
   isProven(app: AppOwner, origin: string): boolean {
-    return this.#receivers.of(app, origin).isProven(this.#monotonicMs());
+    return this.#lines.of(app, origin).receiver.isProven(this.#monotonicMs());
   }
 
   /** Gives free slots to waiting messages and defers messages that would wait too long. Runs every
@@ -139,20 +135,20 @@ export class DeliverySlots implements Disposable {
     if (this.#waitingCount === 0) return;
     this.#serve();
     const nowMs = this.#monotonicMs();
-    for (const [app, queue] of this.#allQueues()) {
-      const { receiver, waiters } = queue;
-      this.#serveQueue(app, queue);
+    for (const [app, line] of this.#waitingLines()) {
+      const { receiver, waiters } = line;
+      this.#serveLine(app, line);
       while (this.#expectedWaitMs(receiver, waiters.length) > EXPECTED_WAIT_MS_MAX)
-        this.#dequeue(app, queue, waiters.pop())?.settle(undefined);
+        this.#dequeue(app, line, waiters.pop())?.settle(undefined);
       while (waiters[0] !== undefined && nowMs - waiters[0].sinceMs > WAIT_MS_MAX)
-        this.#dequeue(app, queue, waiters.shift())?.settle(undefined);
+        this.#dequeue(app, line, waiters.shift())?.settle(undefined);
     }
   }
 
   [Symbol.dispose](): void {
     this.#sweeping.stop();
-    for (const [app, queue] of this.#allQueues())
-      while (queue.waiters.length > 0) this.#dequeue(app, queue, queue.waiters.pop())?.settle(undefined);
+    for (const [app, line] of this.#waitingLines())
+      while (line.waiters.length > 0) this.#dequeue(app, line, line.waiters.pop())?.settle(undefined);
   }
 
   #hasRoom(app: App, receiver: Receiver): boolean {
@@ -188,7 +184,8 @@ export class DeliverySlots implements Disposable {
     return this.#expectedTurnMs(app) <= EXPECTED_WAIT_MS_MAX;
   }
 
-  #take(app: App, receiver: Receiver): Slot {
+  #take(app: App, line: Line): Slot {
+    const { receiver } = line;
     const { origin } = receiver;
     const attempt = receiver.begin(this.#monotonicMs());
     const atOrigin = this.#originShares.get(origin) ?? new FairShares(ORIGIN_SLOTS);
@@ -208,71 +205,51 @@ export class DeliverySlots implements Disposable {
         this.#shares.give(app.owner);
         atOrigin.give(app.owner);
         if (atOrigin.count === 0) this.#originShares.delete(origin);
-        const own = app.queues.get(origin);
-        if (!this.#serve() && own !== undefined) this.#serveQueue(app, own);
+        if (!this.#serve()) this.#serveLine(app, line);
         this.#forgetIfIdle(app);
       },
     };
   }
 
-  #enqueue(app: App, receiver: Receiver, waiter: Waiter): void {
-    const queue = app.queues.get(receiver.origin);
-    if (queue === undefined) {
-      app.queues.set(receiver.origin, { receiver, waiters: [waiter] });
-      this.#queueCount += 1;
-    } else queue.waiters.push(waiter);
-    this.#countWaiting(app, 1, waiter.bytes);
+  #enqueue(app: App, line: Line, waiter: Waiter): void {
+    if (line.waiters.push(waiter) === 1) this.#waiting.push(app.owner, line);
+    this.#waitingCount += 1;
+    app.waitingCount += 1;
+    this.#waitingBytes.take(app.owner, waiter.bytes);
   }
 
-  #dequeue(app: App, queue: Queue, waiter: Waiter | undefined): Waiter | undefined {
+  #dequeue(app: App, line: Line, waiter: Waiter | undefined): Waiter | undefined {
     if (waiter === undefined) return undefined;
-    this.#countWaiting(app, -1, waiter.bytes);
-    if (queue.waiters.length === 0) {
-      app.queues.delete(queue.receiver.origin);
-      this.#queueCount -= 1;
-    }
+    if (line.waiters.length === 0) this.#waiting.remove(app.owner, line);
+    this.#waitingCount -= 1;
+    app.waitingCount -= 1;
+    this.#waitingBytes.give(app.owner, waiter.bytes);
     this.#forgetIfIdle(app);
     return waiter;
-  }
-
-  #countWaiting(app: App, count: 1 | -1, bytes: number): void {
-    const { accountId, clientId } = app.owner;
-    this.#waitingCount += count;
-    app.waitingCount += count;
-    if (count > 0) this.#waitingBytes.take(app.owner, bytes);
-    else this.#waitingBytes.give(app.owner, bytes);
-    const turns = this.#turns.get(accountId) ?? new Map<string, App>();
-    if (app.waitingCount === 0) turns.delete(clientId);
-    else if (!turns.has(clientId)) turns.set(clientId, app);
-    if (turns.size === 0) this.#turns.delete(accountId);
-    else if (!this.#turns.has(accountId)) this.#turns.set(accountId, turns);
   }
 
   /** Gives slots to the waiting receivers whose turn it is, until a number of them has no room.
    * Returns whether it gave any. */
   #serve(): boolean {
     let isServed = false;
-    for (let misses = 0; misses < Math.min(LOOKS_MAX, this.#queueCount); misses += 1) {
-      const [apps] = this.#turns.values();
-      const [app] = apps?.values() ?? [];
-      const [queue] = app?.queues.values() ?? [];
-      if (app === undefined || queue === undefined || this.#shares.count >= SLOTS) break;
-      if (this.#serveQueue(app, queue)) {
+    for (let misses = 0; misses < Math.min(LOOKS_MAX, this.#waiting.size); misses += 1) {
+      const line = this.#shares.count < SLOTS ? this.#waiting.take() : undefined;
+      const app = line && this.#apps.get(line.receiver.clientId);
+      if (line === undefined || app === undefined) break;
+      if (this.#serveLine(app, line)) {
         isServed = true;
         misses = -1;
       }
-      moveToEnd(app.queues, queue.receiver.origin);
-      moveToEnd(apps, app.owner.clientId);
-      moveToEnd(this.#turns, app.owner.accountId);
+      if (line.waiters.length > 0) this.#waiting.push(app.owner, line);
     }
     return isServed;
   }
 
   /** Gives a slot to the first message of a receiver if it has room for an attempt. */
-  #serveQueue(app: App, queue: Queue): boolean {
-    if (queue.waiters.length === 0 || !this.#hasRoom(app, queue.receiver)) return false;
-    const slot = this.#take(app, queue.receiver);
-    this.#dequeue(app, queue, queue.waiters.shift())?.settle(slot);
+  #serveLine(app: App, line: Line): boolean {
+    if (line.waiters.length === 0 || !this.#hasRoom(app, line.receiver)) return false;
+    const slot = this.#take(app, line);
+    this.#dequeue(app, line, line.waiters.shift())?.settle(slot);
     return true;
   }
 
@@ -293,7 +270,7 @@ export class DeliverySlots implements Disposable {
   #appOf(owner: AppOwner): App {
     const known = this.#apps.get(owner.clientId);
     if (known !== undefined) return known;
-    const app: App = { owner, inFlightCount: 0, waitingCount: 0, active: new Set(), queues: new Map() };
+    const app: App = { owner, inFlightCount: 0, waitingCount: 0, active: new Set() };
     this.#apps.set(owner.clientId, app);
     return app;
   }
@@ -302,9 +279,13 @@ export class DeliverySlots implements Disposable {
     if (app.inFlightCount === 0 && app.waitingCount === 0) this.#apps.delete(app.owner.clientId);
   }
 
-  #allQueues(): [App, Queue][] {
-    return [...this.#apps.values()].flatMap((app) =>
-      [...app.queues.values()].map((queue): [App, Queue] => [app, queue]),
+  /** Those of now: they change while they are served. */
+  #waitingLines(): [App, Line][] {
+    return [...this.#waiting.queues()].flatMap(([, lines]) =>
+      lines.flatMap((line): [App, Line][] => {
+        const app = this.#apps.get(line.receiver.clientId);
+        return app === undefined ? [] : [[app, line]];
+      }),
     );
   }
 }
