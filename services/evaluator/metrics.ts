@@ -8,7 +8,7 @@ import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemet
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { FollowerObserver } from './chain/logs/follow-chain.ts';
 import type { RuleTally } from './domain/compose-part.ts';
-import { VerdictMemory } from './domain/verdict-memory.ts';
+import { VerdictMemory } from './lanes/verdict-memory.ts';
 
 /** Balances that one call carried, up to the hard bound of a batch. */
 const READS_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
