@@ -5,7 +5,7 @@ import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
-import { isPresent, type WatchMember, watch, watchMember } from '#shared/contracts/watches/watch.ts';
+import { watch, watchMember } from '#shared/contracts/watches/watch.ts';
 import { bringsBody, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
@@ -22,7 +22,6 @@ import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import { nameOf } from '#shared/stores/watches/members/watch-member-text.ts';
 import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
@@ -33,13 +32,7 @@ import { makeEndRuleSets } from './project/end-rule-sets.ts';
 import { makeEraseDeleted } from './project/erase-deleted.ts';
 import { makePartHandler } from './project/handle-part.ts';
 import { makeResultHandler } from './project/handle-result.ts';
-import {
-  follow,
-  makeProjector,
-  makeRepublishErased,
-  makeRepublishNewer,
-  together,
-} from './project/project-document.ts';
+import { follow, followInto, followMembers, together } from './project/project-document.ts';
 import { rollSegments } from './project/roll-segments.ts';
 import { makeAlertQuota, makeQuotaAlerts } from './usage/alert-quota.ts';
 import { startPublishingUsage } from './usage/publish-usage.ts';
@@ -49,14 +42,6 @@ const DOCUMENTS_WINDOW = 64;
 
 /** Parts of batches that are stored at once, of up to 4 MiB each. */
 const PARTS_MAX = 8;
-
-type Document = { readonly version: number; readonly deletedAt?: string | undefined };
-
-/** The view of a compacted topic, by the keys of its documents. */
-type View<D> = {
-  readonly project: (document: D) => Promise<boolean>;
-  readonly read: (key: string) => Promise<D | undefined>;
-};
 
 /** Deleted documents are erased this often, and abandoned batches are looked for. */
 const ERASE_INTERVAL_MS = 60_000;
@@ -96,28 +81,13 @@ await runService(
     const keeper = scope.use(await startKeepingViews(replay, context.stopping));
     context.readiness.add('views', () => keeper.areComplete() || 'the views are being rebuilt');
     watchClock(context.metrics, clock);
-    metrics.watchViews(keeper);
+    metrics.watchViews(() => (keeper.areComplete() ? 1 : 0));
     metrics.watchBatches(() => batches.countUnfinished(clock.now()));
 
-    const projected = <D extends Document>(topic: Topic<D>, view: View<D>) => {
-      const publish = (document: D) => kafka.publish(topic, document);
-      return follow(
-        topic,
-        makeProjector({
-          project: (document) => view.project(document),
-          read: (document) => view.read(topic.keyOf(document)),
-          publish,
-        }),
-        makeRepublishErased({
-          async readLive(key) {
-            const document = await view.read(key);
-            return document?.deletedAt === undefined ? document : undefined;
-          },
-          publish,
-        }),
-      );
-    };
-    const publishMember = (member: WatchMember) => kafka.publish(watchMember, member);
+    const publishTo =
+      <D>(topic: Topic<D>) =>
+      (document: D) =>
+        kafka.publish(topic, document);
     const handleResult = makeResultHandler(dependencies);
     // How far each topic is in the views: where a Redis that lost writes is read up from.
     const beforeCommit = makeSavePositions(redis);
@@ -147,22 +117,11 @@ await runService(
           groupId: CONSUMER_GROUPS.documents,
           window: DOCUMENTS_WINDOW,
           ...together([
-            projected(account, accounts),
-            projected(clientApp, clientApps),
-            projected(ruleSet, ruleSets.documents),
-            projected(watch, watches.documents),
-            follow(
-              watchMember,
-              makeRepublishNewer({ readNewer: watchMembers.readNewer, publish: publishMember }),
-              makeRepublishErased({
-                async readLive(key) {
-                  const { uid, memberId } = nameOf(key);
-                  const [member] = await watchMembers.readMany(uid, [memberId]);
-                  return isPresent(member) ? member : undefined;
-                },
-                publish: publishMember,
-              }),
-            ),
+            followInto(account, accounts, publishTo(account)),
+            followInto(clientApp, clientApps, publishTo(clientApp)),
+            followInto(ruleSet, ruleSets.documents, publishTo(ruleSet)),
+            followInto(watch, watches.documents, publishTo(watch)),
+            followMembers(watchMembers, publishTo(watchMember)),
             follow(audit, (entry) => auditTrail.record(entry)),
           ]),
         }),

@@ -1,13 +1,11 @@
-import { Gauge } from 'prom-client';
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
-import type { ViewKeeper } from '#shared/stores/replay/keep-views.ts';
 import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 
 const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
 
 /** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {
-  const { counter, gauge } = makeInstruments(registry);
+  const { counter, gauge, watched } = makeInstruments(registry);
   const entries = counter('rolecall_batch_entries_total', 'Entries of batches whose results were stored.', [
     'outcome',
   ]);
@@ -31,31 +29,17 @@ export function makeMetrics(registry: Registry) {
       entries.inc({ outcome: 'failed' }, failedCount);
     },
     /** The same in every result-store: take the maximum. */
-    watchBatches(countUnfinished: () => Promise<number>): void {
-      new Gauge({
-        name: 'rolecall_batches_in_progress',
-        help: 'Accepted batches whose last entry is not finished; every process shows all of them.',
-        registers: [registry],
-        async collect() {
-          // While Redis is away the last figure stays.
-          const count = await countUnfinished().catch(() => undefined);
-          if (count !== undefined) this.set(count);
-        },
-      });
-    },
+    watchBatches: watched(
+      'rolecall_batches_in_progress',
+      'Accepted batches whose last entry is not finished; every process shows all of them.',
+    ),
     countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]): void => usageTotals.inc({ outcome }),
     /** All totals are published as they were at `atMs`. */
     noteComplete: (atMs: number): void => usageComplete.set(atMs / 1000),
-    watchViews(views: Pick<ViewKeeper, 'areComplete'>): void {
-      new Gauge({
-        name: 'rolecall_views_whole',
-        help: '1 while the Redis views are complete, 0 while they are rebuilt.',
-        registers: [registry],
-        collect() {
-          this.set(views.areComplete() ? 1 : 0);
-        },
-      });
-    },
+    watchViews: watched(
+      'rolecall_views_whole',
+      '1 while the Redis views are complete, 0 while they are rebuilt.',
+    ),
   };
 }
 

@@ -1,13 +1,18 @@
 import type { Topic } from '#shared/contracts/topic.ts';
+import { isPresent, type WatchMember, watchMember } from '#shared/contracts/watches/watch.ts';
 import type { HandleErasure, Handler } from '#shared/kafka/consumer/record.ts';
+import { liveOf, type VersionedDocuments } from '#shared/stores/documents/versioned-documents.ts';
+import { nameOf } from '#shared/stores/watches/members/watch-member-text.ts';
+import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 
 type Versioned = { readonly version: number };
+type Publish<D> = (document: D) => Promise<void>;
 
 type Dependencies<D> = {
   /** Puts the document into its view; false if the view has the same or a newer version. */
   readonly project: (document: D) => Promise<boolean>;
   readonly read: (document: D) => Promise<D | undefined>;
-  readonly publish: (document: D) => Promise<void>;
+  readonly publish: Publish<D>;
 };
 
 /**
@@ -27,41 +32,45 @@ export function makeProjector<D extends Versioned>({ project, read, publish }: D
   };
 }
 
-/**
- * Follows a compacted topic whose documents are in the view before they are published: behind an
- * older document the newest one is published again, because compaction keeps the last record.
- */
-export function makeRepublishNewer<D>({
-  readNewer,
-  publish,
-}: {
-  /** The view's document if it is newer than this one. */
-  readonly readNewer: (document: D) => Promise<D | undefined>;
-  readonly publish: (document: D) => Promise<void>;
-}): Handler<D> {
-  return async function republishNewer(document) {
-    const newest = await readNewer(document);
-    if (newest !== undefined) await publish(newest);
-  };
-}
-
-/**
- * Follows the erasures of a compacted topic: behind one that came too late, because a new document
- * of the key was published before it, that document is published again.
- */
-export function makeRepublishErased<D>({
-  readLive,
-  publish,
-}: {
-  /** Nothing if there is no document, or a deleted one. */
-  readonly readLive: (key: string) => Promise<D | undefined>;
-  readonly publish: (document: D) => Promise<void>;
-}): HandleErasure {
-  return async function republishErased(key) {
+/** Behind an erasure that came too late, because a new document of the key was published before it, that
+ * document is published again. */
+const republish =
+  <D>(readLive: (key: string) => Promise<D | undefined>, publish: Publish<D>): HandleErasure =>
+  async (key) => {
     const document = await readLive(key);
     if (document !== undefined) await publish(document);
   };
-}
+
+/** Follows a compacted topic, and its erasures, into its view. */
+export const followInto = <D extends Versioned & { readonly deletedAt?: string | undefined }>(
+  topic: Topic<D>,
+  { project, read }: Pick<VersionedDocuments<D>, 'project' | 'read'>,
+  publish: Publish<D>,
+): Followed =>
+  follow(
+    topic,
+    makeProjector({ project, read: (document) => read(topic.keyOf(document)), publish }),
+    republish(async (key) => liveOf(await read(key)), publish),
+  );
+
+/** Follows the members of watches, which are in the view before they are published: behind an older
+ * one the newest is published again, because compaction keeps the last record. */
+export const followMembers = (
+  { readNewer, readMany }: Pick<WatchMembers, 'readNewer' | 'readMany'>,
+  publish: Publish<WatchMember>,
+): Followed =>
+  follow(
+    watchMember,
+    async (member) => {
+      const newest = await readNewer(member);
+      if (newest !== undefined) await publish(newest);
+    },
+    republish(async (key) => {
+      const { uid, memberId } = nameOf(key);
+      const [member] = await readMany(uid, [memberId]);
+      return isPresent(member) ? member : undefined;
+    }, publish),
+  );
 
 /** A topic and its handlers, whatever its message is. */
 type Followed = {
