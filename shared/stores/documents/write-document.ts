@@ -8,8 +8,8 @@ import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
 import type { Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
-import type { VersionedDocuments } from './versioned-documents.ts';
+import { type AuditTrail, auditMissing, makeRecordAudit } from '../audit/audit-trail.ts';
+import { liveOf, type VersionedDocuments } from './versioned-documents.ts';
 
 /** Longer than a publish may take, so two writers never hold the same version. */
 const LEASE_MS = 10_000;
@@ -124,6 +124,83 @@ export type WriteDependencies = {
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
+
+/** Whose document is written, and by whom. */
+export type OwnedWrite = {
+  readonly clientId: string;
+  readonly accountId: string;
+  /** In the audit log: a key's id, an e-mail address of the portal, or `operator`. */
+  readonly actor: string;
+  /** Absent for an operator, who has no budget. */
+  readonly limits?: Pick<TierLimits, 'writesPerDay'>;
+  /** Whether the write may continue at this version, as clients see it; `undefined`: there is none. */
+  readonly mayWrite?: (version: number | undefined) => boolean;
+};
+
+type OwnedChange<D> = {
+  /** As clients name the document. */
+  readonly id: string;
+  readonly key: string;
+  readonly action: string;
+  /** The slots of which a new document needs one. */
+  readonly slots?: { readonly set: string; readonly countMax: number } | undefined;
+  /** The next document; undefined: nothing is written. */
+  readonly by: (current: D | undefined) => D | undefined;
+};
+
+type Kind<D> = {
+  readonly noun: string;
+  readonly plural: string;
+  /** As clients see it. */
+  readonly versionOf: (document: D) => number;
+};
+
+/**
+ * Makes the function that changes documents of client apps within their limits. It returns once the
+ * change is in effect, in the topic and in the view. A change costs one of the day's writes and has
+ * an audit entry; a write that changes nothing is free.
+ *
+ * @throws ServiceError `version-conflict`, `limit-reached`, `rate-limited`, `bytes-exceeded`, and the
+ *   errors of a write
+ */
+export function makeChangeDocument<D extends Versioned & { readonly deletedAt?: string | undefined }>(
+  deps: WriteDependencies,
+  store: DocumentStore<D>,
+  { noun, plural, versionOf }: Kind<D>,
+) {
+  const write = makeWriteDocument(deps);
+  const recordAudit = makeRecordAudit(deps);
+  return async function changeDocument(
+    { clientId, accountId, actor, limits, mayWrite = () => true }: OwnedWrite,
+    { id, key, action, slots, by }: OwnedChange<D>,
+  ): Promise<D | undefined> {
+    const before = await store.read(key);
+    const next = (current: D | undefined): D | undefined => {
+      const live = liveOf(current);
+      requireVersion(`the ${noun} ${id}`, live && versionOf(live), mayWrite);
+      const after = by(current);
+      // Without a slot, which only a document that was new from the beginning has taken.
+      if (liveOf(after) && !live && liveOf(before))
+        throw new ServiceError('overloaded', `the ${noun} was deleted meanwhile`);
+      return after;
+    };
+    const after = next(before);
+    if (!after) return before;
+    if (limits && liveOf(after)) await deps.requireRoom(clientId);
+    if (slots && !liveOf(before) && !(await deps.slots.take(slots.set, id, slots.countMax)))
+      throw new ServiceError(
+        'limit-reached',
+        `this client app has reached its limit of ${slots.countMax} ${plural}; delete one first`,
+      );
+    if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
+    const written = await write(store, key, next);
+    if (written?.changed)
+      await recordAudit({ accountId, clientId, actor, action, subject: id, kind: 'write' }).catch((cause) => {
+        throw auditMissing(`the ${noun} is written`, cause);
+      });
+    return written?.document;
+  };
+}
 
 /**
  * Tries to acquire a lock or a hold until there is one, at most for `msMax`.

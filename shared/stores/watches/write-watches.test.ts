@@ -27,7 +27,7 @@ function makeWorld(
     readsToRemoval?: number;
   } = {},
 ) {
-  let { deletingCount = 0, writesLeft = Infinity, readsToRemoval = Infinity, stored } = over;
+  let { deletingCount = 0, writesLeft = Infinity, readsToRemoval = Infinity, stored, before } = over;
   const world = {
     holds: 0,
     releases: 0,
@@ -63,6 +63,11 @@ function makeWorld(
       read: async () => over.before ?? (stored?.deletedAt === undefined ? stored : undefined),
       documents: {
         async read() {
+          if (before) {
+            const first = before;
+            before = undefined;
+            return first;
+          }
           if (stored && readsToRemoval-- < 1) {
             const { formerCreatedAt: _, ...rest } = stored;
             stored = rest;
@@ -241,7 +246,7 @@ test('a watch is made only with a slot, also where it is deleted while it is wri
   const ruleSet = aRuleSet(clientId, settings.ruleSet);
   const limits = LIMITS;
   const gone = aWatch({ deletedAt: '2026-11-21T10:00:00.000Z' });
-  const racing = makeWorld({ ruleSet, before: aWatch(), stored: gone });
+  const racing = makeWorld({ ruleSet, before: aWatch({ everySeconds: 7_200 }), stored: gone });
   await expect(racing.writes.put({ ...WRITE, limits }, settings)).rejects.toMatchObject({
     code: 'overloaded',
   });

@@ -14,11 +14,11 @@ import { ServiceError } from '#shared/errors.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/stores/watches/watches.ts';
-import { auditMissing, makeRecordAudit } from '../audit/audit-trail.ts';
 import { liveOf } from '../documents/versioned-documents.ts';
 import {
   acquireWithin,
-  makeWriteDocument,
+  makeChangeDocument,
+  type OwnedWrite,
   requireVersion,
   underHold,
   type WriteDependencies,
@@ -41,57 +41,35 @@ type Dependencies = WriteDependencies &
     readonly ruleSets: Pick<RuleSets, 'hold'>;
   };
 
-/** Whose watch is written, and by whom. */
-export type WatchWrite = {
-  readonly clientId: string;
-  readonly accountId: string;
+export type WatchWrite = OwnedWrite & {
   readonly watchId: string;
-  /** In the audit log: a key's id, an e-mail address of the portal, or `operator`. */
-  readonly actor: string;
-  /** Absent for an operator, who has no budget. */
   readonly limits?: StorageLimits;
-  /** Whether the write may continue at this version of the settings; `undefined`: there is none. */
-  readonly mayWrite?: (version: number | undefined) => boolean;
 };
 
 export type WatchWrites = ReturnType<typeof makeWatchWrites>;
 
-type Change = (current: Watch | undefined) => Watch | undefined;
-
 /**
- * Writes to watches. Each returns once it is in effect, in the topic and in the view; each that
- * changed something costs one of the day's writes.
+ * Writes to watches; see `makeChangeDocument`.
  *
- * @throws ServiceError `watch-not-found`, `rule-set-unknown`, `version-conflict`, `limit-reached`,
- *   `rate-limited`, `bytes-exceeded`, and the errors of a write
+ * @throws ServiceError `watch-not-found`, `rule-set-unknown`, and the errors of a change
  */
 export function makeWatchWrites(deps: Dependencies) {
-  const write = makeWriteDocument(deps);
-  const recordAudit = makeRecordAudit(deps);
   const store = { ...deps.watches.documents, topic: watchTopic };
+  const changeDocument = makeChangeDocument(deps, store, {
+    ...{ noun: 'watch', plural: 'watches' },
+    versionOf: ({ settingsVersion }) => settingsVersion,
+  });
   const nowIso = () => new Date(deps.now()).toISOString();
 
-  async function change(request: WatchWrite, action: string, by: Change): Promise<Watch | undefined> {
-    const { clientId, accountId, watchId, actor, limits, mayWrite = () => true } = request;
-    const next: Change = (current) => {
-      requireVersion(`the watch ${watchId}`, liveOf(current)?.settingsVersion, mayWrite);
-      return by(current);
-    };
-    const before = await store.read(watchKey(request));
-    // A write that changes nothing is free.
-    const after = next(before);
-    if (!after) return before;
-    if (limits && after.deletedAt === undefined) await deps.requireRoom(clientId);
-    if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
-    const written = await write(store, watchKey(request), next);
-    if (written?.changed)
-      await recordAudit({ accountId, clientId, actor, action, subject: watchId, kind: 'write' }).catch(
-        (cause) => {
-          throw auditMissing('the watch is written', cause);
-        },
-      );
-    return written?.document;
-  }
+  const change = (
+    request: WatchWrite,
+    action: string,
+    by: (current: Watch | undefined) => Watch | undefined,
+  ): Promise<Watch | undefined> => {
+    const { clientId, watchId, limits } = request;
+    const slots = limits && { set: watchSlotsKey(clientId), countMax: limits.watches };
+    return changeDocument(request, { id: watchId, key: watchKey(request), action, slots, by });
+  };
 
   const changeLive = async (
     request: WatchWrite,
@@ -132,26 +110,19 @@ export function makeWatchWrites(deps: Dependencies) {
     request: WatchWrite,
     settings: WatchSettings,
   ): Promise<{ watch: Watch; isNew: boolean }> {
-    const { clientId, watchId, limits, mayWrite = () => true } = request;
     const ruleSet = await readRuleSet(request, settings.ruleSet);
     const rules = rulesNameOf(ruleSet);
     let isNew = false;
+    const { clientId, watchId, mayWrite = () => true } = request;
     const existing = await deps.watches.read(clientId, watchId);
-    // Before the slot: a refused write must not hold it.
+    // Before the wait: a write that is refused does not wait.
     requireVersion(`the watch ${watchId}`, existing?.settingsVersion, mayWrite);
     if (!existing) await waitForRemoval(request);
-    if (!existing && limits && !(await deps.slots.take(watchSlotsKey(clientId), watchId, limits.watches)))
-      throw new ServiceError(
-        'limit-reached',
-        `this client app has reached its limit of ${limits.watches} watches; delete one first`,
-      );
     const watch = await change(request, 'watch-written', (current) => {
       isNew = liveOf(current) === undefined;
-      // The watch was deleted meanwhile, so this write has no slot.
-      if (isNew && existing) throw deletedMeanwhile();
       return nextOf(request, settings, current, nowIso(), rules);
     });
-    if (!watch) throw deletedMeanwhile();
+    if (!watch) throw notFound(request.watchId);
     // The watcher does this too; done here so that the answer has the states of the contracts.
     await deps.followed.follow(watch, contractsToFollow(ruleSet, watch));
     return { watch, isNew };
@@ -218,7 +189,6 @@ export function makeWatchWrites(deps: Dependencies) {
 }
 
 const BEING_REMOVED = 'the members of deleted watches with this id are being removed';
-const deletedMeanwhile = () => new ServiceError('overloaded', 'the watch was deleted meanwhile');
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
 
 /** The next document, or undefined if the settings are the same. */
