@@ -41,8 +41,43 @@ export async function waitFor<T>(
 }
 
 /** Waits `ms`, less if the signal is aborted; it never rejects. */
-export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal }).catch(() => undefined);
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  delay(ms, undefined, signal && { signal }).catch(() => undefined);
+
+type RetryOptions = {
+  /** Before the second try; it doubles with each further one up to `delayMsMax`, whose default it is. */
+  readonly delayMs: number;
+  readonly delayMsMax?: number;
+  /** Default: no bound. */
+  readonly triesMax?: number;
+  /** Default: `isRetriable`. */
+  readonly mayRetry?: (error: unknown) => boolean;
+  /** Ends the retries. */
+  readonly signal?: AbortSignal;
+  /** Called with the error before each wait. */
+  readonly onRetry?: (error: unknown) => void;
+};
+
+/**
+ * Repeats work that failed while the same may succeed later.
+ *
+ * @throws the error of the last try
+ */
+export async function retry<T>(
+  work: () => Promise<T>,
+  { delayMs, delayMsMax = delayMs, triesMax = Infinity, mayRetry = isRetriable, ...options }: RetryOptions,
+): Promise<T> {
+  const { signal, onRetry } = options;
+  for (let [tries, waitMs] = [1, delayMs]; ; tries++, waitMs = Math.min(2 * waitMs, delayMsMax)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!mayRetry(error) || tries >= triesMax || signal?.aborted) throw error;
+      onRetry?.(error);
+      await pause(waitMs, signal);
+    }
+  }
+}
 
 /** Waits for `work`, at most `boundMs`. The caller does not learn whether it finished. */
 export async function within(boundMs: number, work: Promise<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
+import { retry } from '../wait-for.ts';
 
 export type PartitionOffsets = ReadonlyMap<number, { readonly low: number; readonly high: number }>;
 
@@ -17,23 +17,24 @@ const RETRY_MS = 100;
  * Retries while a partition has no leader, as just after a topic's creation and during a change of
  * leader: kafkajs's own call fails at once then.
  */
-export async function readTopicOffsets(
+export function readTopicOffsets(
   admin: Pick<Admin, 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
   topic: string,
 ): Promise<PartitionOffsets> {
-  for (let tries = 1; ; tries++) {
-    try {
-      // Makes kafkajs forget the leaders that it knows.
-      if (tries > 1) await admin.fetchTopicMetadata({ topics: [topic] });
-      return byPartition(await admin.fetchTopicOffsets(topic));
-    } catch (error) {
-      // If no partition has a leader, kafkajs throws a TypeError on the empty answer.
-      const retriable = error instanceof TypeError || (error as { retriable?: boolean }).retriable === true;
-      if (!retriable || tries >= TRIES_MAX) throw error;
-      await delay(RETRY_MS);
-    }
-  }
+  let tries = 0;
+  const read = async (): Promise<PartitionOffsets> => {
+    // Makes kafkajs forget the leaders that it knows.
+    if (++tries > 1) await admin.fetchTopicMetadata({ topics: [topic] });
+    return byPartition(await admin.fetchTopicOffsets(topic));
+  };
+  // If no partition has a leader, kafkajs throws a TypeError on the empty answer.
+  const mayRetry = (error: unknown) => error instanceof TypeError || isRetriableByBroker(error);
+  return retry(read, { delayMs: RETRY_MS, triesMax: TRIES_MAX, mayRetry });
 }
+
+/** Whether kafkajs says that a request may be sent again. */
+export const isRetriableByBroker = (error: unknown): boolean =>
+  (error as { readonly retriable?: boolean }).retriable === true;
 
 /** Of each partition the offset of the first record that was stamped at `atMs` or later; its end
  * where there is none. */

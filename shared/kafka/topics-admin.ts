@@ -1,9 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin, ConfigEntries, ITopicConfig, PartitionMetadata } from 'kafkajs';
 import { DAY_MS } from '../contracts/durations.ts';
 import type { TopicSpec } from '../contracts/topic.ts';
 import { describeError, ServiceError } from '../errors.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { retry } from '../wait-for.ts';
+import { isRetriableByBroker } from './topic-offsets.ts';
 import { READABLE_COMPRESSIONS } from './wire/codecs.ts';
 
 const APPLY_TIMEOUT_MS = 60_000;
@@ -11,8 +12,8 @@ const APPLY_TIMEOUT_MS = 60_000;
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
 const COMPACTED_SEGMENT_BYTES = 64 * 1024 * 1024;
 const CREATE_BATCH_MAX = 100;
-const SERVED_RETRY_MS = 100;
-const SERVED_TRIES_MAX = APPLY_TIMEOUT_MS / SERVED_RETRY_MS;
+/** How new topics are waited for: 60 s. */
+const SERVED = { delayMs: 100, triesMax: 600, mayRetry: isRetriableByBroker } as const;
 
 type TopicsApplied = {
   readonly created: string[];
@@ -53,10 +54,10 @@ export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): P
       timeout: APPLY_TIMEOUT_MS,
       waitForLeaders: false,
     });
-    await waitUntilServed(
-      admin,
-      batch.map(({ name }) => name),
-    );
+    // kafkajs's own wait for the leaders fails at once where the broker that it asks does not know a
+    // topic yet, which happens as soon as there are several brokers.
+    const names = batch.map(({ name }) => name);
+    await retry(() => admin.fetchTopicMetadata({ topics: names }), SERVED);
   }
   const present = topics.filter(({ name }) => existing.has(name));
   const grown = await addPartitions(admin, present);
@@ -80,26 +81,6 @@ export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): P
     changed: [...changed],
     unchanged: present.length - changed.size,
   };
-}
-
-/**
- * Returns when a broker knows the leader of every partition of new topics. kafkajs's own wait fails
- * at once where the broker that it asks does not know a topic yet, which happens as soon as there
- * are several brokers.
- *
- * @throws the broker's error if it lasts for 60 s, or is not about the topics' age
- */
-async function waitUntilServed(admin: Pick<Admin, 'fetchTopicMetadata'>, topics: string[]): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      await admin.fetchTopicMetadata({ topics });
-      return;
-    } catch (error) {
-      const isRetriable = (error as { readonly retriable?: boolean }).retriable === true;
-      if (!isRetriable || tries >= SERVED_TRIES_MAX) throw error;
-      await delay(SERVED_RETRY_MS);
-    }
-  }
 }
 
 const TOPIC_RESOURCE = 2;

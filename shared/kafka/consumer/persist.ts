@@ -1,5 +1,4 @@
-import { isRetriable } from '#shared/errors.ts';
-import { pause } from '#shared/wait-for.ts';
+import { retry } from '#shared/wait-for.ts';
 import type { RecordContext } from './record.ts';
 
 const RETRY_DELAY_MS = 250;
@@ -17,17 +16,7 @@ const TRIES_MAX = 1_200;
  * @example
  * await persist(() => publish(message), record);
  */
-export async function persist<T>(
+export const persist = <T>(
   work: () => Promise<T>,
   { signal, alive }: Pick<RecordContext, 'signal' | 'alive'>,
-): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isRetriable(error) || tries >= TRIES_MAX || signal.aborted) throw error;
-      alive();
-      await pause(RETRY_DELAY_MS, signal);
-    }
-  }
-}
+): Promise<T> => retry(work, { delayMs: RETRY_DELAY_MS, triesMax: TRIES_MAX, signal, onRetry: alive });

@@ -4,7 +4,7 @@ import { describeError, isRetriable, ServiceError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
-import { pause } from '#shared/wait-for.ts';
+import { retry } from '#shared/wait-for.ts';
 import { headersOf } from '../dead-letters.ts';
 import { inConsumerSpan } from '../trace-messages.ts';
 import type { WindowRecord } from './partition-window.ts';
@@ -12,8 +12,7 @@ import type { GiveUp, HandleErasure, Handler, RecordContext } from './record.ts'
 import type { WorkSlot } from './work-slots.ts';
 
 const TRIES_MAX = 3;
-const RETRY_DELAY_MS_MIN = 100;
-const RETRY_DELAY_MS_MAX = 2_000;
+const RETRY_DELAYS = { delayMs: 100, delayMsMax: 2_000 } as const;
 /** While a store is away every running record is held: one log line reports all of them. */
 const HELD_LOG_INTERVAL_MS = 2_000;
 
@@ -32,6 +31,8 @@ type Dependencies<M> = {
   readonly signal: AbortSignal;
 };
 
+type Tried = 'done' | 'left' | { readonly failed: unknown };
+
 /**
  * Decides what happens to a record: the only function that lets an offset be committed.
  *
@@ -47,31 +48,26 @@ type Dependencies<M> = {
  */
 export function makeProcessRecord<M>(deps: Dependencies<M>) {
   const suppressedCount = makeLogThrottle(HELD_LOG_INTERVAL_MS);
-  const retryWhileAway = async (
-    attempt: () => Promise<void>,
-    at: RecordContext,
-  ): Promise<'done' | 'left' | { failed: unknown }> => {
-    for (let delayMs = RETRY_DELAY_MS_MIN; ; delayMs = Math.min(delayMs * 2, RETRY_DELAY_MS_MAX)) {
-      try {
-        await attempt();
-        return 'done';
-      } catch (error) {
-        if (!isRetriable(error)) return { failed: error };
-        if (deps.signal.aborted) return 'left';
-        deps.countOutcome(at.topic, 'retried');
-        at.alive();
-        const others = suppressedCount();
-        if (others !== undefined)
-          deps.log.warn({ ...positionOf(at), others, error: describeError(error) }, 'record held: retrying');
-        await pause(delayMs, deps.signal);
-      }
+  const retryWhileAway = async (attempt: () => Promise<void>, at: RecordContext): Promise<Tried> => {
+    const onRetry = (error: unknown): void => {
+      deps.countOutcome(at.topic, 'retried');
+      at.alive();
+      const others = suppressedCount();
+      if (others !== undefined)
+        deps.log.warn({ ...positionOf(at), others, error: describeError(error) }, 'record held: retrying');
+    };
+    try {
+      await retry(attempt, { ...RETRY_DELAYS, signal: deps.signal, onRetry });
+      return 'done';
+    } catch (failed) {
+      return isRetriable(failed) ? 'left' : { failed };
     }
   };
 
   const tryHandler = async (
     handle: (at: RecordContext) => Promise<void>,
     at: RecordContext,
-  ): Promise<'done' | 'left' | { failed: unknown }> => {
+  ): Promise<Tried> => {
     for (let tries = 1; ; tries++) {
       const outcome = await retryWhileAway(() => inConsumerSpan(at, deps.groupId, handle), at);
       if (typeof outcome === 'string') return outcome;
