@@ -33,43 +33,10 @@ export type PublishOptions = {
   readonly timeoutMs?: number;
 };
 
-/** A reader that the connection gives its client. */
-type WithoutKafka<R extends (options: never) => unknown> = (
-  options: Omit<Parameters<R>[0], 'kafka'>,
-) => ReturnType<R>;
+export type KafkaConnection = Awaited<ReturnType<typeof connectKafka>>;
 
-export type KafkaConnection = AsyncDisposable & {
-  /**
-   * Resolves when all in-sync replicas have the message.
-   *
-   * @throws ServiceError `broker-unavailable` (surely not written), `publish-unknown`,
-   *   `overloaded`, `message-too-large`, `message-unreadable` (it does not match its own schema: a
-   *   bug)
-   */
-  readonly publish: <M>(topic: Topic<M>, message: M, options?: PublishOptions) => Promise<void>;
-  /** Writes a record unchanged, for example a dead-lettered record that is sent again. */
-  readonly publishRecord: (topic: string, record: Message) => Promise<void>;
-  /**
-   * Erases a document from a compacted topic: compaction removes every record of its key.
-   *
-   * @throws ServiceError as `publish` does
-   */
-  readonly erase: (topic: Pick<TopicSpec, 'name'>, key: string, timeoutMs?: number) => Promise<void>;
-  /** Joins a group and processes its records until disposal; see `startConsumer`. */
-  readonly consume: <M>(options: ConsumeOptions<M>) => Promise<AsyncDisposable>;
-  /** Reads a whole topic once; see `readTopic`. */
-  readonly readTopic: WithoutKafka<typeof readTopic>;
-  /** Reads one record; see `readRecord`. */
-  readonly readRecord: WithoutKafka<typeof readRecord>;
-  /** Finds one record by its key and time; see `findRecord`. */
-  readonly findRecord: WithoutKafka<typeof findRecord>;
-  readonly admin: Admin;
-  /** The id that the cluster was made with. */
-  readonly clusterId: string;
-  readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
-  /** Messages that wait for the broker's acknowledgement. */
-  readonly pendingCount: () => number;
-};
+/** The options of a reader, whose client the connection adds. */
+type WithoutKafka<R extends (options: never) => unknown> = Omit<Parameters<R>[0], 'kafka'>;
 
 /** A command has no `/livez`. */
 type Context = Pick<ServiceContext, 'log' | 'metrics' | 'fail' | 'readiness' | 'stopping'> &
@@ -95,7 +62,7 @@ export async function connectKafka(
   service: string,
   context: Context,
   { mustHaveTopics = true, countBytes = () => undefined }: ConnectOptions = {},
-): Promise<KafkaConnection> {
+) {
   const kafka = makeKafka(config.kafka, `rolecall-${service}`, context.log);
   const admin = kafka.admin({ retry: { retries: 2 } });
   const fair = new FairPartitioner();
@@ -123,26 +90,41 @@ export async function connectKafka(
   instruments.watchPending(() => batching.pendingCount);
   const brokerReach = startReachCheck('the broker', () => admin.describeCluster());
   context.readiness.add('broker', brokerReach.check);
-  const publish = makePublish(batching, countBytes);
 
   const publishRecord = (topic: string, record: Message) => batching.send(topic, record, PUBLISH_TIMEOUT_MS);
   const drainMs = drainMsOf(config.shutdownTimeoutMs);
   const connection = { kafka, admin, instruments, config, context, publishRecord, drainMs };
 
   return {
-    publish,
+    /**
+     * Resolves when all in-sync replicas have the message.
+     *
+     * @throws ServiceError `broker-unavailable` (surely not written), `publish-unknown`,
+     *   `overloaded`, `message-too-large`, `message-unreadable` (it does not match its own schema: a
+     *   bug)
+     */
+    publish: makePublish(batching, countBytes),
+    /** Writes a record unchanged, for example a dead-lettered record that is sent again. */
     publishRecord,
-    erase: (topic, key, timeoutMs = PUBLISH_TIMEOUT_MS) =>
+    /**
+     * Erases a document from a compacted topic: compaction removes every record of its key.
+     *
+     * @throws ServiceError as `publish` does
+     */
+    erase: (topic: Pick<TopicSpec, 'name'>, key: string, timeoutMs = PUBLISH_TIMEOUT_MS): Promise<void> =>
       batching.send(topic.name, { key, value: null }, timeoutMs),
-    consume: (options) => startConsumer(connection, options),
-    readTopic: (options) => readTopic({ ...options, kafka }),
-    readRecord: (options) => readRecord({ ...options, kafka }),
-    findRecord: (options) => findRecord({ ...options, kafka }),
+    /** Joins a group and processes its records until disposal. */
+    consume: <M>(options: ConsumeOptions<M>): Promise<AsyncDisposable> => startConsumer(connection, options),
+    readTopic: (options: WithoutKafka<typeof readTopic>) => readTopic({ ...options, kafka }),
+    readRecord: (options: WithoutKafka<typeof readRecord>) => readRecord({ ...options, kafka }),
+    findRecord: (options: WithoutKafka<typeof findRecord>) => findRecord({ ...options, kafka }),
     admin,
+    /** The id that the cluster was made with. */
     clusterId,
-    observeLag: (topic, lag) => fair.observeLag(topic, lag),
+    observeLag: (topic: string, lagByPartition: readonly number[]) => fair.observeLag(topic, lagByPartition),
+    /** Messages that wait for the broker's acknowledgement. */
     pendingCount: () => batching.pendingCount,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       await brokerReach[Symbol.asyncDispose]();
       await within(drainMs / 2, batching.drain());
       await within(DISCONNECT_MS_MAX, Promise.all([producer.disconnect(), admin.disconnect()]));
@@ -150,8 +132,8 @@ export async function connectKafka(
   };
 }
 
-function makePublish(batching: BatchingProducer, countBytes: CountBytes): KafkaConnection['publish'] {
-  return async (topic, message, options = {}) => {
+function makePublish(batching: BatchingProducer, countBytes: CountBytes) {
+  return async <M>(topic: Topic<M>, message: M, options: PublishOptions = {}): Promise<void> => {
     const { traceparent: parent, fairness, isValidated, isCounted, timeoutMs } = options;
     // Checked before writing as well as when reading: a message that its consumers would refuse is
     // not written.

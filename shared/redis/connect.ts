@@ -24,11 +24,7 @@ export const REPLAY_TIMEOUT_MS = 30_000;
 const FORGET_MS = 2 * COMMAND_TIMEOUT_MS;
 const ASK_ROLE_INTERVAL_MS = 2_000;
 
-export type RedisConnection = AsyncDisposable & {
-  readonly redis: Redis;
-  /** A connection of its own for subscriptions, which resubscribes after a reconnect. */
-  readonly subscriber: () => Promise<Redis>;
-};
+export type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
 
 type Options = RedisConfig & { readonly dependencyWaitMs: number };
 type Context = Pick<ServiceContext, 'log' | 'metrics' | 'readiness' | 'stopping'>;
@@ -41,7 +37,7 @@ type Context = Pick<ServiceContext, 'log' | 'metrics' | 'readiness' | 'stopping'
  * @throws ServiceError `store-unavailable` if Redis cannot be reached in time, `config-invalid` if
  *   it is a Redis Cluster
  */
-export async function connectRedis(options: Options, context: Context): Promise<RedisConnection> {
+export async function connectRedis(options: Options, context: Context) {
   await using scope = new AsyncDisposableStack();
   const open = (purpose: string, commandTimeoutMs?: number) =>
     openConnection({ ...options, purpose, ...(commandTimeoutMs && { commandTimeoutMs }) }, context.log);
@@ -69,7 +65,8 @@ export async function connectRedis(options: Options, context: Context): Promise<
   const whole = scope.move();
   return {
     redis,
-    async subscriber() {
+    /** A connection of its own for subscriptions, which resubscribes after a reconnect. */
+    async subscriber(): Promise<Redis> {
       const subscriber = open('subscriptions');
       whole.defer(() => subscriber.redis.disconnect());
       await reach(subscriber.redis);

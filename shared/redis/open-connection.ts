@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import type { RedisConfig } from '../config.ts';
-import { isRefusedAsFull, type MemoryWatch, watchMemory } from './watch-memory.ts';
+import { isRefusedAsFull, watchMemory } from './watch-memory.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
@@ -13,19 +13,6 @@ const LOG_INTERVAL_MS = 1_000;
 const FULL_LOG_INTERVAL_MS = 10_000;
 /** Redis's word for a replica, in the answers to INFO and ROLE. */
 const REPLICA = 'slave';
-
-export type OpenConnection = {
-  readonly redis: Redis;
-  /**
-   * Asks the server whether it is still the primary, and leaves it if not.
-   *
-   * @throws if it does not answer
-   */
-  readonly askRole: () => Promise<void>;
-  readonly memory: MemoryWatch;
-  /** True while it is connected to a primary that takes writes, otherwise the fault. */
-  readonly check: () => true | string;
-};
 
 type Options = RedisConfig & {
   /** The name of the connection in the log. */
@@ -44,7 +31,7 @@ type Options = RedisConfig & {
 export function openConnection(
   { url, readAgain, tls, keyPrefix, purpose, commandTimeoutMs }: Options,
   log: Pick<Logger, 'info' | 'warn'>,
-): OpenConnection {
+) {
   const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
   let [isAway, isReplica] = [false, false];
   const warn = (fields: object, message: string): void => {
@@ -102,12 +89,18 @@ export function openConnection(
   return {
     redis,
     memory,
-    async askRole() {
+    /**
+     * Asks the server whether it is still the primary, and leaves it if not.
+     *
+     * @throws if it does not answer
+     */
+    async askRole(): Promise<void> {
       // An ACL may forbid ROLE.
       const [role] = await redis.role().catch(async () => [await redis.ping()]);
       if (role === REPLICA && foundReplica()) redis.disconnect(true);
     },
-    check() {
+    /** True while it is connected to a primary that takes writes, otherwise the fault. */
+    check(): true | string {
       if (isReplica) return 'Redis is a replica';
       if (redis.status !== 'ready') return 'Redis is unreachable';
       return !memory.isFull() || 'full';

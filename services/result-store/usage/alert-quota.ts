@@ -20,7 +20,7 @@ import type { Dependencies } from '../dependencies.ts';
  */
 export function makeAlertQuota(
   { clientApps, accounts, kafka }: Dependencies,
-  quotaAlerts: QuotaAlerts,
+  quotaAlerts: ReturnType<typeof makeQuotaAlerts>,
 ): (usage: Usage) => Promise<void> {
   return async function alertQuota({ clientId, month, monthTotal, asOf }) {
     // Totals of an ended month come in its last minutes: it is too late to act on them.
@@ -53,19 +53,11 @@ const keyOf = (clientId: string, month: string): string => `quota-alerted:{${cli
  * sending it again; that an app is told once is decided by the id of the delivery, so the mark is
  * not rebuilt after a loss.
  */
-type QuotaAlerts = {
+export const makeQuotaAlerts = (redis: Redis) => ({
   /** 0 if none was reached. */
-  readonly readSent: (clientId: string, month: string) => Promise<number>;
-  readonly markSent: (clientId: string, month: string, threshold: number) => Promise<void>;
-};
-
-/**
- * @example
- * if ((await makeQuotaAlerts(redis).readSent('app_1', '2026-11')) < 80) await tell();
- */
-export const makeQuotaAlerts = (redis: Redis): QuotaAlerts => ({
-  readSent: (clientId, month) => inStore(async () => Number((await redis.get(keyOf(clientId, month))) ?? 0)),
-  markSent: (clientId, month, threshold) =>
+  readSent: (clientId: string, month: string): Promise<number> =>
+    inStore(async () => Number((await redis.get(keyOf(clientId, month))) ?? 0)),
+  markSent: (clientId: string, month: string, threshold: number): Promise<void> =>
     inStore(
       async () => void (await redis.set(keyOf(clientId, month), threshold, 'PXAT', alertEndsAt(month))),
     ),

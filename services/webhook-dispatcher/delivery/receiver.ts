@@ -11,27 +11,17 @@ const STUCK_MS_MAX = 2_000;
 /** Weight of the newest duration in the running mean. */
 const NEWEST_WEIGHT = 0.2;
 
-/** The state of one receiver: attempts in flight, recent durations, recent health. */
-export type Receiver = {
-  readonly clientId: string;
-  readonly origin: string;
-  readonly inFlightCount: () => number;
-  /** Begins an attempt; the handle ends it. */
-  readonly begin: (nowMs: number) => symbol;
-  readonly end: (attempt: symbol, isHealthy: boolean | undefined, nowMs: number) => void;
-  /** Whether it took a message within the last minute and does not seem to hang. */
-  readonly isProven: (nowMs: number) => boolean;
-  /** 0 before the first attempt has ended. */
-  readonly expectedDurationMs: (nowMs: number) => number;
-};
+export type Receiver = ReturnType<typeof makeReceiver>;
 
 /**
+ * The state of one receiver: attempts in flight, recent durations, recent health.
+ *
  * @example
  * const receiver = makeReceiver('app_1', 'https://example.com');
  * receiver.end(receiver.begin(0), true, 12);
  * receiver.expectedDurationMs(12); // 12
  */
-export function makeReceiver(clientId: string, origin: string): Receiver {
+export function makeReceiver(clientId: string, origin: string) {
   const begunAt = new Map<symbol, number>();
   let meanMs: number | undefined;
   let healthyAt = Number.NEGATIVE_INFINITY;
@@ -42,24 +32,27 @@ export function makeReceiver(clientId: string, origin: string): Receiver {
     clientId,
     origin,
     inFlightCount: () => begunAt.size,
-    begin(nowMs) {
+    /** Begins an attempt; the handle ends it. */
+    begin(nowMs: number): symbol {
       const attempt = Symbol('attempt');
       begunAt.set(attempt, nowMs);
       return attempt;
     },
-    end(attempt, isHealthy, nowMs) {
+    end(attempt: symbol, isHealthy: boolean | undefined, nowMs: number): void {
       const durationMs = nowMs - (begunAt.get(attempt) ?? nowMs);
       begunAt.delete(attempt);
       if (isHealthy === undefined) return;
       meanMs = meanMs === undefined ? durationMs : meanMs + NEWEST_WEIGHT * (durationMs - meanMs);
       healthyAt = isHealthy ? nowMs : Number.NEGATIVE_INFINITY;
     },
-    isProven(nowMs) {
+    /** Whether it took a message within the last minute and does not seem to hang. */
+    isProven(nowMs: number): boolean {
       const [oldest] = begunAt.values();
       const isStuck = oldest !== undefined && nowMs - oldest > stuckMs() && healthyAt < oldest;
       return !isStuck && nowMs - healthyAt <= PROOF_MS;
     },
-    expectedDurationMs(nowMs) {
+    /** 0 before the first attempt has ended. */
+    expectedDurationMs(nowMs: number): number {
       // The youngest attempt grows old only if no attempt ends. So one slow attempt among quick
       // ones changes nothing, and a hanging receiver is noticed long before its attempts time out.
       const youngest = [...begunAt.values()].at(-1) ?? nowMs;
