@@ -63,10 +63,6 @@ function makeCount(redis: Redis) {
     });
 }
 
-/**
- * @example
- * await makeAccountBytes(redis).requireRoom('app_1');
- */
 export function makeAccountBytes(redis: Redis) {
   const count = makeCount(redis);
   const read = async (clientId: string): Promise<DayOfAccount> => {
@@ -90,10 +86,6 @@ export function makeAccountBytes(redis: Redis) {
  * Counts the bytes of the records that a process writes: adds them to the sums of their accounts,
  * those of 100 ms together. Bytes that could not be added are added later; a process that is killed
  * loses those of its last 100 ms.
- *
- * @example
- * const bytes = scope.use(startCountingBytes(redis, context.log));
- * const kafka = scope.use(await connectKafka(config, 'evaluator', context, { countBytes: bytes.add }));
  */
 export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>) {
   const count = makeCount(redis);

@@ -27,10 +27,6 @@ export const APPROVED_APPS = 'approved-apps:';
 export const memberAppsKey = (accountId: string): string => `member-apps:${accountId}`;
 export const marketplaceKeysKey = (accountId: string): string => `places:marketplace-keys:${accountId}`;
 
-/**
- * @example
- * if (!(await makeLeasedSlots(redis).take(ownedAppsKey('acc_1'), 'app_1', 5))) throw limitReached();
- */
 export function makeLeasedSlots(redis: Redis) {
   const take = makeScript<number>(redis, TAKE);
   return {

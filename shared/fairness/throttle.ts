@@ -47,12 +47,7 @@ export type Draw = {
   readonly count?: number;
 };
 
-/**
- * Counts attempts in Redis, for all processes together.
- *
- * @example
- * await throttle.take([{ budget: SIGN_UPS, owner: address }]);
- */
+/** Counts attempts in Redis, for all processes together. */
 export function makeThrottle(redis: Redis) {
   const take = makeScript<number>(redis, TAKE);
   const refund = makeScript<number>(redis, REFUND);

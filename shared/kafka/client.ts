@@ -125,9 +125,6 @@ const CONSUMER_RETRIES = 5;
 /**
  * The retries of a consumer that is not restarted once it `isOver`. By default kafkajs also
  * restarts a consumer that crashes while it is being disconnected, and nothing stops the new one.
- *
- * @example
- * kafka.consumer({ groupId, retry: restartUnless(() => isOver) });
  */
 export const restartUnless = (isOver: () => boolean) => ({
   retries: CONSUMER_RETRIES,

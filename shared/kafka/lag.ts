@@ -82,12 +82,7 @@ const topicsIn = (memberMetadata: Buffer): readonly string[] =>
 
 const CAUGHT_UP_POLL_MS = 200;
 
-/**
- * Whether a group finishes, within a bound, every record that a topic has now.
- *
- * @example
- * if (await catchesUp(kafka.admin, 'webhook-dispatcher', 'check.completed.v1', 10_000)) …
- */
+/** Whether a group finishes, within a bound, every record that a topic has now. */
 export async function catchesUp(
   admin: Pick<Admin, 'fetchOffsets' | 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
   groupId: string,

@@ -19,10 +19,6 @@ type Clock = AsyncDisposable & {
  * Of several answers the fastest counts: a difference is known to half of the time that its answer
  * took, and an answer takes long when the process or Redis waits for a core (Cristian 1989,
  * "Probabilistic clock synchronization").
- *
- * @example
- * const clock = scope.use(await startClock(redis));
- * const deadlineAt = clock.now() + 10_000;
  */
 export async function startClock(redis: Pick<Redis, 'time'>): Promise<Clock> {
   let skewMs = 0;

@@ -7,10 +7,6 @@ export type PauseTolerantTimeout = { readonly clear: () => void };
  * A timeout that does not count pauses of this process. After a pause a timer runs before the event
  * loop reads the answers that arrived meanwhile. So the time is counted in slices: each counts
  * once, however late it ends, and between two slices the event loop reads the arrived data.
- *
- * @example
- * const timeout = startPauseTolerantTimeout(400, () => reject(new Error('no answer in time')));
- * timeout.clear();
  */
 export function startPauseTolerantTimeout(ms: number, expire: () => void): PauseTolerantTimeout {
   let timer: NodeJS.Timeout;

@@ -11,9 +11,6 @@ type Subscription = {
 /**
  * Subscribes to a channel of the system for the life of the connection; ioredis subscribes again
  * after a reconnect.
- *
- * @example
- * await subscribe(await connection.subscriber(), 'client-app:changed', { onMessage: forget, onGap: forgetAll });
  */
 export async function subscribe(
   subscriber: Redis,

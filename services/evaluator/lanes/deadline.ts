@@ -16,9 +16,6 @@ type Span = {
  * A sync check ends early enough for the result to reach the client: 1 s before the deadline, or a
  * fifth of the span if the span is below 5 s. The time limit of an asynchronous check starts with
  * its evaluation, however long it was queued.
- *
- * @example
- * planEnd({ acceptedAt: '2026-11-21T10:00:00Z' }, Date.now(), 30_000);
  */
 export function planEnd(
   { acceptedAt, deadlineAt }: Span,

@@ -79,8 +79,6 @@ type Followed = {
   readonly handleErasure: HandleErasure | undefined;
 };
 
-/** @example
- * kafka.consume({ groupId, window, ...together([follow(audit, (entry) => auditTrail.record(entry))]) }); */
 export const follow = <M>(topic: Topic<M>, handle: Handler<M>, handleErasure?: HandleErasure): Followed => ({
   topic: topic as Topic<unknown>,
   handle: handle as Handler<unknown>,

@@ -19,13 +19,7 @@ type Dependencies = {
   readonly redisNowMs: () => number;
 };
 
-/**
- * Reads and opens the signing secrets of client apps, once per app and change.
- *
- * @example
- * const signers = makeSigners({ readClientApp: clientApps.read, open: box.open, redisNowMs: clock.now });
- * signMessage({ requestId, body, atMs, signers: await signers.read(clientId) });
- */
+/** Reads and opens the signing secrets of client apps, once per app and change. */
 export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies) {
   const cache = new LRUCache<string, readonly Signer[]>({
     max: APPS_MAX,
@@ -89,9 +83,6 @@ function requireOne(signers: readonly Signer[]): readonly Signer[] {
  * the standardwebhooks library's JavaScript; the tests verify with that library.
  *
  * @throws ServiceError `config-invalid` for a secret without a key
- *
- * @example
- * const sign = makeSign('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
  */
 export function makeSign(secret: string): Signer['sign'] {
   const bytes = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

@@ -41,10 +41,6 @@ type Stall = { readonly offset: number; readonly sinceMs: number };
  *
  * Each counts after `stallMsMax`. A restart fixes both. It does not fix a broker, so a broker that
  * does not answer is no stall.
- *
- * @example
- * const check = startProgressCheck({ groupId, topics, progress: () => consumer.progress, admin, stallMsMax, log });
- * liveness.add(groupId, check.isWell);
  */
 export function startProgressCheck(deps: Dependencies) {
   const { stallMsMax, progress } = deps;

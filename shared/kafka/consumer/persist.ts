@@ -12,9 +12,6 @@ const TRIES_MAX = 1_200;
  *
  * @throws the error of `work` if it is not retriable, the last try has failed or `signal` is
  *   aborted
- *
- * @example
- * await persist(() => publish(message), record);
  */
 export const persist = <T>(
   work: () => Promise<T>,

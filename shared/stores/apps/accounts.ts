@@ -9,10 +9,6 @@ export const ACCOUNTS_KEY = 'accounts';
 /** By its id, the limits that an account gives its apps (`AppLimits`). */
 export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
 
-/**
- * @example
- * const account = await makeAccounts(redis).findByEmail('dev@example.com');
- */
 export function makeAccounts(redis: Redis) {
   const { read, find, lease, project, eraseEnded, list, scan } = makeVersionedDocuments(redis, {
     key: ACCOUNTS_KEY,

@@ -45,10 +45,6 @@ if not app then return false end
 return {entry, app, redis.call('HGET', KEYS[3], cjson.decode(app).accountId) or ''}
 `;
 
-/**
- * @example
- * const holder = await makeClientApps(redis).findKey(hashApiKey(key));
- */
 export function makeClientApps(redis: Redis) {
   const findKey = makeScript<[string, string, string] | null>(redis, FIND_KEY);
   const countIn = makeScript<number>(redis, viewCommand('ZCOUNT'));

@@ -89,10 +89,6 @@ type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
 /** An entry of the view, with its time in ms. */
 type Scored = { readonly line: string; readonly atMs: number };
 
-/**
- * @example
- * const entries = await makeAuditTrail(redis).ofApp('app_1', 100);
- */
 export function makeAuditTrail(redis: Redis) {
   const record = makeScript<number>(redis, RECORD);
   const readSets = makeScript<[string[], string[]]>(redis, READ);

@@ -20,8 +20,6 @@ export type LineRange = {
  * one part.
  *
  * @throws ServiceError `store-unavailable` if a part is gone
- * @example
- * for await (const lines of readBatchLines(batches, { requestId, from: 0, to: 500 })) response.write(lines);
  */
 export async function* readBatchLines(
   { readPart }: Pick<Batches, 'readPart'>,

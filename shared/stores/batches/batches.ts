@@ -312,10 +312,6 @@ return found
 export const BatchSummary = StoredBatchStatus.omit({ roles: true });
 export type BatchSummary = Omit<StoredBatchStatus, 'roles'>;
 
-/**
- * @example
- * const [newest] = await makeBatchList(redis).list('app_1', { countMax: 25 });
- */
 export function makeBatchList(redis: Redis) {
   const read = makeScript<[string, ...(string | null)[]][]>(redis, READ_LIST);
   return {

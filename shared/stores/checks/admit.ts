@@ -170,9 +170,6 @@ export type ClaimRef = { readonly clientId: string; readonly keyHash: string; re
 /**
  * @param now Redis's clock as this process knows it; it only chooses which two months are offered
  *   to the script.
- * @example
- * const { admit } = makeAdmitter(redis, clock.now);
- * const { outcome } = await admit({ clientId, limits, bucket: 'per-second', check: { seed } });
  */
 export function makeAdmitter(redis: Redis, now: () => number) {
   const run = makeScript<string[]>(redis, ADMIT_LUA);

@@ -14,9 +14,6 @@ export type ChainReport = z.infer<typeof ChainReport> & { readonly chainId: numb
 /**
  * What evaluators found out about the endpoints of the chain file: the last report of each chain. A
  * hint for operators, so nothing restores it.
- *
- * @example
- * await makeChainReports(redis, clock.now).save(await checkChains(file, { timeoutMs: 3_000 }));
  */
 export function makeChainReports(redis: Redis, now: () => number) {
   return {

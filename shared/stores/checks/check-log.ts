@@ -40,12 +40,7 @@ logCheck(KEYS[1], ARGV[2], ARGV[3])
 return 1
 `;
 
-/**
- * The newest checks of each client app: written where first results are saved.
- *
- * @example
- * const [newest] = await makeCheckLog(redis).list('app_1');
- */
+/** The newest checks of each client app: written where first results are saved. */
 export function makeCheckLog(redis: Redis) {
   const restore = makeBatchedScript<number>(redis, RESTORE);
   return {

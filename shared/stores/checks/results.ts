@@ -153,11 +153,6 @@ export type SaveResult = {
 /** Called for each saved result of a check. */
 export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
 
-/**
- * @example
- * const results = makeResults(redis);
- * const stored = await results.saveIfAbsent(savingOf(message));
- */
 export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
   const requestNotice = makeBatchedScript<string | null>(redis, REQUEST_NOTICE);

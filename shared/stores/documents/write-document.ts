@@ -207,9 +207,6 @@ export function makeChangeDocument<D extends Versioned & { readonly deletedAt?: 
  *
  * @param message of the error; it names the owner that did not release it
  * @throws ServiceError `overloaded`, and the errors of `acquire`
- *
- * @example
- * const hold = await acquireWithin({ msMax: 3_000, retryMs: 25, message: 'it is being deleted' }, () => ruleSets.hold(clientId, id));
  */
 export async function acquireWithin<T>(
   { msMax, retryMs, message }: { readonly msMax: number; readonly retryMs: number; readonly message: string },
@@ -225,9 +222,6 @@ export async function acquireWithin<T>(
 /**
  * Does a write under a hold, and releases the hold. Where the outcome of the write is unknown, it
  * may take effect later: the hold then stays until it ends by itself.
- *
- * @example
- * await underHold(await ruleSets.hold(clientId, id), () => write(watch));
  */
 export async function underHold<T>(
   hold: { readonly release: () => Promise<void> } | undefined,

@@ -54,9 +54,6 @@ type Dependencies = {
  * listed until its session is over, hence the wait.
  *
  * @throws ServiceError `config-invalid` in one sentence if Kafka and Redis belong to two systems
- *
- * @example
- * scope.use(await joinSystem({ kafka, redis, config, context }));
  */
 export async function joinSystem(dependencies: Dependencies): Promise<AsyncDisposable> {
   const { kafka, redis, config, context } = dependencies;

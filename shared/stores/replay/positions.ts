@@ -39,9 +39,6 @@ export const positionName = (topic: string, partition: number): string => `${top
  *
  * @throws ServiceError `view-rebuilding` if Redis has lost writes; from then on all processes wait
  *   for the rebuild
- * @example
- * const savePositions = makeSavePositions(redis);
- * await savePositions([{ topic: 'check.completed.v1', partition: 3, offset: 42 }]);
  */
 export function makeSavePositions(redis: Redis): (positions: readonly PartitionOffset[]) => Promise<void> {
   const save = makeScript<number>(redis, SAVE);

@@ -24,10 +24,6 @@ const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
 /** The set of slots that limits the rule sets of an app; see `leased-slots.ts`. */
 export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
 
-/**
- * @example
- * const holders = await makeRuleSets(redis).read('app_1', 'holders');
- */
 export function makeRuleSets(redis: Redis) {
   const { read, lease, project, listOwned, eraseEnded } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,

@@ -124,9 +124,6 @@ return 1
 /**
  * The activity of client apps by day: written where first results are saved and where requests are
  * refused.
- *
- * @example
- * const [today] = await makeUsageDays(redis).read('app_1', [dayOf(clock.now())]);
  */
 export function makeUsageDays(redis: Redis) {
   const replace = makeScript<number>(redis, RESTORE);

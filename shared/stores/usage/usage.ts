@@ -21,10 +21,6 @@ return {endInstant(KEYS[1]), redis.call('GET', KEYS[2]) or '0', redis.call('GET'
 /** A client app in one hour, counted since 1970. */
 export type AppHour = { readonly clientId: string; readonly hour: number };
 
-/**
- * @example
- * for (const appHour of await figures.listRecent(clock.now())) await publish(await figures.read(appHour));
- */
 export function makeUsageFigures(redis: Redis) {
   const read = makeScript<[number, string, string, string[], string[]]>(redis, READ);
   const { take } = makeHolds(redis);

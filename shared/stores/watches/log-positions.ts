@@ -76,11 +76,6 @@ redis.call('LTRIM', KEYS[2], 0, ${FORKS_MAX - 1})
 return 1
 `;
 
-/**
- * @example
- * const positions = makeLogPositions(redis);
- * if (await positions.lease(1, token)) await positions.load(1, 'latest');
- */
 export function makeLogPositions(redis: Redis) {
   const lease = makeScript<number>(redis, LEASE);
   const { release } = makeHolds(redis);

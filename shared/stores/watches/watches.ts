@@ -52,10 +52,6 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', 
 return 1
 `;
 
-/**
- * @example
- * const members = await makeWatches(redis).read('app_1', 'members');
- */
 export function makeWatches(redis: Redis) {
   const claim = makeScript<string[]>(redis, CLAIM);
   const setAllDue = makeScript<number>(redis, SET_ALL_DUE);

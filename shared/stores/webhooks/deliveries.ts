@@ -39,10 +39,6 @@ type DeliveryPage = {
   readonly next: string | undefined;
 };
 
-/**
- * @example
- * if ((await makeDeliveries(redis).claim(delivery, 'webhook.requested.v1/3/42', clock.now())) !== 'claimed') return;
- */
 export function makeDeliveries(redis: Redis) {
   const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
   const releaseClaim = makeBatchedScript<number>(redis, RELEASE_CLAIM);

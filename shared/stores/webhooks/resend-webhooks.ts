@@ -30,14 +30,7 @@ type FailedOptions = {
   readonly requireRoom?: RequireRoom;
 };
 
-/**
- * Sends webhooks again on request: the same id, the same bytes, the whole schedule again.
- *
- * @example
- * const { resend } = makeResendWebhooks({ clientApps, deliveries, webhookBodies, now: clock.now,
- *   publish: (message) => kafka.publish(webhookRequested, message), countBytes: bytes.add });
- * await resend(requestId);
- */
+/** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
 export function makeResendWebhooks(deps: Dependencies) {
   const { clientApps, deliveries, publish, afterPublish, now } = deps;
   const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRetry | undefined> => {

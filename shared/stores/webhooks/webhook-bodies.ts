@@ -17,10 +17,6 @@ ${REQUIRE_RESULTS}return 0
 /** The first bytes of a body: of an event of a watch, they hold its type and its watch. */
 const HEAD_BYTES = 256;
 
-/**
- * @example
- * const bytes = await makeWebhookBodies(redis).keep(delivery, clock.now());
- */
 export function makeWebhookBodies(redis: Redis) {
   const keepBody = makeBatchedScript<number>(redis, KEEP_BODY);
   const readState = makeBatchedScript<WebhookState | null>(redis, viewCommand('HGET'));
