@@ -1,4 +1,4 @@
-import { inStore, type Redis } from '../redis/connect.ts';
+import type { Redis } from '../redis/connect.ts';
 import { LUA_NOW } from '../redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '../redis/script.ts';
 
@@ -33,9 +33,6 @@ export function makeLeasedSlots(redis: Redis) {
     /** Leases a slot for `member` for 30 s; false if `countMax` other members hold one. */
     take: async (set: string, member: string, countMax: number): Promise<boolean> =>
       (await take([set], [member, countMax])) === 1,
-    /** Gives a leased slot back before its lease ends. */
-    give: (set: string, member: string): Promise<void> =>
-      inStore(async () => void (await redis.zrem(set, member))),
   };
 }
 

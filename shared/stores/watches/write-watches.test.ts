@@ -96,7 +96,6 @@ function makeWorld(
         world.slots += 1;
         return true;
       },
-      give: async () => undefined,
     },
     requireRoom: async () => undefined,
     throttle: {

@@ -31,7 +31,6 @@ export function makeFakeBatches({ unfinished = 0, isChargedAgain = true, registe
         slotsTaken.add(member);
         return true;
       },
-      give: async (_set: string, member: string) => void slotsTaken.delete(member),
     },
     batches: {
       async begin(batch: AcceptedBatch) {

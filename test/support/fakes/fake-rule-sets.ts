@@ -51,7 +51,6 @@ export function makeFakeRuleSets(
         slots.add(id);
         return true;
       },
-      give: async (_set, id) => void slots.delete(id),
     },
     requireRoom: async () => undefined,
     throttle: {
