@@ -122,8 +122,6 @@ export async function connectKafka(
     /** The id that the cluster was made with. */
     clusterId,
     observeLag: (topic: string, lagByPartition: readonly number[]) => fair.observeLag(topic, lagByPartition),
-    /** Messages that wait for the broker's acknowledgement. */
-    pendingCount: () => batching.pendingCount,
     async [Symbol.asyncDispose](): Promise<void> {
       await brokerReach[Symbol.asyncDispose]();
       await within(drainMs / 2, batching.drain());

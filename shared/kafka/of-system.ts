@@ -69,7 +69,6 @@ function adminOf(admin: Admin, names: Names): Admin {
     ...admin,
     listTopics: async () => (await admin.listTopics()).filter(isOurs).map(remove),
     createTopics: (options) => admin.createTopics({ ...options, topics: added(options.topics, names) }),
-    deleteTopics: (options) => admin.deleteTopics({ ...options, topics: options.topics.map(add) }),
     createPartitions: (options) =>
       admin.createPartitions({ ...options, topicPartitions: added(options.topicPartitions, names) }),
     async fetchTopicMetadata(options) {

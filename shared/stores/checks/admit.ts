@@ -6,7 +6,7 @@ import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW, VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { LUA_REQUIRE_ROOM } from '#shared/redis/view.ts';
-import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../usage/usage-days.ts';
+import { LUA_ACCOUNT_BYTES, LUA_COUNT_DAY, LUA_NOTE_ACTIVE } from '../usage/usage-days.ts';
 
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC,
  * `2026-11`). */
@@ -180,12 +180,9 @@ export function makeAdmitter(redis: Redis, now: () => number) {
     const months = monthsAt(now() - MONTH_EDGE_MS);
     const [first, second] = months;
     const keys: string[] = [VIEW_KEYS.noncesNotBefore];
-    const args: (string | number)[] = [first.endMs, second.endMs, first.name, second.name];
-    for (const request of requests) {
-      keys.push(...keysOf(request, months));
-      args.push(...argumentsOf(request));
-    }
-    const replies = await run(keys, args);
+    for (const request of requests) keys.push(...keysOf(request, months));
+    const judged = JSON.stringify(requests.map(judgedOf));
+    const replies = await run(keys, [first.endMs, second.endMs, first.name, second.name, judged]);
     return requests.map((request, index) => readReply(request, months, replies[index] ?? FAILED));
   });
   return {
@@ -244,27 +241,26 @@ function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
   ];
 }
 
-function argumentsOf(request: AdmitRequest): (string | number)[] {
-  const { check, isPaid = false, places = 1 } = request;
-  return [
-    limitOf(request),
-    quotaOf(request),
-    isPaid ? 'free' : 'rate',
-    kindOf(check),
-    check?.seed ?? '',
-    check?.claim?.bodyHash ?? '',
-    check?.claim?.replaces ?? '',
-    request.clientId,
-    check?.cost ?? 1,
-    request.accountId,
-    check?.bytes ?? 0,
-    check?.batchOf ?? '',
-    places,
-    check?.nonce?.issuedAtMs ?? '',
-    check?.claim ? check.claim.keyHash + check.claim.bodyHash : '',
-  ];
+/** A request as the script decodes it. */
+function judgedOf(request: AdmitRequest) {
+  const { clientId, accountId, check, isPaid = false, places = 1 } = request;
+  const { claim, nonce } = check ?? {};
+  return {
+    ...{ clientId, accountId, isPaid, places, limit: limitOf(request), quota: quotaOf(request) },
+    kind: kindOf(check),
+    seed: check?.seed ?? '',
+    body: claim?.bodyHash ?? '',
+    replaces: claim?.replaces ?? '',
+    cost: check?.cost ?? 1,
+    bytes: check?.bytes ?? 0,
+    batchOf: check?.batchOf ?? '',
+    nonceIssuedAtMs: nonce?.issuedAtMs,
+    /** The request that may use the nonce again. */
+    owner: claim ? claim.keyHash + claim.bodyHash : '',
+  };
 }
 
+/** `count`: a claim that is there is found, and none is made; `ask`: the same, and a check is judged. */
 function kindOf(check: AdmitRequest['check']): 'check' | 'ask' | 'count' {
   if (!check || check.isReplayOnly) return 'count';
   return check.isTrial ? 'ask' : 'check';
@@ -318,9 +314,8 @@ local function endInstant(log)
 end
 `;
 
-/** Keys and arguments of one admission; a call carries several. */
+/** Keys of one admission; a call carries several. */
 const ADMISSION_KEYS = 5;
-const ADMISSION_ARGUMENTS = 15;
 
 /** What Redis holds for an idempotency claim. */
 const CLAIM_BYTES = 512;
@@ -339,17 +334,8 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  *   2, 3 the quota counters of the first and the second month   4 the idempotency claim (hash), or ''
  *   5 the mark of the nonce (who used it), or ''
  *
- * ARGV: 1, 2 end of the first and the second month, ms  3, 4 names of the months. Then for each
- * request:
- *
- *   1 requests per window  2 requests per month (0: no quota)  3 'rate' or 'free' (the rate was paid already)
- *   4 'check', 'count' (a claim that is there is found, and none is made) or 'ask' (the same, and a check is judged)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
- *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id
- *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
- *   10 its account, whose bytes of the day are counted and compared   11 bytes of the record to be written
- *   12 of a batch, the account: its entries are held until they are finished
- *   13 requests that it counts for in the window: all of them fit, or it is refused
- *   14 when the nonce was issued ('' without one)   15 the request that may use it again: hashes of its key and its body ('' without a key)
+ * ARGV: 1, 2 end of the first and the second month, ms   3, 4 names of the months   5 the requests,
+ * as JSON.
  *
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest
  * leaves, month's counter, which month (1 or 2), claim's time, claim's seed, claim's request id,
@@ -363,18 +349,17 @@ const NONCE_MARK_MS = NONCE_MS + 60_000;
  * last entry by at most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind,
  * the log is deleted.
  */
-const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_REQUIRE_ROOM}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_HELD_ENTRIES}
+const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_REQUIRE_ROOM}${LUA_NOTE_ACTIVE}${LUA_ACCOUNT_BYTES}${LUA_COUNT_DAY}${LUA_HELD_ENTRIES}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
-local COUNTER_KEPT, HOUR_KEPT = 40 * 86400000, 50 * 3600000
+local COUNTER_KEPT = 40 * 86400000
 ${LUA_NOW}
 local clock = now
 
-local function admit(k, a)
+local function admit(k, request)
   local logKey, claimKey, nonceKey = KEYS[k + 1], KEYS[k + 4], KEYS[k + 5]
-  local limit, quota, rate, kind = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4]
-  local seed, body, replaced, client = ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
-  local cost, account, bytes = tonumber(ARGV[a + 9]), ARGV[a + 10], tonumber(ARGV[a + 11])
-  local places = tonumber(ARGV[a + 13])
+  local limit, quota, kind, places = request.limit, request.quota, request.kind, request.places
+  local seed, body, owner, issued = request.seed, request.body, request.owner, request.nonceIssuedAtMs
+  local client, account, cost, bytes = request.clientId, request.accountId, request.cost, request.bytes
   local now = clock
 
   local count, tailMs = 0, nil
@@ -413,7 +398,7 @@ local function admit(k, a)
       claim.at or '', claim.seed or '', claim.id or '', claim.month or ''}, ' ')
   end
   local function enter()
-    if rate ~= 'rate' then return end
+    if request.isPaid then return end
     total, count = total + places, count + places
     if not tailMs then redis.call('RPUSH', logKey, '0:0') end
     if oldest and tailMs == now then
@@ -426,21 +411,19 @@ local function admit(k, a)
   end
 
   local today = math.floor(now / 86400000)
-  local day = ofSystem('usage-day:{' .. client .. '}:' .. today)
   local hour = math.floor(now / 3600000)
   local function countRefused()
     if quota == 0 then return end
     noteActive(client, hour)
-    if redis.call('HINCRBY', day, 'refused', 1) == 1 then redis.call('PEXPIRE', day, COUNTER_KEPT) end
-    local ofHour = ofSystem('usage-hour:{' .. client .. '}:' .. hour)
-    if redis.call('HINCRBY', ofHour, 'refused', 1) == 1 then redis.call('PEXPIRE', ofHour, HOUR_KEPT) end
+    local ofDay, ofHour = 'usage-day:{' .. client .. '}:' .. today, 'usage-hour:{' .. client .. '}:' .. hour
+    countDay(ofSystem(ofDay), ofSystem(ofHour), 'refused 1')
   end
 
-  if rate == 'rate' and total + places > limit then countRefused() return answer('rate-limited') end
+  if not request.isPaid and total + places > limit then countRefused() return answer('rate-limited') end
 
   if body ~= '' then
     local held = redis.call('HMGET', claimKey, 'body', 'at', 'seed', 'id', 'month', 'state', 'touched')
-    if held[1] and held[3] ~= replaced then
+    if held[1] and held[3] ~= request.replaces then
       local claim = {at = held[2], seed = held[3], id = held[4], month = held[5]}
       enter()
       if held[1] ~= body then return answer('key-reused', claim) end
@@ -463,7 +446,6 @@ local function admit(k, a)
       return answer('bytes-exceeded')
     end
   end
-  local issued, owner = tonumber(ARGV[a + 14]), ARGV[a + 15]
   if issued then
     if now - issued >= ${NONCE_MS} or issued <= tonumber(redis.call('GET', KEYS[1]) or '0') then
       enter()
@@ -472,7 +454,7 @@ local function admit(k, a)
     local user = redis.call('GET', nonceKey)
     if user and (owner == '' or string.sub(user, 1, #owner) ~= owner) then enter() return answer('nonce-used') end
   end
-  local batchOf = ARGV[a + 12]
+  local batchOf = request.batchOf
   if batchOf ~= '' and not takePlaces(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
   if kind == 'ask' then freePlaces(seed) return answer('counted') end
@@ -493,9 +475,9 @@ local function admit(k, a)
 end
 
 local answers = {}
-for request = 0, (#KEYS - 1) / ${ADMISSION_KEYS} - 1 do
-  local isDone, answer = pcall(admit, 1 + request * ${ADMISSION_KEYS}, 4 + request * ${ADMISSION_ARGUMENTS})
-  answers[request + 1] = isDone and answer or 'failed'
+for i, request in ipairs(cjson.decode(ARGV[5])) do
+  local isDone, answer = pcall(admit, 1 + (i - 1) * ${ADMISSION_KEYS}, request)
+  answers[i] = isDone and answer or 'failed'
 end
 return answers
 `;
