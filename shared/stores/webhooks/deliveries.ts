@@ -79,7 +79,7 @@ export function makeDeliveries(redis: Redis) {
      * A stored body is kept until its delivery has ended, however short its retention.
      */
     claim: (delivery: WebhookRetry, position: string, redisNowMs: number): Promise<ClaimOutcome> =>
-      claim(keysOf(delivery), claimArguments(delivery, position, redisNowMs)),
+      claim(keysOf(delivery), [claimOf(delivery, position, redisNowMs)]),
     /** Releases a claim, before the record that claims the step next is published. */
     async releaseClaim(
       delivery: WebhookRetry,
@@ -94,7 +94,7 @@ export function makeDeliveries(redis: Redis) {
     },
     /** Applies a record of the attempt log. Idempotent. */
     async record(attempted: WebhookAttempted): Promise<void> {
-      await record(keysOf(attempted), recordArguments(attempted));
+      await record(keysOf(attempted), [recordOf(attempted)]);
     },
     read: (requestId: string): Promise<DeliveryView | undefined> =>
       inView(async () => (await readMany([requestId]))[0]),
@@ -177,42 +177,28 @@ const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clien
   resultKey(requestId),
 ];
 
-const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number) => [
-  delivery.requestId,
-  delivery.resendCount,
-  delivery.attemptCount,
-  position,
-  delivery.clientId,
-  delivery.callbackUrl,
-  delivery.acceptedAt,
-  delivery.retainUntil,
-  Date.parse(delivery.acceptedAt),
-  Math.max(Date.parse(delivery.retainUntil), redisNowMs + DELIVERY_KEPT_MS),
-  delivery.deferralCount,
-  keepBodyUntil(delivery, redisNowMs) ?? '',
-];
+/** As the scripts decode them. */
+const claimOf = (delivery: WebhookRetry, place: string, redisNowMs: number): string =>
+  JSON.stringify({
+    ...delivery,
+    place,
+    acceptedAtMs: Date.parse(delivery.acceptedAt),
+    keptUntilMs: Math.max(Date.parse(delivery.retainUntil), redisNowMs + DELIVERY_KEPT_MS),
+    keepBodyUntilMs: keepBodyUntil(delivery, redisNowMs),
+  });
 
-function recordArguments(attempted: WebhookAttempted) {
+function recordOf({ responseBody: _, ...attempted }: WebhookAttempted): string {
   const atMs = Date.parse(attempted.at);
   const keptUntil = keepBodyUntil(attempted, atMs);
-  const bodyEndsAt =
-    attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil);
-  return [
-    attempted.requestId,
-    attempted.resendCount,
-    attempted.attempt ?? '',
-    attempted.state,
-    attempted.attempt === undefined ? '' : JSON.stringify(attemptLineOf(attempted)),
-    attempted.nextAttemptAt ?? '',
-    attempted.clientId,
-    attempted.callbackUrl,
-    attempted.retainUntil,
+  return JSON.stringify({
+    ...attempted,
     atMs,
-    deliveryEndsAt(attempted),
-    bodyEndsAt ?? '',
-    attempted.acceptedAt,
-    Date.parse(attempted.acceptedAt),
-  ];
+    line: attempted.attempt === undefined ? '' : JSON.stringify(attemptLineOf(attempted)),
+    acceptedAtMs: Date.parse(attempted.acceptedAt),
+    keptUntilMs: deliveryEndsAt(attempted),
+    keepBodyUntilMs:
+      attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil),
+  });
 }
 
 /** Until when a delivery is shown, epoch ms: as long as its result, and at least 72 h, so that it
@@ -275,18 +261,19 @@ const addToList = (key: number, score: string, expireAt: string, countMax: numbe
   if listed % 64 == 1 then redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1}) end`;
 
 /** `keepBody(key, keepUntil)` keeps a stored body until then, unless it is kept longer. Nothing where
- * `keepUntil` is '': the retention of the body is long enough. */
+ * `keepUntil` is '' or nil: the retention of the body is long enough. */
 export const LUA_KEEP_BODY = `
 local function keepBody(key, keepUntil)
-  if keepUntil ~= '' then redis.call('PEXPIREAT', key, keepUntil, 'GT') end
+  if (keepUntil or '') ~= '' then redis.call('PEXPIREAT', key, keepUntil, 'GT') end
 end
 `;
 
-/** KEYS: delivery, list, failed, undelivered, the stored body. */
+/** KEYS: delivery, list, failed, undelivered, the stored body. ARGV: the claim. */
 const CLAIM = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
-local requestId, resendCount, step, place = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local claim = cjson.decode(ARGV[1])
+local requestId, resendCount, step, place = claim.requestId, claim.resendCount, claim.attemptCount, claim.place
+local deferrals = claim.deferralCount
 local found = redis.call('HMGET', KEYS[1], 'resendCount', 'step', 'place', 'state', 'deferrals')
-local deferrals = tonumber(ARGV[11])
 if found[1] then
   local foundCount, foundStep = tonumber(found[1]), tonumber(found[2])
   if resendCount < foundCount then return 'superseded' end
@@ -297,15 +284,16 @@ if found[1] then
     if isHeld and deferrals <= tonumber(found[5] or '0') then return 'taken' end
   end
 end
-redis.call('HSET', KEYS[1], 'resendCount', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',
-  'clientId', ARGV[5], 'callbackUrl', ARGV[6], 'acceptedAt', ARGV[7], 'retainUntil', ARGV[8])
-redis.call('PEXPIREAT', KEYS[1], ARGV[10])
+redis.call('HSET', KEYS[1], 'resendCount', resendCount, 'step', step, 'place', place, 'deferrals', deferrals,
+  'state', 'pending', 'clientId', claim.clientId, 'callbackUrl', claim.callbackUrl, 'acceptedAt', claim.acceptedAt,
+  'retainUntil', claim.retainUntil)
+redis.call('PEXPIREAT', KEYS[1], claim.keptUntilMs)
 if found[1] then
   redis.call('HDEL', KEYS[1], 'nextAttemptAt')
   if found[4] ~= 'pending' then redis.call('ZREM', KEYS[3], requestId) end
-else ${addToList(2, 'ARGV[9]', 'ARGV[10]', LISTED_MAX)} end
-redis.call('ZADD', KEYS[4], 'NX', ARGV[9], requestId)
-keepBody(KEYS[5], ARGV[12])
+else ${addToList(2, 'claim.acceptedAtMs', 'claim.keptUntilMs', LISTED_MAX)} end
+redis.call('ZADD', KEYS[4], 'NX', claim.acceptedAtMs, requestId)
+keepBody(KEYS[5], claim.keepBodyUntilMs)
 return 'claimed'
 `;
 
@@ -320,13 +308,14 @@ return 1
 `;
 
 /**
- * KEYS: delivery, list, failed, undelivered, the stored body. An empty step is a delivery
- * given up without an attempt. A body that was kept beyond its retention ends with its delivery. A
+ * KEYS: delivery, list, failed, undelivered, the stored body. ARGV: the record. Without an attempt it
+ * is that of a delivery that was given up. A body that was kept beyond its retention ends with its delivery. A
  * line that is already stored is not added again, so a replay may read a record twice.
  */
 const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
-local requestId, resendCount, step, state = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local line, nextAttemptAt = ARGV[5], ARGV[6]
+local record = cjson.decode(ARGV[1])
+local requestId, resendCount, step, state = record.requestId, record.resendCount, record.attempt, record.state
+local line = record.line
 local found = redis.call('HMGET', KEYS[1], 'resendCount', 'step', 'attempts', 'state', 'place')
 local foundCount, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
 local fields = {}
@@ -337,28 +326,28 @@ if line ~= '' and not string.find(lines, line, 1, true) then
   set('attempts', lines)
 end
 if not foundCount then
-  set('clientId', ARGV[7]) set('callbackUrl', ARGV[8]) set('retainUntil', ARGV[9]) set('acceptedAt', ARGV[13])
-  ${addToList(2, 'ARGV[14]', 'ARGV[11]', LISTED_MAX)}
+  for _, name in ipairs({ 'clientId', 'callbackUrl', 'retainUntil', 'acceptedAt' }) do set(name, record[name]) end
+  ${addToList(2, 'record.acceptedAtMs', 'record.keptUntilMs', LISTED_MAX)}
 end
 local advances = not foundCount or resendCount > foundCount
   or (resendCount == foundCount and found[4] == 'pending' and (not step or step > foundStep))
 if advances then
   set('resendCount', resendCount) set('step', step or foundStep or 0) set('place', '') set('state', state)
-  if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
+  if record.nextAttemptAt then set('nextAttemptAt', record.nextAttemptAt)
   elseif foundStep ~= 0 then redis.call('HDEL', KEYS[1], 'nextAttemptAt') end
   if state == 'pending' then
-    redis.call('ZADD', KEYS[4], 'NX', ARGV[14], requestId)
-    keepBody(KEYS[5], ARGV[12])
+    redis.call('ZADD', KEYS[4], 'NX', record.acceptedAtMs, requestId)
+    keepBody(KEYS[5], record.keepBodyUntilMs)
   else
     redis.call('ZREM', KEYS[4], requestId)
-    if ARGV[12] ~= '' then redis.call('PEXPIREAT', KEYS[5], ARGV[12]) end
+    if record.keepBodyUntilMs then redis.call('PEXPIREAT', KEYS[5], record.keepBodyUntilMs) end
   end
-  if state == 'exhausted' or state == 'stopped' then ${addToList(3, 'ARGV[10]', 'ARGV[11]', FAILED_MAX)}
+  if state == 'exhausted' or state == 'stopped' then ${addToList(3, 'record.atMs', 'record.keptUntilMs', FAILED_MAX)}
   elseif not foundCount or resendCount ~= foundCount then redis.call('ZREM', KEYS[3], requestId) end
 end
 if #fields > 0 then redis.call('HSET', KEYS[1], unpack(fields)) end
 -- A claim has already set the expiry.
-if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[1], ARGV[11]) end
+if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[1], record.keptUntilMs) end
 return 1
 `;
 
