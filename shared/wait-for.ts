@@ -79,11 +79,14 @@ export async function retry<T>(
   }
 }
 
-/** Waits for `work`, at most `boundMs`. The caller does not learn whether it finished. */
-export async function within(boundMs: number, work: Promise<unknown>): Promise<void> {
+/** Waits for `work`, at most `boundMs`; undefined if it has not finished by then. */
+export async function within<T>(boundMs: number, work: Promise<T>): Promise<T | undefined> {
   const bound = new AbortController();
-  await Promise.race([work, pause(boundMs, bound.signal)]);
-  bound.abort();
+  try {
+    return await Promise.race([work, pause(boundMs, bound.signal).then(() => undefined)]);
+  } finally {
+    bound.abort();
+  }
 }
 
 /**

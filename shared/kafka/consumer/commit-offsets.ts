@@ -39,19 +39,13 @@ export function assignWindows<M>(
 
 /** The committed offsets, or none if the broker does not answer in time: records are then repeated,
  * never lost. */
-export async function readCommittedWithin(
+export const readCommittedWithin = async (
   readCommitted: () => Promise<ReadonlyMap<string, number>>,
-): Promise<ReadonlyMap<string, number>> {
-  let committed: ReadonlyMap<string, number> = new Map();
-  const reading = readCommitted().then(
-    (found) => {
-      committed = found;
-    },
-    () => undefined,
-  );
-  await within(READ_COMMITTED_MS_MAX, reading);
-  return committed;
-}
+): Promise<ReadonlyMap<string, number>> =>
+  (await within(
+    READ_COMMITTED_MS_MAX,
+    readCommitted().catch(() => undefined),
+  )) ?? new Map();
 
 /** Moves the windows to the group's committed offsets: no record is processed again, no lower
  * offset committed. */

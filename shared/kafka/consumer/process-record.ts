@@ -48,6 +48,8 @@ type Tried = 'done' | 'left' | { readonly failed: unknown };
  */
 export function makeProcessRecord<M>(deps: Dependencies<M>) {
   const suppressedCount = makeLogThrottle(HELD_LOG_INTERVAL_MS);
+  const logError = (at: RecordContext, error: unknown, message: string, fields: object = {}): void =>
+    deps.log.error({ ...positionOf(at), ...fields, error: describeError(error) }, message);
   const retryWhileAway = async (attempt: () => Promise<void>, at: RecordContext): Promise<Tried> => {
     const onRetry = (error: unknown): void => {
       deps.countOutcome(at.topic, 'retried');
@@ -71,10 +73,7 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
     for (let tries = 1; ; tries++) {
       const outcome = await retryWhileAway(() => inConsumerSpan(at, deps.groupId, handle), at);
       if (typeof outcome === 'string') return outcome;
-      deps.log.error(
-        { ...positionOf(at), tries, error: describeError(outcome.failed), stack: stackOf(outcome.failed) },
-        'record failed',
-      );
+      logError(at, outcome.failed, 'record failed', { tries, stack: stackOf(outcome.failed) });
       if (tries >= TRIES_MAX || isFinal(outcome.failed)) return outcome;
       if (deps.signal.aborted) return 'left';
     }
@@ -104,23 +103,16 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
     );
     if (terminal === 'left') return false;
     if (typeof terminal === 'object')
-      deps.log.error(
-        { ...positionOf(at), error: describeError(terminal.failed) },
-        'the terminal result of a record could not be written',
-      );
+      logError(at, terminal.failed, 'the terminal result of a record could not be written');
     const writeDeadLetter = (record: KafkaMessage) =>
       retryWhileAway(() => deps.deadLetter(record, at, outcome.failed), at);
     let deadLettered = await writeDeadLetter(entry.record);
     if (typeof deadLettered === 'object') {
-      deps.log.error(
-        { ...positionOf(at), error: describeError(deadLettered.failed) },
-        'dead-letter record refused: writing it without its value',
-      );
+      logError(at, deadLettered.failed, 'dead-letter record refused: writing it without its value');
       deadLettered = await writeDeadLetter({ ...entry.record, value: null });
     }
     deps.countOutcome(topic, deadLettered === 'done' ? 'dead-lettered' : 'left');
-    if (deadLettered === 'done')
-      deps.log.error({ ...positionOf(at), error: describeError(outcome.failed) }, 'record dead-lettered');
+    if (deadLettered === 'done') logError(at, outcome.failed, 'record dead-lettered');
     return deadLettered === 'done';
   };
 }
