@@ -120,11 +120,12 @@ export function makePlanner(
 ): PlanWallets {
   const parser = new RuleParser(delegateRegistry);
   const { collector } = parser;
-  const parsed: PlanRule[] = [];
-  for (const [index, rule] of rules.entries()) {
-    const planRule = parser.parse(rule);
-    if ('fault' in planRule) return () => ({ fault: `rule ${index}: ${planRule.fault}` });
-    parsed.push(planRule);
+  let parsed: readonly PlanRule[];
+  try {
+    parsed = parser.parseAll('rule', rules, (rule) => parser.parse(rule));
+  } catch (error) {
+    if (!(error instanceof Unplannable)) throw error;
+    return () => ({ fault: error.message });
   }
   return function planWallets(group) {
     const wallets = distinctWallets(group);
@@ -149,18 +150,32 @@ type PlanTerm = (wallets: DistinctWallets) => TermNeeds;
 
 const NO_DELEGATIONS: OwnedId['delegations'] = new Map();
 
-/** A new token type does not compile until it is planned. */
-const unplanned = (type: never): PlanFault => ({ fault: `a rule of type ${type} has no plan` });
+/** A rule that must not be judged; the message says why. */
+class Unplannable extends Error {}
 
-const parseRange = ({
-  minToken,
-  maxToken,
-}: Pick<TokenCondition, 'minToken' | 'maxToken'>): TokenRange | PlanFault =>
+function refuse(fault: string): never {
+  throw new Unplannable(fault);
+}
+
+const planned = <P extends object>(plan: P | PlanFault): P =>
+  'fault' in plan ? refuse((plan as PlanFault).fault) : plan;
+
+/** A new token type does not compile until it is planned. */
+const unplanned = (type: never): never => refuse(`a rule of type ${type} has no plan`);
+
+const parseRange = ({ minToken, maxToken }: Pick<TokenCondition, 'minToken' | 'maxToken'>): TokenRange =>
   isTokenAmount(minToken) && isTokenAmount(maxToken ?? '0')
     ? new TokenRange(minToken, maxToken)
-    : { fault: 'an amount is malformed' };
+    : refuse('an amount is malformed');
 
-/** Parses rules, each to the function that plans it for some wallets. */
+/** In lower case. */
+const parseContract = (address: string | undefined): string =>
+  address !== undefined && isAddressText(address)
+    ? address.toLowerCase()
+    : refuse('the contract address is not an address');
+
+/** Parses rules, each to the function that plans it for some wallets. What must not be judged is thrown
+ * as `Unplannable`. */
 class RuleParser {
   readonly collector = new ReadCollector();
   readonly #registry: (chainId: number) => string;
@@ -169,41 +184,40 @@ class RuleParser {
     this.#registry = registry;
   }
 
-  parse(rule: Condition): PlanRule | PlanFault {
+  /** Names a part that must not be judged by its place. */
+  parseAll<R, P>(name: string, parts: readonly R[], parse: (part: R) => P): readonly P[] {
+    return parts.map((part, index) => {
+      try {
+        return parse(part);
+      } catch (error) {
+        if (error instanceof Unplannable) error.message = `${name} ${index}: ${error.message}`;
+        throw error;
+      }
+    });
+  }
+
+  parse(rule: Condition): PlanRule {
     if (rule.type === 'SUM') return this.#parseSum(rule);
     if (isComposedRule(rule)) return this.#parseComposed(rule.rules);
     return rule.type === 'CONTRACT' ? this.#parseCall(rule) : this.#parseToken(rule);
   }
 
-  #parseComposed(rules: readonly Condition[]): PlanRule | PlanFault {
-    const parsed: PlanRule[] = [];
-    for (const rule of rules) {
-      const planRule = this.parse(rule);
-      if ('fault' in planRule) return planRule;
-      parsed.push(planRule);
-    }
-    if (parsed.length === 0) return { fault: 'a composed rule without rules' };
+  #parseComposed(rules: readonly Condition[]): PlanRule {
+    if (rules.length === 0) refuse('a composed rule without rules');
+    const parsed = rules.map((rule) => this.parse(rule));
     return (wallets) => ({ kind: 'composed', rules: parsed.map((planRule) => planRule(wallets)) });
   }
 
-  #parseToken(rule: TokenCondition): PlanRule | PlanFault {
+  #parseToken(rule: TokenCondition): PlanRule {
     const range = parseRange(rule);
-    if ('fault' in range) return range;
     const planAmount = this.#parseAmount(rule);
-    if ('fault' in planAmount) return planAmount;
     return (wallets) => ({ kind: 'amount', range, amount: planAmount(wallets) });
   }
 
-  #parseSum(rule: SumCondition): PlanRule | PlanFault {
+  #parseSum(rule: SumCondition): PlanRule {
     const range = parseRange(rule);
-    if ('fault' in range) return range;
-    const parsed: PlanTerm[] = [];
-    for (const [index, term] of rule.rules.entries()) {
-      const planTerm = this.#parseTerm(term);
-      if ('fault' in planTerm) return { fault: `term ${index}: ${planTerm.fault}` };
-      parsed.push(planTerm);
-    }
-    if (parsed.length === 0) return { fault: 'a sum without terms' };
+    if (rule.rules.length === 0) refuse('a sum without terms');
+    const parsed = this.parseAll('term', rule.rules, (term) => this.#parseTerm(term));
     const isOverChains = new Set(rule.rules.map(({ chainId }) => chainId)).size > 1;
     return (wallets) => ({
       kind: 'sum',
@@ -213,34 +227,24 @@ class RuleParser {
     });
   }
 
-  #parseTerm(term: SumTerm): PlanTerm | PlanFault {
+  #parseTerm(term: SumTerm): PlanTerm {
     const planAmount = term.type === 'CONTRACT' ? this.#parseOutputs(term) : this.#parseAmount(term);
-    if ('fault' in planAmount) return planAmount;
-    const [times, per] = [
-      this.#parseWeight(term.chainId, term.times),
-      this.#parseWeight(term.chainId, term.per),
-    ];
-    if (times !== undefined && 'fault' in times) return times;
-    if (per !== undefined && 'fault' in per) return per;
+    const times = this.#parseWeight(term.chainId, term.times);
+    const per = this.#parseWeight(term.chainId, term.per);
     return (wallets) => ({ amount: planAmount(wallets), times: times?.(), per: per?.() });
   }
 
-  #parseWeight(chainId: number, weight: SumTerm['times']): (() => WeightNeeds) | PlanFault | undefined {
+  #parseWeight(chainId: number, weight: SumTerm['times']): (() => WeightNeeds) | undefined {
     if (weight === undefined) return undefined;
     if (typeof weight === 'string') {
-      if (!isTokenAmount(weight)) return { fault: 'a factor is malformed' };
+      if (!isTokenAmount(weight)) refuse('a factor is malformed');
       const decimals = weight.split('.')[1]?.length ?? 0;
-      const number: WeightNeeds = {
-        kind: 'number',
-        decimals,
-        value: scaleTokenAmount(weight, decimals, 'down'),
-      };
+      const value = scaleTokenAmount(weight, decimals, 'down');
+      const number: WeightNeeds = { kind: 'number', decimals, value };
       return () => number;
     }
-    const parsed = this.#parseOutput(chainId, weight);
-    if ('fault' in parsed) return parsed;
-    const { calls, isOfWallet, type } = parsed;
-    if (isOfWallet) return { fault: 'a weight of a wallet' };
+    const { calls, isOfWallet, type } = this.#parseOutput(chainId, weight);
+    if (isOfWallet) refuse('a weight of a wallet');
     const { decimals = 0 } = weight;
     let needs: WeightNeeds | undefined;
     return () => {
@@ -249,11 +253,9 @@ class RuleParser {
     };
   }
 
-  #parseOutputs(term: Extract<SumTerm, { type: 'CONTRACT' }>): PlanAmount | PlanFault {
+  #parseOutputs(term: Extract<SumTerm, { type: 'CONTRACT' }>): PlanAmount {
     const { chainId, decimals } = term;
-    const parsed = this.#parseOutput(chainId, term);
-    if ('fault' in parsed) return parsed;
-    const { calls, isOfWallet, type, contract } = parsed;
+    const { calls, isOfWallet, type, contract } = this.#parseOutput(chainId, term);
     const holdings = this.#holdings(calls, { kind: 'contract', contract });
     return (wallets) => ({
       kind: 'outputs',
@@ -265,31 +267,26 @@ class RuleParser {
 
   /** An unsigned output of a view function. */
   #parseOutput(chainId: number, view: ViewCall) {
-    if (!isAddressText(view.contractAddress)) return { fault: 'the contract address is not an address' };
-    const planned = planOutput(view);
-    if ('fault' in planned) return planned;
-    const { call, type } = planned;
-    if (type.kind !== 'uint') return { fault: 'the output is not an unsigned integer' };
-    const contract = view.contractAddress.toLowerCase();
+    const contract = parseContract(view.contractAddress);
+    const { call, type } = planned(planOutput(view));
+    if (type.kind !== 'uint') refuse('the output is not an unsigned integer');
     const calls = this.collector.source(chainId, 'call', contract, { call });
     return { calls, type, contract, isOfWallet: call.accountInputs.length > 0 };
   }
 
-  #parseAmount(rule: TokenAmount): PlanAmount | PlanFault {
+  #parseAmount(rule: TokenAmount): PlanAmount {
     const { type, chainId } = rule;
     if (type === 'NATIVE') {
-      if (rule.contractAddress !== undefined) return { fault: 'NATIVE with a contract address' };
-      if (rule.tokenId !== undefined) return { fault: 'NATIVE with a token id' };
+      if (rule.contractAddress !== undefined) refuse('NATIVE with a contract address');
+      if (rule.tokenId !== undefined) refuse('NATIVE with a token id');
       const holdings = this.#holdings(this.collector.source(chainId, 'native', ZERO_ADDRESS), {
         kind: 'all',
       });
       return (wallets) => ({ kind: 'balances', holdings: holdings(wallets) });
     }
-    if (rule.contractAddress === undefined || !isAddressText(rule.contractAddress))
-      return { fault: 'the contract address is not an address' };
-    const contract = rule.contractAddress.toLowerCase();
+    const contract = parseContract(rule.contractAddress);
     if (type === 'ERC20') {
-      if (rule.tokenId !== undefined) return { fault: 'ERC20 with a token id' };
+      if (rule.tokenId !== undefined) refuse('ERC20 with a token id');
       const balances = this.collector.source(chainId, 'balance', contract);
       const holdings = this.#holdings(balances, { kind: 'erc20', contract });
       const decimals = this.collector.source(chainId, 'decimals', contract);
@@ -300,13 +297,13 @@ class RuleParser {
       });
     }
     if (rule.tokenId === undefined) {
-      if (type === 'ERC1155') return { fault: 'ERC1155 without a token id' };
+      if (type === 'ERC1155') refuse('ERC1155 without a token id');
       const balances = this.collector.source(chainId, 'balance', contract);
       const holdings = this.#holdings(balances, { kind: 'contract', contract });
       return (wallets) => ({ kind: 'count', holdings: holdings(wallets) });
     }
     const ids = parseTokenIds(rule.tokenId);
-    if (!ids.ok) return { fault: `the token ids are malformed (${ids.reason})` };
+    if (!ids.ok) return refuse(`the token ids are malformed (${ids.reason})`);
     if (type === 'ERC721') return this.#parseOwnedIds(chainId, contract, ids.ids);
     if (type !== 'ERC1155') return unplanned(type);
     const ofIds = ids.ids.map((id) =>
@@ -320,10 +317,7 @@ class RuleParser {
   }
 
   #parseOwnedIds(chainId: number, contract: string, ids: readonly bigint[]): PlanAmount {
-    const owners = ids.map((id) => ({
-      id,
-      owner: this.collector.source(chainId, 'owner', contract, { id }),
-    }));
+    const owners = ids.map((id) => ({ id, owner: this.collector.source(chainId, 'owner', contract, { id }) }));
     const ownedId = (owner: ReadSource, delegations = NO_DELEGATIONS): OwnedId => ({
       owner: owner.of(ZERO_ADDRESS),
       delegations,
@@ -350,12 +344,9 @@ class RuleParser {
     });
   }
 
-  #parseCall(rule: ContractCondition): PlanRule | PlanFault {
-    if (!isAddressText(rule.contractAddress)) return { fault: 'the contract address is not an address' };
-    const planned = planCall(rule);
-    if ('fault' in planned) return planned;
-    const { call, comparison } = planned;
-    const contract = rule.contractAddress.toLowerCase();
+  #parseCall(rule: ContractCondition): PlanRule {
+    const contract = parseContract(rule.contractAddress);
+    const { call, comparison } = planned(planCall(rule));
     const calls = this.collector.source(rule.chainId, 'call', contract, { call });
     const isTimed = comparison.offset !== undefined;
     const times = isTimed ? this.collector.source(rule.chainId, 'time', ZERO_ADDRESS) : undefined;
