@@ -15,12 +15,6 @@ const CREATE_BATCH_MAX = 100;
 /** How new topics are waited for: 60 s. */
 const SERVED = { delayMs: 100, triesMax: 600, mayRetry: isRetriableByBroker } as const;
 
-type TopicsApplied = {
-  readonly created: string[];
-  readonly changed: string[];
-  readonly unchanged: number;
-};
-
 const settingsOf = (topic: TopicSpec): Record<string, string> => ({
   'cleanup.policy': topic.cleanup,
   'retention.ms': String(topic.retentionMs ?? -1),
@@ -44,7 +38,7 @@ const compactionOf = (supersededMs: number) => ({
  * Adds partitions if more are declared, except to a compacted topic: there a key must keep its
  * partition.
  */
-export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): Promise<TopicsApplied> {
+export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]) {
   const existing = new Set(await admin.listTopics());
   const missing = topics.filter(({ name }) => !existing.has(name));
   for (let i = 0; i < missing.length; i += CREATE_BATCH_MAX) {

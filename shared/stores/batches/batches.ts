@@ -59,13 +59,6 @@ export type AcceptedBatch = Pick<
 /** The quota that a batch is charged to. */
 type BatchCharge = { readonly month: string; readonly checksMax: number };
 
-type SavedPart = {
-  /** False for a copy: the part was stored before. */
-  readonly isFirst: boolean;
-  /** Whether all parts of the batch are stored. */
-  readonly isComplete: boolean;
-};
-
 /** The results of consecutive entries, as they are stored. */
 export type StoredLines = {
   /** Place in the batch of the first line. */
@@ -73,14 +66,6 @@ export type StoredLines = {
   readonly lineCount: number;
   /** One line of JSON per entry, compressed by gzip. */
   readonly gzip: Buffer;
-};
-
-type BatchProgress = {
-  readonly clientId: string;
-  /** As the first request had it. */
-  readonly previewDigest?: string | undefined;
-  readonly partCount: number;
-  readonly storedPartCount: number;
 };
 
 /**
@@ -143,11 +128,13 @@ export function makeBatches(redis: Redis) {
      * Stores a part unless it is stored, and counts it. The first save also refunds its
      * `refundCount` to the month and adds to the figures of the day, unless `isTallied` is false;
      * the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
+     *
+     * @returns whether it is the first, not a copy, and whether all parts of the batch are stored
      */
     async savePart(
       part: BatchPartCompleted,
       { isTallied = true }: { readonly isTallied?: boolean } = {},
-    ): Promise<SavedPart> {
+    ): Promise<{ isFirst: boolean; isComplete: boolean }> {
       const { requestId, clientId, chargedMonth, roles } = part;
       const refundCount = isTallied && chargedMonth !== undefined ? part.refundCount : 0;
       const { date, figures } = countPart(part);
@@ -181,12 +168,14 @@ export function makeBatches(redis: Redis) {
       return parseStatus(requestId, await readStatus([batchKey(requestId)], []));
     },
     /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
-    async readProgress(requestId: string): Promise<BatchProgress | undefined> {
+    async readProgress(requestId: string) {
       const fields = new Map(pairsOf(await readStatus([batchKey(requestId)], [])));
       if (fields.size === 0) return undefined;
+      const previewDigest = fields.get('preview');
       return {
         clientId: fields.get('clientId') ?? '',
-        previewDigest: fields.get('preview'),
+        /** As the first request had it. */
+        ...(previewDigest !== undefined && { previewDigest }),
         partCount: Number(fields.get('parts') ?? 0),
         storedPartCount: Number(fields.get('partsDone') ?? 0),
       };

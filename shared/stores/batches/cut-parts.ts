@@ -29,11 +29,7 @@ export const partBounds = (rulesBytes: number): PartBounds => ({
 /** The size that an entry adds to its part; `bytes` are those of the entry as JSON. */
 export type EntrySize = { readonly reads: number; readonly resultBytes: number; readonly bytes: number };
 
-export type PartCutter<Entry, Part> = {
-  readonly add: (entry: Entry, size: EntrySize) => void;
-  /** Every part, in order; no entry may be added afterwards. */
-  readonly end: () => readonly Part[];
-};
+export type PartCutter<Entry, Part> = ReturnType<typeof cutParts<Entry, Part>>;
 
 /**
  * Cuts entries into parts: consecutive ones that are planned, read and stored together. A part ends
@@ -49,7 +45,7 @@ export type PartCutter<Entry, Part> = {
 export function cutParts<Entry, Part>(
   bounds: PartBounds,
   finish: (entries: readonly Entry[], firstIndex: number) => Part,
-): PartCutter<Entry, Part> {
+) {
   const parts: Part[] = [];
   let entries: Entry[] = [];
   let [firstIndex, reads, resultBytes, bytes] = [0, 0, 0, 0];
@@ -61,7 +57,7 @@ export function cutParts<Entry, Part>(
     [reads, resultBytes, bytes] = [0, 0, 0];
   };
   return {
-    add(entry, size) {
+    add(entry: Entry, size: EntrySize): void {
       // With the comma after it.
       const ownBytes = size.bytes + 1;
       const isFull =
@@ -75,7 +71,8 @@ export function cutParts<Entry, Part>(
       resultBytes += size.resultBytes;
       bytes += ownBytes;
     },
-    end() {
+    /** Every part, in order; no entry may be added afterwards. */
+    end(): readonly Part[] {
       finishPart();
       return parts;
     },

@@ -39,16 +39,6 @@ const FORKS_MAX = 16;
 /** A reorg: the first block that it dropped, and when the reader knew that, epoch ms. */
 export type LogFork = { readonly from: number; readonly knownAt: number };
 
-/** How far the reader of a chain's logs is. */
-export type LogReach = {
-  /** The highest block of which it has asked, or is asking, who is watched; `undefined`: it has not
-   * begun. */
-  readonly reached: number | undefined;
-  /** When it last had the logs up to the head, or knew that the chain's logs cannot be followed,
-   * epoch ms. */
-  readonly readAt: number | undefined;
-};
-
 /** KEYS: lease. ARGV: token, ms. */
 const LEASE = `${REQUIRE_VIEW}
 local holder = redis.call('GET', KEYS[1])
@@ -128,8 +118,12 @@ export function makeLogPositions(redis: Redis) {
           return { from: Number(from), knownAt: Number(knownAt) };
         }),
       ),
-    /** How far the reader is. */
-    reach: (chainId: number, stream: string): Promise<LogReach> =>
+    /**
+     * How far the reader of a chain's logs is: the highest block of which it has asked, or is asking,
+     * who is watched (undefined: it has not begun), and when it last had the logs up to the head, or
+     * knew that the chain's logs cannot be followed, epoch ms.
+     */
+    reach: (chainId: number, stream: string) =>
       inStore(async () => {
         const stored = await redis.hmget(positionKey(chainId, stream), 'readTo', 'reading', 'readAt');
         const [readTo, reading, readAt] = stored.map((text) => (text === null ? undefined : Number(text)));

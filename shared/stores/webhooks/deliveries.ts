@@ -33,11 +33,8 @@ type PageOptions = {
 
 type IdsOptions = Pick<PageOptions, 'sinceMs' | 'before' | 'countMax'>;
 
-type DeliveryPage = {
-  readonly deliveries: readonly DeliveryView[];
-  /** Present if there may be more. */
-  readonly next: string | undefined;
-};
+/** With `next` there may be more. */
+type DeliveryPage = { readonly deliveries: readonly DeliveryView[]; readonly next: string | undefined };
 
 export function makeDeliveries(redis: Redis) {
   const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
@@ -355,19 +352,8 @@ return 1
 export type AttemptView = Required<Pick<WebhookAttempted, 'attempt' | 'durationMs' | 'class'>> &
   Pick<WebhookAttempted, 'resendCount' | 'at' | 'status'>;
 
-/** One delivery as it is shown. */
-export type DeliveryView = {
-  readonly requestId: string;
-  readonly clientId: string;
-  readonly callbackUrl: string;
-  readonly state: WebhookState;
-  readonly resendCount: number;
-  readonly acceptedAt: string;
-  readonly retainUntil: string;
-  readonly nextAttemptAt: string | undefined;
-  /** Oldest first. */
-  readonly attempts: readonly AttemptView[];
-};
+/** One delivery as it is shown; its attempts are in the order in which they began. */
+export type DeliveryView = NonNullable<ReturnType<typeof parseDelivery>>;
 
 /** An attempt as it is stored: a repeated line is recognised by its bytes. */
 export const attemptLineOf = (attempted: WebhookAttempted) => ({
@@ -380,10 +366,7 @@ export const attemptLineOf = (attempted: WebhookAttempted) => ({
 });
 
 /** `undefined` for a hash (see above) that is missing or incomplete. */
-export function parseDelivery(
-  requestId: string,
-  stored: Readonly<Record<string, string>>,
-): DeliveryView | undefined {
+export function parseDelivery(requestId: string, stored: Readonly<Record<string, string>>) {
   const { clientId, callbackUrl, state, acceptedAt, retainUntil } = stored;
   const { resendCount, nextAttemptAt, attempts = '' } = stored;
   if (!clientId || !callbackUrl || !state || !acceptedAt || !retainUntil) return undefined;
