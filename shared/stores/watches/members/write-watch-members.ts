@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { StorageLimits } from '#shared/contracts/apps/tiers.ts';
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import {
@@ -17,6 +16,7 @@ import type { Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type AuditTrail, auditMissing, makeRecordAudit } from '#shared/stores/audit/audit-trail.ts';
 import { acquireWithin, writeOfDay } from '#shared/stores/documents/write-document.ts';
+import { retry } from '#shared/wait-for.ts';
 import type { Watches } from '../watches.ts';
 import type { WatchMembers } from './watch-members.ts';
 
@@ -144,51 +144,42 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     return count;
   };
 
-  const writeChunk = async (
-    watch: Watch,
-    ids: readonly string[],
-    added: ReadonlyMap<string, BatchEntry>,
-    keepLock: () => Promise<void>,
-  ): Promise<void> => {
-    const uid = watchUid(watch);
-    let at = 0;
-    for await (const page of view.readInPages(uid, ids)) {
-      await keepLock();
-      const ofPage = ids.slice(at, at + page.length);
-      at += page.length;
-      await Promise.all(
-        ofPage.map((id, index) => {
-          const entry = added.get(id);
-          return writeOne(uid, id, page[index], (before, nowMs) =>
-            entry ? withWallets(watch, id, entry, before, nowMs) : removedFrom(before, nowMs),
-          );
-        }),
-      );
-    }
-  };
-
   const writeAll = async (
     watch: Watch,
     holder: string,
     ids: readonly string[],
     added: ReadonlyMap<string, BatchEntry>,
   ): Promise<void> => {
-    const keepLock = async (): Promise<void> => {
-      if (!(await view.keepLock(watch.clientId, holder, LOCK_MS)))
-        throw new ServiceError('conflict', 'another request changes the members of this client app');
+    const uid = watchUid(watch);
+    const writeChunk = async (chunk: readonly string[]): Promise<void> => {
+      // If the watch was deleted and created again, no process would ever remove these members.
+      if (!(await deps.watches.readByUid(uid)))
+        throw new ServiceError('conflict', 'the watch was deleted meanwhile');
+      let at = 0;
+      for await (const page of view.readInPages(uid, chunk)) {
+        if (!(await view.keepLock(watch.clientId, holder, LOCK_MS)))
+          throw new ServiceError('conflict', 'another request changes the members of this client app');
+        const ofPage = chunk.slice(at, at + page.length);
+        at += page.length;
+        await Promise.all(
+          ofPage.map((id, index) => {
+            const entry = added.get(id);
+            return writeOne(uid, id, page[index], (before, nowMs) =>
+              entry ? withWallets(watch, id, entry, before, nowMs) : removedFrom(before, nowMs),
+            );
+          }),
+        );
+      }
     };
-    for (let at = 0; at < ids.length; at += WRITE_CHUNK)
-      for (const beganMs = performance.now(); ; await delay(CHUNK_RETRY_MS))
-        try {
-          // If the watch was deleted and created again, no process would ever remove these members.
-          if (!(await deps.watches.readByUid(watchUid(watch))))
-            throw new ServiceError('conflict', 'the watch was deleted meanwhile');
-          await writeChunk(watch, ids.slice(at, at + WRITE_CHUNK), added, keepLock);
-          break;
-        } catch (cause) {
-          if (!isRetriable(cause) || performance.now() - beganMs > CHUNK_MS_MAX)
-            throw new ServiceError('publish-unknown', 'some of the members may not be changed', { cause });
-        }
+    for (let at = 0; at < ids.length; at += WRITE_CHUNK) {
+      const beganMs = performance.now();
+      await retry(() => writeChunk(ids.slice(at, at + WRITE_CHUNK)), {
+        delayMs: CHUNK_RETRY_MS,
+        mayRetry: (error) => isRetriable(error) && performance.now() - beganMs <= CHUNK_MS_MAX,
+      }).catch((cause) => {
+        throw new ServiceError('publish-unknown', 'some of the members may not be changed', { cause });
+      });
+    }
   };
 
   const applyChanges = async (
