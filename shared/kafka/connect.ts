@@ -1,4 +1,4 @@
-import type { Admin, Message } from 'kafkajs';
+import type { Message } from 'kafkajs';
 import { startReachCheck } from '#shared/check-reach.ts';
 import { RECORD_OVERHEAD_BYTES, type Topic, type TopicSpec } from '#shared/contracts/topic.ts';
 import { ALL_TOPICS, withRetention } from '#shared/contracts/topics.ts';

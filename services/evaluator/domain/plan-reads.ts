@@ -317,7 +317,10 @@ class RuleParser {
   }
 
   #parseOwnedIds(chainId: number, contract: string, ids: readonly bigint[]): PlanAmount {
-    const owners = ids.map((id) => ({ id, owner: this.collector.source(chainId, 'owner', contract, { id }) }));
+    const owners = ids.map((id) => ({
+      id,
+      owner: this.collector.source(chainId, 'owner', contract, { id }),
+    }));
     const ownedId = (owner: ReadSource, delegations = NO_DELEGATIONS): OwnedId => ({
       owner: owner.of(ZERO_ADDRESS),
       delegations,

@@ -168,14 +168,17 @@ export function makeBatches(redis: Redis) {
       return parseStatus(requestId, await readStatus([batchKey(requestId)], []));
     },
     /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
-    async readProgress(requestId: string) {
+    async readProgress(
+      requestId: string,
+    ): Promise<
+      | (Pick<AcceptedBatch, 'clientId' | 'previewDigest' | 'partCount'> & { storedPartCount: number })
+      | undefined
+    > {
       const fields = new Map(pairsOf(await readStatus([batchKey(requestId)], [])));
       if (fields.size === 0) return undefined;
-      const previewDigest = fields.get('preview');
       return {
         clientId: fields.get('clientId') ?? '',
-        /** As the first request had it. */
-        ...(previewDigest !== undefined && { previewDigest }),
+        previewDigest: fields.get('preview'),
         partCount: Number(fields.get('parts') ?? 0),
         storedPartCount: Number(fields.get('partsDone') ?? 0),
       };

@@ -159,4 +159,3 @@ export function makeUsageDays(redis: Redis) {
       restore(usageHourKey(clientId, hour), figures, [HOUR_KEPT_MS, '', 0]),
   };
 }
-

@@ -1,5 +1,10 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
-import { type WebhookAttempted, type WebhookRetry, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
+import {
+  type AttemptClass,
+  type WebhookAttempted,
+  type WebhookRetry,
+  WebhookState,
+} from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
@@ -349,8 +354,11 @@ return 1
 `;
 
 /** One attempt as it is shown; without a status if the receiver did not answer. */
-export type AttemptView = Required<Pick<WebhookAttempted, 'attempt' | 'durationMs' | 'class'>> &
-  Pick<WebhookAttempted, 'resendCount' | 'at' | 'status'>;
+export type AttemptView = Pick<WebhookAttempted, 'resendCount' | 'at' | 'status'> & {
+  readonly attempt: number;
+  readonly durationMs: number;
+  readonly class: AttemptClass;
+};
 
 /** One delivery as it is shown; its attempts are in the order in which they began. */
 export type DeliveryView = NonNullable<ReturnType<typeof parseDelivery>>;

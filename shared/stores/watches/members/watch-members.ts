@@ -613,7 +613,7 @@ function makeRemovedMembers(redis: Redis, readMany: ReturnType<typeof makeMember
 const lockKey = (clientId: string): string => `lock:wm:${clientId}`;
 
 /** Lets one request at a time change the members of an app's watches. */
-function makeMembersLock(redis: Redis) {
+export function makeMembersLock(redis: Redis) {
   const { take, keep, release } = makeHolds(redis);
   return {
     /** Holds the writes of an app's members for one writer; false if another one has them. */
