@@ -529,13 +529,12 @@ function makeDueMembers(redis: Redis) {
   /** One command for each partition. */
   const setTimes = (condition: 'LT' | 'XX', names: readonly MemberName[], atMs: number): Promise<void> =>
     inStore(async () => {
-      const byKey = new Map<string, (string | number)[]>();
-      for (const name of names) {
-        const scored = byKey.get(keyOf(name)) ?? [];
-        scored.push(atMs, textOfName(name));
-        byKey.set(keyOf(name), scored);
-      }
-      await Promise.all([...byKey].map(([key, scored]) => redis.call('ZADD', key, condition, ...scored)));
+      const byKey = Map.groupBy(names, keyOf);
+      await Promise.all(
+        [...byKey].map(([key, ofKey]) =>
+          redis.call('ZADD', key, condition, ...ofKey.flatMap((name) => [atMs, textOfName(name)])),
+        ),
+      );
     });
   return {
     /** Members that are due, the earliest first. They stay due until they were checked. */
