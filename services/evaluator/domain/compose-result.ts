@@ -1,5 +1,6 @@
+import type { z } from 'zod';
 import type { EvaluatedCheck } from '#shared/contracts/checks/check-completed.ts';
-import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
+import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import {
   type BlockReport,
   type CheckResult,
@@ -14,20 +15,21 @@ import type { Readings } from './agree.ts';
 import type { Verdict } from './judge-rules.ts';
 import type { ChainObservations } from './read.ts';
 
-/** The members of a check that its result repeats, and the number of its rules. */
-export type ResultHeader = Pick<
-  CheckRequested,
-  | 'requestId'
-  | 'clientId'
-  | 'accountId'
-  | 'keyId'
-  | 'delivery'
-  | 'acceptedAt'
-  | 'retainUntil'
-  | 'chargedMonth'
-  | 'ruleSet'
-  | 'deadlineAt'
-> & { readonly rules: { readonly length: number } };
+/** The members of a check that its result repeats. */
+export const ResultHeader = CheckRequested.pick({
+  requestId: true,
+  clientId: true,
+  accountId: true,
+  keyId: true,
+  delivery: true,
+  acceptedAt: true,
+  retainUntil: true,
+  chargedMonth: true,
+  ruleSet: true,
+  deadlineAt: true,
+});
+/** These, and the number of its rules. */
+export type ResultHeader = z.infer<typeof ResultHeader> & { readonly rules: { readonly length: number } };
 
 /** The evaluated check, but for what the record of its request tells. */
 export type ComposedCheck = Omit<EvaluatedCheck, 'mode' | 'startedAt' | 'request'> &

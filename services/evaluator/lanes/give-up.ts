@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { BatchEntry, BatchPartRequested } from '#shared/contracts/batches/batch.ts';
-import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import type { GiveUp } from '#shared/kafka/consumer/record.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { failWith, faultsOf, type NamedRule, nameRule } from '../domain/compose-result.ts';
+import { failWith, faultsOf, type NamedRule, nameRule, ResultHeader } from '../domain/compose-result.ts';
 import { explainUnread } from '../domain/explain-rules.ts';
 import { makeEncode } from './encode.ts';
 import type { EvaluationRequest } from './evaluate.ts';
@@ -30,18 +29,7 @@ const PartialRules = z
   .catch([]);
 
 /** The members that the failure of a check needs. */
-const PartialCheck = CheckRequested.pick({
-  requestId: true,
-  clientId: true,
-  accountId: true,
-  keyId: true,
-  delivery: true,
-  acceptedAt: true,
-  retainUntil: true,
-  chargedMonth: true,
-  ruleSet: true,
-  deadlineAt: true,
-}).extend({ rules: PartialRules });
+const PartialCheck = ResultHeader.extend({ rules: PartialRules });
 
 /** The members that the failure of a part needs. */
 const PartialPart = BatchPartRequested.omit({
