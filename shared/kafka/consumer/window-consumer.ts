@@ -11,7 +11,6 @@ import {
   makeCommitter,
   readCommittedWithin,
 } from './commit-offsets.ts';
-import { type ConsumerState, nextState } from './consumer-state.ts';
 import { copyRecord, type PartitionWindow } from './partition-window.ts';
 import { RecordScheduler, type WindowWork } from './record-scheduler.ts';
 
@@ -37,6 +36,32 @@ export type WindowSource = Pick<
   'connect' | 'subscribe' | 'run' | 'pause' | 'resume' | 'commitOffsets' | 'disconnect' | 'on' | 'events'
 >;
 
+/**
+ * The states of a consumer, from the process's point of view.
+ *
+ * ```
+ *             join, same member          rebalance
+ *   joining ───────────────────► consuming ───────► settling
+ *    ▲  │                          ▲    ▲              │ │
+ *    │  │ join, new member         │    └──────────────┘ │ join, new member
+ *    │  └────────► catching-up ────┘ committed           │
+ *    │                 ▲             offsets read        │
+ *    │                 └─────────────────────────────────┘
+ *    └── crash, from any state but stopping      stop: any state ──► stopping
+ * ```
+ *
+ * | state | member of the group | starts records | commits |
+ * | --- | --- | --- | --- |
+ * | `joining` | no | no | no: kafkajs drops it |
+ * | `catching-up` | yes, after a time outside | no | no: others may have committed further |
+ * | `consuming` | yes | yes | every 200 ms |
+ * | `settling` | until it joins again | no | once, when the running records have ended |
+ * | `stopping` | until it leaves | no | once, before it leaves |
+ *
+ * Running records continue in every state.
+ */
+type ConsumerState = 'joining' | 'catching-up' | 'consuming' | 'settling' | 'stopping';
+
 type Options<M> = WindowWork<M> & {
   readonly topics: readonly string[];
   /** Records that run at once in this process, over all partitions; parked records are in addition
@@ -55,7 +80,7 @@ type Options<M> = WindowWork<M> & {
 };
 
 /**
- * A bounded out-of-order window over a kafkajs consumer. Its states are in `consumer-state.ts`.
+ * A bounded out-of-order window over a kafkajs consumer, whose states are above.
  *
  * Up to `window` records run at once, taken from the partitions round-robin, so that one long
  * backlog does not starve the others; only the contiguous prefix of finished records is committed.
@@ -184,7 +209,7 @@ export class WindowConsumer<M> {
 
   /** While the process stops, members still come and go, but the consumer stays in `stopping`. */
   #enter(state: ConsumerState): void {
-    if (this.#state !== 'stopping') this.#state = nextState(this.#state, state);
+    if (this.#state !== 'stopping') this.#state = state;
   }
 
   #assign(assignment: Record<string, number[]>, memberId: string): void {

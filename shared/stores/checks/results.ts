@@ -116,10 +116,6 @@ local acceptedAtMs = 0
 ${REQUIRE_RESULTS}return false
 `;
 
-const READ_MANY = `${REQUIRE_VIEW}
-return redis.call('MGET', unpack(KEYS))
-`;
-
 /** KEYS: result, the reply channels that wait for it. ARGV: channel, for how long. */
 const REQUEST_NOTICE = `${REQUIRE_VIEW}
 local stored = redis.call('GET', KEYS[1])
@@ -129,7 +125,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return false
 `;
 
-/** Most ids read at once: Lua's `unpack` fails near 8 000 values. */
+/** Most ids read at once: they are answered within the time of a command. */
 const READ_MANY_MAX = 1_000;
 
 /** The body of a record, as it is to be stored. */
@@ -159,14 +155,12 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
   const has = makeBatchedScript<number>(redis, viewCommand('EXISTS'));
   const find = makeBatchedScript<string | null>(redis, viewCommand('GET'));
   const read = makeScript<string | null>(redis, READ);
-  const readKeys = makeScript<(string | null)[]>(redis, READ_MANY);
+  const findOne = async (requestId: string): Promise<string | undefined> =>
+    (await find([resultKey(requestId)], [])) ?? undefined;
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
-    for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {
-      const keys = requestIds.slice(i, i + READ_MANY_MAX).map(resultKey);
-      const values = await readKeys(keys, []);
-      found.push(...values.map((value) => value ?? undefined));
-    }
+    for (let i = 0; i < requestIds.length; i += READ_MANY_MAX)
+      found.push(...(await Promise.all(requestIds.slice(i, i + READ_MANY_MAX).map(findOne))));
     return found;
   };
   return {
@@ -210,8 +204,7 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
       (await read([resultKey(requestId)], [])) ?? undefined,
     /** The same for a poll: a result that a replay has not brought back is one to come. Polls that come
      * together share one command. */
-    find: async (requestId: string): Promise<string | undefined> =>
-      (await find([resultKey(requestId)], [])) ?? undefined,
+    find: findOne,
     /** Whether a body is stored, without its bytes: many such questions share one command. */
     has: async (requestId: string): Promise<boolean> => (await has([resultKey(requestId)], [])) === 1,
     /** In the order of the ids. Those that a replay has not brought back are undefined too: as
