@@ -256,22 +256,7 @@ export const commonEnvironment = {
     .optional(),
 } as const;
 
-const CommonEnvironment = z.object(commonEnvironment);
-
-export type KafkaConfig = {
-  readonly brokers: readonly string[];
-  /** Precedes the system's names of topics and groups; empty without `SYSTEM_ID`. */
-  readonly prefix: string;
-  readonly sessionTimeoutMs: number;
-  readonly heartbeatIntervalMs: number;
-  /** One broker: long, because a request that timed out is executed all the same. Several: short,
-   * to fail over. */
-  readonly requestTimeoutMs: number;
-  /** Absent: plain text. */
-  readonly tls?: TlsSettings;
-  /** Holds a password: never logged. */
-  readonly sasl?: KafkaSasl;
-};
+type CommonVariables = z.infer<z.ZodObject<typeof commonEnvironment>>;
 
 type KafkaSasl =
   | {
@@ -295,19 +280,8 @@ export type RedisConfig = {
   readonly tls?: TlsSettings;
 };
 
-export type CommonConfig = {
-  readonly logLevel: string;
-  readonly ops: { readonly host: string; readonly port: number };
-  readonly kafka: KafkaConfig;
-  readonly redis: RedisConfig;
-  readonly retention: Retention;
-  readonly shutdownTimeoutMs: number;
-  /** How long a process waits at its start for a broker or store that is away. */
-  readonly dependencyWaitMs: number;
-  /** How long a consumer may stall with records waiting before `/livez` fails. */
-  readonly livenessStallMs: number;
-  readonly otlpEndpoint: string | undefined;
-};
+export type CommonConfig = ReturnType<typeof commonConfig>;
+export type KafkaConfig = CommonConfig['kafka'];
 
 const ONE_BROKER_REQUEST_TIMEOUT_MS = 40_000;
 const SEVERAL_BROKERS_REQUEST_TIMEOUT_MS = 5_000;
@@ -318,7 +292,7 @@ const SEVERAL_BROKERS_REQUEST_TIMEOUT_MS = 5_000;
  * @throws ServiceError `config-invalid` where settings contradict each other: a heartbeat that is
  *   not well below the session timeout, parts of a login or of TLS without the rest.
  */
-export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConfig {
+export function commonConfig(env: CommonVariables) {
   if (env.KAFKA_HEARTBEAT_INTERVAL_MS * 3 > env.KAFKA_SESSION_TIMEOUT_MS)
     throw new ServiceError(
       'config-invalid',
@@ -329,9 +303,12 @@ export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConf
     ops: { host: env.OPS_HOST, port: env.OPS_PORT },
     kafka: {
       brokers: env.KAFKA_BROKERS,
+      /** Precedes the system's names of topics and groups; empty without `SYSTEM_ID`. */
       prefix: env.SYSTEM_ID === undefined ? '' : `${env.SYSTEM_ID}.`,
       sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
       heartbeatIntervalMs: env.KAFKA_HEARTBEAT_INTERVAL_MS,
+      /** One broker: long, because a request that timed out is executed all the same. Several:
+       * short, to fail over. */
       requestTimeoutMs:
         env.KAFKA_REQUEST_TIMEOUT_MS ??
         (env.KAFKA_BROKERS.length > 1 ? SEVERAL_BROKERS_REQUEST_TIMEOUT_MS : ONE_BROKER_REQUEST_TIMEOUT_MS),
@@ -346,17 +323,18 @@ export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConf
       audit: env.RETENTION_AUDIT_DAYS,
       deadLetters: env.RETENTION_DEAD_LETTERS_DAYS,
       supersededHours: env.RETENTION_SUPERSEDED_HOURS,
-    },
+    } satisfies Retention,
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
+    /** How long a process waits at its start for a broker or store that is away. */
     dependencyWaitMs: env.DEPENDENCY_WAIT_MS,
+    /** How long a consumer may stall with records waiting before `/livez` fails. */
     livenessStallMs: env.LIVENESS_STALL_MS,
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
   };
 }
 
-type CommonVariables = z.infer<typeof CommonEnvironment>;
-
-function kafkaTls(env: CommonVariables): Pick<KafkaConfig, 'tls'> {
+/** Without settings: plain text. */
+function kafkaTls(env: CommonVariables): { tls?: TlsSettings } {
   const files = { ca: env.KAFKA_TLS_CA_FILE, cert: env.KAFKA_TLS_CERT_FILE, key: env.KAFKA_TLS_KEY_FILE };
   if (env.KAFKA_TLS) return { tls: readTls('KAFKA_TLS', files) };
   if (Object.values(files).some((file) => file !== undefined))
@@ -364,7 +342,8 @@ function kafkaTls(env: CommonVariables): Pick<KafkaConfig, 'tls'> {
   return {};
 }
 
-function kafkaSasl(env: CommonVariables): Pick<KafkaConfig, 'sasl'> {
+/** The login holds a password: never logged. */
+function kafkaSasl(env: CommonVariables): { sasl?: KafkaSasl } {
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD } = env;
   const isTokenSet = env.KAFKA_SASL_TOKEN !== undefined || env.KAFKA_SASL_TOKEN_URL !== undefined;
   if (isTokenSet && mechanism !== 'oauthbearer')

@@ -5,13 +5,6 @@ const MEASURE_INTERVAL_MS = 10_000;
 /** Questions per measurement. */
 const SAMPLES = 5;
 
-type Clock = AsyncDisposable & {
-  /** Epoch ms by Redis's clock, the one clock of all times that cross processes. */
-  readonly now: () => number;
-  /** How far this process's clock is ahead of Redis's, in ms. */
-  readonly skewMs: () => number;
-};
-
 /**
  * Follows Redis's clock: measures the difference at the start and every 10 s, and keeps the last
  * one when Redis is away.
@@ -20,7 +13,7 @@ type Clock = AsyncDisposable & {
  * took, and an answer takes long when the process or Redis waits for a core (Cristian 1989,
  * "Probabilistic clock synchronization").
  */
-export async function startClock(redis: Pick<Redis, 'time'>): Promise<Clock> {
+export async function startClock(redis: Pick<Redis, 'time'>) {
   let skewMs = 0;
   /** Redis's time of the last measurement, and when it was, by the monotonic clock: a step of the
    * machine's wall clock moves nothing. */
@@ -45,7 +38,9 @@ export async function startClock(redis: Pick<Redis, 'time'>): Promise<Clock> {
   await measure();
   const measuring = startRepeating(measure, { intervalMs: MEASURE_INTERVAL_MS });
   return {
+    /** Epoch ms by Redis's clock, the one clock of all times that cross processes. */
     now: () => Math.round(known.redisMs + performance.now() - known.atMs),
+    /** How far this process's clock is ahead of Redis's, in ms. */
     skewMs: () => skewMs,
     [Symbol.asyncDispose]: () => measuring[Symbol.asyncDispose](),
   };

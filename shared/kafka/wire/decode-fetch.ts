@@ -1,21 +1,10 @@
 import type { KafkaMessage } from 'kafkajs';
 import { locateUnreadable } from './codecs.ts';
 
+export type FetchResponse = Awaited<ReturnType<typeof decodeFetch>>;
 /** A partition of a fetch response, as kafkajs's consumer takes it. */
-export type FetchedPartition = {
-  readonly partition: number;
-  readonly errorCode: number;
-  readonly highWatermark: string;
-  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[];
-  readonly preferredReadReplica: number;
+type FetchedPartition = ReturnType<typeof readPartitionHead> & {
   readonly messages: readonly KafkaMessage[];
-};
-export type FetchResponse = {
-  readonly throttleTime: number;
-  readonly clientSideThrottleTime: number;
-  readonly errorCode: number;
-  readonly sessionId: number;
-  readonly responses: readonly { readonly topicName: string; readonly partitions: FetchedPartition[] }[];
 };
 
 /** Decodes records that this decoder does not know, from the four bytes of their size on. */
@@ -36,7 +25,7 @@ const NO_REPLICA = -1;
  * left out: of the 24 partitions of a topic few have records, and kafkajs makes a batch, a promise
  * and a heartbeat for each partition of the response.
  */
-export async function decodeFetch(payload: Buffer, decodeOther: DecodeOther): Promise<FetchResponse> {
+export async function decodeFetch(payload: Buffer, decodeOther: DecodeOther) {
   const reader = new ByteReader(payload);
   const clientSideThrottleTime = reader.int32();
   const errorCode = reader.int16();
@@ -67,7 +56,7 @@ export async function decodeFetch(payload: Buffer, decodeOther: DecodeOther): Pr
   return { throttleTime: 0, clientSideThrottleTime, errorCode, sessionId, responses };
 }
 
-function readPartitionHead(reader: ByteReader): Omit<FetchedPartition, 'messages'> {
+function readPartitionHead(reader: ByteReader) {
   const partition = reader.int32();
   const errorCode = reader.int16();
   const highWatermark = String(reader.int64());
@@ -158,37 +147,33 @@ class ByteReader {
     this.at = at;
   }
 
+  /** Moves past some bytes. Returns where they begin. */
+  #pass(count: number): number {
+    this.at += count;
+    return this.at - count;
+  }
+
   int8(): number {
-    const value = this.bytes.readInt8(this.at);
-    this.at += 1;
-    return value;
+    return this.bytes.readInt8(this.#pass(1));
   }
 
   int16(): number {
-    const value = this.bytes.readInt16BE(this.at);
-    this.at += 2;
-    return value;
+    return this.bytes.readInt16BE(this.#pass(2));
   }
 
   int32(): number {
-    const value = this.bytes.readInt32BE(this.at);
-    this.at += 4;
-    return value;
+    return this.bytes.readInt32BE(this.#pass(4));
   }
 
   /** Offsets and times: exact up to 2^53. */
   int64(): number {
     const high = this.int32();
-    const low = this.bytes.readUInt32BE(this.at);
-    this.at += 4;
-    return high * TWO_TO_32 + low;
+    return high * TWO_TO_32 + this.bytes.readUInt32BE(this.#pass(4));
   }
 
   /** A text with its length in 16 bits. */
   string(): string {
-    const length = this.int16();
-    this.at += length;
-    return this.bytes.toString('utf8', this.at - length, this.at);
+    return this.#text(this.int16());
   }
 
   /** A zigzag varint, of 64 bits at most and exact up to 2^53. */
@@ -207,15 +192,17 @@ class ByteReader {
   varBytes(): Buffer | null {
     const length = this.varint();
     if (length < 0) return null;
-    this.at += length;
+    const from = this.#pass(length);
     if (this.at > this.bytes.length) throw new RangeError('the bytes end before the value does');
-    return this.bytes.subarray(this.at - length, this.at);
+    return this.bytes.subarray(from, this.at);
   }
 
   /** A text with its length as a varint. */
   varString(): string {
-    const length = this.varint();
-    this.at += length;
-    return this.bytes.toString('utf8', this.at - length, this.at);
+    return this.#text(this.varint());
+  }
+
+  #text(length: number): string {
+    return this.bytes.toString('utf8', this.#pass(length), this.at);
   }
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { KafkaMessage } from 'kafkajs';
 import { addCodecs } from './codecs.ts';
-import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
+import { decodeFetch } from './decode-fetch.ts';
 import {
   type ByteWriter,
   encodeFetch,
@@ -68,7 +68,7 @@ function withFetch(original: Protocol<FetchOptions>): Protocol<FetchOptions> {
   return (options) => {
     const exchange = original(options);
     const encode = async () => encodeFetch({ ...options, replicaId: options.replicaId ?? A_CONSUMER });
-    const decode = (payload: Buffer): Promise<FetchResponse> => decodeFetch(payload, decodeByKafkajs);
+    const decode = (payload: Buffer) => decodeFetch(payload, decodeByKafkajs);
     return {
       ...exchange,
       request: { ...exchange.request, encode },
