@@ -82,33 +82,24 @@ type Figures<Label extends string> =
 /** What the process's memory is compared with: beyond the first the container is killed, beyond the
  * second Node ends. */
 function showMemoryLimits(registry: Registry): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'rolecall_memory_limit_bytes',
-    help: 'Memory that the process may have: the limit of its container, or the memory of the machine.',
-    registers,
+  const { gauge } = makeInstruments(registry);
+  gauge(
+    'rolecall_memory_limit_bytes',
+    'Memory that the process may have: the limit of its container, or the memory of the machine.',
     // Without a limit it is 0, or more than any machine has.
-  }).set(Math.min(process.constrainedMemory() || Infinity, totalmem()));
-  new Gauge({
-    name: 'rolecall_heap_limit_bytes',
-    help: 'The largest heap that Node allows itself.',
-    registers,
-  }).set(getHeapStatistics().heap_size_limit);
+  ).set(Math.min(process.constrainedMemory() || Infinity, totalmem()));
+  gauge('rolecall_heap_limit_bytes', 'The largest heap that Node allows itself.').set(
+    getHeapStatistics().heap_size_limit,
+  );
 }
 
 /** The outcome of each check of `/readyz`, one series per check, so that a dashboard shows the
  * missing dependency. */
 export function watchReadiness(registry: Registry, readiness: { judge: () => ReadyJudgement }): void {
-  new Gauge({
-    name: 'rolecall_ready',
-    help: '1 if the readiness check passes, otherwise 0.',
-    labelNames: ['check'],
-    registers: [registry],
-    collect() {
-      for (const [check, answer] of Object.entries(readiness.judge().checks))
-        this.set({ check }, answer === true ? 1 : 0);
-    },
-  });
+  const { watched } = makeInstruments(registry);
+  watched('rolecall_ready', '1 if the readiness check passes, otherwise 0.', ['check'])(() =>
+    Object.entries(readiness.judge().checks).map(([check, answer]) => [{ check }, answer === true ? 1 : 0]),
+  );
 }
 
 type ReadyJudgement = { readonly checks: Readonly<Record<string, true | string>> };
@@ -116,14 +107,11 @@ type ReadyJudgement = { readonly checks: Readonly<Record<string, true | string>>
 /** Shows how far this process's clock is ahead of Redis's, the one clock of all times that cross
  * processes. */
 export function watchClock(registry: Registry, { skewMs }: { readonly skewMs: () => number }): void {
-  new Gauge({
-    name: 'rolecall_clock_skew_seconds',
-    help: "How far this process's clock is ahead of Redis's.",
-    registers: [registry],
-    collect() {
-      this.set(skewMs() / 1_000);
-    },
-  });
+  const { watched } = makeInstruments(registry);
+  watched(
+    'rolecall_clock_skew_seconds',
+    "How far this process's clock is ahead of Redis's.",
+  )(() => skewMs() / 1_000);
 }
 
 /** What Redis uses, and may use; a bound of 0 is none. */
@@ -131,19 +119,7 @@ export type RedisMemory = { readonly usedBytes: number; readonly maxBytes: numbe
 
 /** Shows how much of its bound Redis uses. */
 export function watchRedisMemory(registry: Registry, read: () => RedisMemory): void {
-  const show = (name: string, help: string, of: (memory: RedisMemory) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(of(read()));
-      },
-    });
-  show('rolecall_redis_used_bytes', 'Memory that Redis uses.', ({ usedBytes }) => usedBytes);
-  show(
-    'rolecall_redis_max_bytes',
-    'Memory that Redis may use; 0 without a bound.',
-    ({ maxBytes }) => maxBytes,
-  );
+  const { watched } = makeInstruments(registry);
+  watched('rolecall_redis_used_bytes', 'Memory that Redis uses.')(() => read().usedBytes);
+  watched('rolecall_redis_max_bytes', 'Memory that Redis may use; 0 without a bound.')(() => read().maxBytes);
 }

@@ -74,30 +74,27 @@ export function planRetry(
   return dueIn(covering ?? candidates.at(-1), clock);
 }
 
-/** Why a delivery is deferred without an attempt. */
-export const DEFERRAL_REASONS = ['slots', 'hanging', 'breaker', 'secret'] as const;
-export type DeferralReason = (typeof DEFERRAL_REASONS)[number];
-
-/** How often a delivery is deferred by the 5 s tier before it climbs to the 5 min tier. */
-const SHORT_DEFERRALS_MAX: Readonly<Record<DeferralReason, number>> = {
+/** Why a delivery is deferred without an attempt, and how often by the 5 s tier before it climbs to
+ * the 5 min tier. */
+const SHORT_DEFERRALS_MAX = {
+  /** No slot is free at a receiver with a recent success. */
   slots: 3,
+  /** No slot is free at a receiver without a recent success. */
   hanging: 3,
+  /** The breaker of a failing receiver is open. */
   breaker: 1,
+  /** The signing secret cannot be opened. */
   secret: 1,
-};
+} as const;
+export type DeferralReason = keyof typeof SHORT_DEFERRALS_MAX;
+export const DEFERRAL_REASONS = Object.keys(SHORT_DEFERRALS_MAX) as DeferralReason[];
+
 /** The tiers of deferrals are the first ones of `TIER_DELAYS_MS`, up to the 30 min tier. */
 const DEFERRAL_TIER_MAX = 2;
 
 /**
- * Plans when a delivery that was deferred without an attempt is tried again. Its schedule does not
- * advance.
- *
- * | reason    | meaning                                                | tier                                          |
- * | --------- | ------------------------------------------------------ | --------------------------------------------- |
- * | `slots`   | no slot is free at a receiver with a recent success    | 5 s three times, then 5 min, 30 min from then |
- * | `hanging` | no slot is free at a receiver without a recent success | 5 s three times, then 5 min, 30 min from then |
- * | `breaker` | the breaker of a failing receiver is open              | 5 s, then 5 min, 30 min from then on          |
- * | `secret`  | the signing secret cannot be opened                    | 5 s, then 5 min, 30 min from then on          |
+ * Plans when a delivery that was deferred without an attempt is tried again: in 5 s at first, then
+ * in 5 min, then every 30 min. Its schedule does not advance.
  *
  * Each deferral writes a record, so what waits for long must climb, for whatever reason: no webhook
  * costs more than 100 records in its 40 h.
