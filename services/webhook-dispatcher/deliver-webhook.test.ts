@@ -2,7 +2,7 @@ import type { RetryTier, WebhookAttempted, WebhookRetry } from '#shared/contract
 import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { ClaimOutcome } from '#shared/stores/webhooks/deliveries.ts';
-import { type DeliveryDependencies, makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
+import { type DeliveryDependencies, makeDelivery } from './deliver-webhook.ts';
 import type { AdmitResult } from './delivery/admit-attempt.ts';
 import type { AttemptRequest } from './delivery/attempt-delivery.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
@@ -121,7 +121,7 @@ function setUp(script: Script = {}) {
     scale: 1,
     userAgent: 'Rolecall/0.0.0',
   };
-  return { deps, deliver: makeDeliverWebhook(deps), steps, retries, attempted, requests };
+  return { deps, deliver: makeDelivery(deps).handle, steps, retries, attempted, requests };
 }
 
 const FAILED: AttemptOutcome = { class: 'http-5xx', status: 500, durationMs: 5, body: 'no' };
@@ -304,9 +304,9 @@ test('leaves a record to the next owner if the process stops before its log reco
 test('shows the delivery of a record that cannot be handled as exhausted, but none for an unreadable one', async () => {
   const { deps, attempted, steps } = setUp();
   const error = new Error('a bug');
-  await makeGiveUpDelivery(deps)({ message: undefined, record: aRecord(), error });
+  await makeDelivery(deps).giveUp({ message: undefined, record: aRecord(), error });
   expect(attempted).toEqual([]);
-  await makeGiveUpDelivery(deps)({ message: aDelivery(), record: aRecord(), error });
+  await makeDelivery(deps).giveUp({ message: aDelivery(), record: aRecord(), error });
   expect(attempted).toEqual([expect.objectContaining({ requestId: 'r1', state: 'exhausted' })]);
   expect(steps).toEqual(['publishAttempted', 'record', 'exhausted']);
 });

@@ -72,27 +72,78 @@ type Step = {
 } & Pick<RecordContext, 'signal' | 'alive' | 'traceparent'>;
 
 /**
- * Handles one step of a delivery, the same way for first attempts, retries and resends: claim →
- * gate → sign → attempt → schedule the next step (a deferred record: gate → claim). The next record
- * is on its topic before this returns, so a crash at any instant repeats at most the attempt, with
- * the same id and the same bytes. The body is in the first record alone; it is saved with the claim,
- * the first one wins, and it is kept until the delivery has ended.
+ * Makes the functions that handle one step of a delivery, the same way for first attempts, retries
+ * and resends: claim → gate → sign → attempt → schedule the next step (a deferred record: gate →
+ * claim). The next record is on its topic before `handle` returns, so a crash at any instant repeats
+ * at most the attempt, with the same id and the same bytes. The body is in the first record alone; it
+ * is saved with the claim, the first one wins, and it is kept until the delivery has ended.
  *
  * @throws ServiceError with a retriable code while Kafka or Redis is unavailable; the offset stays
  *   uncommitted
  */
-export function makeDeliverWebhook(deps: DeliveryDependencies): Handler<WebhookRequested> {
+export function makeDelivery(deps: DeliveryDependencies) {
+  const { deliveries, results, metrics, redisNowMs } = deps;
+
+  const isoNow = () => isoOf(redisNowMs());
+  const clockOf = ({ firstAttemptAt }: Step['delivery']) => ({
+    nowMs: redisNowMs(),
+    startedAtMs: Date.parse(firstAttemptAt),
+    jitter: deps.random(),
+    scale: deps.scale,
+  });
+  const retryAfterOf = ({ status, retryAfter }: AttemptOutcome) =>
+    respectsRetryAfter(status) ? parseRetryAfter(retryAfter, redisNowMs()) : undefined;
+
+  function stepOf(
+    { resultJson: _, check: __, ...delivery }: WebhookRequested,
+    { topic, partition, offset, signal, alive, traceparent }: RecordContext,
+  ): Step {
+    const firstAttemptAt = delivery.firstAttemptAt ?? isoNow();
+    const position = `${topic}/${partition}/${offset}`;
+    const waitedIn = RETRY_TIERS.find((tier) => webhookRetry[tier].name === topic);
+    return { delivery: { ...delivery, firstAttemptAt }, position, waitedIn, signal, alive, traceparent };
+  }
+
+  /** Only what the operator needs to find the delivery: never the body, the secret or the address. */
+  function logError(
+    { delivery: { requestId, clientId }, traceparent }: Step,
+    error: unknown,
+    message: string,
+  ) {
+    const cause = error === undefined ? {} : { error: describeError(error) };
+    deps.log.error({ requestId, clientId, traceId: traceIdOf(traceparent), ...cause }, message);
+  }
+
+  async function log(logged: WebhookAttempted, step: Step): Promise<void> {
+    await persist(() => deps.publishAttempted(logged, step.traceparent), step);
+    await persist(() => deliveries.record(logged), step);
+  }
+
   /** Returns the claimed step with the saved bytes, or `undefined` if another record holds the
    * claim. */
-  const claim = async (step: Step, message: WebhookRequested): Promise<Step | undefined> => {
-    const { deliveries, results, redisNowMs, metrics } = deps;
+  async function claim(step: Step, message: WebhookRequested): Promise<Step | undefined> {
     const [outcome, body] = await Promise.all([
       deliveries.claim(step.delivery, step.position, redisNowMs()),
       bringsBody(message) ? results.saveIfAbsent(savingOf(message)) : undefined,
     ]);
     if (outcome !== 'claimed') return void metrics.countDropped(outcome);
     return body === undefined ? step : { ...step, body };
-  };
+  }
+
+  /**
+   * Reads the signers, or returns `undefined` if a secret cannot be opened, for example because its
+   * key is not configured. Only this client app's webhooks are deferred until the operator has added
+   * the key.
+   */
+  async function readSigners(step: Step) {
+    try {
+      return await deps.readSigners(step.delivery.clientId);
+    } catch (error) {
+      if (isRetriable(error)) throw error;
+      logError(step, error, 'cannot open the signing secret');
+      return undefined;
+    }
+  }
 
   /** Attempts after the gate has admitted it. A deferred record is claimed only now. */
   async function attempt(step: Step, admitted: Admitted, signers: readonly Signer[]): Promise<void> {
@@ -100,158 +151,90 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): Handler<WebhookR
     let atMs = 0;
     try {
       if (wasDeferred(step) && !(await claim(step, step.delivery))) return;
-      const body = step.body ?? (await deps.results.read(step.delivery.requestId));
-      atMs = deps.redisNowMs();
+      const body = step.body ?? (await results.read(step.delivery.requestId));
+      atMs = redisNowMs();
       if (body !== undefined) outcome = await attemptWebhook(deps, { ...step, body, signers, atMs });
     } finally {
       admitted.end(verdictOf(outcome));
     }
-    if (outcome !== undefined) return scheduleAndLog(deps, step, outcome, atMs);
+    if (outcome !== undefined) return scheduleAndLog(step, outcome, atMs);
     // Every body is kept until its delivery has ended, so this one was deleted by hand, or its
     // record sent again too late.
-    logError(deps, step, undefined, 'the body of a webhook is not stored');
-    await giveUp(deps, step);
+    logError(step, undefined, 'the body of a webhook is not stored');
+    await endUnattempted(step);
   }
 
-  return async function deliverWebhook(message, record) {
-    const received = stepOf(deps, message, record);
-    const isOver = isGivenUp(clockOf(deps, received.delivery));
+  /** After an attempt: publishes the retry first, because it must not be lost, then the log record,
+   * then the view. */
+  async function scheduleAndLog(step: Step, outcome: AttemptOutcome, atMs: number): Promise<void> {
+    const { delivery, traceparent } = step;
+    const attempt = delivery.attemptCount + 1;
+    const verdict = judgeClass(outcome.class);
+    const retry =
+      verdict === 'retry' ? planRetry(attempt, retryAfterOf(outcome), clockOf(delivery)) : undefined;
+    const dueAt = retry && isoOf(retry.dueAtMs);
+    if (retry && dueAt) {
+      const next = { ...delivery, attemptCount: attempt, deferralCount: 0, dueAt };
+      await persist(() => deps.publishRetry(retry.tier, next, traceparent), step);
+    }
+    const unfinished: WebhookState = retry ? 'pending' : 'exhausted';
+    const state: WebhookState = verdict === 'retry' ? unfinished : verdict;
+    const kept = logOfAttempt(outcome, deps.isFull(delivery.clientId));
+    const logged = { ...logOf(delivery), ...kept, attempt, at: isoOf(atMs), state };
+    await log(dueAt ? { ...logged, nextAttemptAt: dueAt } : logged, step);
+    const acceptedAtMs = Date.parse(delivery.acceptedAt);
+    metrics.recordAttempt(outcome, { attempt, state, acceptedAtMs, atMs });
+  }
+
+  /**
+   * Releases the claim first, so that the record published next can claim the step. A deferred record
+   * releases too, although it has not claimed now: it may have claimed before a crash, and be read a
+   * second time.
+   */
+  async function defer(step: Step, reason: DeferralReason): Promise<void> {
+    const { delivery, position, waitedIn, traceparent } = step;
+    const retry = planDeferral(reason, delivery.deferralCount, clockOf(delivery), waitedIn);
+    if (retry === undefined) return endUnattempted(step);
+    const dueAt = isoOf(retry.dueAtMs);
+    await deliveries.releaseClaim(delivery, position, dueAt, redisNowMs());
+    const next = { ...delivery, deferralCount: delivery.deferralCount + 1, dueAt };
+    await deps.publishRetry(retry.tier, next, traceparent);
+    metrics.countDeferral(reason);
+  }
+
+  async function endUnattempted(step: Step): Promise<void> {
+    await log({ ...logOf(step.delivery), at: isoNow(), state: 'exhausted' }, step);
+    metrics.countExhausted();
+  }
+
+  const handle: Handler<WebhookRequested> = async (message, record) => {
+    const received = stepOf(message, record);
+    const isOver = isGivenUp(clockOf(received.delivery));
     // A record may be deferred many times before it gets a slot: until then it claims nothing.
     const step = isOver || !wasDeferred(received) ? await claim(received, message) : received;
     if (step === undefined) return;
-    if (isOver) return giveUp(deps, step);
+    if (isOver) return endUnattempted(step);
 
-    const { callbackUrl } = step.delivery;
-    const signers = await readSigners(deps, step);
-    if (signers === undefined) return defer(deps, step, 'secret');
-    const admission = await deps.gate.admit(step.delivery, callbackUrl, step.body?.length ?? 0);
-    if (admission.reason !== undefined) return defer(deps, step, admission.reason);
+    const signers = await readSigners(step);
+    if (signers === undefined) return defer(step, 'secret');
+    const { delivery, body } = step;
+    const admission = await deps.gate.admit(delivery, delivery.callbackUrl, body?.length ?? 0);
+    if (admission.reason !== undefined) return defer(step, admission.reason);
     await attempt(step, admission, signers);
   };
-}
 
-function stepOf(
-  deps: DeliveryDependencies,
-  { resultJson: _, check: __, ...delivery }: WebhookRequested,
-  { topic, partition, offset, signal, alive, traceparent }: RecordContext,
-): Step {
-  const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.redisNowMs());
-  const position = `${topic}/${partition}/${offset}`;
-  const waitedIn = RETRY_TIERS.find((tier) => webhookRetry[tier].name === topic);
-  return { delivery: { ...delivery, firstAttemptAt }, position, waitedIn, signal, alive, traceparent };
-}
-
-/** Only what the operator needs to find the delivery: never the body, the secret or the address. */
-function logError(
-  deps: DeliveryDependencies,
-  { delivery, traceparent }: Step,
-  error: unknown,
-  message: string,
-) {
-  const { requestId, clientId } = delivery;
-  const cause = error === undefined ? {} : { error: describeError(error) };
-  deps.log.error({ requestId, clientId, traceId: traceIdOf(traceparent), ...cause }, message);
-}
-
-/**
- * Makes the function that ends the delivery of a record that cannot be handled: the delivery is
- * shown as exhausted, and the consumer writes the record to the dead-letter topic. An unreadable
- * record is in that topic alone.
- */
-export function makeGiveUpDelivery(deps: DeliveryDependencies): GiveUp<WebhookRequested> {
-  return async ({ message, record }) => {
-    if (message !== undefined) await giveUp(deps, stepOf(deps, message, record));
+  /** Ends the delivery of a record that cannot be handled: it is shown as exhausted, and the consumer
+   * writes the record to the dead-letter topic. An unreadable record is in that topic alone. */
+  const giveUp: GiveUp<WebhookRequested> = async ({ message, record }) => {
+    if (message !== undefined) await endUnattempted(stepOf(message, record));
   };
-}
 
-/**
- * Reads the signers, or returns `undefined` if a secret cannot be opened, for example because its
- * key is not configured. Only this client app's webhooks are deferred until the operator has added
- * the key.
- */
-async function readSigners(deps: DeliveryDependencies, step: Step) {
-  try {
-    return await deps.readSigners(step.delivery.clientId);
-  } catch (error) {
-    if (isRetriable(error)) throw error;
-    logError(deps, step, error, 'cannot open the signing secret');
-    return undefined;
-  }
-}
-
-/** After an attempt: publishes the retry first, because it must not be lost, then the log record,
- * then the view. */
-async function scheduleAndLog(
-  deps: DeliveryDependencies,
-  step: Step,
-  outcome: AttemptOutcome,
-  atMs: number,
-): Promise<void> {
-  const { delivery, traceparent } = step;
-  const attempt = delivery.attemptCount + 1;
-  const verdict = judgeClass(outcome.class);
-  const retry =
-    verdict === 'retry'
-      ? planRetry(attempt, retryAfterOf(deps, outcome), clockOf(deps, delivery))
-      : undefined;
-  const dueAt = retry && isoOf(retry.dueAtMs);
-  if (retry && dueAt) {
-    const next = { ...delivery, attemptCount: attempt, deferralCount: 0, dueAt };
-    await persist(() => deps.publishRetry(retry.tier, next, traceparent), step);
-  }
-  const unfinished: WebhookState = retry ? 'pending' : 'exhausted';
-  const state: WebhookState = verdict === 'retry' ? unfinished : verdict;
-  const kept = logOfAttempt(outcome, deps.isFull(delivery.clientId));
-  const logged = { ...logOf(delivery), ...kept, attempt, at: isoOf(atMs), state };
-  await log(deps, dueAt ? { ...logged, nextAttemptAt: dueAt } : logged, step);
-  deps.metrics.recordAttempt(outcome, {
-    attempt,
-    state,
-    acceptedAtMs: Date.parse(delivery.acceptedAt),
-    atMs,
-  });
-}
-
-/**
- * Releases the claim first, so that the record published next can claim the step. A deferred record
- * releases too, although it has not claimed now: it may have claimed before a crash, and be read a
- * second time.
- */
-async function defer(deps: DeliveryDependencies, step: Step, reason: DeferralReason): Promise<void> {
-  const { delivery, position, waitedIn, traceparent } = step;
-  const retry = planDeferral(reason, delivery.deferralCount, clockOf(deps, delivery), waitedIn);
-  if (retry === undefined) return giveUp(deps, step);
-  const dueAt = isoOf(retry.dueAtMs);
-  await deps.deliveries.releaseClaim(delivery, position, dueAt, deps.redisNowMs());
-  const next = { ...delivery, deferralCount: delivery.deferralCount + 1, dueAt };
-  await deps.publishRetry(retry.tier, next, traceparent);
-  deps.metrics.countDeferral(reason);
-}
-
-/** Ends a delivery without an attempt. */
-async function giveUp(deps: DeliveryDependencies, step: Step): Promise<void> {
-  await log(deps, { ...logOf(step.delivery), at: isoOf(deps.redisNowMs()), state: 'exhausted' }, step);
-  deps.metrics.countExhausted();
-}
-
-async function log(deps: DeliveryDependencies, logged: WebhookAttempted, step: Step): Promise<void> {
-  await persist(() => deps.publishAttempted(logged, step.traceparent), step);
-  await persist(() => deps.deliveries.record(logged), step);
+  return { handle, giveUp };
 }
 
 const wasDeferred = ({ delivery }: Step): boolean => delivery.deferralCount > 0;
 
 const isoOf = (atMs: number): string => new Date(atMs).toISOString();
-
-const clockOf = (deps: DeliveryDependencies, { firstAttemptAt }: Step['delivery']) => ({
-  nowMs: deps.redisNowMs(),
-  startedAtMs: Date.parse(firstAttemptAt),
-  jitter: deps.random(),
-  scale: deps.scale,
-});
-
-const retryAfterOf = (deps: DeliveryDependencies, { status, retryAfter }: AttemptOutcome) =>
-  respectsRetryAfter(status) ? parseRetryAfter(retryAfter, deps.redisNowMs()) : undefined;
 
 function verdictOf(outcome: AttemptOutcome | undefined) {
   if (outcome === undefined) return 'unknown';

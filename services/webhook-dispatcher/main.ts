@@ -21,7 +21,7 @@ import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig, loadSecretKeys, warningsOf } from './config.ts';
-import { makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
+import { makeDelivery } from './deliver-webhook.ts';
 import { makeAttemptGate } from './delivery/admit-attempt.ts';
 import { connectDelivery } from './delivery/attempt-delivery.ts';
 import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
@@ -67,7 +67,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const monotonicMs = () => performance.now();
   const slots = scope.use(new DeliverySlots(monotonicMs));
   const gate = makeAttemptGate({ slots, monotonicMs, scale: webhook.scheduleScale });
-  const dependencies = {
+  const handlers = makeDelivery({
     deliveries,
     gate,
     attempt,
@@ -82,8 +82,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     random: Math.random,
     scale: webhook.scheduleScale,
     userAgent: `Rolecall/${packageJson.version}`,
-  } satisfies Parameters<typeof makeDeliverWebhook>[0];
-  const handlers = { handle: makeDeliverWebhook(dependencies), giveUp: makeGiveUpDelivery(dependencies) };
+  });
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
   metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt });
 
