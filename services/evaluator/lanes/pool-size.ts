@@ -5,19 +5,9 @@ import { startRepeating } from '#shared/repeat.ts';
  * unnoticed. */
 const POLL_INTERVAL_MS = 5_000;
 
-type PoolSize = AsyncDisposable & {
-  /** Evaluators that share the endpoints' rates; at least 1. */
-  readonly size: () => number;
-  /** Reads the size again, after a rebalance. Never throws. */
-  readonly refresh: () => Promise<void>;
-};
-
 /** Follows the number of members of the evaluators' consumer group; keeps the last figure while the
  * broker is away. */
-export function startPoolSize(
-  admin: Pick<KafkaConnection['admin'], 'describeGroups'>,
-  groupId: string,
-): PoolSize {
+export function startPoolSize(admin: Pick<KafkaConnection['admin'], 'describeGroups'>, groupId: string) {
   let size = 1;
   const polling = startRepeating(
     async () => {
@@ -27,7 +17,9 @@ export function startPoolSize(
     { intervalMs: POLL_INTERVAL_MS },
   );
   return {
+    /** Evaluators that share the endpoints' rates; at least 1. */
     size: () => size,
+    /** Reads the size again, after a rebalance. Never throws. */
     refresh: polling.run,
     [Symbol.asyncDispose]: () => polling[Symbol.asyncDispose](),
   };

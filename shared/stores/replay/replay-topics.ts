@@ -100,29 +100,13 @@ export async function replayTopics(
   });
 }
 
-type Read = <M>(topic: Topic<M>, apply: (message: M) => Promise<unknown>) => Promise<void>;
-
-type Reader = {
-  /** Reads a topic whose views the result-store writes: from the position that is stored with them.
-   * What an evaluator or a dispatcher saved before, the result-store has saved too by then. */
-  readonly fromPosition: Read;
-  /** Reads a topic whose views others write: the records of so long, or those since shortly before
-   * the system was last seen open. */
-  readonly newest: <M>(
-    topic: Topic<M>,
-    keptMs: number,
-    apply: (message: M) => Promise<unknown>,
-  ) => Promise<void>;
-  readonly isFull: boolean;
-  readonly ends: Positions;
-  readonly counts: ReplayCounts;
-};
+type Reader = ReturnType<typeof makeReader>;
 
 function makeReader(
   { kafka, log, signal }: Pick<Replay, 'kafka' | 'log'> & { readonly signal: AbortSignal },
   positions: Positions,
   sinceMsOf: (keptMs: number) => number,
-): Reader {
+) {
   const ends = new Map<string, number>();
   const counts: Record<string, number> = {};
   const read = <M>(
@@ -142,11 +126,15 @@ function makeReader(
     });
   };
   return {
-    async fromPosition(topic, apply) {
+    /** Reads a topic whose views the result-store writes: from the position that is stored with them.
+     * What an evaluator or a dispatcher saved before, the result-store has saved too by then. */
+    async fromPosition<M>(topic: Topic<M>, apply: (message: M) => Promise<unknown>): Promise<void> {
       for (const [partition, end] of await read(topic, { from: positionsOf(topic.name, positions) }, apply))
         ends.set(positionName(topic.name, partition), end);
     },
-    async newest(topic, keptMs, apply) {
+    /** Reads a topic whose views others write: the records of so long, or those since shortly before
+     * the system was last seen open. */
+    async newest<M>(topic: Topic<M>, keptMs: number, apply: (message: M) => Promise<unknown>): Promise<void> {
       await read(topic, { sinceMs: sinceMsOf(keptMs) }, apply);
     },
     isFull: positions.size === 0,

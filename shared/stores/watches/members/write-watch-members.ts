@@ -61,13 +61,6 @@ export type MemberChanges = {
   readonly remove: readonly string[];
 };
 
-type MembersChanged = {
-  readonly added: number;
-  readonly replaced: number;
-  readonly removed: number;
-  readonly members: number;
-};
-
 /** The watch whose members change, and the actor. */
 type MembersWrite = {
   readonly watch: Watch;
@@ -76,7 +69,7 @@ type MembersWrite = {
   readonly limits: StorageLimits;
 };
 
-export type ChangeMembers = (write: MembersWrite, changes: MemberChanges) => Promise<MembersChanged>;
+export type ChangeMembers = ReturnType<typeof makeChangeMembers>;
 
 /** The identifier of a member: its ref, or its account in lower case. */
 export const memberIdOf = ({ ref, account }: Pick<BatchEntry, 'ref' | 'account'>): string =>
@@ -94,7 +87,7 @@ export const memberIdOfText = (text: string): string =>
  * @throws ServiceError `limit-reached`, `rate-limited`, `bytes-exceeded`, `overloaded`,
  *   `store-unavailable`: nothing is changed. `publish-unknown`: some of it may be changed
  */
-export function makeChangeMembers(deps: Dependencies): ChangeMembers {
+export function makeChangeMembers(deps: Dependencies) {
   const { members: view, now } = deps;
 
   const recordAudit = makeRecordAudit(deps);
@@ -186,7 +179,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     { watch, actor, limits }: MembersWrite,
     { add, remove }: MemberChanges,
     holder: string,
-  ): Promise<MembersChanged> => {
+  ) => {
     const { clientId, watchId, accountId } = watch;
     const uid = watchUid(watch);
     const added = new Map(add.map((entry) => [memberIdOf(entry), entry]));
@@ -224,7 +217,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     }
   };
 
-  return async function changeMembers(write, changes) {
+  return async function changeMembers(write: MembersWrite, changes: MemberChanges) {
     const { clientId } = write.watch;
     const holder = randomUUID();
     const message = 'another request changes the members of this client app';
