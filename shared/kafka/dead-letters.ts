@@ -60,18 +60,7 @@ export function headersOf(record: Pick<KafkaMessage, 'headers'>): Record<string,
 const SETTLES = 'rolecall-settles';
 const SETTLED_AS = 'rolecall-settled-as';
 
-/** A dead-lettered record, named by its position in the dead-letter topic. */
-export type DeadLetter = {
-  readonly partition: number;
-  readonly offset: number;
-  readonly key: string;
-  readonly error: { readonly code: string; readonly message: string };
-  readonly failedAt: string;
-  /** `topic/partition/offset` of the record that failed. */
-  readonly origin: string;
-  readonly record: KafkaMessage;
-};
-
+export type DeadLetter = ReturnType<typeof letterOf>;
 /** The parts of the connection that are used. */
 type Kafka = {
   readonly readTopic: (options: {
@@ -90,7 +79,7 @@ const nameOf = ({ partition, offset }: Pick<DeadLetter, 'partition' | 'offset'>)
  * A record is settled by a later record that names it, so redriven and discarded records stay in
  * the topic.
  */
-export async function listDeadLetters(kafka: Kafka, topic: string): Promise<DeadLetter[]> {
+export async function listDeadLetters(kafka: Pick<Kafka, 'readTopic'>, topic: string): Promise<DeadLetter[]> {
   const letters = new Map<string, DeadLetter>();
   const settled = new Set<string>();
   await kafka.readTopic({
@@ -110,7 +99,7 @@ export async function listDeadLetters(kafka: Kafka, topic: string): Promise<Dead
 
 /** Settles a dead-lettered record. */
 export const settleDeadLetter = (
-  kafka: Kafka,
+  kafka: Pick<Kafka, 'publishRecord'>,
   topic: string,
   letter: Pick<DeadLetter, 'partition' | 'offset'>,
   as: 'redriven' | 'discarded',
@@ -122,7 +111,11 @@ export const settleDeadLetter = (
   });
 
 /** Sends a dead-lettered record to its source topic again, unchanged, and settles it. */
-export async function redriveDeadLetter(kafka: Kafka, topic: string, letter: DeadLetter): Promise<void> {
+export async function redriveDeadLetter(
+  kafka: Pick<Kafka, 'publishRecord'>,
+  topic: string,
+  letter: DeadLetter,
+): Promise<void> {
   const own = new Set<string>(Object.values(DEAD_LETTER));
   const headers = Object.fromEntries(
     Object.entries(writableHeaders(letter.record)).filter(([name]) => !own.has(name)),
@@ -135,7 +128,8 @@ export async function redriveDeadLetter(kafka: Kafka, topic: string, letter: Dea
   await settleDeadLetter(kafka, topic, letter, 'redriven');
 }
 
-function letterOf(record: KafkaMessage, partition: number): DeadLetter {
+/** A dead-lettered record, named by its position in the dead-letter topic. */
+function letterOf(record: KafkaMessage, partition: number) {
   const headers = headersOf(record);
   return {
     partition,
@@ -143,6 +137,7 @@ function letterOf(record: KafkaMessage, partition: number): DeadLetter {
     key: record.key?.toString() ?? '',
     error: { code: headers[DEAD_LETTER.code] ?? '', message: headers[DEAD_LETTER.message] ?? '' },
     failedAt: headers[DEAD_LETTER.failedAt] ?? new Date(Number(record.timestamp)).toISOString(),
+    /** `topic/partition/offset` of the record that failed. */
     origin: headers[DEAD_LETTER.origin] ?? '',
     record,
   };
