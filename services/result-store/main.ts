@@ -28,7 +28,6 @@ import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
 import type { Dependencies } from './dependencies.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeEndRuleSets } from './project/end-rule-sets.ts';
 import { makeEraseDeleted } from './project/erase-deleted.ts';
 import { makePartHandler } from './project/handle-part.ts';
 import { makeResultHandler } from './project/handle-result.ts';
@@ -127,7 +126,7 @@ await runService(
         }),
       ]),
     );
-    const eraseDeleted = makeEraseDeleted(dependencies, makeEndRuleSets(dependencies));
+    const eraseDeleted = makeEraseDeleted(dependencies);
     const eraseOld = async () => {
       // A replay would bring back what is erased.
       if (!keeper.areComplete()) return;

@@ -1,6 +1,7 @@
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { watchUid } from '#shared/contracts/watches/watch.ts';
 import { aClientApp } from '../../../test/support/builders/a-client-app.ts';
+import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aWatch } from '../../../test/support/builders/a-watch.ts';
 import { partially } from '../../../test/support/builders/partially.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -20,6 +21,7 @@ function makeWorld(over: {
   const watch = aWatch({ clientId: 'app_1' });
   const deps = partially<Dependencies>({
     kafka: {
+      publish: async ({ name }) => void events.push(`publish ${name}`),
       erase: async ({ name }, key) => void events.push(`erase ${name} ${key}`),
       admin: {
         fetchTopicOffsets: async () => [{ partition: 0, offset: '5', low: '0', high: '5' }],
@@ -40,7 +42,13 @@ function makeWorld(over: {
       listEnded: async () => ['app_1'],
       erase: async (clientId, _nowMs, eraseRecord) => eraseRecord(clientId),
     },
-    ruleSets: { eraseEnded: async () => 0 },
+    ruleSets: {
+      async *pagesOf() {
+        yield [aRuleSet('app_1', 'vip')];
+      },
+      project: async ({ deletedAt }) => Boolean(events.push(`end rule set ${deletedAt}`)),
+      eraseEnded: async () => 0,
+    },
     watches: {
       async *pagesOf() {
         yield [watch];
@@ -62,14 +70,15 @@ function makeWorld(over: {
     now: () => NOW,
     isErasedAtOnce: false,
   });
-  return { eraseDeleted: makeEraseDeleted(deps, note('end rule sets')), events, uid: watchUid(watch) };
+  return { eraseDeleted: makeEraseDeleted(deps), events, uid: watchUid(watch) };
 }
 
 test('erases an app whose webhooks have ended, with all that it has, and its account', async () => {
   const { eraseDeleted, events, uid } = makeWorld({});
   await eraseDeleted();
   expect(events).toEqual([
-    'end rule sets',
+    'publish rule-set.v1',
+    `end rule set ${new Date(NOW).toISOString()}`,
     `due ${uid}`,
     'forget deliveries',
     'forget checks',

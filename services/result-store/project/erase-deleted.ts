@@ -3,7 +3,7 @@ import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batches/b
 import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
+import { ruleSet, tombstoneOf } from '#shared/contracts/rules/rule-set.ts';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
 import { type Watch, watch, watchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
@@ -41,7 +41,7 @@ const PIPELINE: readonly (readonly [groupId: string, topic: Pick<TopicSpec, 'nam
  *
  * The watches of an app are deleted by the watcher, as soon as they are due.
  */
-export function makeEraseDeleted(deps: Dependencies, endRuleSets: (clientId: string) => Promise<void>) {
+export function makeEraseDeleted(deps: Dependencies) {
   const { kafka, clientApps, deliveries, now, isErasedAtOnce } = deps;
   const eraseFrom =
     (topic: TopicSpec): EraseRecord =>
@@ -67,7 +67,7 @@ export function makeEraseDeleted(deps: Dependencies, endRuleSets: (clientId: str
     return false;
   };
   const eraseApp = async (clientId: string, nowMs: number): Promise<void> => {
-    await endRuleSets(clientId);
+    await endRuleSets(deps, clientId);
     // The watcher deletes a watch without an app when it looks at it next.
     for await (const page of deps.watches.pagesOf(clientId))
       for (const each of page) await deps.watches.setDue(watchUid(each), now());
@@ -114,4 +114,20 @@ export function makeEraseDeleted(deps: Dependencies, endRuleSets: (clientId: str
     const eraseMember = eraseFrom(watchMember);
     while ((await deps.watchMembers.eraseRemoved(untilMs, COUNT_MAX, eraseMember)) === COUNT_MAX);
   };
+}
+
+/**
+ * Deletes the rule sets of a client app that is gone, in the topic too, so that they do not outlive
+ * it. The app's keys are revoked: no other process writes them.
+ */
+export async function endRuleSets(
+  { ruleSets, kafka, now }: Pick<Dependencies, 'ruleSets' | 'kafka' | 'now'>,
+  clientId: string,
+): Promise<void> {
+  for await (const page of ruleSets.pagesOf(clientId))
+    for (const current of page) {
+      const tombstone = tombstoneOf(current, new Date(now()).toISOString());
+      await kafka.publish(ruleSet, tombstone);
+      await ruleSets.project(tombstone);
+    }
 }

@@ -281,6 +281,16 @@ export function makeVersionedDocuments<D extends Document>(
     }
     await lease.release();
   };
+  /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids. */
+  async function listOwned(
+    ids: string,
+    owner: string,
+    { after = '', countMax, bytesMax = PAGE_BYTES_MAX }: OwnedPage,
+  ): Promise<{ readonly documents: D[]; readonly hasMore: boolean }> {
+    const [more, ...stored] = await readOwned([key, ids], [owner, after, countMax, bytesMax]);
+    return { documents: stored.map(open), hasMore: more === '1' };
+  }
+
   return {
     /** Returns `known` itself, without parsing, if that is still the version in the view. */
     read: readOne,
@@ -339,20 +349,23 @@ export function makeVersionedDocuments<D extends Document>(
       }
       return selected;
     },
-    /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids. */
-    async listOwned(
-      ids: string,
-      owner: string,
-      { after = '', countMax, bytesMax = PAGE_BYTES_MAX }: OwnedPage,
-    ): Promise<{ readonly documents: D[]; readonly hasMore: boolean }> {
-      const [more, ...stored] = await readOwned([key, ids], [owner, after, countMax, bytesMax]);
-      return { documents: stored.map(open), hasMore: more === '1' };
+    listOwned,
+    /** All documents of an owner, in pages. */
+    async *pagesOwned(ids: string, owner: string): AsyncGenerator<readonly D[]> {
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const { documents, hasMore } = await listOwned(ids, owner, { after, countMax: OWNED_PAGE_MAX });
+        yield documents;
+        const last = documents.at(-1);
+        after = hasMore && last ? idOf(last).slice(owner.length + 1) : undefined;
+      }
     },
     /** The document of a stored text, for the scripts of one view. */
     open,
   };
 }
 
+/** Documents of one page of an owner's. */
+const OWNED_PAGE_MAX = 50;
 /** Documents of one page of a set. */
 const PAGE_DOCUMENTS_MAX = 500;
 

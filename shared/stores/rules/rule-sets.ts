@@ -25,7 +25,7 @@ const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
 export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
 
 export function makeRuleSets(redis: Redis) {
-  const { read, lease, project, listOwned, eraseEnded } = makeVersionedDocuments(redis, {
+  const { read, lease, project, listOwned, pagesOwned, eraseEnded } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,
     parse: (json) => RuleSet.parse(json),
     idOf: ({ clientId, id }) => ruleSetKey(clientId, id),
@@ -49,6 +49,8 @@ export function makeRuleSets(redis: Redis) {
       const { documents: ruleSets, hasMore } = await listOwned(idsKey(clientId), clientId, page);
       return { ruleSets, hasMore };
     },
+    /** The rule sets of an app, in the order of their ids. */
+    pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
     /** Erases tombstones whose time has come, from view and topic; how many they were. */
     eraseEnded,
   };

@@ -16,9 +16,6 @@ const WATCHES_KEY = 'watches';
 /** How long a tombstone is kept; its members are removed meanwhile. */
 const TOMBSTONE_MS = 86_400_000;
 
-/** Watches read at a time where all of an app are. */
-const PAGE_MAX = 50;
-
 const idsKey = (clientId: string): string => `watches:of:${clientId}`;
 /** The set of slots that limits the watches of an app; see `leased-slots.ts`. */
 export const watchSlotsKey = (clientId: string): string => `places:watches:${clientId}`;
@@ -55,17 +52,17 @@ return 1
 export function makeWatches(redis: Redis) {
   const claim = makeScript<string[]>(redis, CLAIM);
   const setAllDue = makeScript<number>(redis, SET_ALL_DUE);
-  const { read, lease, project, eraseEnded, listSet, listOwned, scan, open } = makeVersionedDocuments(redis, {
-    key: WATCHES_KEY,
-    parse: (json) => Watch.parse(json),
-    idOf: watchKey,
-    setsOf,
-    tombstoneMs: TOMBSTONE_MS,
-    channel: WATCH_CHANGED,
-  });
+  const { read, lease, project, eraseEnded, listSet, listOwned, pagesOwned, scan, open } =
+    makeVersionedDocuments(redis, {
+      key: WATCHES_KEY,
+      parse: (json) => Watch.parse(json),
+      idOf: watchKey,
+      setsOf,
+      tombstoneMs: TOMBSTONE_MS,
+      channel: WATCH_CHANGED,
+    });
   const readLive = async (clientId: string, watchId: string): Promise<Watch | undefined> =>
     liveOf(await read(watchKey({ clientId, watchId })));
-  const pageOf = (clientId: string, page: OwnedPage) => listOwned(idsKey(clientId), clientId, page);
   return {
     /** Nothing where it was deleted. */
     read: readLive,
@@ -82,15 +79,9 @@ export function makeWatches(redis: Redis) {
     /** A step through all watches, deleted ones included. */
     scan,
     list: async (clientId: string, page: Pick<OwnedPage, 'after' | 'countMax'>): Promise<Watch[]> =>
-      (await pageOf(clientId, { ...page, bytesMax: Number.MAX_SAFE_INTEGER })).documents,
+      (await listOwned(idsKey(clientId), clientId, { ...page, bytesMax: Number.MAX_SAFE_INTEGER })).documents,
     /** The watches of an app, in the order of their ids. */
-    async *pagesOf(clientId: string): AsyncGenerator<readonly Watch[]> {
-      for (let after: string | undefined = ''; after !== undefined; ) {
-        const { documents, hasMore } = await pageOf(clientId, { after, countMax: PAGE_MAX });
-        yield documents;
-        after = hasMore ? documents.at(-1)?.watchId : undefined;
-      }
-    },
+    pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
     /** The watches whose sweeps belong to a partition, tombstones included. */
     inPartition: (partition: number): Promise<Watch[]> =>
       listSet(ofPartitionKey(partition), (watch) => watch),

@@ -4,7 +4,7 @@ import { referenceOf, ruleSet, tombstoneOf } from '#shared/contracts/rules/rule-
 import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import { makeRuleSets, ruleSetSlotsKey, ruleSetUsersKey } from '#shared/stores/rules/rule-sets.ts';
 import type { Dependencies } from '../../../services/result-store/dependencies.ts';
-import { makeEndRuleSets } from '../../../services/result-store/project/end-rule-sets.ts';
+import { endRuleSets } from '../../../services/result-store/project/erase-deleted.ts';
 import { aRuleSet } from '../../support/builders/a-rule-set.ts';
 import { partially } from '../../support/builders/partially.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
@@ -154,7 +154,7 @@ test('deleting a client app removes its rule sets from the view and the topic', 
     await ruleSets().project(aRuleSet(clientId, id));
   }
   const parts = { ruleSets: ruleSets(), kafka: { publish: stores.kafka.publish }, now: Date.now };
-  await makeEndRuleSets(partially<Dependencies>(parts))(clientId);
+  await endRuleSets(partially<Dependencies>(parts), clientId);
   expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], hasMore: false });
   await stores.redis.flushdb();
   await replay();
