@@ -158,7 +158,7 @@ function judgeToken(rule: TokenCondition, needs: RuleNeeds | undefined, context:
   const known = knownAmount(needs.amount, context.readingOf);
   const decimals = decimalsOf(rule.chainId, needs.amount, context);
   if (typeof decimals !== 'number') return undetermined(known.fault ?? decimals);
-  return judgeAmount(known, needs.range(decimals));
+  return judgeAmount(known, needs.range.boundsAt(decimals));
 }
 
 type SumNeeds = Extract<RuleNeeds, { kind: 'sum' }>;
@@ -169,7 +169,7 @@ function judgeSum(rule: SumCondition, needs: RuleNeeds | undefined, context: Jud
   const terms = knownTermsOf(rule, needs, context);
   const sum = knownSum(terms.map(({ value }) => value));
   const amounts = { sum, terms };
-  const { min, max } = needs.range(sum.decimals);
+  const { min, max } = needs.range.boundsAt(sum.decimals);
   const verdict = judgeAmount(sum, {
     min: min * sum.divisor,
     max: max === undefined ? undefined : max * sum.divisor,

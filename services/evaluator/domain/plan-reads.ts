@@ -16,7 +16,7 @@ import { type Comparison, type PlanFault, planCall, planOutput } from './plan-ca
 import { type DelegationScope, type Delegations, needDelegations } from './plan-delegations.ts';
 import type { Read } from './read.ts';
 import { ReadCollector, type ReadSource } from './read.ts';
-import { isTokenAmount, makeTokenRange, scaleTokenAmount, type TokenRange } from './token-amount.ts';
+import { isTokenAmount, scaleTokenAmount, TokenRange } from './token-amount.ts';
 
 /** The holding of a wallet: an account's in full, the delegated part of a vault's. */
 export type Holding = { readonly balance: Read; readonly delegations?: Delegations };
@@ -165,7 +165,7 @@ const unplanned = (type: never): never => refuse(`a rule of type ${type} has no 
 
 const parseRange = ({ minToken, maxToken }: Pick<TokenCondition, 'minToken' | 'maxToken'>): TokenRange =>
   isTokenAmount(minToken) && isTokenAmount(maxToken ?? '0')
-    ? makeTokenRange(minToken, maxToken)
+    ? new TokenRange(minToken, maxToken)
     : refuse('an amount is malformed');
 
 /** In lower case. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isTokenAmount, makeTokenRange, scaleTokenAmount } from './token-amount.ts';
+import { isTokenAmount, scaleTokenAmount, TokenRange } from './token-amount.ts';
 
 /** The model: an amount as a fraction of two integers, without any text. */
 const anAmount = fc
@@ -48,11 +48,11 @@ test.each(['', '01', '1.', '.5', '-1', '1e3', '1,5', ' 1', '0x1', '9'.repeat(79)
 );
 
 test('a range is scaled by the decimals of each call, whichever came before', () => {
-  const range = makeTokenRange('1.5', '2');
+  const range = new TokenRange('1.5', '2');
   for (const decimals of [1, 1, 2, 1])
-    expect(range(decimals)).toEqual({
+    expect(range.boundsAt(decimals)).toEqual({
       min: scaleTokenAmount('1.5', decimals, 'up'),
       max: scaleTokenAmount('2', decimals, 'down'),
     });
-  expect(makeTokenRange('1.55', undefined)(1)).toEqual({ min: 16n, max: undefined });
+  expect(new TokenRange('1.55', undefined).boundsAt(1)).toEqual({ min: 16n, max: undefined });
 });

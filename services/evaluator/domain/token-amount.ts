@@ -36,24 +36,30 @@ export function scaleTokenAmount(text: string, decimals: number, rounding: 'up' 
 /** The amounts that satisfy a token rule, in the token's smallest unit; both ends are inclusive. */
 export type TokenBounds = { readonly min: bigint; readonly max: bigint | undefined };
 
-/** The amounts that satisfy a token rule, by the token's decimals. */
-export type TokenRange = (decimals: number) => TokenBounds;
+/** The amounts that satisfy a token rule, in whole tokens. It is judged for many wallets, mostly
+ * with the same decimals. */
+export class TokenRange {
+  readonly #min: string;
+  readonly #max: string | undefined;
+  #decimals = -1;
+  #bounds: TokenBounds = { min: 0n, max: undefined };
 
-/**
- * Makes a range of amounts in whole tokens, decimal strings. It is judged for many wallets, mostly
- * with the same decimals.
- *
- * @throws RangeError where an amount is outside the grammar
- */
-export function makeTokenRange(min: string, max: string | undefined): TokenRange {
-  let known: { readonly decimals: number; readonly bounds: TokenBounds } | undefined;
-  return (decimals) => {
-    if (known?.decimals !== decimals) {
-      const most = max === undefined ? undefined : scaleTokenAmount(max, decimals, 'down');
-      known = { decimals, bounds: { min: scaleTokenAmount(min, decimals, 'up'), max: most } };
-    }
-    return known.bounds;
-  };
+  /** A decimal string. */
+  constructor(min: string, max: string | undefined) {
+    this.#min = min;
+    this.#max = max;
+  }
+
+  /** @throws RangeError where an amount is outside the grammar. */
+  boundsAt(decimals: number): TokenBounds {
+    if (decimals === this.#decimals) return this.#bounds;
+    this.#bounds = {
+      min: scaleTokenAmount(this.#min, decimals, 'up'),
+      max: this.#max === undefined ? undefined : scaleTokenAmount(this.#max, decimals, 'down'),
+    };
+    this.#decimals = decimals;
+    return this.#bounds;
+  }
 }
 
 /**
