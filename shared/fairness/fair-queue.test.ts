@@ -73,3 +73,52 @@ test('of one account alone the next item is taken', () => {
   ]);
   expect(queue.take(undefined, { of: 'second' })).toBeUndefined();
 });
+
+describe('where many items are taken at once', () => {
+  const always = () => true;
+  const of = (clientId: string) => appOf(`account of ${clientId}`, clientId);
+
+  test('a client with a backlog delays the others by one turn and no more', () => {
+    const queue = new FairQueue<string>();
+    for (let index = 0; index < 10_000; index++) queue.push(of('big'), `big ${index}`);
+    queue.push(of('small'), 'small 0');
+    const taken = queue.takeMany(100, always);
+    expect(taken).toContain('small 0');
+    expect(taken).toHaveLength(100);
+    expect(queue.size).toBe(9_901);
+  });
+
+  test('an account with a hundred apps delays another by one turn and no more', () => {
+    const queue = new FairQueue<string>();
+    for (let index = 0; index < 10_000; index++) queue.push(appOf('big', `app ${index % 100}`), 'big');
+    for (let index = 0; index < 100; index++) queue.push(of('small'), 'small');
+    expect(queue.takeMany(128, always).filter((item) => item === 'small')).toHaveLength(64);
+  });
+
+  test('within a client the order is kept', () => {
+    const queue = new FairQueue<number>();
+    for (let index = 0; index < 100; index++) queue.push(of('one'), index);
+    expect([...queue.takeMany(60, always), ...queue.takeMany(60, always)]).toEqual(
+      Array.from({ length: 100 }, (_, n) => n),
+    );
+  });
+
+  test('an item that is no longer wanted is dropped and takes no slot', () => {
+    const queue = new FairQueue<number>();
+    for (let index = 0; index < 100; index++) queue.push(of('one'), index);
+    expect(queue.takeMany(10, (item) => item % 10 === 0)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    expect(queue.takeMany(10, always)).toEqual(Array.from({ length: 9 }, (_, n) => 91 + n));
+  });
+
+  test('a backlog that never ends keeps its order and its bounds', () => {
+    const queue = new FairQueue<number>();
+    const taken: number[] = [];
+    let pushed = 0;
+    for (let round = 0; round < 1_000; round++) {
+      for (let count = 0; count < 50; count++) queue.push(of('one'), pushed++);
+      taken.push(...queue.takeMany(round === 0 ? 10 : 50, always));
+    }
+    expect(taken).toEqual(Array.from({ length: taken.length }, (_, n) => n));
+    expect(queue.size).toBe(40);
+  });
+});

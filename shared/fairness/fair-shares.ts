@@ -73,14 +73,16 @@ export class FairShares {
   hasRoom(owner: Owner, count = 1): boolean {
     const free = this.#countMax - this.#count;
     if (count > free) return false;
-    const ofAccount = this.heldBy(accountOf(owner));
+    const account = this.#accounts.get(accountOf(owner));
+    const ofAccount = account?.total ?? 0;
     if (ofAccount + count <= this.#place) return true;
     // Before the last one.
     const earlier = count - 1;
     const left = free - earlier - this.#kept - (ofAccount + earlier);
     if (left <= 0) return false;
-    const ofApp = this.heldBy(owner);
-    return typeof owner === 'string' || ofApp + count <= this.#place || ofApp + earlier < left;
+    if (typeof owner === 'string') return true;
+    const ofApp = account?.byApp.get(owner.clientId) ?? 0;
+    return ofApp + count <= this.#place || ofApp + earlier < left;
   }
 
   /** Takes places; false, and none of them, if there is no room. */
@@ -97,15 +99,17 @@ export class FairShares {
 
   #change(owner: Owner, by: number): void {
     const name = accountOf(owner);
-    const account = this.#accounts.get(name) ?? { total: 0, byApp: new Map<string, number>() };
+    let account = this.#accounts.get(name);
+    if (account === undefined) {
+      account = { total: 0, byApp: new Map() };
+      this.#accounts.set(name, account);
+    }
     account.total += by;
     this.#count += by;
-    if (typeof owner !== 'string') {
-      const ofApp = (account.byApp.get(owner.clientId) ?? 0) + by;
-      if (ofApp === 0) account.byApp.delete(owner.clientId);
-      else account.byApp.set(owner.clientId, ofApp);
-    }
     if (account.total === 0) this.#accounts.delete(name);
-    else this.#accounts.set(name, account);
+    if (typeof owner === 'string') return;
+    const ofApp = (account.byApp.get(owner.clientId) ?? 0) + by;
+    if (ofApp === 0) account.byApp.delete(owner.clientId);
+    else account.byApp.set(owner.clientId, ofApp);
   }
 }

@@ -64,6 +64,60 @@ test('refuses the newcomer when no queue is longer than its own', async () => {
   expect(refused).toEqual(['c: overloaded']);
 });
 
+describe('with a bound for each app', () => {
+  const ownerOf = (clientId: string, accountId = clientId) => ({ accountId, clientId });
+
+  /** Tasks that end when they are told to. */
+  function start(ofAppMax = 4) {
+    const queue = new FairTaskQueue({
+      atOnceMax: 16,
+      ofAppMax: () => ofAppMax,
+      waitingMax: 100,
+      refusal: '',
+    });
+    const running: { readonly name: string; readonly end: () => void }[] = [];
+    const ask = (of: ReturnType<typeof ownerOf>, signal?: AbortSignal) =>
+      queue.run(of, () => new Promise<void>((end) => running.push({ name: of.clientId, end })), signal);
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    return { ask, running, settle };
+  }
+
+  test('runs so many tasks of an app, and the next one when one has ended', async () => {
+    const { ask, running, settle } = start();
+    const asked = Array.from({ length: 6 }, () => ask(ownerOf('app')));
+    await settle();
+    expect(running).toHaveLength(4);
+    running[0]?.end();
+    await asked[0];
+    await settle();
+    expect(running).toHaveLength(5);
+  });
+
+  test('an account with many apps leaves places to others', async () => {
+    const { ask, running, settle } = start();
+    for (let i = 0; i < 100; i++) void ask(ownerOf(`app_${i}`, 'account'));
+    await settle();
+    const ofAccount = running.length;
+    expect(ofAccount).toBeLessThan(16);
+    void ask(ownerOf('other'));
+    await settle();
+    expect(running.slice(ofAccount).map(({ name }) => name)).toEqual(['other']);
+  });
+
+  test('a task whose signal is aborted waits no longer, and does not run', async () => {
+    const { ask, running, settle } = start(1);
+    void ask(ownerOf('app'));
+    const ended = new AbortController();
+    const waiting = ask(ownerOf('app'), ended.signal);
+    ended.abort(new Error('ended'));
+    await expect(waiting).rejects.toThrow('ended');
+    await expect(ask(ownerOf('app'), ended.signal)).rejects.toThrow('ended');
+    running[0]?.end();
+    await settle();
+    expect(running).toHaveLength(1);
+  });
+});
+
 test('failed work frees its slot', async () => {
   const queue = new FairTaskQueue({ atOnceMax: 1, waitingMax: 0, refusal: 'too much' });
   await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');

@@ -1,17 +1,20 @@
 import { ServiceError } from '#shared/errors.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Owner } from './fair-shares.ts';
+import { FairShares, type Owner } from './fair-shares.ts';
 
 type Options = {
   /** Maximum of running tasks. */
   readonly atOnceMax: number;
+  /** Maximum of running tasks of one app; then accounts and their apps also have their shares of
+   * all. Default: one owner may run all. */
+  readonly ofAppMax?: () => number;
   /** Maximum of waiting tasks, of all owners together. */
   readonly waitingMax: number;
   /** Message of the error for a dropped task. */
   readonly refusal: string;
 };
 
-type Waiter = { readonly start: () => void; readonly refuse: () => void };
+type Waiter = { readonly start: () => void; readonly refuse: (reason: unknown) => void };
 
 /**
  * Runs a bounded number of tasks at a time, those that wait in the turns of a fair queue. If too
@@ -24,31 +27,66 @@ type Waiter = { readonly start: () => void; readonly refuse: () => void };
 export class FairTaskQueue {
   readonly #options: Options;
   readonly #waiting = new FairQueue<Waiter>();
+  readonly #shares: FairShares | undefined;
   #runningCount = 0;
 
   constructor(options: Options) {
     this.#options = options;
+    this.#shares = options.ofAppMax && new FairShares(options.atOnceMax);
   }
 
-  /** @throws ServiceError `overloaded` if the task was dropped from its queue */
-  async run<T>(owner: Owner, task: () => Promise<T>): Promise<T> {
-    if (this.#runningCount < this.#options.atOnceMax) this.#runningCount += 1;
-    else await this.#wait(owner);
+  /**
+   * @param signal ends the wait
+   * @throws ServiceError `overloaded` if the task was dropped from its queue; the signal's reason
+   */
+  async run<T>(owner: Owner, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#mayRun(owner)) this.#begin(owner);
+    else await this.#wait(owner, signal);
     try {
       return await task();
     } finally {
-      // The slot passes to the next waiting task, or becomes free.
-      const next = this.#waiting.take();
-      if (next) next.start();
-      else this.#runningCount -= 1;
+      this.#runningCount -= 1;
+      this.#shares?.give(owner);
+      this.#startWaiting();
     }
   }
 
-  #wait(owner: Owner): Promise<void> {
-    return new Promise((start, reject) => {
-      const refuse = () => reject(new ServiceError('overloaded', this.#options.refusal));
-      this.#waiting.push(owner, { start, refuse });
-      if (this.#waiting.size > this.#options.waitingMax) this.#waiting.drop(owner)?.refuse();
-    });
+  #mayRun(owner: Owner): boolean {
+    const { atOnceMax, ofAppMax } = this.#options;
+    if (this.#runningCount >= atOnceMax) return false;
+    if (this.#shares === undefined || ofAppMax === undefined) return true;
+    return this.#shares.heldBy(owner) < ofAppMax() && this.#shares.hasRoom(owner);
+  }
+
+  #begin(owner: Owner): void {
+    this.#runningCount += 1;
+    this.#shares?.take(owner);
+  }
+
+  #startWaiting(): void {
+    const take = () =>
+      this.#waiting.take((_, owner) => {
+        if (!this.#mayRun(owner)) return false;
+        this.#begin(owner);
+        return true;
+      });
+    for (let next = take(); next !== undefined; next = take()) next.start();
+  }
+
+  /** Resolves once the task has its place. */
+  async #wait(owner: Owner, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve: start, reject: refuse } = Promise.withResolvers<void>();
+    const waiter: Waiter = { start, refuse };
+    const abandon = () => this.#waiting.remove(owner, waiter) && refuse(signal?.reason);
+    this.#waiting.push(owner, waiter);
+    if (this.#waiting.size > this.#options.waitingMax)
+      this.#waiting.drop(owner)?.refuse(new ServiceError('overloaded', this.#options.refusal));
+    signal?.addEventListener('abort', abandon);
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener('abort', abandon);
+    }
   }
 }
