@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileYul, YUL_CONTRACTS } from './compile-yul.ts';
+import { CHAIN, compileYul, YUL_CONTRACTS } from './compile-yul.ts';
 
 test.each(YUL_CONTRACTS)('$file is the compiled source', (contract) => {
-  const checkedIn = readFileSync(join(import.meta.dirname, contract.file), 'utf8');
+  const checkedIn = readFileSync(join(CHAIN, contract.file), 'utf8');
   expect(checkedIn).toBe(compileYul(contract));
 });

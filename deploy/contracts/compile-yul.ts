@@ -1,9 +1,12 @@
-// Compiles the contracts of this folder: `npx node services/evaluator/chain/compile-yul.ts` writes
-// their code.
+// Compiles the contracts that the evaluator puts into calls: `npx node
+// deploy/contracts/compile-yul.ts` writes their code.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
+
+/** The folder of the contracts. */
+export const CHAIN = join(import.meta.dirname, '../../services/evaluator/chain');
 
 /** Contracts that are never deployed, and the files that hold their code. */
 export const YUL_CONTRACTS = [
@@ -38,7 +41,7 @@ const Output = z.object({
 export function compileYul({ source, object, name }: YulContract): string {
   const require = createRequire(import.meta.url);
   const solc = require('solc') as { compile(input: string): string };
-  const content = readFileSync(join(import.meta.dirname, source), 'utf8');
+  const content = readFileSync(join(CHAIN, source), 'utf8');
   const input = { language: 'Yul', sources: { [source]: { content } }, settings: SETTINGS };
   const output = Output.parse(JSON.parse(solc.compile(JSON.stringify(input))));
   const faults = output.errors.filter(({ severity }) => severity === 'error');
@@ -51,5 +54,4 @@ export const ${name} =
 }
 
 if (process.argv[1] === import.meta.filename)
-  for (const contract of YUL_CONTRACTS)
-    writeFileSync(join(import.meta.dirname, contract.file), compileYul(contract));
+  for (const contract of YUL_CONTRACTS) writeFileSync(join(CHAIN, contract.file), compileYul(contract));
