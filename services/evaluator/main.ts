@@ -21,7 +21,6 @@ import { connectChains } from './chain/connect-chains.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import type { Dependencies } from './dependencies.ts';
 import { startCheckingEndpoints } from './doctor/start-checking.ts';
-import { agreeOn, isAnswer } from './domain/agree.ts';
 import { makeEvaluate } from './lanes/evaluate.ts';
 import { startFollowingTransfers } from './lanes/follow-transfers.ts';
 import { makeGiveUp } from './lanes/give-up.ts';
@@ -62,9 +61,10 @@ await runService(
         attemptTimeoutMs: config.attemptTimeoutMs,
         waitingMax: config.waitingMax,
         poolSize: pool.size,
-        agreeOn,
-        isAnswer,
-        observer: { ...metrics.chains, onHealth: makeHealthLog(context.log) },
+        observerOf: (chainId) => ({
+          ...metrics.observerOf(chainId),
+          onHealth: makeHealthLog(context.log, chainId),
+        }),
         redisNowMs: clock.now,
       }),
     );

@@ -27,13 +27,13 @@ test('the metrics that dashboards use exist with their documented names and labe
     ],
     0.01,
   );
-  metrics.chains.watch(1, {
+  const chain = metrics.observerOf(1);
+  chain.watch({
     endpoints: () => [
       {
         endpoint: '0',
         breaker: 'open',
         health: { state: 'down', reason: 'unreachable', method: undefined },
-        method: 'reader',
         headNumber: 7,
         inFlightCount: 1,
         readsPerCallMax: 500,
@@ -42,9 +42,9 @@ test('the metrics that dashboards use exist with their documented names and labe
     quarantinedCount: () => 2,
     waitingReadCount: () => 3,
   });
-  metrics.chains.onCall(1, '0', 'ok', 5);
-  metrics.chains.onBatch(1, 40);
-  metrics.chains.onSaved(1, 'dedupe');
+  chain.onCall('0', 'ok', 5);
+  chain.onBatch(40);
+  chain.onSaved('dedupe');
   const text = await registry.metrics();
   for (const line of [
     /rolecall_verdicts_total\{chain_id="1",outcome="granted".*\} 1/,

@@ -1,4 +1,3 @@
-import { Gauge } from 'prom-client';
 import { BREAKER_STATES } from '#shared/breaker/breaker.ts';
 import type { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
@@ -6,6 +5,7 @@ import { type SignInFault, UndeterminedCode } from '#shared/contracts/checks/res
 import { type Rule, simpleRulesOf } from '#shared/contracts/rules/rule.ts';
 import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
+import type { EndpointGauges } from './chain/endpoints/endpoint.ts';
 import type { FollowerObserver } from './chain/logs/follow-chain.ts';
 import type { RuleTally } from './domain/compose-part.ts';
 import { VerdictMemory } from './lanes/verdict-memory.ts';
@@ -108,14 +108,16 @@ export function makeMetrics(registry: Registry) {
         following.expectChain(chainId);
       }
     },
-    chains: makeChainObserver(registry),
+    /** The observer of a chain's reads. */
+    observerOf: makeChainMetrics(registry),
     following,
   };
 }
 
 export type Metrics = ReturnType<typeof makeMetrics>;
 
-function makeChainObserver(registry: Registry): Omit<ChainObserver, 'onHealth'> {
+/** The metrics of reading chains: the events of each chain are counted by its observer. */
+function makeChainMetrics(registry: Registry) {
   const { counter, gauge, histogram } = makeInstruments(registry);
   const calls = counter('rolecall_rpc_calls_total', 'Calls to RPC endpoints, by result.', [
     'chain_id',
@@ -153,33 +155,36 @@ function makeChainObserver(registry: Registry): Omit<ChainObserver, 'onHealth'> 
   const blockAge = gauge('rolecall_block_age_seconds', 'Age of the newest block when it was last fetched.', [
     'chain_id',
   ]);
-  const watch = watchChains(registry);
-  return {
-    onCall(chainId, endpoint, result, durationMs) {
-      calls.inc({ chain_id: String(chainId), endpoint, result });
-      callSeconds.observe({ chain_id: String(chainId), endpoint }, durationMs / 1_000);
-    },
-    onBatch(chainId, readCount) {
-      readsPerCall.observe({ chain_id: String(chainId) }, readCount);
-      if (readCount > 1) readsSaved.inc({ chain_id: String(chainId), reason: 'batch' }, readCount - 1);
-    },
-    onSaved: (chainId, reason) => readsSaved.inc({ chain_id: String(chainId), reason }),
-    onRead: (chainId, durationMs) => readSeconds.observe({ chain_id: String(chainId) }, durationMs / 1_000),
-    onHedge: (chainId) => hedges.inc({ chain_id: String(chainId) }),
-    onHead: (chainId, blockAgeMs) => blockAge.set({ chain_id: String(chainId) }, blockAgeMs / 1_000),
-    watch(chainId, gauges) {
-      const chain_id = String(chainId);
-      for (const { endpoint } of gauges.endpoints()) {
-        for (const result of USUAL_RESULTS) calls.inc({ chain_id, endpoint, result }, 0);
-        callSeconds.zero({ chain_id, endpoint });
-      }
-      for (const histogram of [readsPerCall, readSeconds]) histogram.zero({ chain_id });
-      // Not known before the first block was fetched.
-      blockAge.set({ chain_id }, NaN);
-      for (const reason of ['dedupe', 'cache', 'decimals', 'batch']) readsSaved.inc({ chain_id, reason }, 0);
-      hedges.inc({ chain_id }, 0);
-      watch(chainId, gauges);
-    },
+  const watched = watchChains(registry);
+  return (chainId: number): Omit<ChainObserver, 'onHealth'> => {
+    const chain = { chain_id: String(chainId) };
+    return {
+      onCall(endpoint, result, durationMs) {
+        calls.inc({ ...chain, endpoint, result });
+        callSeconds.observe({ ...chain, endpoint }, durationMs / 1_000);
+      },
+      onBatch(readCount) {
+        readsPerCall.observe(chain, readCount);
+        if (readCount > 1) readsSaved.inc({ ...chain, reason: 'batch' }, readCount - 1);
+      },
+      onSaved: (reason) => readsSaved.inc({ ...chain, reason }),
+      onRead: (durationMs) => readSeconds.observe(chain, durationMs / 1_000),
+      onHedge: () => hedges.inc(chain),
+      onHead: (blockAgeMs) => blockAge.set(chain, blockAgeMs / 1_000),
+      watch(gauges) {
+        for (const { endpoint } of gauges.endpoints()) {
+          for (const result of USUAL_RESULTS) calls.inc({ ...chain, endpoint, result }, 0);
+          callSeconds.zero({ ...chain, endpoint });
+        }
+        for (const histogram of [readsPerCall, readSeconds]) histogram.zero(chain);
+        // Not known before the first block was fetched.
+        blockAge.set(chain, NaN);
+        for (const reason of ['dedupe', 'cache', 'decimals', 'batch'])
+          readsSaved.inc({ ...chain, reason }, 0);
+        hedges.inc(chain, 0);
+        watched.set(chainId, gauges);
+      },
+    };
   };
 }
 
@@ -187,86 +192,71 @@ function makeChainObserver(registry: Registry): Omit<ChainObserver, 'onHealth'> 
 const chainOf = (rule: Rule | undefined): string =>
   String((rule && simpleRulesOf(rule)[0]?.chainId) ?? 'unknown');
 
-/** Gauges of all chains, read when the metrics are collected. */
-function watchChains(registry: Registry): ChainObserver['watch'] {
+/** Makes the gauges of all chains that are put into the map, read when the metrics are collected. */
+function watchChains(registry: Registry): Map<number, ChainGauges> {
   const chains = new Map<number, ChainGauges>();
-  const gauge = (
+  const { watched } = makeInstruments(registry);
+  const gauge = <const Label extends string>(
     name: string,
     help: string,
-    labels: string[],
-    read: (chain: ChainGauges, set: SetGauge) => void,
-  ) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['chain_id', ...labels],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [chainId, chain] of chains)
-          read(chain, (own, value) => this.set({ ...own, chain_id: String(chainId) }, value));
-      },
-    });
+    labels: readonly Label[],
+    read: (chain: ChainGauges) => readonly (readonly [labels: Record<Label, string>, figure: number])[],
+  ): void =>
+    watched<Label | 'chain_id'>(name, help, [...labels, 'chain_id'])(() =>
+      [...chains].flatMap(([chainId, chain]) =>
+        read(chain).map(([own, figure]) => [{ ...own, chain_id: String(chainId) }, figure] as const),
+      ),
+    );
+  const ofEndpoints = (name: string, help: string, read: (endpoint: EndpointGauges) => number): void =>
+    gauge(name, help, ['endpoint'], (chain) =>
+      chain.endpoints().map((each) => [{ endpoint: each.endpoint }, read(each)]),
+    );
   gauge(
     'rolecall_rpc_breaker_state',
     '1 for the current state of the circuit breaker.',
     ['endpoint', 'state'],
-    (chain, set) => {
-      for (const { endpoint, breaker } of chain.endpoints())
-        for (const state of BREAKER_STATES) set({ endpoint, state }, breaker === state ? 1 : 0);
-    },
+    (chain) =>
+      chain
+        .endpoints()
+        .flatMap(({ endpoint, breaker }) =>
+          BREAKER_STATES.map((state) => [{ endpoint, state }, breaker === state ? 1 : 0] as const),
+        ),
   );
   gauge(
     'rolecall_rpc_endpoint_state',
-    '1 for the current state of an endpoint (starting, up, down, wrong-chain or rate-limited) and its reason.',
+    '1 for the current state of an endpoint (starting, up, down, wrong-chain or rate-limited), its reason, and the method by which it is read.',
     ['endpoint', 'state', 'reason', 'method'],
-    (chain, set) => {
-      for (const { endpoint, health } of chain.endpoints()) {
-        const { state, reason = 'none', method = 'unknown' } = health;
-        set({ endpoint, state, reason, method }, 1);
-      }
-    },
+    (chain) =>
+      chain.endpoints().map(({ endpoint, health: { state, reason = 'none', method = 'unknown' } }) => {
+        return [{ endpoint, state, reason, method }, 1];
+      }),
   );
-  gauge(
-    'rolecall_rpc_method',
-    '1 for the method by which an endpoint is read.',
-    ['endpoint', 'method'],
-    (chain, set) => {
-      for (const { endpoint, method } of chain.endpoints()) set({ endpoint, method }, 1);
-    },
-  );
-  gauge(
+  ofEndpoints(
     'rolecall_rpc_head_number',
     'Newest block number that an endpoint has returned.',
-    ['endpoint'],
-    (chain, set) => {
-      for (const { endpoint, headNumber } of chain.endpoints()) set({ endpoint }, headNumber);
-    },
+    ({ headNumber }) => headNumber,
   );
-  gauge('rolecall_rpc_in_flight', 'Calls to an endpoint in flight.', ['endpoint'], (chain, set) => {
-    for (const { endpoint, inFlightCount } of chain.endpoints()) set({ endpoint }, inFlightCount);
-  });
-  gauge(
+  ofEndpoints(
+    'rolecall_rpc_in_flight',
+    'Calls to an endpoint in flight.',
+    ({ inFlightCount }) => inFlightCount,
+  );
+  ofEndpoints(
     'rolecall_rpc_reads_per_call_max',
     'Learned maximum of reads in one call.',
-    ['endpoint'],
-    (chain, set) => {
-      for (const { endpoint, readsPerCallMax } of chain.endpoints()) set({ endpoint }, readsPerCallMax);
-    },
+    ({ readsPerCallMax }) => readsPerCallMax,
   );
   gauge(
     'rolecall_quarantined_reads',
     'Reads that are isolated in calls of their own because they used up their gas.',
     [],
-    (chain, set) => set({}, chain.quarantinedCount()),
+    (chain) => [[{}, chain.quarantinedCount()]],
   );
-  gauge('rolecall_waiting_reads', 'Reads that wait to be sent.', [], (chain, set) =>
-    set({}, chain.waitingReadCount()),
-  );
-  return (chainId, chain) => void chains.set(chainId, chain);
+  gauge('rolecall_waiting_reads', 'Reads that wait to be sent.', [], (chain) => [
+    [{}, chain.waitingReadCount()],
+  ]);
+  return chains;
 }
-
-type SetGauge = (labels: Readonly<Record<string, string>>, value: number) => void;
 
 /** Results of a read whose series exist from the start. */
 const USUAL_LOG_RESULTS = ['ok', 'timeout', 'unreachable', 'rate-limited', 'rpc-error', 'too-many-logs'];

@@ -1,6 +1,7 @@
 import type { ChainSettings } from '#shared/contracts/chain-file.ts';
 import type { EndpointReport } from '#shared/contracts/chain-report.ts';
-import type { Observation, Reading } from '../domain/read.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
+import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { makeBatchReader } from './batching/read-batch.ts';
 import { ReadQueue } from './batching/read-queue.ts';
 import { traceBatches, traceReads } from './batching/trace-reads.ts';
@@ -18,19 +19,11 @@ import { probeEndpoint } from './endpoints/probe-endpoint.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 import { LogReader } from './logs/read-logs.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
-import { CallerProofs, CodeProofs, NativeSource } from './reader/learned-facts.ts';
 import { makeReadFromEndpoint, readOwn } from './reader/read-from-endpoint.ts';
-import {
-  COSTLY_MS,
-  HEAVY_MS,
-  IsolatedReadSlots,
-  QUARANTINE_MS,
-  RememberedNames,
-} from './reader/reads-apart.ts';
+import { IsolatedReadSlots, QUARANTINE_MS, RememberedNames } from './reader/reads-apart.ts';
 import { KeptHashes } from './reader/state-identity.ts';
 import { BODY_BYTES_MAX, type ConnectedRpc, connectRpc } from './rpc/connect-rpc.ts';
 import { makeProveByContract, type ProveByContract } from './wallets/prove-wallet.ts';
-import { WalletCalls } from './wallets/wallet-calls.ts';
 
 /** How far ahead of Redis's clock a head may be, on a chain with `maxHeadAgeMs`: clocks differ by
  * seconds. */
@@ -43,9 +36,7 @@ export type ChainOptions = {
   readonly waitingMax: number;
   /** Number of evaluators that share the endpoints' rates. */
   readonly poolSize: () => number;
-  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
-  readonly isAnswer: (reading: Reading) => boolean;
-  readonly observer: ChainObserver;
+  readonly observerOf: (chainId: number) => ChainObserver;
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
 };
@@ -63,10 +54,10 @@ type Chain = AsyncDisposable & {
 export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {
   const { chainId, quorum, maxHeadAgeMs } = settings;
   const blockTime = new BlockTime(settings.blockTimeMs);
-  const { observer, redisNowMs } = options;
+  const { attemptTimeoutMs: timeoutMs, poolSize, redisNowMs } = options;
+  const observer = options.observerOf(chainId);
   const monotonicMs = () => performance.now();
   const scope = new AsyncDisposableStack();
-  const { attemptTimeoutMs: timeoutMs, poolSize } = options;
   const rpcs = settings.endpoints.map(({ url, headers, proxy }) =>
     scope.use(connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
   );
@@ -78,7 +69,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         maxCallsPerBatch,
         rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),
         blockTimestampMsMax: maxHeadAgeMs === undefined ? undefined : () => redisNowMs() + HEAD_AHEAD_MS_MAX,
-        observer: { onCall: (result, ms) => observer.onCall(chainId, String(index), result, ms) },
+        onCall: (result, ms) => observer.onCall(String(index), result, ms),
         onDoubt: (endpoint, kind) => pool.doubt(endpoint, kind),
         monotonicMs,
       }),
@@ -96,8 +87,8 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       await readOwn(callable, block, await pool.capabilitiesOf(endpoint), kept, signal);
     },
     blockTime,
-    onHedge: () => observer.onHedge(chainId),
-    onHealth: ({ name }, health) => observer.onHealth(chainId, name, health),
+    onHedge: observer.onHedge,
+    onHealth: ({ name }, health) => observer.onHealth(name, health),
     onQuiet: () => waitingChecks.notifyAll(),
     onSilence: () => waitingChecks.evictExcess(),
     monotonicMs,
@@ -105,52 +96,40 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   scope.use(pool);
   const closing = new AbortController();
   scope.defer(() => closing.abort());
-  const common = { pool, quorum, blockTime, monotonicMs, closed: closing.signal };
+  const waiting = new FairShares(options.waitingMax);
+  const common = { pool, quorum, blockTime, waiting, closed: closing.signal };
   const heads = new Heads({
     ...{ ...common, maxHeadAgeMs, redisNowMs },
-    onHead: ({ timestamp }) => observer.onHead(chainId, redisNowMs() - timestamp * 1_000),
-    waitingChecks: new WaitingChecks(options.waitingMax),
+    onHead: ({ timestamp }) => observer.onHead(redisNowMs() - timestamp * 1_000),
   });
   const pastBlocks = new PastBlocks({
     ...common,
-    waitingChecks: new WaitingChecks(options.waitingMax),
     headNumber: (signal) => heads.newestNumber(signal),
   });
   const nearBlocks = new NearBlocks(common);
-  const quarantine = new RememberedNames(QUARANTINE_MS, monotonicMs);
-  const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
+  const quarantine = new RememberedNames(QUARANTINE_MS);
   const performBatch = makeBatchReader({
     pool,
     quorum,
-    agreeOn: options.agreeOn,
-    onBatch: (readCount) => observer.onBatch(chainId, readCount),
+    onBatch: observer.onBatch,
     async isReplaced({ number, hash }, signal) {
       const [endpoint] = pool.candidates();
       if (endpoint === undefined) return false;
       const present = await findBlock(endpoint, number, signal).catch(() => undefined);
       return present !== undefined && present.hash !== hash;
     },
-    readFrom: makeReadFromEndpoint({
-      capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
-      quarantine,
-      heavyContracts: new RememberedNames(HEAVY_MS, monotonicMs),
-      codeProofs: new CodeProofs(monotonicMs),
-      callerProofs: new CallerProofs(monotonicMs),
-      nativeSource: new NativeSource(monotonicMs),
-      kept,
-    }),
+    readFrom: makeReadFromEndpoint({ quarantine, kept }),
   });
   const queue = new ReadQueue({
     perform: traceBatches(chainId, performBatch),
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
     quarantine,
-    isolatedReads: new IsolatedReadSlots(options.poolSize, monotonicMs),
-    costlyCalls: new IsolatedReadSlots(options.poolSize, monotonicMs),
-    costlyContracts: new RememberedNames(COSTLY_MS, monotonicMs),
-    isFact: (observation) => options.isAnswer(agreed(observation)),
-    onSaved: (reason) => observer.onSaved(chainId, reason),
+    isolatedReads: new IsolatedReadSlots(poolSize),
+    costlyCalls: new IsolatedReadSlots(poolSize),
+    isFact: (observation) => isAnswer(agreeOn(observation, quorum)),
+    onSaved: observer.onSaved,
   });
-  observer.watch(chainId, {
+  observer.watch({
     endpoints: () => endpoints.map(({ gauges }, index) => ({ ...gauges, endpoint: String(index) })),
     quarantinedCount: () => quarantine.size,
     waitingReadCount: () => queue.waitingCount,
@@ -160,23 +139,11 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     pastBlocks,
     nearBlocks,
     queue,
-    quorum,
-    agreed,
-    isAnswer: options.isAnswer,
-    monotonicMs,
-    waitingChecks,
-    isQuiet: () => pool.isQuiet,
-    isSilent: () => pool.isSilent,
-    onSaved: (reason) => observer.onSaved(chainId, reason),
-    onRead: (ms) => observer.onRead(chainId, ms),
+    ...{ quorum, monotonicMs, waitingChecks, pool, observer },
   });
   return {
     read: traceReads(chainId, read),
-    proveByContract: makeProveByContract({
-      ...{ pool, heads, quorum, monotonicMs },
-      agreeOn: options.agreeOn,
-      calls: new WalletCalls(options.poolSize),
-    }),
+    proveByContract: makeProveByContract({ pool, heads, quorum, poolSize }),
     isReadable: () => pool.isReadable(),
     check: (checked, signal) =>
       checkEndpoint(checked, {
@@ -186,12 +153,12 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         now: redisNowMs,
       }),
     blockTime,
-    readHead: (tag, signal) =>
+    readHead: (blockTag, signal) =>
       heads.read({
-        ...{ tag, minBlock: 0, startedMs: monotonicMs(), isAside: true, signal },
+        ...{ blockTag, minBlock: 0, isAside: true, signal },
         ...{ accountId: '', clientId: '', onWait: () => undefined },
       }),
-    logs: new LogReader({ pool, quorum, blockTime, monotonicMs }),
+    logs: new LogReader({ pool, quorum, blockTime }),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),
   };
 }

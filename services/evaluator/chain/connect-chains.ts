@@ -88,11 +88,10 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
     followable: new Map([...byId].map(([chainId, { chain }]) => [chainId, chain])),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
     delegateRegistry: (chainId) => byId.get(chainId)?.settings.delegateRegistry ?? ZERO_ADDRESS,
-    async performReads(reads, { consistency, atOneInstant, ...context }) {
-      const { blockTag, minBlock, atBlock } = consistency;
-      const together = [...reads.keys()].filter(
-        (chainId) =>
-          atOneInstant.has(chainId) && blockTag === 'latest' && atBlock?.[String(chainId)] === undefined,
+    async performReads(reads, context) {
+      const { blockTag, minBlock, atBlock } = context.consistency;
+      const together = [...context.atOneInstant].filter(
+        (chainId) => reads.has(chainId) && blockTag === 'latest' && atBlock?.[String(chainId)] === undefined,
       );
       const instant = together.length > 1 ? new CommonInstant(together, context.signal) : undefined;
       const isolatedReads = new IsolatedReadBudget(context.lane);

@@ -1,11 +1,9 @@
 import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
-import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
 import { type Entry, IsolatedReadBudget } from './batching/entry.ts';
 import { WaitingChecks } from './batching/waiting-checks.ts';
 import type { Block } from './blocks/block.ts';
 import type { BlockAtInstant } from './blocks/common-instant.ts';
-import type { HeadRequest } from './blocks/heads.ts';
 import type { GoneBlock } from './blocks/past-blocks.ts';
 import { makeChainReader } from './read-chain.ts';
 
@@ -31,6 +29,8 @@ const CONTEXT = {
   signal: new AbortController().signal,
 };
 
+const OBSERVER = { onSaved: () => undefined, onRead: () => undefined };
+
 /** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return
  * `observed` in turn. */
 function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
@@ -39,7 +39,7 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
   const asked: { block: number; reads: number }[] = [];
   const gonePast: (readonly GoneBlock[])[] = [];
   const read = makeChainReader({
-    heads: { read: async ({ gone = [] }: Partial<HeadRequest>) => blockOf(1 + gone.length) } as never,
+    heads: { read: async (_, gone = []) => ({ ...blockOf(1 + gone.length), askedAtMs: 0 }) },
     pastBlocks: {
       read: async ({ number, gone }) => {
         gonePast.push([...gone]);
@@ -54,18 +54,15 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
       read: async (block: Block, reads: readonly Read[]): Promise<Entry[]> => {
         asked.push({ block: block.number, reads: reads.length });
         return reads.map(
-          (one) => ({ read: one, observation: observed.shift(), isProved: true, hasState }) as Entry,
+          (one) =>
+            ({ read: one, observation: observed.shift(), source: { isProved: true, hasState } }) as Entry,
         );
       },
     } as never,
     quorum,
-    agreed: (observation) => agreeOn(observation, quorum),
-    isAnswer,
     waitingChecks: new WaitingChecks(1),
-    isQuiet: () => isSilent,
-    isSilent: () => isSilent,
-    onSaved: () => undefined,
-    onRead: () => undefined,
+    pool: { isQuiet: isSilent, isSilent },
+    observer: OBSERVER,
     monotonicMs: () => nowMs,
   });
   const readOnce = async (atBlock?: number) => {
@@ -108,17 +105,16 @@ test.each([
 
 test('answered reads prove a block, whatever happened to the others', async () => {
   const entries = [
-    { read: { key: 'a' }, observation: SIX, isProved: true },
-    { read: { key: 'b' }, observation: [failed('rpc-timeout')], isProved: false },
+    { read: { key: 'a' }, observation: SIX, source: { isProved: true } },
+    { read: { key: 'b' }, observation: [failed('rpc-timeout')], source: { isProved: false } },
   ] as unknown as Entry[];
   const read = makeChainReader({
     pastBlocks: { read: async () => blockOf(1) },
     nearBlocks: { find: async () => blockOf(1), findUntil: async () => blockOf(1) },
     ...{ heads: { read: async () => blockOf(1) } as never, queue: { read: async () => entries } as never },
-    ...{ quorum: 1, agreed: (observation: Observation) => agreeOn(observation, 1), isAnswer },
+    quorum: 1,
     waitingChecks: new WaitingChecks(1),
-    ...{ isQuiet: () => false, isSilent: () => false, monotonicMs: () => 0 },
-    ...{ onSaved: () => undefined, onRead: () => undefined },
+    ...{ pool: { isQuiet: false, isSilent: false }, observer: OBSERVER, monotonicMs: () => 0 },
   });
   const { block } = await read([READ], CONTEXT);
   expect(block?.proved).toBe(true);
@@ -188,11 +184,11 @@ describe('a check that adds amounts of several chains', () => {
   }
 
   it('reads the chain at the block that fits the others', async () => {
-    expect(await readWith((_, find) => find(0))).toMatchObject({ number: 0, isBehind: undefined });
+    expect(await readWith((_, find) => find(0))).toMatchObject({ number: 0, isBehind: false });
   });
 
   it('reads the minimum block if that is later', async () => {
-    expect(await readWith((_, find) => find(0), 1)).toMatchObject({ number: 1, isBehind: undefined });
+    expect(await readWith((_, find) => find(0), 1)).toMatchObject({ number: 1, isBehind: false });
   });
 
   it('reads the head, and says so, of a chain that does not fit', async () => {

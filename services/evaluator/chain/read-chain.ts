@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { BlockTag } from '#shared/contracts/rules/rule.ts';
+import { agreeOn, isAnswer } from '../domain/agree.ts';
 import {
   type ChainObservations,
   type FailedReading,
   failed,
   type Observation,
   type Read,
-  type Reading,
   type ReadLane,
 } from '../domain/read.ts';
 import { type Entry, type IsolatedReadBudget, observationOf } from './batching/entry.ts';
@@ -18,6 +18,8 @@ import type { BlockAtInstant } from './blocks/common-instant.ts';
 import type { Head, Heads } from './blocks/heads.ts';
 import type { NearBlocks } from './blocks/near-blocks.ts';
 import type { GoneBlock, PastBlocks } from './blocks/past-blocks.ts';
+import type { ChainObserver } from './chain-observer.ts';
+import type { EndpointPool } from './endpoints/endpoint-pool.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
 /** A token does not change its decimals. Two equal answers at least a minute apart are believed for
@@ -33,8 +35,6 @@ type KnownDecimals = {
   readonly hasState: boolean;
   readonly untilMs: number;
 };
-/** Stands where the observation of an open read will be. */
-const UNREAD: Observation = [];
 /** Blocks that a check may try: a reorg may replace one, and a node behind an endpoint's URL answer
  * from another. */
 const BLOCKS_MAX = 3;
@@ -73,18 +73,11 @@ type ChainReaderOptions = {
   readonly nearBlocks: Pick<NearBlocks, 'find' | 'findUntil'>;
   readonly queue: ReadQueue;
   readonly quorum: number;
-  /** Reduces the answers of several endpoints to one read to one reading. */
-  readonly agreed: (observation: Observation) => Reading;
-  /** Whether a reading is a fact about the chain, not a failure of the endpoint. */
-  readonly isAnswer: (reading: Reading) => boolean;
   /** The checks that wait for this chain. */
   readonly waitingChecks: WaitingChecks;
-  /** Whether no endpoint has answered for a moment: then checks wait. */
-  readonly isQuiet: () => boolean;
-  /** Whether no endpoint answers: then the bounds of the waiting checks apply. */
-  readonly isSilent: () => boolean;
-  readonly onSaved: (reason: 'decimals') => void;
-  readonly onRead: (durationMs: number) => void;
+  /** While it is quiet, checks wait; while it is silent, the bounds of the waiting checks apply. */
+  readonly pool: Pick<EndpointPool, 'isQuiet' | 'isSilent'>;
+  readonly observer: Pick<ChainObserver, 'onSaved' | 'onRead'>;
   readonly monotonicMs: () => number;
 };
 
@@ -97,101 +90,100 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const decimals = new LRUCache<string, KnownDecimals>({ max: DECIMALS_MAX });
   const findDecimals = ({ key }: Read): KnownDecimals | undefined => {
     const known = decimals.get(key);
-    return known && options.monotonicMs() < known.untilMs ? known : undefined;
+    if (known === undefined || options.monotonicMs() >= known.untilMs) return undefined;
+    options.observer.onSaved('decimals');
+    return known;
   };
-  const rememberDecimals = ({ read: { key }, hasState }: Entry, observation: Observation): void => {
-    const reading = options.agreed(observation);
+  const rememberDecimals = ({ read: { key }, source }: Entry, observation: Observation): void => {
+    const reading = agreeOn(observation, quorum);
     if (!reading.ok) return;
     const [known, nowMs] = [decimals.get(key), options.monotonicMs()];
     // The same observation comes from the memory of the block, and is not a second answer.
     if (known && (nowMs < known.untilMs || known.observation === observation)) return;
     const ttlMs = known?.value === reading.value ? DECIMALS_TTL_MS : DECIMALS_UNCONFIRMED_TTL_MS;
+    const hasState = source?.hasState ?? false;
     decimals.set(key, { observation, value: reading.value, hasState, untilMs: nowMs + ttlMs });
   };
 
-  /** Returns the observations, or the block that could not be read at, for example because a reorg
-   * has replaced it. */
-  async function readAtOneBlock(
-    reads: readonly Read[],
-    context: ChainReadContext,
-    gone: readonly GoneBlock[],
-  ) {
-    const { blockTag: tag, signal, atBlock, avoid = [] } = context;
-    const head =
-      atBlock === undefined
-        ? await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone })
-        : undefined;
-    const fitting = head && (await blockAtInstant(head, context, gone));
-    const block =
-      fitting ?? head ?? (await options.pastBlocks.read({ ...context, number: atBlock ?? 0, gone }));
-    const observations: Observation[] = [];
-    let hasState = true;
-    const open = reads.filter((read, index) => {
-      // At another block a contract may have had other decimals, and so it may at another endpoint.
-      const isKnown = read.kind === 'decimals' && atBlock === undefined && avoid.length === 0;
-      const known = isKnown ? findDecimals(read) : undefined;
-      observations[index] = known?.observation ?? UNREAD;
-      if (known === undefined) return true;
-      hasState &&= known.hasState;
-      options.onSaved('decimals');
-      return false;
-    });
-    const entries = await queue.read(block, open, { ...context, avoid, isPast: atBlock !== undefined });
-    const isMissing = entries.some((entry) => hasFailedBy(entry, 'block-unavailable'));
-    // The state of a block that the check named is waited for until the deadline, if it can still
-    // come.
-    const isLast = gone.length + 1 >= BLOCKS_MAX && !(isMissing && atBlock !== undefined);
-    const isGone = isMissing || entries.some((entry) => hasFailedBy(entry, 'block-mismatch'));
-    if (!isLast && !signal.aborted && isGone) return { gone: { ...block, isMissing } };
-    let isAnswered = false;
-    let proved = true;
-    const answeredBy = new Set<string>();
-    let index = -1;
-    for (const entry of entries) {
-      const observation = observationOf(entry);
-      index = observations.indexOf(UNREAD, index + 1);
-      observations[index] = observation;
-      if (entry.read.kind === 'decimals' && atBlock === undefined) rememberDecimals(entry, observation);
-      // Only answered calls prove the block: a failed call read nothing.
-      if (!observation.every(options.isAnswer)) continue;
-      isAnswered = true;
-      // The watcher alone asks who answered.
-      if (context.lane === 'batch') for (const name of entry.answeredBy) answeredBy.add(name);
-      proved &&= entry.isProved;
-      hasState &&= entry.hasState;
-    }
-    const { number, hash, timestamp } = block;
-    const state = proved && hasState ? { state: true as const } : {};
-    const report = isAnswered ? { block: { number, hash, timestamp, proved, ...state } } : {};
-    const asked = head && isAnswered ? { headAskedAtMs: head.askedAtMs } : {};
-    const behind = context.blockAtInstant && fitting === undefined ? { isBehind: true as const } : {};
-    const from = answeredBy.size > 0 ? { answeredBy: [...answeredBy] } : {};
-    return { observed: { quorum, observations, ...report, ...asked, ...behind, ...from } };
-  }
-
   /** The block at the common instant, or the minimum block if that is later; nothing if the chain
    * has none. */
-  async function blockAtInstant(
+  async function findAtInstant(
+    place: BlockAtInstant,
     head: Head,
-    { blockAtInstant: place, minBlock, signal }: ChainReadContext,
+    { minBlock, signal }: ChainReadContext,
     gone: readonly GoneBlock[],
   ): Promise<Block | undefined> {
     const request = { head, gone, signal };
-    const block = await place?.(head, (seconds) => options.nearBlocks.findUntil(seconds, request));
+    const block = await place(head, (seconds) => options.nearBlocks.findUntil(seconds, request));
     return block !== undefined && block.number < minBlock
       ? options.nearBlocks.find(minBlock, request)
       : block;
   }
 
+  /** Reads at one block after another until one can be read at: a reorg may replace one. */
   async function readAtSomeBlock(
     reads: readonly Read[],
     context: ChainReadContext,
   ): Promise<ChainObservations> {
+    const { signal, atBlock, avoid = [], blockAtInstant } = context;
+    // At another block a contract may have had other decimals, and so it may at another endpoint.
+    const mayKnow = atBlock === undefined && avoid.length === 0;
     for (const gone: GoneBlock[] = []; ; ) {
-      const read = await readAtOneBlock(reads, context, gone);
-      if (read.observed !== undefined) return read.observed;
-      gone.push(read.gone);
+      const head = atBlock === undefined ? await heads.read(context, gone) : undefined;
+      const fitting =
+        head && blockAtInstant ? await findAtInstant(blockAtInstant, head, context, gone) : undefined;
+      const block =
+        fitting ?? head ?? (await options.pastBlocks.read({ ...context, number: atBlock ?? 0, gone }));
+      const known = reads.map((read) =>
+        mayKnow && read.kind === 'decimals' ? findDecimals(read) : undefined,
+      );
+      const open = reads.filter((_, index) => known[index] === undefined);
+      const entries = await queue.read(block, open, context);
+      const isMissing = entries.some((entry) => hasFailedBy(entry, 'block-unavailable'));
+      // The state of a block that the check named is waited for until the deadline, if it can still
+      // come.
+      const isLast = gone.length + 1 >= BLOCKS_MAX && !(isMissing && atBlock !== undefined);
+      const isGone = isMissing || entries.some((entry) => hasFailedBy(entry, 'block-mismatch'));
+      if (isGone && !isLast && !signal.aborted) {
+        gone.push({ ...block, isMissing });
+        continue;
+      }
+      const observed = observe(known, entries, block, context);
+      const headAskedAtMs = observed.block && head?.askedAtMs;
+      return { ...observed, headAskedAtMs, isBehind: blockAtInstant !== undefined && fitting === undefined };
     }
+  }
+
+  /** @param known by the place of each read; the others are the entries */
+  function observe(
+    known: readonly (KnownDecimals | undefined)[],
+    entries: readonly Entry[],
+    { number, hash, timestamp }: Block,
+    { lane, atBlock }: ChainReadContext,
+  ): ChainObservations {
+    let [isAnswered, proved, hasState] = [false, true, true];
+    // The watcher alone asks who answered.
+    const answeredBy = lane === 'batch' ? new Set<string>() : undefined;
+    let next = 0;
+    const observations = known.map((decimals) => {
+      hasState &&= decimals?.hasState ?? true;
+      if (decimals !== undefined) return decimals.observation;
+      const entry = entries[next++] as Entry;
+      const observation = observationOf(entry);
+      if (entry.read.kind === 'decimals' && atBlock === undefined) rememberDecimals(entry, observation);
+      // Only answered calls prove the block: a failed call read nothing.
+      if (!observation.every(isAnswer)) return observation;
+      const { source } = entry;
+      isAnswered = true;
+      proved &&= source?.isProved ?? false;
+      hasState &&= source?.hasState ?? false;
+      if (answeredBy) for (const name of source?.endpoints ?? []) answeredBy.add(name);
+      return observation;
+    });
+    if (!isAnswered) return { quorum, observations };
+    const state = proved && hasState ? { state: true as const } : {};
+    const block = { number, hash, timestamp, proved, ...state };
+    return { quorum, observations, block, answeredBy: answeredBy && [...answeredBy] };
   }
 
   return async function readChain(reads, context) {
@@ -200,20 +192,25 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       const observation = [reading];
       return { quorum, observations: reads.map(() => observation) };
     };
-    if (options.isQuiet()) {
-      context.onWait();
+    const { onWait } = context;
+    if (options.pool.isQuiet) {
+      onWait();
       const mayWait = !context.isLate && waitingChecks.hasRoomFor(context);
-      if (options.isSilent() && !mayWait) return allFailed(failed('rpc-timeout'));
+      if (options.pool.isSilent && !mayWait) return allFailed(failed('rpc-timeout'));
     }
-    const evicted = Promise.withResolvers<ChainObservations>();
-    const { accountId, clientId, onWait } = context;
-    const evict = () => evicted.resolve(allFailed(failed('rpc-timeout')));
-    return waitingChecks
-      .during({ owner: { accountId, clientId }, onWait, evict }, () =>
-        Promise.race([readAtSomeBlock(reads, context), evicted.promise]),
-      )
-      .catch((error) => allFailed(toRpcFailure(error).reading))
-      .finally(() => options.onRead(options.monotonicMs() - startedMs));
+    // Of two promises that race, each costs two more: most checks are not evicted.
+    const { promise, resolve, reject } = Promise.withResolvers<ChainObservations>();
+    const waiter = { owner: context, onWait, evict: () => resolve(allFailed(failed('rpc-timeout'))) };
+    waitingChecks.add(waiter);
+    readAtSomeBlock(reads, context).then(resolve, reject);
+    try {
+      return await promise;
+    } catch (error) {
+      return allFailed(toRpcFailure(error).reading);
+    } finally {
+      waitingChecks.remove(waiter);
+      options.observer.onRead(options.monotonicMs() - startedMs);
+    }
   };
 }
 

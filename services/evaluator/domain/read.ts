@@ -83,15 +83,15 @@ export type ChainObservations = {
   /** How many equal answers decide a read. */
   readonly quorum: number;
   /** Absent if no block was read. */
-  readonly block?: BlockReport;
+  readonly block?: BlockReport | undefined;
   /** When that block was requested as the head, epoch ms; absent if no block was read, or a past
    * one. */
-  readonly headAskedAtMs?: number;
+  readonly headAskedAtMs?: number | undefined;
   /** Whether the chain could not be read at the instant of the others whose amounts are added to
    * its own. */
-  readonly isBehind?: true;
-  /** The endpoints that answered. */
-  readonly answeredBy?: readonly string[];
+  readonly isBehind?: boolean;
+  /** The endpoints that answered, for the lane of batches. */
+  readonly answeredBy?: readonly string[] | undefined;
   /** One per read, in the order of the reads. */
   readonly observations: readonly Observation[];
 };

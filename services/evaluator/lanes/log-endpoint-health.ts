@@ -12,8 +12,8 @@ const MESSAGES: Readonly<Record<EndpointHealth['state'], string>> = {
 
 /** Logs each change of an endpoint's health. An endpoint is named by its name or position in the
  * chain file, never by its URL. */
-export function makeHealthLog(log: Logger): ChainObserver['onHealth'] {
-  return (chainId, endpoint, { state, reason, method }) => {
+export function makeHealthLog(log: Logger, chainId: number): ChainObserver['onHealth'] {
+  return (endpoint, { state, reason, method }) => {
     const level = state === 'up' ? 'info' : 'warn';
     const index = Number(endpoint);
     log[level](

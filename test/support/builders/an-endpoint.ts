@@ -11,9 +11,6 @@ export const anEndpoint = (rpc: Partial<Rpc>, over: Partial<EndpointOptions> = {
   new Endpoint({
     name: '0',
     rpc: rpc as Rpc,
-    maxCallsPerBatch: undefined,
-    rateShare: undefined,
-    observer: { onCall: () => undefined },
     monotonicMs: () => 0,
     ...over,
   });

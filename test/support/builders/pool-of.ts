@@ -13,5 +13,7 @@ export const poolOf = (endpoints: readonly Endpoint[]) => ({
   readyInMs: () => undefined,
   spendHedge: () => undefined,
   whyNoCandidate: () => 'breaker-open' as const,
-  noteHead: (endpoint: Endpoint, { number }: { readonly number: number }) => endpoint.recordHead(number),
+  noteHead: (endpoint: Endpoint, { number }: { readonly number: number }) => {
+    endpoint.headNumber = number;
+  },
 });

@@ -5,7 +5,6 @@ import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { Rule } from '#shared/contracts/rules/rule.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { type Chains, connectChains } from '../../../services/evaluator/chain/connect-chains.ts';
-import { agreeOn, isAnswer } from '../../../services/evaluator/domain/agree.ts';
 import { makeEvaluate } from '../../../services/evaluator/lanes/evaluate.ts';
 import { anEvaluator, aRecord, linesOf } from '../an-evaluator.ts';
 import { aBatchPart } from '../builders/a-batch.ts';
@@ -86,22 +85,20 @@ export function connectTestChains(
     attemptTimeoutMs,
     waitingMax,
     poolSize: () => 1,
-    agreeOn,
-    isAnswer,
     redisNowMs,
-    observer: {
-      onCall: (chainId, endpoint, result) => void calls.push(`${chainId}/${endpoint}/${result}`),
-      onBatch: (_, readCount) => void batches.push(readCount),
-      onSaved: (_, reason) => {
+    observerOf: (chainId) => ({
+      onCall: (endpoint, result) => void calls.push(`${chainId}/${endpoint}/${result}`),
+      onBatch: (readCount) => void batches.push(readCount),
+      onSaved: (reason) => {
         saved[reason] = (saved[reason] ?? 0) + 1;
       },
       onRead: () => undefined,
       onHedge: () => undefined,
       onHead: () => undefined,
-      onHealth: (chainId, endpoint, { state, reason, method }) =>
+      onHealth: (endpoint, { state, reason, method }) =>
         void health.push(`${chainId}/${endpoint}/${state}/${reason ?? method}`),
       watch: () => undefined,
-    },
+    }),
   });
   return {
     chains: connected,

@@ -34,7 +34,7 @@ const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   evaluator: (registry) => {
     const metrics = makeEvaluatorMetrics(registry);
     metrics.expectChains([CHAIN_ID]);
-    metrics.chains.watch(CHAIN_ID, CHAIN_STATE);
+    metrics.observerOf(CHAIN_ID).watch(CHAIN_STATE);
     makeObserveSaved(registry, () => 0);
   },
   'result-store': (registry) => {
@@ -58,7 +58,6 @@ const CHAIN_STATE = {
       endpoint: '0',
       breaker: 'closed',
       health: { state: 'starting', reason: undefined, method: undefined },
-      method: 'reader',
       headNumber: 0,
       inFlightCount: 0,
       readsPerCallMax: 1,

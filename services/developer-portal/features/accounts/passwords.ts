@@ -1,6 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Owner } from '#shared/fairness/fair-shares.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 
 /*
@@ -32,8 +31,8 @@ export type Passwords = ReturnType<typeof makePasswords>;
  *
  * @example
  * const passwords = makePasswords();
- * const stored = await passwords.hash('correct horse battery', visitor);
- * await passwords.verify('correct horse battery', stored, visitor); // true
+ * const stored = await passwords.hash('correct horse battery', address);
+ * await passwords.verify('correct horse battery', stored, address); // true
  */
 export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING_MAX } = {}) {
   const { r, p } = SETTINGS;
@@ -45,10 +44,10 @@ export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING
   });
   return {
     /**
-     * @param owner the queue it waits in: the visitor's
+     * @param owner the queue it waits in: the client's address
      * @throws ServiceError `overloaded`
      */
-    hash: (password: string, owner: Owner): Promise<string> =>
+    hash: (password: string, owner: string): Promise<string> =>
       queue.run(owner, async () => {
         const salt = randomBytes(SALT_BYTES);
         const hash = await stretch(password, salt, { ln, r, p });
@@ -56,7 +55,7 @@ export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING
       }),
     /** Takes the same time if `stored` is missing, so that the duration does not show whether the
      * account exists. */
-    verify: (password: string, stored: string | undefined, owner: Owner): Promise<boolean> =>
+    verify: (password: string, stored: string | undefined, owner: string): Promise<boolean> =>
       queue.run(owner, async () => {
         const known = parse(stored ?? '');
         const { salt, hash, ...settings } = known ?? nobody;

@@ -67,7 +67,6 @@ const REQUEST = {
   owner: {} as Account,
   idempotencyKey: '',
   address: '',
-  visitor: { accountId: '', clientId: '' },
   browser: '',
   token: undefined,
   upload: undefined,

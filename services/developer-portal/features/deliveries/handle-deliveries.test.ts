@@ -65,7 +65,6 @@ const call = {
   owner: { accountId: 'acc_1' } as Account,
   idempotencyKey: 'once',
   address: '',
-  visitor: { accountId: '', clientId: '' },
   browser: '',
   token: undefined,
   setSessionToken: () => undefined,

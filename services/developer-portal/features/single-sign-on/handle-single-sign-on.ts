@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
@@ -38,29 +37,28 @@ export function makeSingleSignOnHandlers(
     if (!identityProvider) throw new ServiceError('conflict', 'this portal has no identity provider');
     return identityProvider;
   };
-  const take = ({ accountId }: AppOwner) =>
-    throttle.take([{ budget: ATTEMPTS_OF_ADDRESS, owner: accountId }]);
+  const take = (address: string) => throttle.take([{ budget: ATTEMPTS_OF_ADDRESS, owner: address }]);
 
   /** The account of a person; a new one if the address has none and they may sign up. */
-  const join = async ({ subject, email }: Identity, invitation: string, visitor: AppOwner) => {
+  const join = async ({ subject, email }: Identity, invitation: string, address: string) => {
     const known = await accounts.findByEmail(email);
-    if (!known) await requireMaySignUp(email, invitation, visitor);
+    if (!known) await requireMaySignUp(email, invitation, address);
     const accountId = known?.accountId ?? accountIdOf(email);
     if (!known) await accountWork.ensure(accountId, email, { verified: true, singleSignOn: subject });
     return accountWork.join(accountId, subject);
   };
 
   return {
-    async beginSingleSignOn({ visitor }) {
-      await take(visitor);
+    async beginSingleSignOn({ address }) {
+      await take(address);
       const { url, expected } = await requireProvider().begin();
       return { url, attempt: seal(expected) };
     },
     async finishSingleSignOn(call) {
       const { attempt, query, invitation = '' } = call.body;
-      await take(call.visitor);
+      await take(call.address);
       const identity = await requireProvider().finish(open(Asked, attempt), query);
-      const account = await join(identity, invitation, call.visitor);
+      const account = await join(identity, invitation, call.address);
       if (!account.twoFactor) return openSession(account, async () => account, call);
       return { attempt: seal({ accountId: account.accountId, credential: credentialOf(account) }) };
     },

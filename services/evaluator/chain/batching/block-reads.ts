@@ -1,7 +1,7 @@
+import { FairQueue } from '#shared/fairness/fair-queue.ts';
 import type { Read, ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { type Batch, type Entry, isShared } from './entry.ts';
-import { FairQueue } from './fair-queue.ts';
 
 /** Calldata of a call beyond this many bytes counts as further reads, so that no batch becomes too
  * large to send. */
@@ -9,7 +9,8 @@ const BYTES_PER_READ = 256;
 const weightOf = ({ read: { call } }: Entry): number =>
   call === undefined ? 1 : Math.max(1, Math.ceil(call.calldata.length / 2 / BYTES_PER_READ));
 
-/** The reads of one block, by checks that avoid the same endpoints: the shared entries by key, and the queues of waiting ones. */
+/** The reads of one block, by checks that avoid the same endpoints: the shared entries by key, and
+ * the queues of waiting ones. */
 export class BlockReads {
   readonly block: Block;
   readonly avoid: readonly string[];
@@ -23,7 +24,6 @@ export class BlockReads {
   };
   /** Reads that wait for a call apart from those of other checks. */
   apartCount = 0;
-  /** Calls in flight. */
   callCount = 0;
 
   constructor(block: Block, avoid: readonly string[]) {
@@ -45,7 +45,6 @@ export class BlockReads {
     return this.sharedCount + this.waiting.batch.size + this.apartCount;
   }
 
-  /** Whether none of its reads waits or is in flight. */
   get isIdle(): boolean {
     return this.waitingCount === 0 && this.callCount === 0;
   }
@@ -77,14 +76,14 @@ export class BlockReads {
    */
   takeShared(batch: Batch, max: number): Entry[] {
     const wanted = this.makeFilter(batch);
-    const urgent = this.waiting.interactive.take(max, wanted, weightOf);
+    const urgent = this.waiting.interactive.takeMany(max, wanted, weightOf);
     const left = urgent.reduce((sum, entry) => sum - weightOf(entry), max);
-    return [...urgent, ...this.waiting.bulk.take(left, wanted, weightOf)];
+    return [...urgent, ...this.waiting.bulk.takeMany(left, wanted, weightOf)];
   }
 
   /** Takes reads of batches; their clients take turns. */
   takeOfBatches(batch: Batch, max: number): Entry[] {
-    return this.waiting.batch.take(max, this.makeFilter(batch), weightOf);
+    return this.waiting.batch.takeMany(max, this.makeFilter(batch), weightOf);
   }
 
   /** Puts each open and wanted read into the batch, once; a read that no check waits for is

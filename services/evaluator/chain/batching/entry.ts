@@ -17,6 +17,15 @@ import type { Suspicion } from '../reader/readings.ts';
  */
 export type ReadWay = 'shared' | 'costly' | 'caller' | 'isolated';
 
+/** What is known of the calls that answered the reads of a batch. */
+export type AnswerSource = {
+  /** Whether they proved the block. */
+  readonly isProved: boolean;
+  /** Whether they also identified the state that they read. */
+  readonly hasState: boolean;
+  readonly endpoints: readonly string[];
+};
+
 /** One read of one block: waiting, in flight or answered, and shared by all checks that requested
  * it. */
 export type Entry = AppOwner & {
@@ -29,18 +38,11 @@ export type Entry = AppOwner & {
   suspected: Observation | undefined;
   /** Why the outcome of its last call is not final. */
   suspicion: Suspicion | undefined;
-  /** How it is sent next. */
   way: ReadWay;
-  /** Whether the call that answered it proved the block. */
-  isProved: boolean;
-  /** Whether that call also identified the state that it read. */
-  hasState: boolean;
-  /** The endpoints that answered it. */
-  answeredBy: readonly string[];
+  source: AnswerSource | undefined;
   /** How the last attempt failed, for checks that must end before there is an answer. */
   lastFailure: FailedReading | undefined;
   wantedBy: readonly Ticket[];
-  /** The call that carries it. */
   batch: Batch | undefined;
 };
 
@@ -90,18 +92,20 @@ const ISOLATED_READS_PER_CHECK_MAX = 8;
  * its entries. */
 export class IsolatedReadBudget {
   readonly #isPart: boolean;
-  readonly #usedByEntry = new Map<number, number>();
+  /** Most checks spend none. */
+  #usedByEntry: Map<number, number> | undefined;
 
   constructor(lane: ReadLane) {
     this.#isPart = lane === 'batch';
   }
 
   hasRoomFor(read: Read): boolean {
-    return (this.#usedByEntry.get(this.#entryOf(read)) ?? 0) < ISOLATED_READS_PER_CHECK_MAX;
+    return (this.#usedByEntry?.get(this.#entryOf(read)) ?? 0) < ISOLATED_READS_PER_CHECK_MAX;
   }
 
   spend(read: Read): void {
     const entry = this.#entryOf(read);
+    this.#usedByEntry ??= new Map();
     this.#usedByEntry.set(entry, (this.#usedByEntry.get(entry) ?? 0) + 1);
   }
 

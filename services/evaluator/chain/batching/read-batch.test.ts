@@ -1,5 +1,4 @@
 import { poolOf } from '../../../../test/support/builders/pool-of.ts';
-import { agreeOn } from '../../domain/agree.ts';
 import { failed, type Reading } from '../../domain/read.ts';
 import { CallLag, NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -26,7 +25,7 @@ async function readBatch(
 ) {
   const endpoints = answers.map((_, index) => ({ name: String(index), lag: new CallLag() }) as Endpoint);
   const perform = makeBatchReader({
-    ...{ quorum, agreeOn },
+    quorum,
     pool: { ...poolOf(endpoints), ageMs: () => NOT_YET_MS, isBuried: () => false },
     onBatch: () => undefined,
     isReplaced: async () => false,
@@ -70,7 +69,7 @@ test('asks endpoints that are to be avoided only if there are too few others', a
   const answers = [[FIVE, FIVE], [STATELESS, STATELESS], 'timeout'] as const;
   const read = async (quorum: number, avoid: readonly string[]) => {
     const [entry] = (await readBatch(answers, quorum, avoid)).entries;
-    return [entry?.observation, entry?.answeredBy];
+    return [entry?.observation, entry?.source?.endpoints];
   };
   expect(await read(1, [])).toEqual([[FIVE], ['0']]);
   expect(await read(1, ['0'])).toEqual([[STATELESS], ['1']]);
@@ -109,7 +108,7 @@ async function readNew(
   const asked: { isNew: boolean; isPast: boolean }[] = [];
   const looks: number[] = [];
   const perform = makeBatchReader({
-    ...{ quorum: 1, agreeOn },
+    quorum: 1,
     pool: { ...poolOf([endpoint]), ageMs, isBuried: () => isBuried },
     onBatch: () => undefined,
     isReplaced: async () => {
@@ -167,7 +166,7 @@ test('the state counts as identified only if every endpoint of the quorum has id
     ],
     2,
   );
-  expect([withAll, withOne].map(({ entries }) => entries[0]?.hasState)).toEqual([true, false]);
+  expect([withAll, withOne].map(({ entries }) => entries[0]?.source?.hasState)).toEqual([true, false]);
 });
 
 test('of several suspicions of a read, used-up gas is examined first, then a revert', async () => {

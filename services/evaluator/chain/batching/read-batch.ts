@@ -1,13 +1,14 @@
-import { failed, isDisputed, type Observation, type Read, type Reading } from '../../domain/read.ts';
+import { agreeOn } from '../../domain/agree.ts';
+import { failed, isDisputed, type Observation, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
-import type { BatchAnswer, ReadFromEndpoint } from '../reader/read-from-endpoint.ts';
+import type { BatchAnswer, BatchRequest, ReadFromEndpoint } from '../reader/read-from-endpoint.ts';
 import { isSuspect, type Suspicion } from '../reader/readings.ts';
 import { toRpcFailure } from '../rpc/rpc-failure.ts';
-import type { Batch, Entry } from './entry.ts';
+import type { Batch } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
 
 /** The round in which a block that no endpoint has is looked up: a reorg may have replaced it. */
@@ -16,8 +17,6 @@ const REPLACED_ROUND = 2;
 type BatchReaderOptions = {
   readonly pool: Question<BatchAnswer>['pool'] & Pick<EndpointPool, 'candidates' | 'ageMs' | 'isBuried'>;
   readonly quorum: number;
-  /** Reduces the answers of several endpoints to one read to one reading. */
-  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
   /** Whether the chain has another block in the place of this one, as far as one endpoint knows. */
   readonly isReplaced: (block: Block, signal: AbortSignal) => Promise<boolean>;
@@ -38,7 +37,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     if (first === undefined || options.quorum === 1) return first !== undefined;
     return first.readings.every((_, index) => {
       if (answers.some(({ readings }) => isSuspect(readings[index]))) return true;
-      return !isDisputed(options.agreeOn(columnOf(answers, index), options.quorum));
+      return !isDisputed(agreeOn(columnOf(answers, index), options.quorum));
     });
   };
 
@@ -50,19 +49,15 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
   async function ask(
     endpoint: Endpoint,
     batch: Batch,
-    { reads, isRepeated }: { readonly reads: readonly Read[]; readonly isRepeated: boolean },
+    known: Pick<BatchRequest, 'reads' | 'isRepeated' | 'capabilities'>,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const { block, isPast } = batch;
+    const { block, isPast, way } = batch;
     if (newForMs(batch) > 0) await endpoint.lag.wait(pool.ageMs(block), signal);
     const ageMs = pool.ageMs(block);
     const isNew = newForMs(batch) > 0;
     try {
-      const answer = await options.readFrom(
-        endpoint,
-        { block, reads, way: batch.way, isNew, isRepeated, isPast },
-        signal,
-      );
+      const answer = await options.readFrom(endpoint, { ...known, block, way, isNew, isPast }, signal);
       if (isNew) endpoint.lag.ready(ageMs);
       return { ...answer, from: endpoint.name };
     } catch (error) {
@@ -92,7 +87,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       candidates: () => othersFirst(pool.candidates(block), batch.avoid, options.quorum),
       quorum: options.quorum,
       isSettled,
-      ask: (endpoint, ownSignal) => ask(endpoint, batch, { reads, isRepeated }, ownSignal),
+      ask: (endpoint, ownSignal, capabilities) =>
+        ask(endpoint, batch, { reads, isRepeated, capabilities }, ownSignal),
       patienceMs,
       onFailure: ({ kind, reading }) => {
         isRepeated = true;
@@ -123,58 +119,34 @@ function othersFirst(
   return others.length >= quorum ? others : [...others, ...avoided];
 }
 
+const NOT_READ: Observation = [failed('not-read-alone')];
+
 /**
  * Sets each entry's observation from the answers of all endpoints. A suspect entry stays open, with
  * the outcome it gets if it may not be read again. An entry that an endpoint had no gas left for
  * stays open if that endpoint read any other.
  */
 function applyAnswers({ entries }: Batch, answers: readonly Answer[]): void {
-  const [first] = answers;
-  if (first !== undefined && answers.length === 1) {
-    applyAnswer(entries, first);
-    return;
-  }
-  const isProved = answers.every((answer) => answer.isProved);
-  const hasState = answers.every((answer) => answer.hasState);
-  const answeredBy = answers.map(({ from }) => from);
+  const source = {
+    isProved: answers.every(({ isProved }) => isProved),
+    hasState: answers.every(({ hasState }) => hasState),
+    endpoints: answers.map(({ from }) => from),
+  };
   const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
+  let last: Observation = NOT_READ;
   for (const [index, entry] of entries.entries()) {
     const column = columnOf(answers, index);
-    entry.isProved = isProved;
-    entry.hasState = hasState;
-    entry.answeredBy = answeredBy;
+    entry.source = source;
     const suspicion = suspicionOf(answers, index);
     if (suspicion !== undefined) {
       entry.suspected = column;
       entry.suspicion = suspicion;
       continue;
     }
-    const isToBeTried = answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
-    if (isToBeTried) continue;
-    entry.observation = column.length > 0 ? column : [failed('not-read-alone')];
-  }
-}
-
-/** The same for the answer of one endpoint. Equal readings in a row share one observation: most
- * wallets hold nothing. */
-function applyAnswer(entries: readonly Entry[], { readings, isProved, hasState, from }: Answer): void {
-  const answeredBy = [from];
-  const isStuck = readings.every((reading) => reading === undefined);
-  let shared: Observation = [failed('not-read-alone')];
-  for (const [index, entry] of entries.entries()) {
-    const reading = readings[index];
-    entry.isProved = isProved;
-    entry.hasState = hasState;
-    entry.answeredBy = answeredBy;
-    if (reading === undefined) {
-      if (isStuck) entry.observation = shared;
-    } else if (isSuspect(reading)) {
-      entry.suspected = [reading.suspected];
-      entry.suspicion = reading.suspicion;
-    } else {
-      if (shared[0] !== reading) shared = [reading];
-      entry.observation = shared;
-    }
+    if (answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of])) continue;
+    // Equal readings in a row share one observation: most wallets hold nothing.
+    if (column.length !== 1 || column[0] !== last[0]) last = column.length === 0 ? NOT_READ : column;
+    entry.observation = last;
   }
 }
 
@@ -190,13 +162,17 @@ function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
   return column;
 }
 
-/** The suspicion of any endpoint; more gas comes before a plain call, and both before a read
- * alone. */
+/** More gas comes before a plain call, and both before a read alone. */
+const SUSPICIONS: readonly Suspicion[] = ['gas', 'caller', 'revert'];
+
+/** The suspicion of any endpoint. */
 function suspicionOf(answers: readonly BatchAnswer[], index: number): Suspicion | undefined {
-  const found = new Set<Suspicion>();
+  let found: Suspicion | undefined;
   for (const { readings } of answers) {
     const reading = readings[index];
-    if (isSuspect(reading)) found.add(reading.suspicion);
+    if (!isSuspect(reading)) continue;
+    const { suspicion } = reading;
+    if (found === undefined || SUSPICIONS.indexOf(suspicion) < SUSPICIONS.indexOf(found)) found = suspicion;
   }
-  return (['gas', 'caller', 'revert'] as const).find((suspicion) => found.has(suspicion));
+  return found;
 }

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { failed, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Suspicion } from '../reader/readings.ts';
-import { RememberedNames } from '../reader/reads-apart.ts';
 import { type Batch, IsolatedReadBudget, observationOf } from './entry.ts';
 import { ReadQueue } from './read-queue.ts';
 
@@ -33,7 +32,6 @@ function makeQueue({
   takeIsolatedReadSlot = (_clientId: string): number | undefined => 0,
   takeCostlyCallSlot = (_clientId: string, _windowsMax: number): number | undefined => undefined,
 } = {}) {
-  const costlyContracts = new RememberedNames(60_000, () => performance.now());
   const calls: { batch: Batch; done: () => void }[] = [];
   const saved: string[] = [];
   const queue = new ReadQueue({
@@ -42,7 +40,6 @@ function makeQueue({
     quarantine: new Set([quarantined]),
     isolatedReads: { take: takeIsolatedReadSlot },
     costlyCalls: { take: takeCostlyCallSlot },
-    costlyContracts,
     isFact: (observation) => observation.every(({ ok }) => ok),
     onSaved: (reason) => saved.push(reason),
   });
@@ -55,7 +52,7 @@ function makeQueue({
       clientId?: string;
       isolatedReads?: IsolatedReadBudget;
       signal?: AbortSignal;
-      isPast?: boolean;
+      atBlock?: number;
       avoid?: readonly string[];
     } = {},
   ) =>
@@ -280,7 +277,6 @@ test('a bug in a call ends its reads as internal and frees its slot', async () =
     quarantine: new Set<string>(),
     isolatedReads: { take: () => 0 },
     costlyCalls: { take: () => 0 },
-    costlyContracts: { has: () => false, add: () => undefined },
     isFact: () => false,
     onSaved: () => undefined,
   });
@@ -431,7 +427,7 @@ test('a head with a call in flight stays a head, and its reads stay shared, howe
   void read(aBlock(1), [aRead(1)]);
   expect(saved).toEqual(['dedupe']);
   for (const number of [20, 21]) {
-    void read(aBlock(number), [aRead(number)], { isPast: true });
+    void read(aBlock(number), [aRead(number)], { atBlock: number });
     await nextTurn();
   }
   // The calls for past blocks are all taken, which must not delay the reads of a head.

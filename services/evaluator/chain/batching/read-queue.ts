@@ -2,7 +2,7 @@ import { FairQueue } from '#shared/fairness/fair-queue.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import type { IsolatedReadSlots, RememberedNames } from '../reader/reads-apart.ts';
+import { COSTLY_MS, type IsolatedReadSlots, RememberedNames } from '../reader/reads-apart.ts';
 import { BlockReads, nameOf } from './block-reads.ts';
 import {
   type Asker,
@@ -62,8 +62,6 @@ type ReadQueueOptions = {
   readonly isolatedReads: Pick<IsolatedReadSlots, 'take'>;
   /** The same for a call for reads of one contract that needed more gas. */
   readonly costlyCalls: Pick<IsolatedReadSlots, 'take'>;
-  /** `clientId/contract` of contracts whose reads needed more gas before. */
-  readonly costlyContracts: Pick<RememberedNames, 'has' | 'add'>;
   /** Whether an observation is a fact about the block that later checks may share. */
   readonly isFact: (observation: Observation) => boolean;
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
@@ -72,12 +70,12 @@ type ReadQueueOptions = {
 type ReadContext = Asker & {
   readonly lane: Entry['lane'];
   readonly traceparent?: string;
-  /** Whether the check named the block: such blocks have a share of their own of calls and of the
+  /** Set if the check named the block: such blocks have a share of their own of calls and of the
    * cache. */
-  readonly isPast?: boolean;
+  readonly atBlock?: number | undefined;
   /** The endpoints that are asked only if there are too few others: such reads are shared with no
    * check that avoids none. */
-  readonly avoid?: readonly string[];
+  readonly avoid?: readonly string[] | undefined;
   readonly signal: AbortSignal;
 };
 
@@ -115,6 +113,8 @@ export class ReadQueue {
   readonly #openGroups = new Map<string, Group>();
   /** Groups whose call may go out. */
   readonly #readyGroups = new FairQueue<Group>();
+  /** `clientId/contract` of contracts whose reads needed more gas before. */
+  readonly #costlyContracts = new RememberedNames(COSTLY_MS);
   #isPumpDue = false;
 
   constructor(options: ReadQueueOptions) {
@@ -129,9 +129,10 @@ export class ReadQueue {
 
   /** Returns one entry per read, when all are answered or the signal is aborted. */
   async read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
-    const ofBlock = this.#blockReads(block, context.avoid ?? NO_ENDPOINTS, context.isPast ?? false);
+    const ofBlock = this.#blockReads(block, context.avoid ?? NO_ENDPOINTS, context.atBlock !== undefined);
     const entries = reads.map((read) => this.#requestRead(ofBlock, read, context));
-    await this.#wait(entries, context);
+    const open = entries.filter((entry) => entry.observation === undefined);
+    if (open.length > 0 && !context.signal.aborted) await this.#wait(open, context);
     this.#evict();
     return entries;
   }
@@ -156,9 +157,7 @@ export class ReadQueue {
       suspected: undefined,
       suspicion: undefined,
       way: 'shared',
-      isProved: false,
-      hasState: false,
-      answeredBy: NO_ENDPOINTS,
+      source: undefined,
       lastFailure: undefined,
       wantedBy: NOBODY,
       batch: undefined,
@@ -169,7 +168,7 @@ export class ReadQueue {
         return entry;
       }
     } else if (
-      !this.#options.costlyContracts.has(`${clientId}/${read.contract}`) ||
+      !this.#costlyContracts.has(`${clientId}/${read.contract}`) ||
       // Without a slot at once it is tried with other reads first: it may be one that costs little.
       !this.#joinCostly(entry, ofBlock, context, 0)
     )
@@ -178,20 +177,18 @@ export class ReadQueue {
     return entry;
   }
 
-  async #wait(
-    entries: readonly Entry[],
-    { signal, accountId, clientId, isolatedReads }: ReadContext,
-  ): Promise<void> {
-    const open = entries.filter((entry) => entry.observation === undefined);
-    if (open.length === 0 || signal.aborted) return;
+  #wait(open: readonly Entry[], { signal, accountId, clientId, isolatedReads }: ReadContext): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const ticket: Ticket = { openCount: open.length, accountId, clientId, isolatedReads, done: resolve };
+    const done = (): void => {
+      signal.removeEventListener('abort', done);
+      for (const entry of open) if (entry.observation === undefined) leave(entry, ticket);
+      resolve();
+    };
+    const ticket: Ticket = { openCount: open.length, accountId, clientId, isolatedReads, done };
     join(open, ticket);
-    signal.addEventListener('abort', ticket.done, { once: true });
+    signal.addEventListener('abort', done);
     this.#schedulePump();
-    await promise;
-    signal.removeEventListener('abort', ticket.done);
-    for (const entry of open) if (entry.observation === undefined) leave(entry, ticket);
+    return promise;
   }
 
   #blockReads(block: Block, avoid: readonly string[], isPast: boolean): BlockReads {
@@ -205,6 +202,7 @@ export class ReadQueue {
 
   /** Evicts old blocks once no check waits for a read of them and no call for them is in flight. */
   #evict(): void {
+    if (this.#blocks.size <= BLOCKS_MAX) return;
     for (const isPast of [false, true]) {
       const alike = [...this.#blocks].filter(([, block]) => block.isPast === isPast);
       const idle = alike.filter(([, { isIdle }]) => isIdle);
@@ -317,8 +315,7 @@ export class ReadQueue {
   #noteCostly({ way, app, entries }: Batch): void {
     if (app === undefined || way === 'caller') return;
     for (const { read, observation } of entries)
-      if (observation?.some(({ ok }) => ok))
-        this.#options.costlyContracts.add(`${app.clientId}/${read.contract}`);
+      if (observation?.some(({ ok }) => ok)) this.#costlyContracts.add(`${app.clientId}/${read.contract}`);
   }
 
   /** @param isOneOfMany whether other reads of its contract used up their gas in the same call */

@@ -6,7 +6,7 @@ export type Waiter = {
   /** Called, possibly several times, while the chain makes the check wait. */
   readonly onWait: () => void;
   /** Ends its wait before the chain answers. */
-  readonly evict?: () => void;
+  readonly evict: () => void;
 };
 
 /**
@@ -41,16 +41,6 @@ export class WaitingChecks {
     this.#waiters.delete(waiter);
   }
 
-  /** Counts a check as waiting until the work for it has ended. */
-  async during<T>(waiter: Waiter, work: () => Promise<T>): Promise<T> {
-    this.add(waiter);
-    try {
-      return await work();
-    } finally {
-      this.remove(waiter);
-    }
-  }
-
   /** Notifies all waiting checks that the chain makes them wait. */
   notifyAll(): void {
     for (const waiter of this.#waiters.keys()) waiter.onWait();
@@ -62,7 +52,7 @@ export class WaitingChecks {
       if (isWithin) continue;
       this.remove(waiter);
       if (this.#shares.hasRoom(waiter.owner)) this.add(waiter);
-      else waiter.evict?.();
+      else waiter.evict();
     }
   }
 }

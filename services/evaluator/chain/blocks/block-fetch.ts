@@ -20,26 +20,27 @@ export class BlockFetches<B extends Block = Block> {
   readonly #fetches = new LRUCache<string, BlockFetch<B>>({ max: FETCHES_MAX });
   readonly #monotonicMs: () => number;
 
-  constructor(monotonicMs: () => number) {
+  constructor(monotonicMs = () => performance.now()) {
     this.#monotonicMs = monotonicMs;
   }
 
   /**
-   * Returns the last fetch if it began late enough, else starts one. The checks that wait now share
-   * a failure; it is not kept.
+   * Returns the last fetch if it began at most so long ago, else starts one. The checks that wait
+   * now share a failure; it is not kept.
    */
   get(
     key: string,
-    notBeforeMs: number,
+    ageMsMax: number,
     fetch: (onFailure: (failure: RpcFailure) => void) => Promise<B>,
   ): BlockFetch<B> {
     const known = this.#fetches.get(key);
-    if (known !== undefined && known.startedMs >= notBeforeMs) return known;
+    const startedMs = this.#monotonicMs();
+    if (known !== undefined && startedMs - known.startedMs <= ageMsMax) return known;
     const block = fetch((failure) => {
       fetched.lastFailure = failure;
     });
     const fetched: BlockFetch<B> = {
-      ...{ startedMs: this.#monotonicMs(), block },
+      ...{ startedMs, block },
       ...{ arrived: undefined, lastFailure: undefined },
     };
     this.#fetches.set(key, fetched);
@@ -74,9 +75,7 @@ export async function awaitFetch<B extends Block>(fetched: BlockFetch<B>, signal
  *
  * @throws RpcFailure `block-mismatch` if they disagree
  */
-export async function fetchAgreed(
-  question: Omit<Question<readonly Block[]>, 'isSettled'>,
-): Promise<readonly Block[]> {
+export async function fetchAgreed(question: Question<readonly Block[]>): Promise<readonly Block[]> {
   const { quorum } = question;
   const nameOf = (blocks: readonly Block[]) => blocks.map(({ hash }) => hash).join();
   const agreed = (answers: readonly (readonly Block[])[]) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { RpcRequest } from '../rpc/connect-rpc.ts';
+import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 
 /** The fields of a block header that are used. */
@@ -14,11 +14,13 @@ export type Block = {
   readonly timestamp: number;
 };
 
-const quantity = z
+/** A number of at most 13 digits in hex. */
+export const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,13}$/)
   .transform((hex) => Number.parseInt(hex, 16));
-const hash = z
+/** 32 bytes in hex, in lower case from here on. */
+export const hash = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/)
   .transform((hex) => hex.toLowerCase());
@@ -65,21 +67,19 @@ export function verifyBlock(
 export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
   pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;
 
-/**
- * The block of a number that a client named. Any error that an endpoint answers with means that it
- * does not know the block, whatever the words.
- *
- * @throws RpcFailure `block-unavailable` if the endpoint has no such block
- */
-export function findBlock(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
-  return askForClient(
-    endpoint,
-    headerRequest(number),
-    signal,
-    (answer) => parseBlockAt(number, answer),
-    true,
-  );
-}
+/** Asks for the header at a number. @throws RpcFailure `block-unavailable` if it is not there */
+const askHeader = (number: number, signal: AbortSignal) => async (rpc: Rpc) =>
+  parseBlockAt(number, await rpc.call(headerRequest(number), signal));
+
+const forClient = (ask: (rpc: Rpc) => Promise<Block>) => (rpc: Rpc) =>
+  ask(rpc).catch((error: unknown) => {
+    throw toRpcFailure(error).ofMissingBlock;
+  });
+
+/** The block of a number that a client named.
+ * @throws RpcFailure `block-unavailable` if the endpoint has no such block */
+export const findBlock = (endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> =>
+  endpoint.useForClient(signal, forClient(askHeader(number, signal)), 'head', true);
 
 /**
  * The newest block of a tag. Only `latest` is the service's own choice: many endpoints do not know
@@ -89,21 +89,17 @@ export function findBlock(endpoint: Endpoint, number: number, signal: AbortSigna
  */
 export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
   const request = { method: 'eth_getBlockByNumber', params: `["${tag}",false]` };
-  const parse = (answer: unknown): Block => {
-    const block = parseBlock(answer);
+  const ask = async (rpc: Rpc): Promise<Block> => {
+    const block = parseBlock(await rpc.call(request, signal));
     if (!endpoint.mayHave(block)) throw new RpcFailure('head-in-future');
     return block;
   };
-  if (tag !== 'latest') return askForClient(endpoint, request, signal, parse, false);
-  return endpoint.use(signal, async (rpc) => parse(await rpc.call(request, signal)));
+  return tag === 'latest' ? endpoint.use(signal, ask) : endpoint.useForClient(signal, forClient(ask), 'head');
 }
 
 /** Fetches a header below an endpoint's head, as the service's own call. @throws RpcFailure */
-export function fetchOwnBlock(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
-  return endpoint.use(signal, async (rpc) =>
-    parseBlockAt(number, await rpc.call(headerRequest(number), signal)),
-  );
-}
+export const fetchOwnBlock = (endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> =>
+  endpoint.use(signal, askHeader(number, signal));
 
 /** Fetches headers below an endpoint's head in one call, as the service's own.
  * @throws RpcFailure */
@@ -123,32 +119,6 @@ export function fetchOwnBlocks(
   });
 }
 
-/** Fetches the header at a number.
- * @throws RpcFailure `block-unavailable` if the endpoint has no such block */
-export function fetchBlockAt(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
-  const request = headerRequest(number);
-  return endpoint.useAside(signal, async (rpc) => parseBlockAt(number, await rpc.call(request, signal)));
-}
-
-function askForClient(
-  endpoint: Endpoint,
-  request: RpcRequest,
-  signal: AbortSignal,
-  parse: (answer: unknown) => Block,
-  namesBlock: boolean,
-): Promise<Block> {
-  return endpoint.useForClient(
-    signal,
-    async (rpc) => {
-      const answer = await rpc.call(request, signal).catch((error: unknown) => {
-        const failure = toRpcFailure(error);
-        throw failure.isErrorAnswer && failure.kind !== 'rate-limited'
-          ? failure.as('block-unavailable')
-          : failure;
-      });
-      return parse(answer);
-    },
-    'head',
-    namesBlock,
-  );
-}
+/** Fetches the header at a number, for other work than reading balances. @throws RpcFailure */
+export const fetchBlockAside = (endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> =>
+  endpoint.useAside(signal, askHeader(number, signal));

@@ -1,8 +1,8 @@
 import type { BlockTag } from '#shared/contracts/rules/rule.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { anEndpoint } from '../../../../test/support/builders/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/builders/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
-import { WaitingChecks } from '../batching/waiting-checks.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
 import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
@@ -44,7 +44,7 @@ function makeHeads(
     const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
     return anEndpoint({ call }, { name: String(index), monotonicMs, blockTimestampMsMax });
   });
-  const waitingChecks = new WaitingChecks(8);
+  const waiting = new FairShares(8);
   const closing = new AbortController();
   const heads = new Heads({
     pool: poolOf(endpoints),
@@ -55,27 +55,29 @@ function makeHeads(
     monotonicMs,
     closed: closing.signal,
     onHead: ({ number }) => void state.heads.push(number),
-    waitingChecks,
+    waiting,
     ...over,
   });
-  const read = (request: Partial<HeadRequest> = {}): Promise<Block> =>
-    heads.read({
-      tag: 'latest',
-      minBlock: 0,
-      startedMs: clock.ms,
-      accountId: 'acc_1',
-      clientId: 'app_1',
-      onWait: state.onWait,
-      signal: new AbortController().signal,
-      ...request,
-    });
+  const read = (request: Partial<HeadRequest> = {}, gone: readonly Block[] = []): Promise<Block> =>
+    heads.read(
+      {
+        blockTag: 'latest',
+        minBlock: 0,
+        accountId: 'acc_1',
+        clientId: 'app_1',
+        onWait: state.onWait,
+        signal: new AbortController().signal,
+        ...request,
+      },
+      gone,
+    );
   /** Lets the clock run until there is something to see. */
   const until = (condition: string, look: () => boolean) =>
     waitUntil(condition, () => {
       clock.ms += 100;
       return look();
     });
-  return { closing, endpoints, read, state, clock, waitingChecks, until };
+  return { closing, endpoints, read, state, clock, waiting, until };
 }
 
 const codeOf = (read: Promise<unknown>) =>
@@ -107,7 +109,7 @@ describe('a head', () => {
     const gone = [await read()];
     state.shown = [8];
     expect((await read()).number).toBe(7);
-    const anew = await Promise.all([read({ gone }), read({ gone, clientId: 'app_2' })]);
+    const anew = await Promise.all([read({}, gone), read({ clientId: 'app_2' }, gone)]);
     expect(anew.map(({ number }) => number)).toEqual([8, 8]);
     expect(state.tags).toEqual(['latest', 'latest']);
   });
@@ -115,7 +117,7 @@ describe('a head', () => {
   test('is fetched separately for each block tag', async () => {
     const { read, state } = makeHeads([7]);
     const tags: BlockTag[] = ['latest', 'safe', 'finalized'];
-    await Promise.all(tags.map((tag) => read({ tag })));
+    await Promise.all(tags.map((blockTag) => read({ blockTag })));
     expect(state.tags.toSorted()).toEqual(tags.toSorted());
   });
 
@@ -191,14 +193,14 @@ describe('a head with a bound on its age', () => {
   test('does not apply to a safe or finalized block, which is always old', async () => {
     const { read, state } = makeHeads([7], { maxHeadAgeMs: 60_000 });
     state.finalAtMs = NOW - 900_000;
-    expect((await read({ tag: 'finalized' })).number).toBe(7);
+    expect((await read({ blockTag: 'finalized' })).number).toBe(7);
   });
 
   test('is checked on the node that reports the finalized block: a stalled node reports an old one', async () => {
     const { read, state } = makeHeads([7], { maxHeadAgeMs: 60_000 });
     state.headAtMs = NOW - 61_000;
-    expect(await codeOf(read({ tag: 'finalized' }))).toBe('chain-stale');
-    expect(await codeOf(read({ tag: 'safe' }))).toBe('chain-stale');
+    expect(await codeOf(read({ blockTag: 'finalized' }))).toBe('chain-stale');
+    expect(await codeOf(read({ blockTag: 'safe' }))).toBe('chain-stale');
   });
 
   test('does not stop another endpoint if it is too old', async () => {
@@ -221,14 +223,14 @@ describe('a minimum block', () => {
   });
 
   test('is waited for until it comes', async () => {
-    const { read, state, waitingChecks, clock } = makeHeads([7]);
+    const { read, state, waiting, clock } = makeHeads([7]);
     const reading = read({ minBlock: 8 });
     state.onWait.mockImplementation(() => {
       clock.ms += 1_000;
       state.shown = [8];
     });
     expect((await reading).number).toBe(8);
-    expect(waitingChecks.size).toBe(0);
+    expect(waiting.count).toBe(0);
   });
 
   test.each([
@@ -241,14 +243,14 @@ describe('a minimum block', () => {
   ])(
     'with blocks of %i ms: %i, seven being the head, is worth waiting for: %p',
     async (blockTimeMs, minBlock, isWorthIt) => {
-      const { read, waitingChecks, state, until } = makeHeads([7], { blockTime: new BlockTime(blockTimeMs) });
+      const { read, waiting, state, until } = makeHeads([7], { blockTime: new BlockTime(blockTimeMs) });
       const controller = new AbortController();
       const reading = codeOf(read({ minBlock, signal: controller.signal }));
       // One poll as for any check, which asked all endpoints, and another one only if it may help.
       if (isWorthIt) await until('another look', () => state.tags.length === 2);
       else expect([await reading, state.tags.length]).toEqual(['min-block-not-reached', 1]);
       controller.abort();
-      expect([await reading, waitingChecks.size]).toEqual(['min-block-not-reached', 0]);
+      expect([await reading, waiting.count]).toEqual(['min-block-not-reached', 0]);
     },
   );
 
@@ -263,13 +265,13 @@ describe('a minimum block', () => {
   });
 
   test('is waited for by a bounded number of checks of one client', async () => {
-    const { read, waitingChecks } = makeHeads([7]);
+    const { read, waiting } = makeHeads([7]);
     const controller = new AbortController();
-    const waiting = [1, 2, 3].map(() => codeOf(read({ minBlock: 8, signal: controller.signal })));
-    expect(await Promise.race(waiting)).toBe('min-block-not-reached');
-    expect(waitingChecks.size).toBe(2);
+    const reads = [1, 2, 3].map(() => codeOf(read({ minBlock: 8, signal: controller.signal })));
+    expect(await Promise.race(reads)).toBe('min-block-not-reached');
+    expect(waiting.count).toBe(2);
     controller.abort();
-    await Promise.all(waiting);
+    await Promise.all(reads);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { BlockTag } from '#shared/contracts/rules/rule.ts';
+import type { FairShares } from '#shared/fairness/fair-shares.ts';
 import { pause, within } from '#shared/wait-for.ts';
-import type { WaitingChecks } from '../batching/waiting-checks.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -21,33 +21,27 @@ const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
 
 export type HeadsOptions = {
-  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'capabilitiesOf' | 'noteHead'>;
+  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'noteHead'>;
   readonly quorum: number;
   readonly blockTime: BlockTime;
   readonly maxHeadAgeMs: number | undefined;
   /** Epoch ms, Redis's clock: block timestamps are compared with it. */
   readonly redisNowMs: () => number;
-  /** Monotonic clock, in ms. */
-  readonly monotonicMs: () => number;
+  readonly monotonicMs?: () => number;
   /** Aborted when the chain is closed: a fetch outlives the checks that wait for it. */
   readonly closed: AbortSignal;
   readonly onHead: (block: Block) => void;
-  /** The checks that wait for a future block. */
-  readonly waitingChecks: WaitingChecks;
+  /** The places of checks that wait for a block. */
+  readonly waiting: FairShares;
 };
 
 export type HeadRequest = {
-  readonly tag: BlockTag;
+  readonly blockTag: BlockTag;
   readonly minBlock: number;
-  /** When the evaluation began, by the monotonic clock. */
-  readonly startedMs: number;
-  /** Blocks that the check has found replaced by a reorg: they are not accepted as heads. */
-  readonly gone?: readonly Block[];
   readonly accountId: string;
   readonly clientId: string;
   /** Whether no check waits for it: then it causes no background calls. */
   readonly isAside?: boolean;
-  /** Called when the check starts to wait for a block. */
   readonly onWait: () => void;
   readonly signal: AbortSignal;
 };
@@ -78,29 +72,29 @@ export class Heads {
   }
 
   /**
-   * Returns the block at which a check reads: a head fetched at most 500 ms before the check began,
-   * or later, and not below `minBlock`.
+   * Returns the block at which a check that begins now reads: a head fetched at most 500 ms ago, or
+   * later, and not below `minBlock`.
    *
+   * @param gone blocks that the check has found replaced by a reorg: they are not accepted as heads
    * @throws RpcFailure
    */
-  async read(request: HeadRequest): Promise<Head> {
-    const { tag, minBlock, startedMs, gone, isAside, onWait, signal } = request;
-    const isGone = ({ arrived }: Fetched) => gone?.some(({ hash }) => hash === arrived?.hash) ?? false;
-    const last = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX, { isAside });
-    const fetched = isGone(last) ? this.#fetch(tag, Number.POSITIVE_INFINITY, { isAside }) : last;
+  async read(request: HeadRequest, gone: readonly Block[] = []): Promise<Head> {
+    const { blockTag, minBlock, onWait, signal } = request;
+    const last = this.#fetch(blockTag, HEAD_AGE_MS_MAX, request);
+    const isGone = gone.some(({ hash }) => hash === last.arrived?.hash);
+    const fetched = isGone ? this.#fetch(blockTag, Number.NEGATIVE_INFINITY, request) : last;
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await awaitFetch(fetched, signal);
     if (block.number >= minBlock) return block;
-    const { waitingChecks } = this.#options;
-    const owner = { accountId: request.accountId, clientId: request.clientId };
-    if (!waitingChecks.hasRoomFor(owner)) throw new RpcFailure('min-block-not-reached');
+    const { waiting } = this.#options;
+    if (!waiting.take(request)) throw new RpcFailure('min-block-not-reached');
     onWait();
-    return waitingChecks.during({ owner, onWait }, () => this.#awaitBlock(tag, minBlock, signal));
+    return this.#awaitBlock(blockTag, minBlock, signal).finally(() => waiting.give(request));
   }
 
   /** The number of a newest block that is at most 500 ms old. @throws RpcFailure */
   async newestNumber(signal: AbortSignal): Promise<number> {
-    const fetched = this.#fetch('latest', this.#options.monotonicMs() - HEAD_AGE_MS_MAX);
+    const fetched = this.#fetch('latest', HEAD_AGE_MS_MAX);
     return (await awaitFetch(fetched, signal)).number;
   }
 
@@ -108,11 +102,11 @@ export class Heads {
    * the chain. Where every head is asked of all of them, what was just fetched is not fetched
    * again. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
-    const { blockTime, monotonicMs, pool, quorum } = this.#options;
+    const { blockTime, pool, quorum } = this.#options;
     const firstMs = Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, blockTime.ms / 2));
     for (let pauseMs = firstMs; !signal.aborted; pauseMs = Math.min(POLL_MS_MAX, 2 * pauseMs)) {
       const isWide = pool.candidates().length > quorum;
-      const fetched = this.#fetch(tag, monotonicMs() - pauseMs, { isWide });
+      const fetched = this.#fetch(tag, pauseMs, { isWide });
       const block = await awaitFetch(fetched, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
@@ -126,10 +120,9 @@ export class Heads {
   }
 
   /** Returns the last fetch if it is recent enough, else starts a new one. */
-  #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = {}): Fetched {
-    return this.#fetches.get(`${tag} ${breadth.isWide ?? false}`, notBeforeMs, (onFailure) =>
-      this.#ask(tag, breadth, onFailure),
-    );
+  #fetch(tag: BlockTag, ageMsMax: number, breadth: Breadth = {}): Fetched {
+    const key = breadth.isWide ? `${tag} of all` : tag;
+    return this.#fetches.get(key, ageMsMax, (onFailure) => this.#ask(tag, breadth, onFailure));
   }
 
   async #ask(
@@ -146,7 +139,6 @@ export class Heads {
             pool,
             candidates: () => pool.candidates(undefined, { isAside }),
             quorum,
-            isSettled: () => true,
             ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
             onFailure,
             signal: this.#options.closed,
@@ -164,7 +156,9 @@ export class Heads {
    * others. */
   async #fetchFromAll(tag: BlockTag): Promise<Head[]> {
     const seen: Head[] = [];
-    const looks = this.#options.pool.candidates().map(async (endpoint) => {
+    const { pool } = this.#options;
+    const looks = pool.candidates().map(async (endpoint) => {
+      await pool.capabilitiesOf(endpoint);
       seen.push(await this.#askEndpoint(endpoint, tag, this.#options.closed));
     });
     await within(FETCH_ALL_MS_MAX, Promise.allSettled(looks));
@@ -172,7 +166,6 @@ export class Heads {
   }
 
   async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Head> {
-    await this.#options.pool.capabilitiesOf(endpoint);
     const { maxHeadAgeMs, redisNowMs } = this.#options;
     // A stalled node also reports an old finalized block, so the age of its newest block is checked
     // too.

@@ -39,7 +39,6 @@ function makeNearBlocks(start: readonly Block[], { blockTimeMs = 12_000, quorum 
     pool: { ...poolOf(endpoints), ageMs: () => 10_000 },
     quorum,
     blockTime: new BlockTime(blockTimeMs),
-    monotonicMs: () => 0,
     closed: new AbortController().signal,
   });
   const request = (chain: readonly Block[], gone: readonly Block[] = []) => ({

@@ -10,7 +10,7 @@ const DEPTH_MAX = 119;
 /** Guesses by the time between blocks before the range is halved. */
 const GUESSES_MAX = 3;
 
-type Options = Pick<HeadsOptions, 'quorum' | 'monotonicMs' | 'blockTime' | 'closed'> & {
+type Options = Pick<HeadsOptions, 'quorum' | 'blockTime' | 'closed'> & {
   readonly pool: HeadsOptions['pool'] & Pick<EndpointPool, 'ageMs'>;
 };
 
@@ -32,11 +32,10 @@ type NearRequest = {
 export class NearBlocks {
   readonly #options: Options;
   readonly #known = new Map<number, Block>();
-  readonly #fetches: BlockFetches;
+  readonly #fetches = new BlockFetches();
 
   constructor(options: Options) {
     this.#options = options;
-    this.#fetches = new BlockFetches(options.monotonicMs);
   }
 
   /**
@@ -72,8 +71,7 @@ export class NearBlocks {
   ): Promise<Block> {
     if (gone.length > 0) this.#known.clear();
     const key = `${what} ${head.hash} ${gone.length}`;
-    const notBeforeMs = Number.NEGATIVE_INFINITY;
-    const fetched = this.#fetches.get(key, notBeforeMs, (onFailure) =>
+    const fetched = this.#fetches.get(key, Number.POSITIVE_INFINITY, (onFailure) =>
       find((numbers) => this.#fetchAll(numbers, head, onFailure)),
     );
     return awaitFetch(fetched, signal);
@@ -149,10 +147,7 @@ export class NearBlocks {
       pool,
       candidates: () => pool.candidates(head),
       quorum,
-      ask: async (endpoint, signal) => {
-        await pool.capabilitiesOf(endpoint);
-        return fetchOwnBlocks(endpoint, numbers, signal);
-      },
+      ask: (endpoint, signal) => fetchOwnBlocks(endpoint, numbers, signal),
       patienceMs: async () => NOT_YET_MS - pool.ageMs(head),
       onFailure,
       signal: this.#options.closed,

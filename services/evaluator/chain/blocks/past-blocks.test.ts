@@ -1,7 +1,7 @@
 import { describeUndetermined } from '#shared/contracts/checks/result.ts';
+import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { anEndpoint } from '../../../../test/support/builders/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/builders/pool-of.ts';
-import { WaitingChecks } from '../batching/waiting-checks.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -46,13 +46,12 @@ function makePastBlocks({
     };
     return anEndpoint({ call }, { name: String(index) });
   });
-  const waitingChecks = new WaitingChecks(1);
+  const waiting = new FairShares(1);
   const blocks = new PastBlocks({
     pool: poolOf(endpoints),
     quorum,
     blockTime: new BlockTime(1_000),
-    waitingChecks,
-    monotonicMs: () => 0,
+    waiting,
     closed: new AbortController().signal,
     headNumber: async () => {
       if (head instanceof RpcFailure) throw head;
@@ -66,7 +65,7 @@ function makePastBlocks({
     signal = new AbortController().signal,
     accountId = 'acc_1',
   ) => blocks.read({ number, gone, accountId, clientId: 'app_1', onWait, signal });
-  return { lookedUp, state, endpoints, read, onWait, waitingChecks };
+  return { lookedUp, state, endpoints, read, onWait, waiting };
 }
 
 const reasonOf = async (reading: Promise<Block>) => {
@@ -103,9 +102,9 @@ it.each([
   ['its state was missing', true],
   ['another block answered for it', false],
 ])('returns a block near the head again if %s, and its check waits meanwhile', async (_, isMissing) => {
-  const { read, onWait, waitingChecks } = makePastBlocks();
+  const { read, onWait, waiting } = makePastBlocks();
   await expect(read(HEAD - 127, [{ ...aBlock(HEAD - 127), isMissing }])).resolves.toEqual(aBlock(HEAD - 127));
-  expect([onWait.mock.calls.length, waitingChecks.size]).toEqual([1, 0]);
+  expect([onWait.mock.calls.length, waiting.count]).toEqual([1, 0]);
 });
 
 const WORDS = new RpcFailure('rpc-error', { words: 'cannot query unfinalized data', isErrorAnswer: true });
@@ -138,13 +137,13 @@ it('reports a block that did not come before the deadline as retryable', async (
 });
 
 it('lets a bounded number of checks of a client wait', async () => {
-  const { read, waitingChecks } = makePastBlocks({ headers: HEAD - 1 });
+  const { read, waiting } = makePastBlocks({ headers: HEAD - 1 });
   const controller = new AbortController();
   const [first, second] = [read(HEAD, [], controller.signal), read(HEAD, [], controller.signal)].map(
     reasonOf,
   );
   expect(await Promise.race([first, second])).toMatchObject({ code: 'block-unavailable', retryable: true });
-  expect(waitingChecks.size).toBe(1);
+  expect(waiting.count).toBe(1);
   controller.abort();
   await Promise.all([first, second]);
 });

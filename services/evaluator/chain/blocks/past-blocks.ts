@@ -31,15 +31,11 @@ type PastBlockRequest = {
   readonly gone: readonly GoneBlock[];
   readonly accountId: string;
   readonly clientId: string;
-  /** Called when the check starts to wait for the block. */
   readonly onWait: () => void;
   readonly signal: AbortSignal;
 };
 
-type Options = Pick<
-  HeadsOptions,
-  'pool' | 'quorum' | 'monotonicMs' | 'blockTime' | 'waitingChecks' | 'closed'
-> & {
+type Options = Pick<HeadsOptions, 'pool' | 'quorum' | 'blockTime' | 'waiting' | 'closed'> & {
   /** The number of the newest block, as far as it is known. @throws RpcFailure */
   readonly headNumber: (signal: AbortSignal) => Promise<number>;
 };
@@ -57,7 +53,7 @@ type Options = Pick<
  */
 export class PastBlocks {
   readonly #options: Options;
-  readonly #fetches: BlockFetches;
+  readonly #fetches = new BlockFetches();
   readonly #lookUps = new FairTaskQueue({
     atOnceMax: LOOK_UPS_MAX,
     waitingMax: WAITING_LOOK_UPS_MAX,
@@ -66,7 +62,6 @@ export class PastBlocks {
 
   constructor(options: Options) {
     this.#options = options;
-    this.#fetches = new BlockFetches(options.monotonicMs);
   }
 
   /** @throws RpcFailure */
@@ -80,10 +75,10 @@ export class PastBlocks {
       if (block !== undefined) return block;
       isNear = true;
     }
-    const { waitingChecks } = this.#options;
-    if (!waitingChecks.hasRoomFor(owner)) throw new RpcFailure('block-unavailable');
+    const { waiting } = this.#options;
+    if (!waiting.take(owner)) throw new RpcFailure('block-unavailable');
     onWait();
-    return waitingChecks.during({ owner, onWait }, async () => {
+    try {
       for (let pauseMs = RETRY_MS_MIN * 2 ** gone.length; !signal.aborted; pauseMs *= 2) {
         await pause(Math.min(pauseMs, RETRY_MS_MAX), signal);
         const block = signal.aborted ? undefined : await this.#find(number, owner, isNear, signal);
@@ -91,7 +86,9 @@ export class PastBlocks {
         isNear = true;
       }
       throw new RpcFailure('block-unavailable');
-    });
+    } finally {
+      waiting.give(owner);
+    }
   }
 
   /** The block; `undefined` if the endpoints may still get it. @throws RpcFailure */
@@ -101,8 +98,7 @@ export class PastBlocks {
     isNear: boolean,
     signal: AbortSignal,
   ): Promise<Block | undefined> {
-    const notBeforeMs = this.#options.monotonicMs() - AGE_MS_MAX;
-    const fetched = this.#fetches.get(`${owner.accountId} ${number}`, notBeforeMs, (onFailure) =>
+    const fetched = this.#fetches.get(`${owner.accountId} ${number}`, AGE_MS_MAX, (onFailure) =>
       this.#lookUps
         .run(owner, () => this.#ask(number, onFailure))
         .catch((error: unknown) => {
@@ -136,10 +132,7 @@ export class PastBlocks {
       pool,
       candidates: () => pool.candidates(),
       quorum,
-      ask: async (endpoint) => {
-        await pool.capabilitiesOf(endpoint);
-        return [await findBlock(endpoint, number, signal)];
-      },
+      ask: async (endpoint) => [await findBlock(endpoint, number, signal)],
       onFailure,
       signal,
     });

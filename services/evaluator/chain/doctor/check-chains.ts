@@ -72,7 +72,6 @@ async function checkByItself(
     rpc,
     maxCallsPerBatch,
     rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond,
-    observer: { onCall: () => undefined },
     monotonicMs: () => performance.now(),
   });
   const signal = AbortSignal.timeout(CHECK_MS_MAX);

@@ -5,12 +5,12 @@ import type { BlockTag } from '#shared/contracts/rules/rule.ts';
 import type { Read } from '../../domain/read.ts';
 import { type Block, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
 import type { Capabilities, Endpoint } from '../endpoints/endpoint.ts';
-import { probeEndpoint } from '../endpoints/probe-endpoint.ts';
-import { TRANSFER_TOPICS } from '../logs/transfer-log.ts';
+import { DEPTH, probeEndpoint, readChainId } from '../endpoints/probe-endpoint.ts';
+import { logsRequest } from '../logs/transfer-log.ts';
 import { readOwn } from '../reader/read-from-endpoint.ts';
 import { KeptHashes } from '../reader/state-identity.ts';
-import type { ConnectedRpc } from '../rpc/connect-rpc.ts';
-import { type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import type { ConnectedRpc, RpcRequest } from '../rpc/connect-rpc.ts';
+import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { describeFailure } from './describe-failure.ts';
 
 const TAGS: readonly BlockTag[] = ['latest', 'safe', 'finalized'];
@@ -21,8 +21,6 @@ const BATCH_SIZES = [1_000, 500, 100, 20, 1] as const;
 const LOG_RANGE_MIN = 100;
 /** With fewer reads, checks of many rules take many calls. */
 const BATCH_MIN = 100;
-/** Below the head, so that every node behind the endpoint's URL has the block. */
-const DEPTH = 16;
 
 export type CheckedEndpoint = {
   readonly chain: Pick<ChainSettings, 'chainId' | 'maxHeadAgeMs'>;
@@ -139,14 +137,6 @@ async function examine(
   return report;
 }
 
-/** @throws RpcFailure */
-const readChainId = (endpoint: Endpoint, signal: AbortSignal): Promise<number | string> =>
-  endpoint.use(signal, async (rpc) => {
-    const answer = await rpc.call({ method: 'eth_chainId', params: '[]' }, signal);
-    const isHex = typeof answer === 'string' && /^0x[0-9a-fA-F]{1,14}$/.test(answer);
-    return isHex ? Number.parseInt(answer, 16) : 'of an unreadable id';
-  });
-
 async function knownTags(endpoint: Endpoint, signal: AbortSignal): Promise<BlockTag[]> {
   const known = await Promise.all(TAGS.map((tag) => succeeds(() => fetchBlock(endpoint, tag, signal))));
   return TAGS.filter((_, i) => known[i]);
@@ -156,7 +146,7 @@ async function knownTags(endpoint: Endpoint, signal: AbortSignal): Promise<Block
  * have lost their first blocks. */
 const readOldState = (endpoint: Endpoint, { number }: Block, signal: AbortSignal): Promise<unknown> => {
   const params = `["${ZERO_ADDRESS}","0x${Math.floor(number / 2).toString(16)}"]`;
-  return ask(endpoint, 'eth_getBalance', params, signal);
+  return ask(endpoint, { method: 'eth_getBalance', params }, signal);
 };
 
 /** The ranges; of a young chain all its blocks instead of more. */
@@ -165,24 +155,14 @@ const rangesWithin = ({ number }: Block): readonly number[] => [
 ];
 
 /** Reads the transfers of no contract. */
-const readLogs = (
-  endpoint: Endpoint,
-  { number }: Block,
-  blocks: number,
-  signal: AbortSignal,
-): Promise<unknown> => {
-  const filter = {
-    fromBlock: `0x${(number - blocks + 1).toString(16)}`,
-    toBlock: `0x${number.toString(16)}`,
-    address: [ZERO_ADDRESS],
-    topics: [TRANSFER_TOPICS],
-  };
-  return ask(endpoint, 'eth_getLogs', JSON.stringify([filter]), signal);
+const readLogs = (endpoint: Endpoint, { number }: Block, blocks: number, signal: AbortSignal) => {
+  const range = { fromBlock: number - blocks + 1, toBlock: number, contracts: [ZERO_ADDRESS] };
+  return ask(endpoint, logsRequest(range), signal);
 };
 
 /** A call whose failure says nothing about the endpoint as a whole. */
-const ask = (endpoint: Endpoint, method: string, params: string, signal: AbortSignal): Promise<unknown> =>
-  endpoint.useForClient(signal, (rpc) => rpc.call({ method, params }, signal), 'call');
+const ask = (endpoint: Endpoint, request: RpcRequest, signal: AbortSignal): Promise<unknown> =>
+  endpoint.useForClient(signal, (rpc) => rpc.call(request, signal), 'call');
 
 type Balances = {
   readonly head: Block;
@@ -217,8 +197,7 @@ const succeeds = async (work: () => Promise<unknown>): Promise<boolean> => {
     await work();
     return true;
   } catch (error) {
-    if (!isFailure(error)) throw error;
+    if (!(error instanceof RpcFailure)) throw error;
     return false;
   }
 };
-const isFailure = (error: unknown): error is RpcFailure => toRpcFailure(error) === error;

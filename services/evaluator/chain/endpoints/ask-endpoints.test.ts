@@ -3,6 +3,7 @@ import { askEndpoints, type Question } from './ask-endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const POOL: Question<string>['pool'] = {
+  capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm', fromBlock: 0 }),
   hedgeAfterMs: () => undefined,
   readyInMs: () => undefined,
   spendHedge: () => undefined,
@@ -25,7 +26,6 @@ async function ask(answersOf: Record<string, Answer[]>, { pool = {}, ...over }: 
     pool: { ...POOL, ...pool },
     candidates: () => endpoints,
     quorum: 1,
-    isSettled: () => true,
     signal: new AbortController().signal,
     ask: async ({ name }) => {
       asked.push(name);

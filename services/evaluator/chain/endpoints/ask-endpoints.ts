@@ -1,6 +1,6 @@
 import { pause } from '#shared/wait-for.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Capabilities, Endpoint } from './endpoint.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 
 /** How many times the whole list of endpoints is tried. */
@@ -20,17 +20,21 @@ const REFUSALS_MAX = 5;
 const WAIT_GROWTH = 1.3;
 
 export type Question<T> = {
-  readonly pool: Pick<EndpointPool, 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNoCandidate'>;
+  readonly pool: Pick<
+    EndpointPool,
+    'capabilitiesOf' | 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNoCandidate'
+  >;
   /** The endpoints that may be asked now, best first. */
   readonly candidates: () => readonly Endpoint[];
   /** Whether another endpoint is asked as well when one is slow; default: yes. */
   readonly isHedged?: boolean;
   /** How many answers are requested at first. */
   readonly quorum: number;
-  /** Whether the answers so far are sufficient; if not, one more endpoint is asked, as long as
-   * there is one. */
-  readonly isSettled: (answers: readonly T[]) => boolean;
-  readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
+  /** Whether the answers so far are sufficient, default: yes; if not, one more endpoint is asked, as
+   * long as there is one. */
+  readonly isSettled?: (answers: readonly T[]) => boolean;
+  /** Asks an endpoint that has been probed. */
+  readonly ask: (endpoint: Endpoint, signal: AbortSignal, capabilities: Capabilities) => Promise<T>;
   /**
    * For how long the endpoints may still get a block that one of them does not have
    * (`block-unavailable`, or `block-mismatch` where a node behind its URL answered from another
@@ -156,7 +160,7 @@ class Asking<T> {
   #isOver(): boolean {
     if (this.#question.signal.aborted) return true;
     if (this.#answers.length < this.#wanted) return false;
-    if (this.#question.isSettled(this.#answers)) return true;
+    if (this.#question.isSettled?.(this.#answers) ?? true) return true;
     this.#wanted += 1;
     return false;
   }
@@ -181,8 +185,10 @@ class Asking<T> {
   }
 
   async #ask(endpoint: Endpoint): Promise<Event<T>> {
+    const { ask, pool } = this.#question;
     try {
-      return { endpoint, answer: { value: await this.#question.ask(endpoint, this.#controller.signal) } };
+      const capabilities = await pool.capabilitiesOf(endpoint);
+      return { endpoint, answer: { value: await ask(endpoint, this.#controller.signal, capabilities) } };
     } catch (error) {
       return { endpoint, failure: toRpcFailure(error) };
     }

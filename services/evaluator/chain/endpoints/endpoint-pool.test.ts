@@ -34,9 +34,7 @@ function makePool(
       new Endpoint({
         name: String(index),
         rpc: RPC,
-        maxCallsPerBatch: undefined,
         rateShare: over.rateShare,
-        observer: { onCall: () => undefined },
         monotonicMs,
       }),
   );
@@ -68,7 +66,7 @@ test('the fastest endpoint comes first, and an endpoint behind the block comes l
   await call(0, 50);
   await call(1, 10);
   await call(2, 1);
-  for (const [index, endpoint] of endpoints.entries()) endpoint.recordHead(index === 2 ? 80 : 100);
+  for (const [index, endpoint] of endpoints.entries()) endpoint.headNumber = index === 2 ? 80 : 100;
   const block = { number: 100, hash: '', parentHash: '', timestamp: 0 };
   expect(names(pool.candidates(block))).toBe('102');
   await pool[Symbol.asyncDispose]();

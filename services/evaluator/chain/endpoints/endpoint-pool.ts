@@ -2,11 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Block } from '../blocks/block.ts';
 import { fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
-import { type FailureKind, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type FailureKind, isAbout, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { BlockTime } from './block-time.ts';
 import { NOT_YET_MS } from './call-lag.ts';
 import type { CallKind, Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
-import { TRANSPORT_FAILURES } from './probe-endpoint.ts';
 
 /** Interval of the background checks of the endpoints. */
 const WATCH_MS = 250;
@@ -70,13 +69,11 @@ type EndpointPoolOptions = {
   ) => Promise<unknown>;
   readonly blockTime: BlockTime;
   readonly onHedge: () => void;
-  /** Called when the health of an endpoint has changed. */
   readonly onHealth: (endpoint: Endpoint, health: EndpointHealth) => void;
   /** Called repeatedly while all endpoints are quiet. */
   readonly onQuiet: () => void;
   /** Called repeatedly while all endpoints are silent. */
   readonly onSilence: () => void;
-  /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 
@@ -197,9 +194,8 @@ export class EndpointPool implements AsyncDisposable {
     return this.#newestNumber - number > this.#options.blockTime.blocksIn(NOT_YET_MS);
   }
 
-  /** Remembers the newest head of an endpoint. */
   noteHead(endpoint: Endpoint, block: Block): void {
-    endpoint.recordHead(block.number);
+    endpoint.headNumber = block.number;
     this.ageMs(block);
     if (block.number >= this.#newestNumber)
       this.#options.blockTime.note(block.number, this.#options.monotonicMs());
@@ -291,7 +287,7 @@ export class EndpointPool implements AsyncDisposable {
       .catch((error) => {
         const { kind, strikes } = toRpcFailure(error);
         endpoint.noteFailure(kind);
-        if (!TRANSPORT_FAILURES.has(kind) && kind !== 'wrong-chain') endpoint.strike('call', strikes);
+        if (!isAbout(kind, 'transport') && kind !== 'wrong-chain') endpoint.strike('call', strikes);
         throw error;
       })
       .finally(() => this.#probes.delete(endpoint));

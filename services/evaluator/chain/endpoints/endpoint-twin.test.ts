@@ -20,9 +20,7 @@ test('a twin leaves no trace at its endpoint: no failure, no strike, no doubt, n
         throw new RpcFailure('wrong-chain');
       },
     }),
-    maxCallsPerBatch: undefined,
-    rateShare: undefined,
-    observer: { onCall: (result) => noted.push(result) },
+    onCall: (result) => noted.push(result),
     onDoubt: () => noted.push('doubt'),
     monotonicMs: () => 0,
   });
@@ -38,9 +36,7 @@ test('a twin takes a quarter of the rate at most, and what it takes the endpoint
   const endpoint = new Endpoint({
     name: '0',
     rpc: partially<Rpc>({ call: async () => ++sent }),
-    maxCallsPerBatch: undefined,
     rateShare: () => 8,
-    observer: { onCall: () => undefined },
     monotonicMs: () => 0,
   });
   const twin = endpoint.twin();

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Admission, Breaker, type BreakerState } from '#shared/breaker/breaker.ts';
 import { type Strike, strikesInARow } from '#shared/breaker/strikes.ts';
+import { pause } from '#shared/wait-for.ts';
 import type { BlockSource } from '../reader/reader-codec.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
@@ -22,7 +22,6 @@ export type EndpointHealth = {
 export type EndpointGauges = {
   readonly breaker: BreakerState;
   readonly health: EndpointHealth;
-  readonly method: string;
   readonly headNumber: number;
   readonly inFlightCount: number;
   readonly readsPerCallMax: number;
@@ -31,10 +30,8 @@ export type EndpointGauges = {
 /** What a call is for: the chain's blocks, or its state. */
 export type CallKind = 'head' | 'call';
 
-/** How an endpoint reads many balances at once. */
 export type ReadMethod = 'reader' | 'multicall3' | 'plain';
 
-/** The result of a probe. */
 export type Capabilities = {
   readonly method: ReadMethod;
   /** Whether a block is named by its hash (EIP-1898) or only by its number. */
@@ -56,18 +53,15 @@ const RATE_LIMITED_MS = 30_000;
 /** Failures that are not evidence about the endpoint. */
 const NO_REASONS: ReadonlySet<FailureKind> = new Set(['breaker-open', 'over-rate', 'abandoned']);
 
-type EndpointObserver = {
-  readonly onCall: (result: string, durationMs: number) => void;
-};
-
 export type EndpointOptions = {
   /** Its name or position in the chain file: nothing else of it is logged or sent. */
   readonly name: string;
   readonly rpc: Rpc;
-  readonly maxCallsPerBatch: number | undefined;
+  readonly maxCallsPerBatch?: number | undefined;
   /** Calls per second that this process may make; `undefined`: unlimited. */
-  readonly rateShare: (() => number) | undefined;
-  readonly observer: EndpointObserver;
+  readonly rateShare?: (() => number) | undefined;
+  /** Called when a call has ended. */
+  readonly onCall?: ((result: 'ok' | FailureKind, durationMs: number) => void) | undefined;
   /** Instead: the endpoint within whose rate this one calls. */
   readonly rateOf?: Endpoint;
   /** No block of the chain has a later time yet, epoch ms; `undefined`: the time of its blocks is
@@ -76,7 +70,6 @@ export type EndpointOptions = {
   /** Called when a call that carries a client's choice has failed: whether the endpoint is at fault
    * is to be found out. */
   readonly onDoubt?: ((endpoint: Endpoint, kind: CallKind) => void) | undefined;
-  /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 
@@ -109,6 +102,8 @@ export class Endpoint {
     call: Number.NEGATIVE_INFINITY,
   };
   inFlightCount = 0;
+  /** Number of the newest block it has returned; -1: none yet. */
+  headNumber = -1;
   readonly #options: EndpointOptions;
   readonly #strikes = strikesInARow<CallKind>(STRIKES_MAX);
   readonly #breaker: Breaker<Strike<CallKind>>;
@@ -118,7 +113,6 @@ export class Endpoint {
   #quietSinceMs = 0;
   #capabilities: Capabilities | undefined;
   #learnedMs = 0;
-  #headNumber = -1;
   #lastFailure: FailureKind | undefined;
   #rateLimitedUntilMs = 0;
 
@@ -141,8 +135,7 @@ export class Endpoint {
   /** The same endpoint for calls that are no evidence about it and in no metric: with a state of its
    * own, and within the part of the rate that named blocks have. */
   twin(): Endpoint {
-    const observer = { onCall: () => undefined };
-    return new Endpoint({ ...this.#options, rateOf: this, observer, onDoubt: undefined });
+    return new Endpoint({ ...this.#options, rateOf: this, onCall: undefined, onDoubt: undefined });
   }
 
   /**
@@ -174,14 +167,8 @@ export class Endpoint {
     return this.inFlightCount === 0 ? 0 : this.#options.monotonicMs() - this.#quietSinceMs;
   }
 
-  /** Age of the capabilities. */
   get knownForMs(): number {
     return this.#options.monotonicMs() - this.#learnedMs;
-  }
-
-  /** Number of the newest block it has returned; -1: none yet. */
-  get headNumber(): number {
-    return this.#headNumber;
   }
 
   get health(): EndpointHealth {
@@ -207,8 +194,7 @@ export class Endpoint {
     return {
       breaker: this.#breaker.state,
       health: this.health,
-      method: this.#capabilities?.method ?? 'unknown',
-      headNumber: this.#headNumber,
+      headNumber: this.headNumber,
       inFlightCount: this.inFlightCount,
       readsPerCallMax: this.limit.current,
     };
@@ -223,10 +209,6 @@ export class Endpoint {
   mayHave({ timestamp }: { readonly timestamp: number }): boolean {
     const { blockTimestampMsMax } = this.#options;
     return blockTimestampMsMax === undefined || timestamp * 1_000 <= blockTimestampMsMax();
-  }
-
-  recordHead(number: number): void {
-    this.#headNumber = number;
   }
 
   /** After how many ms the rate limit and the endpoint's `Retry-After` permit a call. */
@@ -314,17 +296,12 @@ export class Endpoint {
     this.#requireFree();
     if (this.#breaker.state !== 'closed') throw new RpcFailure('breaker-open');
     await this.#awaitRate(signal);
-    const startedMs = this.#options.monotonicMs();
-    let result = 'ok';
     try {
-      return await send(this.#options.rpc);
+      return await this.#send(send);
     } catch (error) {
       const failure = toRpcFailure(error);
-      result = failure.kind;
       this.#backOff(failure);
       throw failure;
-    } finally {
-      this.#options.observer.onCall(result, this.#options.monotonicMs() - startedMs);
     }
   }
 
@@ -335,27 +312,37 @@ export class Endpoint {
     if (this.#breaker.state === 'open') this.#capabilities = undefined;
   }
 
-  async #measure<T>(send: (rpc: Rpc) => Promise<T>, kind: CallKind, admission: Admission): Promise<T> {
-    const startedMs = this.#options.monotonicMs();
-    if (this.inFlightCount === 0) this.#quietSinceMs = startedMs;
+  #measure<T>(send: (rpc: Rpc) => Promise<T>, kind: CallKind, admission: Admission): Promise<T> {
+    if (this.inFlightCount === 0) this.#quietSinceMs = this.#options.monotonicMs();
     this.inFlightCount += 1;
-    let result = 'ok';
-    try {
-      const answer = await send(this.#options.rpc);
+    return this.#send(send, (result, durationMs) => {
+      this.inFlightCount -= 1;
+      // An abandoned call took at least this long: without it, the measured tail would be too
+      // short.
+      if (result === 'ok' || result === 'abandoned') this.latency.add(durationMs);
+      if (result !== 'ok') return;
       this.#breaker.record({ kind }, admission);
       this.#quietSinceMs = this.#options.monotonicMs();
       this.answeredMs[kind] = this.#quietSinceMs;
-      this.latency.add(this.#options.monotonicMs() - startedMs);
-      return answer;
+    });
+  }
+
+  /** Makes a call and counts it. */
+  async #send<T>(
+    send: (rpc: Rpc) => Promise<T>,
+    onEnd?: (result: 'ok' | FailureKind, durationMs: number) => void,
+  ): Promise<T> {
+    const startedMs = this.#options.monotonicMs();
+    let result: 'ok' | FailureKind = 'ok';
+    try {
+      return await send(this.#options.rpc);
     } catch (error) {
       result = toRpcFailure(error).kind;
-      // An abandoned call took at least this long: without it, the measured tail would be too
-      // short.
-      if (result === 'abandoned') this.latency.add(this.#options.monotonicMs() - startedMs);
       throw error;
     } finally {
-      this.inFlightCount -= 1;
-      this.#options.observer.onCall(result, this.#options.monotonicMs() - startedMs);
+      const durationMs = this.#options.monotonicMs() - startedMs;
+      onEnd?.(result, durationMs);
+      this.#options.onCall?.(result, durationMs);
     }
   }
 
@@ -371,9 +358,8 @@ export class Endpoint {
       for (let waitMs = bucket?.take() ?? 0; waitMs > 0; waitMs = bucket?.take() ?? 0) {
         waitedMs += waitMs;
         if (waitedMs > RATE_WAIT_MS_MAX) throw new RpcFailure('over-rate');
-        await sleep(waitMs, undefined, { signal }).catch(() => {
-          throw new RpcFailure('abandoned');
-        });
+        await pause(waitMs, signal);
+        if (signal.aborted) throw new RpcFailure('abandoned');
       }
   }
 

@@ -8,7 +8,7 @@ const RETRY_MS = 60_000;
  * again as long as it is answered: providers change their limits.
  *
  * @example
- * const limit = new LearnedLimit(1_000, () => performance.now());
+ * const limit = new LearnedLimit(1_000);
  * limit.refuse(1_000);
  * limit.current; // 500
  */
@@ -20,8 +20,7 @@ export class LearnedLimit {
   #worked = 0;
   #refusedMs: number | undefined;
 
-  /** @param monotonicMs monotonic clock, ms */
-  constructor(max: number, monotonicMs: () => number) {
+  constructor(max: number, monotonicMs = () => performance.now()) {
     this.#max = max;
     this.#known = max;
     this.#monotonicMs = monotonicMs;

@@ -1,38 +1,15 @@
 import { pause } from '#shared/wait-for.ts';
-import { type Block, blockParameter, fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
+import { type Block, blockParameter, fetchBlock, fetchOwnBlock, quantity } from '../blocks/block.ts';
 import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/read-by-multicall3.ts';
 import { readByReader } from '../reader/read-by-reader.ts';
 import { callZeroAddress } from '../reader/read-from-endpoint.ts';
 import { HISTORY_ADDRESS, isHistoryCode, type KeptHashes } from '../reader/state-identity.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type FailureKind, isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Callable, Capabilities, Endpoint } from './endpoint.ts';
-
-/** Transport failures: they prove nothing about the endpoint's capabilities. */
-export const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
-  'unreachable',
-  'timeout',
-  'rate-limited',
-  'http-status',
-  'breaker-open',
-  'over-rate',
-  'abandoned',
-]);
-
-/** Failures of an endpoint that does not support a read method; some answer a call that they do not
- * know with anything. */
-const REFUSALS: ReadonlySet<FailureKind> = new Set([
-  'override-refused',
-  'malformed',
-  'rpc-error',
-  'reverted',
-  'halted',
-  'gas-exhausted',
-  'evm-timeout',
-]);
 
 /** The probe reads this many blocks below the head: every node behind the endpoint's URL has that
  * block. */
-const DEPTH = 16;
+export const DEPTH = 16;
 
 /** How many times one call of a probe may be refused for its rate, and how long to wait each time. */
 const REFUSALS_MAX = 2;
@@ -68,9 +45,9 @@ export async function probeEndpoint(
   signal: AbortSignal,
 ): Promise<Capabilities> {
   const whenFree = <T>(ask: () => Promise<T>) => askWhenFree(endpoint, ask, signal);
-  await whenFree(() => verifyChain(endpoint, chainId, signal));
+  await whenFree(() => readChainId(endpoint, signal, (id) => id === chainId));
   const head = await whenFree(() => fetchBlock(endpoint, 'latest', signal));
-  endpoint.recordHead(head.number);
+  endpoint.headNumber = head.number;
   const block = await whenFree(() => fetchOwnBlock(endpoint, Math.max(0, head.number - DEPTH), signal));
   const hanging = new Set<Pin>();
   // Finding out what an endpoint cannot do must not open its breaker: the probe as a whole counts
@@ -80,7 +57,7 @@ export async function probeEndpoint(
     use: (ownSignal, send) =>
       whenFree(() =>
         endpoint.use(ownSignal, send, 'call', ({ kind, strikes }) =>
-          TRANSPORT_FAILURES.has(kind) ? strikes : 0,
+          isAbout(kind, 'transport') ? strikes : 0,
         ),
       ),
   };
@@ -135,14 +112,23 @@ async function askWhenFree<T>(endpoint: Endpoint, ask: () => Promise<T>, signal:
   }
 }
 
-async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSignal): Promise<void> {
-  await endpoint.use(signal, async (rpc) => {
-    const answer = await rpc.call({ method: 'eth_chainId', params: '[]' }, signal);
-    if (typeof answer !== 'string' || !/^0x[0-9a-fA-F]{1,14}$/.test(answer))
-      throw new RpcFailure('malformed');
-    if (Number.parseInt(answer, 16) !== chainId) throw new RpcFailure('wrong-chain');
+/** @throws RpcFailure `malformed` if the answer is not a number, `wrong-chain` if it is none that is
+ * expected */
+export const readChainId = (
+  endpoint: Endpoint,
+  signal: AbortSignal,
+  isExpected = (_chainId: number): boolean => true,
+): Promise<number> =>
+  endpoint.use(signal, async (rpc) => {
+    const answer = quantity.safeParse(await rpc.call({ method: 'eth_chainId', params: '[]' }, signal));
+    if (!answer.success) throw new RpcFailure('malformed');
+    if (!isExpected(answer.data)) throw new RpcFailure('wrong-chain');
+    return answer.data;
   });
-}
+
+/** Whether an endpoint does not support a way of reading; some answer a call that they do not know
+ * with anything. */
+const isRefusal = (kind: FailureKind): boolean => isAbout(kind, 'contract', 'call');
 
 /** Tries to read at a block in some way. @throws RpcFailure */
 type ProvingAttempt = (way: ProvingWay, block: Block) => Promise<unknown>;
@@ -163,13 +149,12 @@ async function hasOtherHashes(
 ): Promise<boolean> {
   const depths = DEPTHS.filter((depth) => depth < head.number);
   const ways = PROVING_WAYS.filter(({ pin, source }) => source === 'evm' && !hanging.has(pin));
-  const isRefused = (kind: FailureKind | undefined) => kind !== undefined && REFUSALS.has(kind);
   const shown = depths.map(async (depth) => {
     const block = depth === 0 ? head : await fetchAt(head.number - depth);
     const failures = await Promise.all(ways.map((way) => failureOf(() => attempt(way, block))));
     const kinds = failures.map((failure) => failure?.kind);
     const isShown = kinds.includes('block-hash-mismatch');
-    return isShown && kinds.every((kind) => kind === 'block-hash-mismatch' || isRefused(kind));
+    return isShown && kinds.every((kind) => kind === 'block-hash-mismatch' || (kind && isRefusal(kind)));
   });
   return (await Promise.all(shown)).every((isShown) => isShown) && depths.length > 1;
 }
@@ -224,7 +209,7 @@ async function firstThatWorks<W extends { readonly pin: Pin }>(
   }
   const find = (wanted: FailureKind) => failures.find(({ kind }) => kind === wanted);
   const mismatch = find('block-hash-mismatch') ?? find('block-mismatch');
-  const fault = mismatch ?? failures.find(({ kind }) => !REFUSALS.has(kind));
+  const fault = mismatch ?? failures.find(({ kind }) => !isRefusal(kind));
   if (fault !== undefined) throw fault;
   return undefined;
 }
@@ -237,7 +222,7 @@ async function failureOf(attempt: () => Promise<unknown>): Promise<RpcFailure | 
     return undefined;
   } catch (error) {
     const failure = toRpcFailure(error);
-    if (TRANSPORT_FAILURES.has(failure.kind)) throw failure;
+    if (isAbout(failure.kind, 'transport')) throw failure;
     return failure;
   }
 }

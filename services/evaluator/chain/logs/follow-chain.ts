@@ -15,7 +15,7 @@ import {
   type ReadPlan,
   type TransferEvent,
 } from './log-window.ts';
-import { type LogReader, TooManyLogs, TooManyTransfers } from './read-logs.ts';
+import { busiestOf, type LogReader, TooManyLogs, TooManyTransfers } from './read-logs.ts';
 import { SavedWindow, type SavedWindowOptions } from './saved-window.ts';
 import type { TransferLog } from './transfer-log.ts';
 
@@ -284,13 +284,8 @@ export class ChainFollower {
   #refuseBusy(logs: readonly TransferLog[], { from, to }: ReadPlan): void {
     const seconds = ((to - from + 1) * this.#options.blockTime.ms) / 1_000;
     const countMax = Math.max(TRANSFERS_MIN, TRANSFERS_PER_SECOND_MAX * seconds);
-    if (logs.length <= countMax) return;
-    const counts = new Map<string, number>();
-    for (const { contract } of logs) {
-      const count = (counts.get(contract) ?? 0) + 1;
-      counts.set(contract, count);
-      if (count > countMax) throw new TooManyTransfers(contract);
-    }
+    const busiest = logs.length <= countMax ? undefined : busiestOf(logs);
+    if (busiest !== undefined && busiest.count > countMax) throw new TooManyTransfers(busiest.contract);
   }
 
   /** Publishes the due transfers of watched accounts, then saves the position. */

@@ -75,9 +75,6 @@ function anEndpoint(name: string, node: Node) {
   const endpoint = new Endpoint({
     name,
     rpc,
-    maxCallsPerBatch: undefined,
-    rateShare: undefined,
-    observer: { onCall: () => undefined },
     monotonicMs: () => 0,
   });
   return { endpoint, asked };
@@ -88,7 +85,6 @@ function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): Log
     pool: { ...poolOf(endpoints.map(({ endpoint }) => endpoint)), doubt: () => undefined },
     quorum,
     blockTime: new BlockTime(500),
-    monotonicMs: () => 0,
   });
 }
 

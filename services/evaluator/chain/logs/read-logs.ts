@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
-import { type Block, fetchBlockAt, headerRequest, parseBlockAt } from '../blocks/block.ts';
+import { type Block, fetchBlockAside, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
 import { NOT_YET_MS } from '../endpoints/call-lag.ts';
@@ -8,7 +8,7 @@ import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import { LearnedLimit } from '../endpoints/learned-limit.ts';
 import type { RpcOutcome } from '../rpc/connect-rpc.ts';
 import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import { type LogRange, parseTransferLogs, TRANSFER_TOPICS, type TransferLog } from './transfer-log.ts';
+import { type LogRange, logsRequest, parseTransferLogs, type TransferLog } from './transfer-log.ts';
 
 /** Blocks and addresses of one call. */
 const BLOCKS_MAX = 5_000;
@@ -46,15 +46,14 @@ export class TooManyLogs extends RpcFailure {
 
   constructor(logs: readonly TransferLog[]) {
     super('too-many-logs');
-    this.contract = busiestOf(logs);
+    this.contract = busiestOf(logs)?.contract;
   }
 }
 
 type LogReaderOptions = {
-  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'capabilitiesOf' | 'doubt'>;
+  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'doubt'>;
   readonly quorum: number;
   readonly blockTime: Pick<BlockTime, 'blocksIn'>;
-  readonly monotonicMs: () => number;
 };
 
 /** What was learned of an endpoint. */
@@ -78,11 +77,10 @@ export class LogReader {
   readonly #options: LogReaderOptions;
   readonly #learned = new WeakMap<Endpoint, Learned>();
   readonly #restingUntilMs = new WeakMap<Endpoint, number>();
-  readonly #blocksPerRead: LearnedLimit;
+  readonly #blocksPerRead = new LearnedLimit(READ_BLOCKS_MAX);
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
-    this.#blocksPerRead = new LearnedLimit(READ_BLOCKS_MAX, options.monotonicMs);
   }
 
   /** The largest range to ask for in one read. */
@@ -129,7 +127,7 @@ export class LogReader {
   /** Fetches the header at a number, from one endpoint that has the head. @throws RpcFailure */
   async readHeader(number: number, head: Block, signal: AbortSignal): Promise<Block> {
     const [block] = await this.#ask(head, 1, signal, (endpoint, ownSignal) =>
-      fetchBlockAt(endpoint, number, ownSignal),
+      fetchBlockAside(endpoint, number, ownSignal),
     );
     if (block === undefined) throw new RpcFailure('unreachable');
     return block;
@@ -149,11 +147,9 @@ export class LogReader {
       candidates: () => this.#candidates(head),
       isHedged: false,
       quorum,
-      isSettled: () => true,
       ask: async (endpoint, ownSignal) => {
         const known = tooMuch.get(endpoint);
         if (known !== undefined) throw known;
-        await pool.capabilitiesOf(endpoint);
         return ask(endpoint, ownSignal).catch((error: unknown) => {
           if (error instanceof TooManyTransfers || error instanceof TooManyLogs) tooMuch.set(endpoint, error);
           throw error;
@@ -169,7 +165,7 @@ export class LogReader {
 
   /** The endpoints that may be asked, those that failed to serve logs last. */
   #candidates(head?: Block): Endpoint[] {
-    const now = this.#options.monotonicMs();
+    const now = performance.now();
     const isResting = (endpoint: Endpoint) => (this.#restingUntilMs.get(endpoint) ?? 0) > now;
     return this.#options.pool
       .candidates(head, { isAside: true })
@@ -179,10 +175,9 @@ export class LogReader {
   #learnedOf(endpoint: Endpoint): Learned {
     const known = this.#learned.get(endpoint);
     if (known !== undefined) return known;
-    const { monotonicMs } = this.#options;
     const learned: Learned = {
-      blocks: new LearnedLimit(BLOCKS_MAX, monotonicMs),
-      addresses: new LearnedLimit(ADDRESSES_MAX, monotonicMs),
+      blocks: new LearnedLimit(BLOCKS_MAX),
+      addresses: new LearnedLimit(ADDRESSES_MAX),
       blocksBehind: 0,
     };
     this.#learned.set(endpoint, learned);
@@ -191,7 +186,7 @@ export class LogReader {
 
   async #readFrom(endpoint: Endpoint, range: LogRange, head: Block, signal: AbortSignal): Promise<LogsRead> {
     const newestFrom = head.number + 1 - this.#options.blockTime.blocksIn(NOT_YET_MS);
-    const read = new EndpointRead(endpoint, this.#learnedOf(endpoint), { head, newestFrom }, signal);
+    const read = new EndpointRead({ endpoint, learned: this.#learnedOf(endpoint), head, newestFrom, signal });
     const blockCount = range.toBlock - range.fromBlock + 1;
     try {
       const answer = await read.range(range);
@@ -203,20 +198,24 @@ export class LogReader {
       const { kind } = toRpcFailure(error);
       if (kind === 'timeout') this.#options.pool.doubt(endpoint, 'call');
       if (kind !== 'abandoned' && kind !== 'block-unavailable')
-        this.#restingUntilMs.set(endpoint, this.#options.monotonicMs() + REST_MS);
+        this.#restingUntilMs.set(endpoint, performance.now() + REST_MS);
       throw error;
     }
   }
 }
 
+type ReadOf = {
+  readonly endpoint: Endpoint;
+  readonly learned: Learned;
+  readonly head: Block;
+  /** The logs of this block and later ones may not be there yet. */
+  readonly newestFrom: number;
+  readonly signal: AbortSignal;
+};
+
 /** One read of a range at one endpoint. */
 class EndpointRead {
-  readonly #endpoint: Endpoint;
-  readonly #learned: Learned;
-  readonly #head: Block;
-  /** The logs of this block and later ones may not be there yet. */
-  readonly #newestFrom: number;
-  readonly #signal: AbortSignal;
+  readonly #of: ReadOf;
   #callCount = 0;
   /** The last refusal of logs. */
   #refusal: RpcFailure | undefined;
@@ -226,17 +225,8 @@ class EndpointRead {
   #logs: TransferLog[] = [];
   #last: Block | undefined;
 
-  constructor(
-    endpoint: Endpoint,
-    learned: Learned,
-    { head, newestFrom }: { readonly head: Block; readonly newestFrom: number },
-    signal: AbortSignal,
-  ) {
-    this.#endpoint = endpoint;
-    this.#learned = learned;
-    this.#head = head;
-    this.#newestFrom = newestFrom;
-    this.#signal = signal;
+  constructor(of: ReadOf) {
+    this.#of = of;
   }
 
   /**
@@ -245,16 +235,16 @@ class EndpointRead {
    * yet, or refuses to return their logs; then the refusals say nothing about the size of a call.
    */
   async range(range: LogRange): Promise<LogsRead> {
-    const { blocks, blocksBehind } = this.#learned;
+    const { blocks, blocksBehind } = this.#of.learned;
     const { fromBlock, toBlock } = range;
-    const isToHead = toBlock >= this.#head.number;
+    const isToHead = toBlock >= this.#of.head.number;
     const planned = Math.max(
       fromBlock,
       isToHead ? toBlock - Math.floor(BEHIND_DECAY * blocksBehind) : toBlock,
     );
     try {
       const end = await this.#parts(range, planned);
-      if (isToHead) this.#learned.blocksBehind = toBlock - end;
+      if (isToHead) this.#of.learned.blocksBehind = toBlock - end;
       if (end === planned && this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
     } catch (error) {
       if (this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
@@ -269,7 +259,7 @@ class EndpointRead {
   async #whyNothing(fromBlock: number): Promise<RpcFailure> {
     const refusal = this.#refusal;
     if (refusal === undefined) return new RpcFailure('block-unavailable');
-    return fetchBlockAt(this.#endpoint, fromBlock, this.#signal).then(
+    return fetchBlockAside(this.#of.endpoint, fromBlock, this.#of.signal).then(
       () => refusal.as('rpc-error'),
       () => new RpcFailure('block-unavailable'),
     );
@@ -277,7 +267,7 @@ class EndpointRead {
 
   /** @returns the last block that was read, or the block before the range */
   async #parts({ fromBlock, contracts }: LogRange, planned: number): Promise<number> {
-    const { blocks } = this.#learned;
+    const { blocks } = this.#of.learned;
     let countMax = blocks.current;
     let end = planned;
     let isSplit = false;
@@ -290,7 +280,7 @@ class EndpointRead {
         if (this.#logs.length > LOGS_MAX) throw new TooManyLogs(this.#logs);
         blocks.succeed(count);
         at += count;
-        if (at === this.#newestFrom && this.#refusedCount === undefined) countMax = blocks.current;
+        if (at === this.#of.newestFrom && this.#refusedCount === undefined) countMax = blocks.current;
       } catch (error) {
         const failure = toRpcFailure(error);
         if (failure.kind === 'block-unavailable' && cuts < CUTS_MAX) {
@@ -299,15 +289,15 @@ class EndpointRead {
           continue;
         }
         const last = at + count - 1;
-        if (failure.isRefusal && last >= this.#newestFrom && !isSplit && at < this.#newestFrom) {
+        if (failure.isRefusal && last >= this.#of.newestFrom && !isSplit && at < this.#of.newestFrom) {
           // Perhaps only the newest blocks are missing: they are asked for apart. That teaches no
           // limit, also if both are answered: the refusal may be that of one late node of several
           // behind the URL. A limit shows in the older part.
           isSplit = true;
-          countMax = this.#newestFrom - at;
+          countMax = this.#of.newestFrom - at;
           continue;
         }
-        if (failure.isRefusal && last >= this.#newestFrom && isSplit) {
+        if (failure.isRefusal && last >= this.#of.newestFrom && isSplit) {
           end = at - 1;
           continue;
         }
@@ -334,7 +324,7 @@ class EndpointRead {
       const failure = toRpcFailure(error);
       if (!failure.isRefusal) throw failure;
       // Whatever the endpoint says about them.
-      if (part.toBlock >= this.#newestFrom) throw failure.as('block-unavailable');
+      if (part.toBlock >= this.#of.newestFrom) throw failure.as('block-unavailable');
       const { contracts } = part;
       const [first = ''] = contracts;
       if (contracts.length === 1) {
@@ -344,7 +334,7 @@ class EndpointRead {
           throw toRpcFailure(again).isRefusal ? new TooManyTransfers(first) : again;
         });
       }
-      const { addresses, blocks } = this.#learned;
+      const { addresses, blocks } = this.#of.learned;
       const half = contracts.length >> 1;
       const one = await this.#block({ ...part, contracts: contracts.slice(0, half) });
       // Fewer addresses were answered: then larger ranges may be answered too.
@@ -369,7 +359,7 @@ class EndpointRead {
 
   /** Reads a range in calls with as many addresses as the endpoint is known to allow. */
   async #chunks(part: LogRange): Promise<LogsRead> {
-    const { addresses } = this.#learned;
+    const { addresses } = this.#of.learned;
     let logs: TransferLog[] = [];
     let last: Block | undefined;
     for (let at = 0; at < part.contracts.length; ) {
@@ -388,15 +378,11 @@ class EndpointRead {
   async #call(range: LogRange): Promise<LogsRead> {
     this.#callCount += 1;
     if (this.#callCount > CALLS_MAX) throw new TooManyLogs(this.#logs);
-    const { fromBlock, toBlock, contracts } = range;
-    const isHead = fromBlock === toBlock && toBlock === this.#head.number;
-    const blocks = isHead
-      ? { blockHash: this.#head.hash }
-      : { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
-    const filter = { ...blocks, address: contracts, topics: [TRANSFER_TOPICS] };
-    const request = { method: 'eth_getLogs', params: JSON.stringify([filter]) };
-    return this.#endpoint.useAside(this.#signal, async (rpc) => {
-      const [header, logs] = await rpc.callMany([headerRequest(toBlock), request], this.#signal);
+    const { fromBlock, toBlock } = range;
+    const isHead = fromBlock === toBlock && toBlock === this.#of.head.number;
+    const request = logsRequest(range, isHead ? this.#of.head.hash : undefined);
+    return this.#of.endpoint.useAside(this.#of.signal, async (rpc) => {
+      const [header, logs] = await rpc.callMany([headerRequest(toBlock), request], this.#of.signal);
       if (header === undefined || logs === undefined) throw new RpcFailure('malformed');
       if (!logs.ok && logs.failure.isRefusal) this.#refusal = logs.failure;
       const last = this.#lastOf(header, toBlock);
@@ -410,20 +396,18 @@ class EndpointRead {
   /** @throws RpcFailure `block-unavailable` if the endpoint does not have the block,
    * `block-mismatch` on another fork */
   #lastOf(header: RpcOutcome, number: number): Block {
-    if (!header.ok)
-      throw header.failure.isErrorAnswer && header.failure.kind !== 'rate-limited'
-        ? header.failure.as('block-unavailable')
-        : header.failure;
+    if (!header.ok) throw header.failure.ofMissingBlock;
     const block = parseBlockAt(number, header.result);
-    if (number === this.#head.number && block.hash !== this.#head.hash)
+    if (number === this.#of.head.number && block.hash !== this.#of.head.hash)
       throw new RpcFailure('block-mismatch');
     return block;
   }
 }
 
-function busiestOf(logs: readonly TransferLog[]): string | undefined {
+/** The contract with the most logs, and their number; `undefined` without logs. */
+export function busiestOf(logs: readonly TransferLog[]) {
   const counts = new Map<string, number>();
   for (const { contract } of logs) counts.set(contract, (counts.get(contract) ?? 0) + 1);
   const [busiest] = [...counts].toSorted(([, a], [, b]) => b - a);
-  return busiest?.[0];
+  return busiest && { contract: busiest[0], count: busiest[1] };
 }

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { hash, quantity } from '../blocks/block.ts';
+import type { RpcRequest } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 
 /** `Transfer(address,address,uint256)`, of ERC20 and ERC721. */
@@ -32,8 +35,15 @@ export type LogRange = {
   readonly contracts: readonly string[];
 };
 
+/** @param blockHash in place of the blocks' numbers */
+export function logsRequest({ fromBlock, toBlock, contracts }: LogRange, blockHash?: string): RpcRequest {
+  const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
+  const blocks = blockHash === undefined ? range : { blockHash };
+  const filter = { ...blocks, address: contracts, topics: [TRANSFER_TOPICS] };
+  return { method: 'eth_getLogs', params: JSON.stringify([filter]) };
+}
+
 const ZERO_WORD = `0x${'0'.repeat(64)}`;
-const WORD = /^0x[0-9a-f]{64}$/;
 const ADDRESS_WORD = /^0x0{24}[0-9a-f]{40}$/;
 /** Parameters of an event that may be addresses: operator, sender, receiver. */
 const ADDRESS_WORDS_MAX = 3;
@@ -62,38 +72,34 @@ export function parseTransferLogs(answer: unknown, range: LogRange): TransferLog
   });
 }
 
+const Log = z.object({
+  address: z.string().toLowerCase(),
+  blockNumber: quantity,
+  blockHash: hash,
+  topics: z.array(hash),
+  data: z.string().toLowerCase(),
+  removed: z
+    .unknown()
+    .optional()
+    .refine((removed) => removed !== true),
+  logIndex: z.string().optional().catch(undefined),
+  transactionHash: hash.optional().catch(undefined),
+});
+
 function parseLog(raw: unknown): TransferLog {
-  if (typeof raw !== 'object' || raw === null) throw new RpcFailure('malformed');
-  const { address, blockNumber, blockHash, logIndex, topics, data, removed, transactionHash } = raw as Record<
-    string,
-    unknown
-  >;
-  const isWhole =
-    typeof address === 'string' &&
-    isQuantity(blockNumber) &&
-    typeof blockHash === 'string' &&
-    typeof data === 'string' &&
-    Array.isArray(topics) &&
-    removed !== true;
-  if (!isWhole) throw new RpcFailure('malformed');
-  const hash = blockHash.toLowerCase();
-  const words = topics.map((topic) => String(topic).toLowerCase());
-  if (!WORD.test(hash) || !words.every((word) => WORD.test(word))) throw new RpcFailure('malformed');
+  const parsed = Log.safeParse(raw);
+  if (!parsed.success) throw new RpcFailure('malformed');
+  const { address: contract, blockNumber, blockHash, topics, data, logIndex, transactionHash } = parsed.data;
   return {
-    position: typeof logIndex === 'string' ? logIndex : [address, ...words, data].join(),
-    contract: address.toLowerCase(),
-    blockNumber: Number.parseInt(blockNumber, 16),
-    blockHash: hash,
-    accounts: accountsOf(words, data.toLowerCase()),
-    ...(isQuantity(logIndex) ? { logIndex: Number.parseInt(logIndex, 16) } : {}),
-    ...(typeof transactionHash === 'string' && WORD.test(transactionHash.toLowerCase())
-      ? { transactionHash: transactionHash.toLowerCase() }
-      : {}),
+    position: logIndex ?? [contract, ...topics, data].join(),
+    contract,
+    blockNumber,
+    blockHash,
+    accounts: accountsOf(topics, data),
+    transactionHash,
+    logIndex: quantity.safeParse(logIndex).data,
   };
 }
-
-const isQuantity = (value: unknown): value is string =>
-  typeof value === 'string' && /^0x[0-9a-fA-F]{1,13}$/.test(value);
 
 /**
  * Returns the accounts that an event names. Contracts older than the standards do not index their

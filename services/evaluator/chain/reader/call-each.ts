@@ -1,6 +1,5 @@
 import type { Callable } from '../endpoints/endpoint.ts';
-import type { Rpc, RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
-import { toRpcFailure } from '../rpc/rpc-failure.ts';
+import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 
 /** Calls of one JSON-RPC array: the least that any of the well-known providers takes. */
 const CALLS_PER_ARRAY_MAX = 100;
@@ -22,24 +21,9 @@ export async function callEach<T>(
   for (let from = 0; from < requests.length; from += countMax) {
     const part = requests.slice(from, from + countMax);
     const ofPart = await endpoint.use(signal, async (rpc) =>
-      (await outcomesOf(rpc, part, signal)).map((outcome, index) => judge(outcome, from + index)),
+      (await rpc.callMany(part, signal)).map((outcome, index) => judge(outcome, from + index)),
     );
     judged.push(...ofPart);
   }
   return judged;
-}
-
-/** A call that goes alone has every failure for itself. */
-async function outcomesOf(
-  rpc: Rpc,
-  requests: readonly RpcRequest[],
-  signal: AbortSignal,
-): Promise<RpcOutcome[]> {
-  const [only] = requests;
-  if (only === undefined || requests.length > 1) return rpc.callMany(requests, signal);
-  try {
-    return [{ ok: true, result: await rpc.call(only, signal) }];
-  } catch (error) {
-    return [{ ok: false, failure: toRpcFailure(error) }];
-  }
 }

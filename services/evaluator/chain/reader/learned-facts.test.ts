@@ -23,7 +23,7 @@ test('code that was seen at a block proves nothing for an earlier one', async ()
   } as unknown as Rpc;
   const use = async (_: AbortSignal, send: (rpc: Rpc) => Promise<unknown>) => send(rpc);
   const callable = { use, limit: { current: 100 } } as unknown as Parameters<CodeProofs['findAbsent']>[1];
-  const proofs = new CodeProofs(() => 0);
+  const proofs = new CodeProofs();
   const isAbsentAt = async (number: number) => {
     const { signal } = new AbortController();
     return (await proofs.findAbsent('0', callable, blockOf(number), [READ], 'number', signal)).has(CONTRACT);
@@ -39,7 +39,7 @@ const FIVE: Reading = { ok: true, value: 5n };
 
 function makeProofs() {
   const asked: string[] = [];
-  const proofs = new CallerProofs(() => 0);
+  const proofs = new CallerProofs();
   const settle = async (read: Read, plain?: Reading | FailureKind, endpoint = '0') => {
     const readPlainly = async ({ key }: Read) => {
       asked.push(`${endpoint}/${key}`);
@@ -98,7 +98,7 @@ const BALANCE = { kind: 'balance', account: '0x01' } as Read;
 
 function makeSource() {
   let plainCount = 0;
-  const source = new NativeSource(() => 0);
+  const source = new NativeSource();
   const isOther = (reads: Read[], readings: Reading[], plain: Reading, endpoint = '0') =>
     source.isOther(endpoint, reads, readings, async () => {
       plainCount += 1;

@@ -4,7 +4,7 @@ import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } fro
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome } from '../rpc/connect-rpc.ts';
-import { mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { callEach } from './call-each.ts';
 import { type BatchReadings, NOT_OWNED, NOTHING, PERHAPS_FOR_CONTRACTS } from './readings.ts';
 
@@ -26,12 +26,7 @@ const CODE_TTL_MS = HOUR_MS;
  */
 export class CodeProofs {
   /** The number of the lowest block at which the code was seen. */
-  readonly #seen: LRUCache<string, number>;
-
-  /** @param monotonicMs monotonic clock */
-  constructor(monotonicMs: () => number) {
-    this.#seen = new LRUCache({ max: CONTRACTS_MAX, ttl: CODE_TTL_MS, perf: { now: monotonicMs } });
-  }
+  readonly #seen = new LRUCache<string, number>({ max: CONTRACTS_MAX, ttl: CODE_TTL_MS });
 
   /**
    * Returns the contracts of these reads that have no code at the block.
@@ -88,12 +83,7 @@ type ReadPlainly = (read: Read) => Promise<Reading | undefined>;
  */
 export class CallerProofs {
   /** Whether the contract reverts for a caller without code too. */
-  readonly #isSame: LRUCache<string, boolean>;
-
-  /** @param monotonicMs monotonic clock */
-  constructor(monotonicMs: () => number) {
-    this.#isSame = new LRUCache({ max: CONTRACTS_MAX, ttl: TTL_MS, perf: { now: monotonicMs } });
-  }
+  readonly #isSame = new LRUCache<string, boolean>({ max: CONTRACTS_MAX, ttl: TTL_MS });
 
   /**
    * Returns the readings, of which each revert that decides a rule is confirmed, contradicted or,
@@ -111,6 +101,7 @@ export class CallerProofs {
       `${endpointName}/${contract}/${call?.calldata.slice(0, SELECTOR_DIGITS) ?? ''}`;
     const isDeciding = (index: number) =>
       readings[index] === NOT_OWNED || readings[index] === REVERTED_WITH_DATA;
+    if (!readings.some((_, index) => isDeciding(index))) return readings;
     const unknown = new Map<string, Read>();
     for (const [index, read] of reads.entries())
       if (isDeciding(index) && !this.#isSame.has(keyOf(read))) unknown.set(keyOf(read), read);
@@ -136,7 +127,7 @@ export class CallerProofs {
 /** What a call shows that failed as a whole because of its contract. */
 function toReading(error: unknown): Reading {
   const { kind, reading } = toRpcFailure(error);
-  if (!mayBeContractFault(kind)) throw error;
+  if (!isAbout(kind, 'contract')) throw error;
   // It reverts with more than an endpoint or this service takes.
   return kind === 'endless' ? failed('call-reverted') : reading;
 }
@@ -150,12 +141,7 @@ const ENDPOINTS_MAX = 100;
  * where the two differ, `eth_getBalance` counts.
  */
 export class NativeSource {
-  readonly #isOther: LRUCache<string, boolean>;
-
-  /** @param monotonicMs monotonic clock */
-  constructor(monotonicMs: () => number) {
-    this.#isOther = new LRUCache({ max: ENDPOINTS_MAX, ttl: TTL_MS, perf: { now: monotonicMs } });
-  }
+  readonly #isOther = new LRUCache<string, boolean>({ max: ENDPOINTS_MAX, ttl: TTL_MS });
 
   /**
    * Whether the endpoint's native balances must be read by `eth_getBalance`.

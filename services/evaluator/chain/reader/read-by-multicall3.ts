@@ -1,7 +1,7 @@
 import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
-import type { Callable } from '../endpoints/endpoint.ts';
-import { type FailureKind, mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
+import { type FailureKind, isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { callEach } from './call-each.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
@@ -153,13 +153,9 @@ const PROVING_CALLS_MAX = 8;
 /** Whether an answer of `eth_getCode` is the code of Multicall3. */
 export const isMulticall3 = (code: unknown): boolean => hashOfCode(code) === MULTICALL3_CODE_HASH;
 
-type Options = {
-  readonly pin: 'hash' | 'number';
-  readonly source: BlockSource;
+type Options = Pick<Capabilities, 'pin' | 'source' | 'hasHistory'> & {
   readonly isIsolated: boolean;
   readonly kept: KeptHashes;
-  /** Whether the endpoint has the code of EIP-2935's contract, which Multicall3 cannot compare. */
-  readonly hasHistory: boolean;
 };
 
 /**
@@ -347,7 +343,7 @@ async function aggregate(
   });
   return callEach(endpoint, requests, signal, (outcome, index) => {
     if (!outcome.ok) {
-      if (!mayBeContractFault(outcome.failure.kind)) throw outcome.failure;
+      if (!isAbout(outcome.failure.kind, 'contract')) throw outcome.failure;
       return outcome.failure;
     }
     const answers = decodeAggregate3(outcome.result, (groups[index] ?? []).length + proofs.length);

@@ -2,20 +2,12 @@ import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domai
 import { type Block, blockParameter, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
-import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
+import { isAbout, RpcFailure } from '../rpc/rpc-failure.ts';
 import { callEach } from './call-each.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 
 const WORD = /^0x[0-9a-fA-F]{64}$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
-
-/** The failures of a call that are its contract's; every other failure is the endpoint's. */
-const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
-  'reverted',
-  'halted',
-  'gas-exhausted',
-  'evm-timeout',
-]);
 
 /**
  * Reads contracts that are known to have code by one `eth_call` each in JSON-RPC batches, for
@@ -88,9 +80,11 @@ const isTrue = (outcome: RpcOutcome | undefined): boolean =>
   WORD.test(outcome.result) &&
   BigInt(outcome.result) === 1n;
 
-/** A call that failed for the endpoint's reasons fails the batch: another endpoint is to answer
- * it. */
+/** A call that failed for the endpoint's reasons fails the batch: another endpoint is to answer it.
+ * So does one whose answer has no end, which says nothing of how the call ended. */
 function verified(outcome: RpcOutcome): RpcOutcome {
-  if (!outcome.ok && !CONTRACT_FAILURES.has(outcome.failure.kind)) throw outcome.failure;
+  if (outcome.ok) return outcome;
+  const { kind } = outcome.failure;
+  if (!isAbout(kind, 'contract') || kind === 'endless') throw outcome.failure;
   return outcome;
 }

@@ -1,15 +1,9 @@
 import { failed, REVERTED_WITH_DATA, type Read } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
-import type { Callable } from '../endpoints/endpoint.ts';
+import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { READER_CODE } from './reader-code.ts';
-import {
-  type BlockSource,
-  decodeAnswer,
-  encodeReads,
-  READER_STATUS,
-  type ReaderStatus,
-} from './reader-codec.ts';
+import { decodeAnswer, encodeReads, READER_STATUS, type ReaderStatus } from './reader-codec.ts';
 import {
   type Answered,
   type BatchReadings,
@@ -22,9 +16,7 @@ import type { KeptHashes } from './state-identity.ts';
 
 /** An unused address: no key or deployment for it is known, so no code can be deployed there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;
-type ReaderOptions = {
-  readonly pin: 'hash' | 'number';
-  readonly source: BlockSource;
+type ReaderOptions = Pick<Capabilities, 'pin' | 'source'> & {
   /** Gas for each call of a contract. */
   readonly stipend: number;
   /** Whether these reads are isolated already: then their failure is final. */

@@ -4,13 +4,13 @@ import type { ReadWay } from '../batching/entry.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable, Capabilities, Endpoint } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
-import type { CallerProofs, CodeProofs, NativeSource } from './learned-facts.ts';
+import { CallerProofs, CodeProofs, NativeSource } from './learned-facts.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
-import { readInParts } from './read-in-parts.ts';
+import { readInGroups, readInParts } from './read-in-parts.ts';
 import type { Answered, BatchReadings } from './readings.ts';
-import type { RememberedNames } from './reads-apart.ts';
+import { HEAVY_MS, RememberedNames } from './reads-apart.ts';
 import type { KeptHashes } from './state-identity.ts';
 
 /** What the zero address holds: a read of the chain's state that no client can make fail. */
@@ -35,12 +35,13 @@ const READ: Read = {
 export async function readOwn(
   endpoint: Callable,
   block: Block,
-  { method, pin, source, hasHistory = false }: Capabilities,
+  capabilities: Capabilities,
   kept: KeptHashes,
   signal: AbortSignal,
   reads?: readonly Read[],
 ): Promise<boolean> {
-  const own = { pin, source, kept };
+  const { method, pin } = capabilities;
+  const own = { ...capabilities, kept };
   const some = reads ?? [READ];
   if (method === 'plain') {
     if (reads) await readByPlainCalls(endpoint, block, reads, pin, signal);
@@ -49,7 +50,7 @@ export async function readOwn(
   }
   const { readings, hasState } = await (method === 'reader'
     ? readByReader(endpoint, block, some, { ...own, stipend: 0, isIsolated: true }, signal)
-    : readByMulticall3(endpoint, block, some, { ...own, hasHistory, isIsolated: false }, signal));
+    : readByMulticall3(endpoint, block, some, { ...own, isIsolated: false }, signal));
   if (readings.includes(undefined)) throw new RpcFailure('gas-exhausted');
   return hasState;
 }
@@ -77,6 +78,7 @@ export type BatchAnswer = {
 };
 
 export type BatchRequest = {
+  readonly capabilities: Capabilities;
   readonly block: Block;
   readonly reads: readonly Read[];
   readonly way: ReadWay;
@@ -95,28 +97,23 @@ export type ReadFromEndpoint = (
 ) => Promise<BatchAnswer>;
 
 type Options = {
-  /** @throws RpcFailure */
-  readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
   readonly quarantine: RememberedNames;
-  readonly heavyContracts: RememberedNames;
-  readonly codeProofs: CodeProofs;
-  readonly callerProofs: CallerProofs;
-  readonly nativeSource: NativeSource;
   readonly kept: KeptHashes;
 };
 
 /** Makes the function that reads a batch from one endpoint by the best method that the endpoint
  * supports. */
-export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
-  const { capabilitiesOf, quarantine, heavyContracts, codeProofs, kept } = options;
+export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEndpoint {
+  const [codeProofs, callerProofs, nativeSource] = [new CodeProofs(), new CallerProofs(), new NativeSource()];
+  const heavyContracts = new RememberedNames(HEAVY_MS);
   const heavyAt = ({ name }: Endpoint) => ({
     has: (contract: string) => heavyContracts.has(`${name}/${contract}`),
     add: (contract: string) => heavyContracts.add(`${name}/${contract}`),
     delete: (contract: string) => heavyContracts.delete(`${name}/${contract}`),
   });
-  return async function readFromEndpoint(endpoint, { block, reads, way, isNew, isRepeated, isPast }, signal) {
-    const capabilities = await capabilitiesOf(endpoint);
-    const { method, pin, source, hasHistory = false } = capabilities;
+  return async function readFromEndpoint(endpoint, request, signal) {
+    const { capabilities, block, reads, way, isNew, isRepeated, isPast } = request;
+    const { method, pin } = capabilities;
     const callable = endpoint.forClients(isPast);
     const isIsolated = way === 'isolated';
     let hasState = true;
@@ -142,30 +139,26 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
         isSuspect: method === 'multicall3' && !isIsolated,
         heavy: method !== 'reader' && way === 'shared' ? heavyAt(endpoint) : undefined,
         readSome: async (some) => {
-          const own = { pin, source, isIsolated, kept };
+          const own = { ...capabilities, isIsolated, kept };
           if (method === 'reader')
             return note(await readByReader(callable, block, some, { ...own, stipend }, signal));
           if (method === 'multicall3')
-            return note(await readByMulticall3(callable, block, some, { ...own, hasHistory }, signal));
+            return note(await readByMulticall3(callable, block, some, own, signal));
           return readByPlainCalls(callable, block, some, pin, signal);
         },
       });
     const isAbsent = (read: Read) => isOfContract(read) && absent?.has(read.contract) === true;
-    const readPresent = async (stipend: number, some: readonly Read[]): Promise<BatchReadings> => {
-      if (!some.some(isAbsent)) return some.length === 0 ? [] : readWith(stipend, some);
-      const present = some.filter((read) => !isAbsent(read));
-      const readings = (await readPresent(stipend, present)).values();
-      return some.map((read) => (isAbsent(read) ? failed('contract-not-found') : readings.next().value));
-    };
+    const readPresent = (stipend: number, some: readonly Read[]): Promise<BatchReadings> =>
+      readInGroups(some, isAbsent, (isWithoutCode, group) =>
+        isWithoutCode ? group.map(() => failed('contract-not-found')) : readWith(stipend, group),
+      );
     const readIsolated = async (): Promise<BatchReadings> => {
       // A known gas burner gets the small stipend even when isolated, and no other read shares its
       // call.
-      const isBurner = reads.map((read) => quarantine.has(read.key));
-      const burners = reads.filter((_, index) => isBurner[index]);
-      const others = reads.filter((_, index) => !isBurner[index]);
-      const ofBurners = (await readPresent(STIPEND, burners)).values();
-      const ofOthers = (await readPresent(LARGE_STIPEND, others)).values();
-      const readings = isBurner.map((is) => (is ? ofBurners : ofOthers).next().value);
+      const isBurner = ({ key }: Read) => quarantine.has(key);
+      const readings = await readInGroups(reads, isBurner, (isKnown, some) =>
+        readPresent(isKnown ? STIPEND : LARGE_STIPEND, some),
+      );
       for (const [index, read] of reads.entries()) {
         if (isAbsent(read)) continue;
         if (readings[index] === failed('gas-exhausted')) quarantine.add(read.key);
@@ -181,16 +174,18 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
     const readPlainly = (some: readonly Read[]) => readByPlainCalls(callable, block, some, pin, signal);
     // Where a call of its own was granted, it may be followed by a plain one.
     const mayAskPlainly = isIsolated || way === 'caller';
-    const settled = await options.callerProofs.settle(
+    const settled = await callerProofs.settle(
       endpoint.name,
       reads,
       readings,
       mayAskPlainly ? async (read) => (await readPlainly([read]))[0] : undefined,
     );
-    if (!(await options.nativeSource.isOther(endpoint.name, reads, readings, readPlainly)))
+    if (!(await nativeSource.isOther(endpoint.name, reads, readings, readPlainly)))
       return { readings: settled, isProved: true, hasState };
-    const natives = (await readPlainly(reads.filter(isNative))).values();
-    const merged = reads.map((read, index) => (isNative(read) ? natives.next().value : settled[index]));
+    const ofOthers = new Map(reads.map((read, index) => [read, settled[index]]));
+    const merged = await readInGroups(reads, isNative, (isOfNode, some) =>
+      isOfNode ? readPlainly(some) : some.map((read) => ofOthers.get(read)),
+    );
     return { readings: merged, isProved: false, hasState: false };
   };
 }

@@ -18,7 +18,7 @@ function makeReading(
   const limit = new LearnedLimit(perCallMax ?? 500, () => 0);
   const sizes: number[] = [];
   let ownCount = 0;
-  const heavy = new RememberedNames(HEAVY_MS, () => 0);
+  const heavy = new RememberedNames(HEAVY_MS);
   /** Reads of as many contracts, through an endpoint that gives calls no stipend. */
   const readContracts = (count: number) =>
     read(count, {}, { heavy, reads: makeReads(count).map((each) => ({ ...each, contract: each.key })) });

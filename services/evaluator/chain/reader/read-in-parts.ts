@@ -1,6 +1,6 @@
 import { failed, isOfContract, type Read } from '../../domain/read.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
-import { mayBeContractFault, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { isAbout, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
 import type { RememberedNames } from './reads-apart.ts';
 
@@ -68,7 +68,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
 
   /** The read of our own may have been answered by another node behind the endpoint's URL. */
   const isNotYet = ({ kind, isErrorAnswer }: RpcFailure): boolean =>
-    isNew && isErrorAnswer && !mayBeContractFault(kind);
+    isNew && isErrorAnswer && !isAbout(kind, 'contract');
 
   /** @param apart the contract that all of the part are of, if its reads are made apart */
   async function readPart(part: readonly Read[], apart?: string): Promise<BatchReadings> {
@@ -98,7 +98,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       }
       // A call with a single read cannot be made smaller.
       if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.refuse(part.length);
-      if (!failure.isRefusal && !mayBeContractFault(kind)) {
+      if (!failure.isRefusal && !isAbout(kind, 'contract')) {
         if (!isAnyRead || kind === 'abandoned') throw failure;
         callsLeft = 0;
         return part.map(() => undefined);
@@ -110,34 +110,52 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         const middle = part.length >> 1;
         return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
       }
-      if (options.isSuspect && mayBeContractFault(kind)) return [PERHAPS_OUT_OF_GAS];
+      if (options.isSuspect && isAbout(kind, 'contract')) return [PERHAPS_OUT_OF_GAS];
       if (isNotYet(failure)) return [undefined];
       // If other reads succeed, the contract caused the oversized answer.
       return [kind === 'endless' ? failed('return-malformed') : failure.reading];
     }
   }
 
-  const readingOf = new Map<Read, BatchReadings[number]>();
-  const readAll = async (some: readonly Read[], apart?: string): Promise<void> => {
-    for (let from = 0; from < some.length; from += partMax) {
-      const part = some.slice(from, from + partMax);
-      const ofPart = (await readPart(part, apart)).values();
-      for (const read of part) readingOf.set(read, ofPart.next().value);
-    }
+  const readAll = async (some: readonly Read[], apart?: string): Promise<BatchReadings> => {
+    if (some.length <= partMax) return readPart(some, apart);
+    const parts: BatchReadings[] = [];
+    for (let from = 0; from < some.length; from += partMax)
+      parts.push(await readPart(some.slice(from, from + partMax), apart));
+    return parts.flat();
   };
-  const light = reads.filter((read) => !heavy?.has(contractOf(read)));
-  const isDoubted = (read: Read): boolean => heavy?.has(doubtOf(contractOf(read))) ?? false;
-  const apart = Map.groupBy(light.filter(isDoubted), contractOf);
-  await Promise.all([
-    readAll(light.filter((read) => !isDoubted(read))),
-    ...[...apart].map(([contract, some]) => readAll(some, contract)),
-  ]);
-  const lightReads = new Set(light);
-  const readings = reads.map((read) => (lightReads.has(read) ? readingOf.get(read) : PERHAPS_OUT_OF_GAS));
+  const groupOf = (read: Read): string => {
+    const contract = contractOf(read);
+    if (heavy?.has(contract)) return 'heavy';
+    return heavy?.has(doubtOf(contract)) ? doubtOf(contract) : 'light';
+  };
+  const readings = await readInGroups(reads, groupOf, (group, some) => {
+    if (group === 'heavy') return some.map(() => PERHAPS_OUT_OF_GAS);
+    return readAll(some, group === 'light' ? undefined : some.map(contractOf)[0]);
+  });
   const isExplained = readings.some(isSuspect) || lastFailure?.kind === 'endless';
   if (lastFailure !== undefined && !isAnyRead && !isExplained)
     throw isNotYet(lastFailure) ? lastFailure.as('block-unavailable') : lastFailure;
   return readings;
+}
+
+/** Reads groups of reads apart, all at once; the readings are in the order of the reads. */
+export async function readInGroups<Group>(
+  reads: readonly Read[],
+  groupOf: (read: Read) => Group,
+  readGroup: (group: Group, some: readonly Read[]) => BatchReadings | Promise<BatchReadings>,
+): Promise<BatchReadings> {
+  const [first] = reads;
+  if (first === undefined) return [];
+  const only = groupOf(first);
+  // Nearly always.
+  if (reads.every((read) => groupOf(read) === only)) return readGroup(only, reads);
+  const groups = [...Map.groupBy(reads, groupOf)];
+  const readingsOf = await Promise.all(groups.map(([group, some]) => readGroup(group, some)));
+  const byRead = new Map<Read, BatchReadings[number]>();
+  for (const [place, [, some]] of groups.entries())
+    for (const [index, read] of some.entries()) byRead.set(read, readingsOf[place]?.[index]);
+  return reads.map((read) => byRead.get(read));
 }
 
 /** Names a contract that may be heavy: a part that holds it failed. */

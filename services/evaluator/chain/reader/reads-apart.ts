@@ -20,11 +20,8 @@ export class IsolatedReadSlots {
   readonly #poolSize: () => number;
   readonly #monotonicMs: () => number;
 
-  /**
-   * @param poolSize number of evaluators that share the limit
-   * @param monotonicMs monotonic clock
-   */
-  constructor(poolSize: () => number, monotonicMs: () => number) {
+  /** @param poolSize number of evaluators that share the limit */
+  constructor(poolSize: () => number, monotonicMs = () => performance.now()) {
     this.#poolSize = poolSize;
     this.#monotonicMs = monotonicMs;
   }
@@ -67,9 +64,8 @@ const NAMES_MAX = 10_000;
 export class RememberedNames {
   readonly #names: LRUCache<string, true>;
 
-  /** @param monotonicMs monotonic clock */
-  constructor(ttlMs: number, monotonicMs: () => number) {
-    this.#names = new LRUCache({ max: NAMES_MAX, ttl: ttlMs, perf: { now: monotonicMs } });
+  constructor(ttlMs: number) {
+    this.#names = new LRUCache({ max: NAMES_MAX, ttl: ttlMs });
   }
 
   get size(): number {

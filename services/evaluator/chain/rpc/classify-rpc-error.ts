@@ -1,4 +1,4 @@
-import { type FailureKind, mayBeContractFault } from './rpc-failure.ts';
+import { type FailureKind, isAbout } from './rpc-failure.ts';
 
 /** A JSON-RPC error object, as far as it is looked at. Its texts are short, because the patterns
  * are matched with them. */
@@ -36,16 +36,16 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
     /too large|entity too|size (limit|exceed)|batch (limit|size|too)|max(imum)? (batch|response|request)|payload/i,
     'too-large',
   ],
-  [/invalid ?(fe ?)?opcode|opcode ?not ?found|invalid ?jump|stack ?(underflow|overflow|limit)/i, 'halted'],
+  // Halts of the EVM, which use up all gas.
   [
-    /bad instruction|write protection|(during|inside) ?static|out ?of ?(offset|bounds)|not ?activated/i,
-    'halted',
+    /invalid ?(fe ?)?opcode|opcode ?not ?found|invalid ?jump|stack ?(underflow|overflow|limit)|bad instruction/i,
+    'gas-exhausted',
   ],
+  [/write protection|(during|inside) ?static|out ?of ?(offset|bounds)|not ?activated/i, 'gas-exhausted'],
   // Any words that deny a block, a state or history: of nodes that are behind, were pruned or have
-  // no archive. Anchored: else each character of a long text is a beginning, and an array of errors
-  // takes seconds.
+  // no archive.
   [
-    /^(?=.*(block|header|state|trie|hash|canonical|histor|resource|data))(?=.*(\bno|not|un|missing|ahead|beyond|future|prun|archive|out ?of ?range))/is,
+    /(?=.*(block|header|state|trie|hash|canonical|histor|resource|data))(?=.*(\bno|not|un|missing|ahead|beyond|future|prun|archive|out ?of ?range))/i,
     'block-unavailable',
   ],
 ];
@@ -76,7 +76,7 @@ export function classifyRpcError(error: RpcErrorObject): FailureKind {
   if (error.code === EXECUTION_FAILED) return classifyExecution(error);
   const known = kindOf(error.message);
   // Hardhat 3 reports an invalid opcode with the code of a revert.
-  if (error.code === REVERTED) return known === 'halted' || known === 'gas-exhausted' ? known : 'reverted';
+  if (error.code === REVERTED) return known === 'gas-exhausted' ? known : 'reverted';
   if (known !== undefined) return known;
   if (error.code === LIMIT_EXCEEDED) return 'rate-limited';
   // go-ethereum reports its own time limit with the code of an unavailable resource.
@@ -84,12 +84,12 @@ export function classifyRpcError(error: RpcErrorObject): FailureKind {
   return isMissing || error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
 }
 
-/** A cause that is not known counts as a halt, which decides no rule: a reverted `ownerOf` may mean
+/** A cause that is not known counts as used-up gas, which decides no rule: a reverted `ownerOf` may mean
  * "not owned". */
 function classifyExecution({ message, data = '' }: RpcErrorObject): FailureKind {
   const known = kindOf(`${message} ${data}`);
-  if (known !== undefined && mayBeContractFault(known)) return known;
-  return isRevertData(data) ? 'reverted' : 'halted';
+  if (known !== undefined && isAbout(known, 'contract')) return known;
+  return isRevertData(data) ? 'reverted' : 'gas-exhausted';
 }
 
 const kindOf = (text: string): FailureKind | undefined =>

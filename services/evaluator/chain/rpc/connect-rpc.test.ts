@@ -92,8 +92,8 @@ test.each<[string, unknown, string, boolean]>([
   ['an object', { message: 'x', data: '0x08c379a0' }, 'reverted', true],
   ['a revert without data', 'err: revert (supplied gas 36000000)', 'reverted', false],
   ['used-up gas', 'Out of gas', 'gas-exhausted', false],
-  ['a number', 7, 'halted', false],
-  ['nothing', undefined, 'halted', false],
+  ['a number', 7, 'gas-exhausted', false],
+  ['nothing', undefined, 'gas-exhausted', false],
 ])('the cause of a failed execution is read from %s', async (_, data, kind, hasRevertData) => {
   const error = { code: -32_015, message: 'VM execution error.', data };
   const { failure } = await ask((response, [id = 0]) => response.end(JSON.stringify({ id, error })));
@@ -210,6 +210,14 @@ test('an array whose first call fails alone in the same way fails after two requ
     (rpc) => rpc.callMany(Array(100).fill(REQUEST), signal),
   );
   expect([failure?.kind, lengths]).toEqual(['http-status', [100, 0]]);
+});
+
+test('a call that goes alone has every failure for itself', async () => {
+  const { value } = await ask(
+    (response) => response.writeHead(503).end(),
+    (rpc) => rpc.callMany([REQUEST], signal),
+  );
+  expect(value).toMatchObject([{ ok: false, failure: { kind: 'http-status' } }]);
 });
 
 test('calls go through the proxy of the endpoint', async () => {

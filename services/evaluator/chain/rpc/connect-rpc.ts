@@ -36,9 +36,9 @@ export type Rpc = AsyncDisposable & {
   /**
    * One outcome per request, in their order. The calls go out as JSON-RPC arrays; an endpoint that
    * refuses an array gets shorter ones, down to single calls, and the length that it takes is
-   * remembered.
+   * remembered. A call that goes alone has every failure for itself.
    *
-   * @throws RpcFailure if the calls as a whole failed
+   * @throws RpcFailure if the calls of an array failed together
    */
   callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]>;
 };
@@ -87,23 +87,15 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
   const url = new URL(settings.url);
   const dispatcher = connectDispatcher(url, settings);
   const headers = { 'content-type': 'application/json', ...authorizationOf(url), ...settings.headers };
+  const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST', headers } as const;
   const secrets = secretsOf(url, headers);
-  const arrayLimit = new LearnedLimit(ARRAY_MAX, () => performance.now());
+  const arrayLimit = new LearnedLimit(ARRAY_MAX);
   let lastId = 0;
 
   async function post(body: string, signal: AbortSignal): Promise<unknown> {
     const attempt = startTimeLimit(settings.timeoutMs, signal);
     try {
-      const path = url.pathname + url.search;
-      const { origin } = url;
-      const answer = await dispatcher.request({
-        origin,
-        path,
-        method: 'POST',
-        headers,
-        body,
-        signal: attempt.signal,
-      });
+      const answer = await dispatcher.request({ ...target, body, signal: attempt.signal });
       const text = await textOf(answer, settings.bodyBytesMax);
       return parseBody(text, answer.statusCode, answer.headers['retry-after']);
     } catch (error) {
@@ -124,20 +116,19 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
     return { ok: true, result };
   }
 
-  async function callOne({ method, params }: RpcRequest, signal: AbortSignal): Promise<RpcOutcome> {
+  const bodyOf = ({ method, params }: RpcRequest, id: number): string =>
+    `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
+
+  async function callOne(request: RpcRequest, signal: AbortSignal): Promise<RpcOutcome> {
     lastId += 1;
     const id = lastId;
-    const body = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
-    return outcomeOf(await post(body, signal), id);
+    return outcomeOf(await post(bodyOf(request, id), signal), id);
   }
 
   async function callArray(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]> {
     const first = lastId + 1;
     lastId += requests.length;
-    const calls = requests.map(
-      ({ method, params }, index) =>
-        `{"jsonrpc":"2.0","id":${first + index},"method":"${method}","params":${params}}`,
-    );
+    const calls = requests.map((request, index) => bodyOf(request, first + index));
     const answers = await post(`[${calls.join(',')}]`, signal);
     // A single error object applies to the whole array.
     if (!Array.isArray(answers)) {
@@ -179,7 +170,8 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
         const count = Math.min(arrayLimit.current, requests.length - at);
         if (count === 1) {
           const singles = requests.slice(at, arrayLimit.current === 1 ? at + CONNECTIONS_MAX : at + 1);
-          outcomes.push(...(await Promise.all(singles.map((request) => callOne(request, signal)))));
+          const alone = singles.map((request) => callOne(request, signal).catch(outcomeOfThrown));
+          outcomes.push(...(await Promise.all(alone)));
           continue;
         }
         const part = requests.slice(at, at + count);
@@ -225,6 +217,8 @@ async function textOf({ body, headers }: Dispatcher.ResponseData, bytesMax: numb
     throw new RpcFailure(isTooLong ? 'endless' : 'malformed');
   }
 }
+
+const outcomeOfThrown = (error: unknown): RpcOutcome => ({ ok: false, failure: toRpcFailure(error) });
 
 /** Converts `user:password@` of a URL to an `Authorization` header. */
 function authorizationOf(url: URL): Record<string, string> {

@@ -2,78 +2,79 @@ import type { UndeterminedCause, UndeterminedCode } from '#shared/contracts/chec
 import { type FailedReading, failed } from '../../domain/read.ts';
 
 /**
- * The ways in which a call to an endpoint fails as a whole: the reason that the result reports, and
- * the `strikes` that it adds to the endpoint's circuit breaker (a timeout costs most time and
- * counts double).
+ * The ways in which a call to an endpoint fails as a whole:
+ * - `about`: what the failure says something about: the `transport` to the endpoint, the `block`
+ *   that is asked for, the `contract` that is called, or whether the endpoint takes such a `call`;
+ * - `reason`: what the result reports;
+ * - `strikes`: what it adds to the endpoint's circuit breaker (a timeout costs most time and counts
+ *   double).
  */
 const FAILURES = {
   /** Refused, reset, no route, TLS. */
-  unreachable: { reason: 'rpc-unavailable', strikes: 1 },
-  timeout: { reason: 'rpc-timeout', strikes: 2 },
+  unreachable: { about: 'transport', reason: 'rpc-unavailable', strikes: 1 },
+  timeout: { about: 'transport', reason: 'rpc-timeout', strikes: 2 },
   /** HTTP 429 or an equivalent JSON-RPC error: healthy but busy. */
-  'rate-limited': { reason: 'rpc-unavailable', strikes: 0 },
+  'rate-limited': { about: 'transport', reason: 'rpc-unavailable', strikes: 0 },
   /** Any other HTTP status than 2xx. */
-  'http-status': { reason: 'rpc-unavailable', strikes: 1 },
-  /** Longer than the bound on an answer. */
-  endless: { reason: 'rpc-unavailable', strikes: 1 },
-  /** Not JSON, wrong id, short batch, wrong type. */
-  malformed: { reason: 'rpc-unavailable', strikes: 1 },
-  /** An unknown JSON-RPC error: treated as the endpoint's fault. */
-  'rpc-error': { reason: 'rpc-unavailable', strikes: 1 },
-  /** The endpoint serves another chain: its breaker opens until it is probed again. */
-  'wrong-chain': { reason: 'wrong-chain', strikes: 100 },
+  'http-status': { about: 'transport', reason: 'rpc-unavailable', strikes: 1 },
   /** The breaker is open: nothing was sent. */
-  'breaker-open': { reason: 'rpc-unavailable', strikes: 0 },
+  'breaker-open': { about: 'transport', reason: 'rpc-unavailable', strikes: 0 },
   /** The wait for the endpoint's rate limit would be too long. */
-  'over-rate': { reason: 'rpc-unavailable', strikes: 0 },
-  'block-unavailable': { reason: 'block-unavailable', strikes: 0 },
-  'block-mismatch': { reason: 'block-mismatch', strikes: 1 },
+  'over-rate': { about: 'transport', reason: 'rpc-unavailable', strikes: 0 },
+  /** No check waits for the answer any more. */
+  abandoned: { about: 'transport', reason: 'deadline-exceeded', strikes: 0 },
+  /** The endpoint serves another chain: its breaker opens until it is probed again. */
+  'wrong-chain': { about: 'block', reason: 'wrong-chain', strikes: 100 },
+  'block-unavailable': { about: 'block', reason: 'block-unavailable', strikes: 0 },
+  'block-mismatch': { about: 'block', reason: 'block-mismatch', strikes: 1 },
   /** The EVM ran at the block's number, but `BLOCKHASH` is not the hash of its parent: another
    * fork, or another kind of hash. */
-  'block-hash-mismatch': { reason: 'block-mismatch', strikes: 1 },
+  'block-hash-mismatch': { about: 'block', reason: 'block-mismatch', strikes: 1 },
   /** The block that a check named is later than the endpoints' heads. */
-  'block-past-head': { reason: 'block-past-head', strikes: 0 },
+  'block-past-head': { about: 'block', reason: 'block-past-head', strikes: 0 },
   /** No endpoint has the state of the block that a check named. */
-  'state-unavailable': { reason: 'state-unavailable', strikes: 0 },
-  'chain-stale': { reason: 'chain-stale', strikes: 0 },
+  'state-unavailable': { about: 'block', reason: 'state-unavailable', strikes: 0 },
+  'chain-stale': { about: 'block', reason: 'chain-stale', strikes: 0 },
   /** A head whose time has not come: no such block can exist. */
-  'head-in-future': { reason: 'rpc-unavailable', strikes: 1 },
-  'min-block-not-reached': { reason: 'min-block-not-reached', strikes: 0 },
+  'head-in-future': { about: 'block', reason: 'rpc-unavailable', strikes: 1 },
+  'min-block-not-reached': { about: 'block', reason: 'min-block-not-reached', strikes: 0 },
   /** The minimum block is so far ahead of the head that the check does not wait. */
-  'block-too-far-ahead': { reason: 'block-too-far-ahead', strikes: 0 },
-  /** The endpoint does not support state overrides (any more). */
-  'override-refused': { reason: 'rpc-unavailable', strikes: 0 },
-  /** The call as a whole ran out of gas. */
-  'gas-exhausted': { reason: 'gas-exhausted', strikes: 0 },
+  'block-too-far-ahead': { about: 'block', reason: 'block-too-far-ahead', strikes: 0 },
+  /** The call as a whole ran out of gas, or the EVM halted it, for example at an invalid opcode
+   * (how `assert` failed before Solidity 0.8): unlike a revert that uses up all gas. */
+  'gas-exhausted': { about: 'contract', reason: 'gas-exhausted', strikes: 0 },
   /** The EVM exceeded the endpoint's time limit: a heavy contract, or an overloaded endpoint. */
-  'evm-timeout': { reason: 'rpc-timeout', strikes: 0 },
+  'evm-timeout': { about: 'contract', reason: 'rpc-timeout', strikes: 0 },
   /** The call as a whole was reverted by the contract. */
-  reverted: { reason: 'call-reverted', strikes: 0 },
-  /**
-   * The EVM halted the call, for example at an invalid opcode (how `assert` failed before Solidity
-   * 0.8). Unlike a revert it uses up all gas, so it is reported as `gas-exhausted`, as the reader
-   * does, which sees only the gas.
-   */
-  halted: { reason: 'gas-exhausted', strikes: 0 },
+  reverted: { about: 'contract', reason: 'call-reverted', strikes: 0 },
+  /** Longer than the bound on an answer. */
+  endless: { about: 'contract', reason: 'rpc-unavailable', strikes: 1 },
+  /** Not JSON, wrong id, short batch, wrong type. */
+  malformed: { about: 'call', reason: 'rpc-unavailable', strikes: 1 },
+  /** An unknown JSON-RPC error: treated as the endpoint's fault. */
+  'rpc-error': { about: 'call', reason: 'rpc-unavailable', strikes: 1 },
+  /** The endpoint does not support state overrides (any more). */
+  'override-refused': { about: 'call', reason: 'rpc-unavailable', strikes: 0 },
   /** Calldata, answer or batch exceeds the endpoint's limits. */
-  'too-large': { reason: 'rpc-unavailable', strikes: 0 },
+  'too-large': { about: 'call', reason: 'rpc-unavailable', strikes: 0 },
   /** One contract has more transfers than any read may return. */
-  'too-many-logs': { reason: 'rpc-unavailable', strikes: 0 },
+  'too-many-logs': { about: 'call', reason: 'rpc-unavailable', strikes: 0 },
   /** The endpoint does not offer the method. */
-  'method-unsupported': { reason: 'rpc-unavailable', strikes: 0 },
-  /** No check waits for the answer any more. */
-  abandoned: { reason: 'deadline-exceeded', strikes: 0 },
-} as const satisfies Record<string, { reason: UndeterminedCode | UndeterminedCause; strikes: number }>;
+  'method-unsupported': { about: 'call', reason: 'rpc-unavailable', strikes: 0 },
+} as const satisfies Record<string, FailureOfKind>;
+
+type FailureOfKind = {
+  readonly about: 'transport' | 'block' | 'contract' | 'call';
+  readonly reason: UndeterminedCode | UndeterminedCause;
+  readonly strikes: number;
+};
 
 export type FailureKind = keyof typeof FAILURES;
 
-/** Whether a single contract may have caused the failure of the whole call. */
-export const mayBeContractFault = (kind: FailureKind): boolean =>
-  kind === 'gas-exhausted' ||
-  kind === 'evm-timeout' ||
-  kind === 'reverted' ||
-  kind === 'halted' ||
-  kind === 'endless';
+/** What a failure says something about: of those about a `contract`, a single one may have caused
+ * the failure of the whole call. */
+export const isAbout = (kind: FailureKind, ...subjects: readonly FailureOfKind['about'][]): boolean =>
+  subjects.includes(FAILURES[kind].about);
 
 /** What is known of a failure beside its kind. */
 type FailureFacts = {
@@ -115,6 +116,12 @@ export class RpcFailure extends Error {
   as(kind: FailureKind, isConfirmed = this.isConfirmed): RpcFailure {
     const { retryAfterMs, hasRevertData, words, isErrorAnswer } = this;
     return new RpcFailure(kind, { retryAfterMs, hasRevertData, words, isErrorAnswer, isConfirmed });
+  }
+
+  /** The failure of a call that asked for a block: any error that the endpoint answers with means
+   * that it does not know the block, whatever the words. */
+  get ofMissingBlock(): RpcFailure {
+    return this.isErrorAnswer && this.kind !== 'rate-limited' ? this.as('block-unavailable') : this;
   }
 
   /** Whether a smaller call might have been answered: the endpoint refused this one, or gave up on

@@ -2,7 +2,7 @@ import { failed, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import type { BlockSource } from '../reader/reader-codec.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { ASK_WALLET_CODE } from './ask-wallet-code.ts';
 import type { WalletCall } from './unwrap-signature.ts';
 
@@ -33,9 +33,6 @@ const READINGS: readonly Reading[] = [
   failed('gas-exhausted'),
 ];
 
-/** How the call as a whole fails if the wallet or its factory left no gas for the answer. */
-const OUT_OF_GAS: ReadonlySet<FailureKind> = new Set(['gas-exhausted', 'halted', 'reverted']);
-
 export type WalletAnswer = { readonly reading: Reading; readonly isProved: boolean };
 
 /**
@@ -57,7 +54,9 @@ export async function askWallet(
   const isProved = method !== 'plain';
   return endpoint.use(signal, async (rpc) => {
     const answer = await rpc.call({ method: 'eth_call', params }, signal).catch((error: unknown) => {
-      if (OUT_OF_GAS.has(toRpcFailure(error).kind)) return undefined;
+      const { kind } = toRpcFailure(error);
+      // The wallet or its factory left no gas for the answer.
+      if (kind === 'gas-exhausted' || kind === 'reverted') return undefined;
       throw error;
     });
     if (answer === undefined) return { reading: failed('gas-exhausted'), isProved: false };

@@ -1,6 +1,8 @@
 import type { BlockReport } from '#shared/contracts/checks/result.ts';
 import type { WalletSignIn } from '#shared/contracts/sign-in/sign-in-request.ts';
-import { failed, isDisputed, type Observation, type Reading } from '../../domain/read.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
+import { agreeOn } from '../../domain/agree.ts';
+import { failed, isDisputed, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Heads } from '../blocks/heads.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
@@ -9,21 +11,24 @@ import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import type { ReadContext } from '../read-chain.ts';
 import { askWallet, WALLET_SAYS, type WalletAnswer, type WalletQuestion } from './ask-wallet.ts';
 import { hasSuffix, unwrapSignature, type WrappedSignature } from './unwrap-signature.ts';
-import type { WalletCalls } from './wallet-calls.ts';
 import { PROVED, REFUSED, UNREAD, type WalletOutcome } from './wallet-outcome.ts';
 
 /** From the beginning of a question to its end, whatever endpoints are asked. */
 const QUESTION_MS_MAX = 5_000;
 
+/** Questions that are asked at once, of all client apps. */
+const QUESTIONS_MAX = 16;
+/** Of one client app, by all evaluators; of more than four each asks one. */
+const QUESTIONS_OF_APP_MAX = 4;
+/** Questions that wait; beyond, the longest queue loses its newest one. */
+const WAITING_MAX = 1_024;
+
 type Dependencies = {
-  readonly pool: Question<WalletAnswer>['pool'] &
-    Pick<EndpointPool, 'candidates' | 'capabilitiesOf' | 'ageMs'>;
+  readonly pool: Question<WalletAnswer>['pool'] & Pick<EndpointPool, 'candidates' | 'ageMs'>;
   readonly heads: Pick<Heads, 'read'>;
   readonly quorum: number;
-  /** Reduces the answers of several endpoints to one reading. */
-  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
-  readonly calls: Pick<WalletCalls, 'run'>;
-  readonly monotonicMs: () => number;
+  /** Number of evaluators that share the bound of an app. */
+  readonly poolSize: () => number;
 };
 
 export type ProveContext = Pick<ReadContext, 'accountId' | 'clientId' | 'onWait' | 'signal'>;
@@ -44,7 +49,16 @@ export type ProveByContract = (
  * | yes | yes | the inner signature; if that fails, once more behind the suffix's call |
  * | no | yes | the inner signature behind the suffix's call |
  */
-export function makeProveByContract(deps: Dependencies): ProveByContract {
+export function makeProveByContract({ poolSize, ...deps }: Dependencies): ProveByContract {
+  // A client chooses the code that wallets run, so the sign-ins of one must not use up the
+  // endpoints for the others.
+  const questions = new FairTaskQueue({
+    atOnceMax: QUESTIONS_MAX,
+    ofAppMax: () => Math.max(1, Math.floor(QUESTIONS_OF_APP_MAX / poolSize())),
+    waitingMax: WAITING_MAX,
+    refusal: 'too many wallets are to be asked',
+  });
+  const asking = { ...deps, questions };
   return async function proveByContract({ account, hash, signature }, context) {
     const bytes = signature.slice(2);
     const wrapped = hasSuffix(bytes) ? unwrapSignature(bytes) : { signature: bytes };
@@ -56,13 +70,8 @@ export function makeProveByContract(deps: Dependencies): ProveByContract {
     };
     context.onWait();
     try {
-      const block = await deps.heads.read({
-        ...context,
-        tag: 'latest',
-        minBlock: 0,
-        startedMs: deps.monotonicMs(),
-      });
-      return await prove(deps, block, question, 'call' in wrapped ? wrapped : undefined, context);
+      const block = await deps.heads.read({ ...context, blockTag: 'latest', minBlock: 0 });
+      return await prove(asking, block, question, 'call' in wrapped ? wrapped : undefined, context);
     } catch {
       // Whatever went wrong, the wallet was not asked.
       return { outcome: UNREAD };
@@ -70,8 +79,10 @@ export function makeProveByContract(deps: Dependencies): ProveByContract {
   };
 }
 
+type Asking = Omit<Dependencies, 'poolSize'> & { readonly questions: FairTaskQueue };
+
 async function prove(
-  deps: Dependencies,
+  deps: Asking,
   block: Block,
   question: WalletQuestion,
   wrapped: WrappedSignature | undefined,
@@ -93,7 +104,7 @@ const WALLET_OUT_OF_GAS: WalletOutcome = failed('wallet-gas-exhausted');
 
 /** One question to as many endpoints as the quorum requires. */
 async function ask(
-  { pool, quorum, agreeOn, calls }: Dependencies,
+  { pool, quorum, questions }: Asking,
   block: Block,
   question: WalletQuestion,
   context: ProveContext,
@@ -103,7 +114,7 @@ async function ask(
       answers.map(({ reading }) => reading),
       quorum,
     );
-  const { answers } = await calls.run(context, context.signal, () => {
+  const askPool = () => {
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(QUESTION_MS_MAX)]);
     return askEndpoints<WalletAnswer>({
       pool,
@@ -111,8 +122,7 @@ async function ask(
       isHedged: false,
       quorum,
       isSettled: (known) => !isDisputed(agreed(known)),
-      async ask(endpoint, ownSignal) {
-        const capabilities = await pool.capabilitiesOf(endpoint);
+      async ask(endpoint, ownSignal, capabilities) {
         await endpoint.lag.wait(pool.ageMs(block), ownSignal);
         // The wallet's code is a client's choice: its failure is no evidence about the endpoint.
         return askWallet(endpoint.forClients(false), block, question, capabilities, ownSignal);
@@ -120,7 +130,8 @@ async function ask(
       patienceMs: async () => NOT_YET_MS - pool.ageMs(block),
       signal,
     });
-  });
+  };
+  const { answers } = await questions.run(context, askPool, context.signal);
   if (answers.length === 0) return { outcome: UNREAD, isProved: false };
   return { outcome: outcomeOf(agreed(answers)), isProved: answers.every(({ isProved }) => isProved) };
 }

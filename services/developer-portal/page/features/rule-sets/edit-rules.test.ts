@@ -7,7 +7,7 @@ import {
   textOf,
   withMember,
   withType,
-} from './edit-rules.ts';
+} from './edit-rules.js';
 
 const ADDRESS = `0x${'1'.repeat(40)}`;
 const call = { contractAddress: ADDRESS, function: 'function price() view returns (uint256)' };

@@ -1,0 +1,140 @@
+import { ask } from '../../lib/api.js';
+import { formatCount, formatDate, formatPlural } from '../../lib/format.js';
+import { html } from '../../lib/html.js';
+import { usePages, useResource } from '../../lib/resources.js';
+import { useQuery } from '../../lib/router.js';
+import { useMayChange } from '../../lib/session.js';
+import { Identifier } from '../../ui/copy.js';
+import { Confirm, SearchField, useDialog } from '../../ui/form.js';
+import { Card, Empty, loaded, PageHead } from '../../ui/page.js';
+import {
+  Badge,
+  Facts,
+  limitPairs,
+  pagedRows,
+  rows,
+  Segments,
+  STATES,
+  StateBadge,
+  Time,
+} from '../../ui/values.js';
+import { KeyUse, PermissionBadges } from '../apps/keys.js';
+import { ScopeTexts } from '../apps/scope.js';
+import { Missing } from '../frame/frame.js';
+import { RecentAudit, useAuditedDialog } from './audit.js';
+
+const FILTERS = /** @type {const} */ ([
+  ['', 'All'],
+  ['true', 'Suspended'],
+  ['false', 'Active'],
+]);
+
+export const AppBadges = ({ app: { suspended, scope, tier } }) =>
+  html`${suspended && html`<${Badge} tone="bad">Suspended<//>`}<${StateBadge} of="scope" state=${scope.state} /><${Badge}>${tier}<//>`;
+
+/** Asks before an app is suspended or resumed. */
+function drawSuspension({ clientId, name, suspended }) {
+  const params = { clientId };
+  return suspended
+    ? html`<${Confirm} title=${`Resume “${name}”?`} action="Resume" tone="" said=${`${name} resumed`}
+        send=${() => ask('POST /api/operator/apps/:clientId/resume', { params })}><p>Its keys work again within a second.</p><//>`
+    : html`<${Confirm} title=${`Suspend “${name}”?`} action="Suspend" said=${`${name} suspended`}
+        send=${() => ask('POST /api/operator/apps/:clientId/suspend', { params })}>
+        <p>All its requests are answered with 403 until it is resumed.</p><//>`;
+}
+
+/**
+ * All client apps, searched by name, id or their account's address; one can be suspended, and
+ * brought back.
+ */
+export function OperatorApps() {
+  const [filters, setQuery] = useQuery({ query: '', suspended: '' });
+  const pages = usePages('GET /api/operator/apps', {}, 'apps', 'after', filters, 'clientId');
+  const [dialog, open] = useDialog(pages.first.reload);
+  const mayChange = useMayChange();
+  return html`
+    <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
+    <${SearchField} label="Find by name, client ID or e-mail address" value=${filters.query} onSearch=${(query) => setQuery({ query })} />
+    ${pagedRows(pages, html`<${Empty} title="Nothing found"><p>No app matches.</p><//>`, (app) => {
+      const action = app.suspended ? 'Resume' : 'Suspend';
+      return html`<li key=${app.clientId}>
+          <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
+            <p class="sub break">${app.email} · <code>${app.clientId}</code></p></div>
+          <div class="badges"><${AppBadges} app=${app} /></div>
+          ${
+            mayChange &&
+            html`<div class="row-actions"><button type="button" aria-label=${`${action} ${app.name}`}
+            onClick=${() => open(drawSuspension(app))}>${action}</button></div>`
+          }
+        </li>`;
+    })}
+    ${dialog}
+  `;
+}
+
+/** One app as operators see it: this month, its limits, keys, webhooks, batches, watches and last
+ * changes. */
+export function OperatorApp({ item }) {
+  const resource = useResource('GET /api/operator/apps/:clientId', { clientId: item });
+  const [dialog, open, round] = useAuditedDialog(resource);
+  const mayChange = useMayChange();
+  if (resource.error?.status === 404) return html`<${Missing} />`;
+  return loaded(
+    resource,
+    (app) => html`
+    <${PageHead} title=${app.name} aside=${mayChange && html`<button type="button" onClick=${() => open(drawSuspension(app))}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
+      <p class="badges"><${Identifier} value=${app.clientId} what="Client ID" /><${AppBadges} app=${app} /></p>
+      <p class="sub break">Of <a href=${`/operator/accounts/${encodeURIComponent(app.accountId)}`}>${app.email || app.accountId}</a></p>
+    <//>
+    <div class="two">
+      <${Card} title="Usage"><${Facts} pairs=${[
+        ['Checks this month', `${formatCount(app.month.used)} of ${formatCount(app.month.quota)}`],
+        ['Since', formatDate(app.createdAt)],
+        ...Object.entries(STATES.delivery).map(([state, [, text = '']]) => [
+          `Webhooks: ${text.toLowerCase()}`,
+          formatCount(app.webhooks[/** @type {keyof typeof app.webhooks} */ (state)]),
+        ]),
+      ]} />
+        <p class="hint">Webhooks: the newest 100.</p>
+      <//>
+      <${Card} title="Limits"><${Facts} pairs=${limitPairs(app.limits)} /><//>
+    </div>
+    ${app.scope.purpose && html`<${Card} title="Scope"><${ScopeTexts} ...${app.scope} /><//>`}
+    <${Card} title="API keys">${rows(
+      app.keys,
+      html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`,
+      (key) => {
+        const { keyId, name, prefix, lastFour, marketplace, revokedAt, expiresAt, lastUsedAt } = key;
+        return html`<li key=${keyId}>
+        <div class="grow"><p class="break">${name}</p><p class="sub"><code>${prefix}…${lastFour}</code> · <code>${keyId}</code></p></div>
+        <div class="badges">${marketplace && html`<${Badge}>Marketplace<//>`}<${PermissionBadges} of=${key} />${revokedAt && html`<${Badge} tone="bad">Revoked<//>`}</div>
+        <p class="sub facts"><${KeyUse} at=${lastUsedAt} />
+          ${expiresAt && html`<span>Expires <${Time} at=${expiresAt} /></span>`}</p>
+      </li>`;
+      },
+      'inner',
+    )}<//>
+    <${Card} title="Batches">${rows(
+      app.batches,
+      html`<p class="sub">No batch with stored results.</p>`,
+      ({ requestId, status, done, entries, acceptedAt }) => html`<li key=${requestId}>
+        <div class="grow"><p class="mono break">${requestId}</p><p class="sub">${formatCount(done)} of ${formatPlural(entries, 'entry', 'entries')}</p></div>
+        <div class="badges"><${StateBadge} of="batch" state=${status} /></div><p class="sub facts"><${Time} at=${acceptedAt} /></p>
+      </li>`,
+      'inner',
+    )}<//>
+    <${Card} title="Watches">${rows(
+      app.watches,
+      html`<p class="sub">No watch.</p>`,
+      ({ watchId, state, members, ruleSet }) => html`<li key=${watchId}>
+        <div class="grow"><p class="break">${watchId}</p><p class="sub">${formatPlural(members, 'member')} under <code>${ruleSet}</code></p></div>
+        <div class="badges"><${StateBadge} of="watch" state=${state} /></div>
+      </li>`,
+      'inner',
+    )}<//>
+    <${RecentAudit} key=${round} filters=${{ app: app.clientId }} />
+    ${dialog}
+  `,
+    'App',
+  );
+}
