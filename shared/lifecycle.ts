@@ -37,6 +37,11 @@ export async function runService<C extends CommonConfig>(
   };
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
+  // Node's own warnings are lines of the log too. What is experimental is used on purpose.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => {
+    if (name !== 'ExperimentalWarning') log.warn({ warning: name, reason: message }, 'warning of Node');
+  });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {

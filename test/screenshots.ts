@@ -1,6 +1,6 @@
 // Takes the screenshot of the README, on a system of its own: `npm run screenshots`.
 import { fileURLToPath } from 'node:url';
-import { fragmentOf } from '../services/developer-portal/page/features/try/check-address.js';
+import { fragmentOf } from '../services/developer-portal/page/features/try/check-address.ts';
 import { openBrowser } from './support/browser/open-browser.ts';
 import { approveApp, enterAs, makeApp } from './support/browser/portal-steps.ts';
 import { startSystem } from './support/systems/start-system.ts';

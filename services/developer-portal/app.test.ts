@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -104,7 +106,7 @@ test('under /assets only what the page loads is served, however the path of anot
   const loaded = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
   // Every module, so that a browser loads all of them at once.
   expect(loaded).toEqual(
-    expect.arrayContaining(['/assets/features/try/try.js', '/assets/snippets/fold-roles.mjs']),
+    expect.arrayContaining(['/assets/features/try/try.ts', '/assets/snippets/fold-roles.mjs']),
   );
   expect(loaded.length).toBeGreaterThan(50);
   expect(await answers(loaded)).toEqual(loaded.map((path) => [path, 200]));
@@ -114,13 +116,14 @@ test('under /assets only what the page loads is served, however the path of anot
     '/assets/page.test%2Ets',
     '/assets/page%2etest.ts',
     '/assets/page.test.%74s',
-    '/assets/core%2Fhtml.js',
-    '/assets/core/..%2f..%2fserve-page.ts',
+    '/assets/lib%2Fhtml.ts',
+    '/assets/lib/..%2f..%2fserve-page.ts',
     '/assets/%2e%2e%2fserve-page.ts',
     '/assets/index.html',
     '/assets/snippets/verify.py',
-    '/assets/core',
-    '/assets/core/',
+    '/assets/lib',
+    '/assets/lib/view.d.ts',
+    '/assets/lib/',
     '/assets/vendor/',
     '/assets/vendor/package.json',
     '/assets/',
@@ -132,11 +135,30 @@ test('the types of the served files are those that a browser needs', async () =>
   const { app } = makePortal();
   await using server = await serveOnLoopback(app);
   const typeOf = async (path: string) => (await fetch(server.url + path)).headers.get('content-type');
-  expect(await typeOf('/assets/main.js')).toMatch(/^text\/javascript/);
+  expect(await typeOf('/assets/main.ts')).toMatch(/^text\/javascript/);
   expect(await typeOf('/assets/styles/base.css')).toMatch(/^text\/css/);
   expect(await typeOf('/assets/mark.svg')).toBe('image/svg+xml');
   expect(await typeOf('/assets/vendor/inter.woff2')).toBe('font/woff2');
   expect(await typeOf('/apps')).toMatch(/^text\/html/);
+});
+
+test('a module is served without its types, at the same lines, and not again while it is unchanged', async () => {
+  const { app } = makePortal();
+  await using server = await serveOnLoopback(app);
+  const path = '/assets/lib/parse-json.ts';
+  const answer = await fetch(server.url + path);
+  const [served, written] = [
+    await answer.text(),
+    readFileSync(join(__dirname, `page${path.slice(7)}`), 'utf8'),
+  ];
+  expect(served).not.toContain('written: string');
+  expect(served.split('\n').map((line) => line.length)).toEqual(
+    written.split('\n').map((line) => line.length),
+  );
+  // As a browser revalidates; fetch would ask for the whole file.
+  const headers = { 'if-none-match': `${answer.headers.get('etag')}`, 'cache-control': 'max-age=0' };
+  const again = await fetch(server.url + path, { headers });
+  expect(again.status).toBe(304);
 });
 
 test.each([

@@ -4,7 +4,7 @@ import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { ServiceError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { BodyReads } from '#shared/http/body-reads.ts';
-import { addressKey } from '#shared/http/client-address.ts';
+import { addressKey, visitorOf } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { answerStatusOf, routesOf } from '#shared/http/operation.ts';
 import { overloaded, Problem } from '#shared/http/problem.ts';
@@ -70,7 +70,7 @@ export function makeApp(deps: Dependencies): RequestListener {
       refusal: 'too many reads of long lists are waiting',
     }),
     enterInFlight({ ip }, response) {
-      if (!inFlight.enter(response) || !inFlight.assign(response, addressKey(ip)))
+      if (!inFlight.enter(response) || !inFlight.assign(response, visitorOf(ip)))
         throw overloaded('Too many requests are being answered.');
     },
   };
@@ -155,7 +155,7 @@ function makeHandle(
       return sendAnswer(response, operation, answer);
     }
     // A body may arrive slowly, so the request counts as in flight only once it has arrived.
-    const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
+    const sent = operation.body && (await bodies.read(visitorOf(request.ip), readCall));
     enterInFlight(request, response);
     const call = sent ?? (await readCall());
     const answer = operation.isHeavy
@@ -203,6 +203,7 @@ async function authorize(
     token,
     idempotencyKey,
     address: addressKey(request.ip),
+    visitor: visitorOf(request.ip),
     browser: describeBrowser(request.headers['user-agent']),
     body: (body ? await readBody(request, body) : undefined) as never,
     query: (query ? readQuery(request, query) : undefined) as never,

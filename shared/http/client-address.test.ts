@@ -1,4 +1,4 @@
-import { addressKey } from './client-address.ts';
+import { addressKey, visitorOf } from './client-address.ts';
 
 test.each([
   ['an IPv4 address', '192.0.2.1', '192.0.2.1'],
@@ -18,3 +18,13 @@ test.each(['', 'unknown', '_hidden', '1.2.3', '0x7f.1', undefined])(
   'counts %p, which is not an address, under one key',
   (address) => expect(addressKey(address)).toBe('unknown'),
 );
+
+test('counts the networks of one site as one visitor, each with a turn of its own', () => {
+  expect(visitorOf('2001:db8:1:2::1')).toEqual({
+    accountId: '2001:db8:1::/48',
+    clientId: '2001:db8:1:2::/64',
+  });
+  expect(visitorOf('2001:db8:1:3::1').accountId).toBe('2001:db8:1::/48');
+  expect(visitorOf('2001:db8:2::1').accountId).toBe('2001:db8:2::/48');
+  expect(visitorOf('::ffff:192.0.2.1')).toEqual({ accountId: '192.0.2.1', clientId: '192.0.2.1' });
+});

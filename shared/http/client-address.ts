@@ -1,12 +1,14 @@
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 
 /** A provider hands out whole IPv6 networks of this size, so one person has every address in one of
  * them. */
 const IPV6_PREFIX_BITS = 64;
-const IPV6_PREFIX_PARTS = IPV6_PREFIX_BITS / 16;
+/** Providers give a site up to this many of them (RFC 6177), for nothing or little. */
+const IPV6_SITE_BITS = 48;
 const WARNING_INTERVAL_MS = 60_000;
 
 /** Some proxies write the port into `X-Forwarded-For`; it changes with every connection. */
@@ -20,7 +22,21 @@ const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/;
  * addressKey('::ffff:192.0.2.1'); // '192.0.2.1'
  * addressKey('2001:db8:1:2:3:4:5:6'); // '2001:db8:1:2::/64'
  */
-export function addressKey(address: string | undefined): string {
+export const addressKey = (address: string | undefined): string => networkOf(address, IPV6_PREFIX_BITS);
+
+/**
+ * The visitor at an address, for queues and budgets: the site, which has 65 536 addresses of IPv6 to
+ * choose from, stands where customers have their account.
+ *
+ * @example
+ * visitorOf('2001:db8:1:2:3:4:5:6'); // { accountId: '2001:db8:1::/48', clientId: '2001:db8:1:2::/64' }
+ */
+export const visitorOf = (address: string | undefined): AppOwner => ({
+  accountId: networkOf(address, IPV6_SITE_BITS),
+  clientId: addressKey(address),
+});
+
+function networkOf(address: string | undefined, prefixBits: number): string {
   const [, bracketed, dotted] = WITH_PORT.exec(address ?? '') ?? [];
   const text = bracketed ?? dotted ?? address ?? '';
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return 'unknown';
@@ -28,8 +44,8 @@ export function addressKey(address: string | undefined): string {
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
   // NAT64 puts every IPv4 address into one /64 network.
   if (parsed.range() === 'rfc6052') return new ipaddr.IPv4(parsed.toByteArray().slice(-4)).toString();
-  const network = parsed.parts.map((part, index) => (index < IPV6_PREFIX_PARTS ? part : 0));
-  return `${new ipaddr.IPv6(network).toString()}/${IPV6_PREFIX_BITS}`;
+  const network = parsed.parts.map((part, index) => (index < prefixBits / 16 ? part : 0));
+  return `${new ipaddr.IPv6(network).toString()}/${prefixBits}`;
 }
 
 type Dependencies = {

@@ -135,9 +135,12 @@ export function faultsOfRules(
     if (!isObject(rule)) return [];
     const at = (...members: readonly PropertyKey[]) => pointerOf([...path, ...members]);
     // The schema does not look at a rule or a term of an unknown type, nor at a rule that is nested too
-    // deep.
+    // deep, nor at the terms of a sum that has too many.
     const ofTerm = path.slice(0, place === 'weight' ? -1 : undefined);
-    if (broken.size > 0 && (broken.has(at()) || broken.has(pointerOf([...ofTerm, 'type'])))) return [];
+    const isUnread = () =>
+      path.some((_, index) => broken.has(pointerOf(path.slice(0, index + 1)))) ||
+      broken.has(pointerOf([...ofTerm, 'type']));
+    if (broken.size > 0 && isUnread()) return [];
     const sound = broken.size === 0 ? rule : soundMembers(rule, (...members) => broken.has(at(...members)));
     const faults = validateRule(sound, { present: new Set(Object.keys(rule)), place }, chainIds);
     return faults.map(({ member, index, code, detail }) => ({

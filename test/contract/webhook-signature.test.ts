@@ -8,7 +8,7 @@ import { Webhook } from 'standardwebhooks';
 import {
   headersOf,
   verifyCommand,
-} from '../../services/developer-portal/page/features/deliveries/webhook-headers.js';
+} from '../../services/developer-portal/page/features/deliveries/webhook-headers.ts';
 import { attemptWebhook } from '../../services/webhook-dispatcher/attempt-webhook.ts';
 import { makeSign } from '../../services/webhook-dispatcher/delivery/read-signers.ts';
 import { signMessage } from '../../services/webhook-dispatcher/domain/sign-message.ts';

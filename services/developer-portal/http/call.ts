@@ -1,4 +1,5 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import type { AnswerOf, AppOf, BodyOf, OperationId, QueryOf, UploadOf } from './operations.ts';
 
 /** An authorized request: its body and query are valid, its session was found. */
@@ -17,8 +18,10 @@ export type Call<Id extends OperationId> = {
   readonly owner: Account;
   /** The `Idempotency-Key` header; empty if the operation is not idempotent. */
   readonly idempotencyKey: string;
-  /** The rate-limit key of the caller's address: an IPv6 address counts as its /64 network. */
+  /** The caller's address, to show: of an IPv6 address its /64 network. */
   readonly address: string;
+  /** Whose turn it is in queues; budgets count by its site, the `accountId`. */
+  readonly visitor: AppOwner;
   /** The caller's browser in a few words: `Firefox on Linux`. */
   readonly browser: string;
   /** The session token in the request's cookie, valid or not. */

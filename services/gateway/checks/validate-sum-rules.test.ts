@@ -75,6 +75,11 @@ it.each<[string, object, string[]]>([
   ['terms that are missing', { type: 'SUM', roleId: 'r' }, ['/rules/0/rules required']],
   ['terms that are not a list', { ...sumOf(), rules: ERC20 }, ['/rules/0/rules wrong-type']],
   ['seventeen terms', sumOf(...Array(17).fill(ERC20)), ['/rules/0/rules too-many']],
+  [
+    'seventeen terms that would each be wrong',
+    sumOf(...Array(17).fill({ ...ERC20, chainId: {}, times: { function: [] } })),
+    ['/rules/0/rules too-many'],
+  ],
   ['a minimum of zero', { ...sumOf(ERC20), minToken: '0' }, ['/rules/0/minToken min-token-zero']],
   ['a maximum below the minimum', { ...sumOf(ERC20), maxToken: '999.9' }, ['/rules/0/maxToken out-of-range']],
   ['a number for a minimum', { ...sumOf(ERC20), minToken: 1 }, ['/rules/0/minToken wrong-type']],

@@ -7,14 +7,15 @@ import { runInNewContext } from 'node:vm';
 import type { Dispatcher } from 'undici';
 import { parseCidrs } from '#shared/contracts/webhooks/callback-address.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
-import { connectDelivery, postOnce } from './attempt-delivery.ts';
+import { connectDelivery, postOnce, RECEIVED_BYTES_MAX } from './attempt-delivery.ts';
 import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
 
 // Scenario: receivers on loopback that misbehave in every way. Every attempt has a class, ends in
 // time, and reads a bounded number of bytes.
 
-const connect = (attemptTimeoutMs: number) =>
+const connect = (attemptTimeoutMs: number, connectionsMax?: number) =>
   connectDelivery({
+    ...(connectionsMax !== undefined && { connectionsMax }),
     connect: makeGuardedConnector({
       allowed: parseCidrs('127.0.0.0/8'),
       allowHttp: true,
@@ -32,13 +33,13 @@ const hasty = connect(ATTEMPT_TIMEOUT_MS);
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
 
-async function listen(server: Server): Promise<number> {
+async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
   servers.push(server);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
@@ -118,6 +119,34 @@ test('reads 64 KiB and keeps 4 KiB of an endless body, and goes by its status', 
   expect(sentBytes).toBeLessThan(16 * 1024 * 1024);
 });
 
+test.each([
+  ['interim answers', '', 'HTTP/1.1 103\r\n\r\n'],
+  ['extensions of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1', ';a=b'],
+])('closes the connection of a receiver that sends %s without end', async (_, head, unit) => {
+  let sentBytes = 0;
+  const block = unit.repeat(4_096);
+  const outcome = await attemptAtRaw((socket) =>
+    socket.once('data', () => {
+      socket.write(head);
+      const write = () => {
+        while (!socket.destroyed && socket.write(block));
+        sentBytes = socket.bytesWritten;
+      };
+      socket.on('drain', write);
+      write();
+    }),
+  );
+  expect(outcome).toMatchObject({ class: 'response-malformed' });
+  // The sockets' buffers hold some more.
+  expect(sentBytes).toBeLessThan(RECEIVED_BYTES_MAX + 16 * 1024 * 1024);
+});
+
+test('takes any number of answers of one connection', async () => {
+  const port = await listen(createServer((_, response) => response.end('x'.repeat(32_768))));
+  for (let i = 0; i < (3 * RECEIVED_BYTES_MAX) / 32_768; i += 1)
+    expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ class: 'delivered' });
+});
+
 test('keeps 4 KiB of text of a body that is not text', async () => {
   const { body } = await attemptAt((_, response) => void response.end(Buffer.alloc(8_192, 0xff)));
   expect(body).toBe('\ufffd'.repeat(1_365));
@@ -188,6 +217,22 @@ test('keeps connections alive and reuses them', async () => {
   expect(connections).toBeLessThanOrEqual(2);
 });
 
+test('keeps a bounded number of connections open, however long the receivers want to keep theirs', async () => {
+  const CONNECTIONS_MAX = 4;
+  await using few = connect(ATTEMPT_TIMEOUT_MS * 10, CONNECTIONS_MAX);
+  const server = createServer((_, response) =>
+    response.writeHead(204, { 'keep-alive': 'timeout=600' }).end(),
+  );
+  server.keepAliveTimeout = 600_000;
+  const port = await listen(server, '0.0.0.0');
+  // Each address of loopback is an origin.
+  for (let i = 1; i <= 3 * CONNECTIONS_MAX; i += 1)
+    expect(await post(`http://127.0.1.${i}:${port}/`, few)).toMatchObject({ class: 'delivered' });
+  const openCount = () => [...sockets].filter((socket) => !socket.destroyed).length;
+  await waitUntil('the others to close', async () => openCount() <= CONNECTIONS_MAX);
+  expect(openCount()).toBeGreaterThan(0);
+});
+
 test('repeats it also while other attempts dial', async () => {
   const otherPort = await listen(createServer((_, response) => response.writeHead(204).end()));
   const seen = new WeakSet<object>();
@@ -233,7 +278,11 @@ test('repeats a request within its attempt if the receiver closes the kept-alive
 test('never sends a request that timed out while it waited for a connection', async () => {
   const handlers: Dispatcher.DispatchHandler[] = [];
   const agent = { dispatch: (_: unknown, handler: Dispatcher.DispatchHandler) => handlers.push(handler) > 0 };
-  const posted = postOnce(agent, { url: 'http://127.0.0.1:9/', headers: {}, body: '{}' }, 1);
+  const posted = postOnce(
+    agent,
+    { url: 'http://127.0.0.1:9/', headers: {}, body: '{}' },
+    { timeoutMs: 1, reset: false },
+  );
   await expect(posted).rejects.toBeDefined();
   let aborted = 0;
   const controller = { abort: () => void aborted++ } as unknown as Dispatcher.DispatchController;

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { type AttemptOutcome, classifyErrorCode, classifyStatus } from '../domain/classify-attempt.ts';
@@ -8,9 +9,16 @@ export const ANSWER_BYTES_MAX = 65_536;
 /** Bytes kept of a response body. */
 const ANSWER_BYTES_KEPT = 4_096;
 const HEADER_BYTES_MAX = 16_384;
-/** Below the 5 s after which many servers close an idle connection. */
+/**
+ * Bytes that a connection delivers between two requests. The bounds above count what the parser
+ * hands on; interim answers (1xx) without end and the extensions of chunks are in no body.
+ */
+export const RECEIVED_BYTES_MAX = 4 * ANSWER_BYTES_MAX;
+/** Below the 5 s after which many servers close an idle connection. A receiver cannot ask for a
+ * longer time: each connection costs about 130 kB. */
 const KEEP_ALIVE_MS = 4_000;
-const KEEP_ALIVE_MS_MAX = 30_000;
+/** With more connections open, each one closes behind its answer. */
+const CONNECTIONS_MAX = 1_024;
 /** A kept-alive connection that is reset this soon was already being closed: the request is
  * repeated once. */
 const STALE_MS_MAX = 1_000;
@@ -21,7 +29,7 @@ const AGENT_OPTIONS = {
   pipelining: 1,
   maxHeaderSize: HEADER_BYTES_MAX,
   keepAliveTimeout: KEEP_ALIVE_MS,
-  keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
+  keepAliveMaxTimeout: KEEP_ALIVE_MS,
   clientTtl: CONNECTION_AGE_MS_MAX,
   // The attempt has one timer of its own.
   headersTimeout: 0,
@@ -43,6 +51,8 @@ type Options = {
   /** From the start of the attempt to the last byte of the response. */
   readonly attemptTimeoutMs: number;
   readonly connectionsPerOriginMax: number;
+  /** Default 1 024. */
+  readonly connectionsMax?: number;
 };
 
 /**
@@ -55,12 +65,24 @@ type Options = {
  * @example
  * const outcome = await delivery.attempt({ url, headers, body }); // { class: 'delivered', status: 204, … }
  */
-export function connectDelivery(options: Options): AsyncDisposable & { readonly attempt: AttemptDelivery } {
+export function connectDelivery({
+  connectionsMax = CONNECTIONS_MAX,
+  ...options
+}: Options): AsyncDisposable & { readonly attempt: AttemptDelivery } {
+  let connectionCount = 0;
   // undici starts the first request of a connection while it takes the connection over, and every
   // later one at other times.
   let isTakingOver = false;
   const connect: buildConnector.connector = (target, callback) =>
     options.connect(target, (...result) => {
+      const [, socket] = result;
+      if (socket) {
+        connectionCount += 1;
+        socket.once('close', () => {
+          connectionCount -= 1;
+        });
+        boundReads(socket as Socket);
+      }
       isTakingOver = true;
       try {
         callback(...result);
@@ -70,7 +92,13 @@ export function connectDelivery(options: Options): AsyncDisposable & { readonly 
     });
   const agent = new Agent({ ...AGENT_OPTIONS, connect, connections: options.connectionsPerOriginMax });
   const post = (over: Agent, request: AttemptRequest, onStart?: () => void) =>
-    dialOwner.run(request.owner, () => postOnce(over, request, options.attemptTimeoutMs, onStart));
+    dialOwner.run(request.owner, () =>
+      postOnce(over, request, {
+        timeoutMs: options.attemptTimeoutMs,
+        reset: connectionCount >= connectionsMax,
+        onStart,
+      }),
+    );
 
   const attempt = async (request: AttemptRequest): Promise<Answer> => {
     let reusedAt: number | undefined;
@@ -104,6 +132,20 @@ export function connectDelivery(options: Options): AsyncDisposable & { readonly 
   };
 }
 
+/** Closes a connection that delivers too much between two requests. */
+function boundReads(socket: Socket): void {
+  let bytesSent = 0;
+  let bytesBefore = 0;
+  let bytesSeen = 0;
+  socket.on('readable', () => {
+    const { bytesRead, bytesWritten } = socket;
+    if (bytesWritten !== bytesSent) bytesBefore = bytesSeen;
+    bytesSent = bytesWritten;
+    bytesSeen = bytesRead;
+    if (bytesRead - bytesBefore > RECEIVED_BYTES_MAX) socket.destroy(TOO_MUCH);
+  });
+}
+
 const classOf = (error: unknown) => classifyErrorCode(codeOf(error));
 
 type Answer = { readonly status: number; readonly retryAfter: string | undefined; readonly body: string };
@@ -131,16 +173,19 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/**
- * Posts once through undici's handler interface, without a stream or an AbortSignal per attempt.
- *
- * @param onStart called when a connection begins to send the request
- */
+type PostOptions = {
+  readonly timeoutMs: number;
+  /** Whether the connection closes behind the answer. */
+  readonly reset: boolean;
+  /** Called when a connection begins to send the request. */
+  readonly onStart?: (() => void) | undefined;
+};
+
+/** Posts once through undici's handler interface, without a stream or an AbortSignal per attempt. */
 export function postOnce(
   agent: Pick<Agent, 'dispatch'>,
   { url, headers, body }: Omit<AttemptRequest, 'owner'>,
-  timeoutMs: number,
-  onStart?: () => void,
+  { timeoutMs, reset, onStart }: PostOptions,
 ): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -180,7 +225,9 @@ export function postOnce(
     onResponseError: (_, error) => end(() => reject(error)),
   };
   try {
-    agent.dispatch({ origin, path: `${pathname}${search}`, method: 'POST', headers, body }, handler);
+    const path = `${pathname}${search}`;
+    // Not `reset: false`, which would keep a connection that undici wants to close.
+    agent.dispatch({ origin, path, method: 'POST', headers, body, ...(reset && { reset }) }, handler);
   } catch (error) {
     end(() => reject(error));
   }
@@ -188,6 +235,7 @@ export function postOnce(
 }
 
 const TIMED_OUT = Object.assign(new Error('the attempt took too long'), { code: 'ETIMEDOUT' });
+const TOO_MUCH = Object.assign(new Error('the receiver sends without end'), { code: 'UND_ERR_RES_ENDLESS' });
 const LONG_ENOUGH = new Error('the answer is long enough');
 
 /** Bytes that are not UTF-8 become characters of three bytes each. */

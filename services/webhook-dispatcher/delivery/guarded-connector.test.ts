@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { type Cidr, parseCidrs } from '#shared/contracts/webhooks/callback-address.ts';
 import { answerDns, type Zone } from '../../../test/support/fakes/answer-dns.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
@@ -81,6 +81,45 @@ test('refuses plain http unless the operator allows it', async () => {
   expect(await attemptAt('127.0.0.1', nothing, ALLOWED, false)).toBe('address-refused');
   expect(requests).toBe(0);
 });
+
+test('lets no receiver choose the group of a Diffie-Hellman exchange', async () => {
+  const hello = Promise.withResolvers<Buffer>();
+  await using delivery = connectDelivery({
+    connect: makeGuardedConnector({
+      allowed: ALLOWED,
+      allowHttp: false,
+      connectTimeoutMs: 120_000,
+      resolve: makeResolveHost([]),
+    }),
+    attemptTimeoutMs: 120_000,
+    connectionsPerOriginMax: 1,
+  });
+  const receiver = createTcpServer((socket) =>
+    socket.once('data', (bytes) => {
+      hello.resolve(bytes);
+      socket.destroy();
+    }),
+  );
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const url = `https://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  await delivery.attempt({ owner: OWNER, url, headers: {}, body: '{}' });
+  receiver.close();
+  const suites = suitesOf(await hello.promise);
+  // The suites that OpenSSL offers by default.
+  const [TLS_AES_128_GCM, ECDHE_RSA_AES128_GCM, ...DHE_RSA] = [
+    0x1301, 0xc02f, 0x33, 0x39, 0x67, 0x6b, 0x9e, 0x9f, 0xccaa,
+  ];
+  expect(suites).toEqual(expect.arrayContaining([TLS_AES_128_GCM, ECDHE_RSA_AES128_GCM]));
+  expect(suites.filter((suite) => DHE_RSA.includes(suite))).toEqual([]);
+});
+
+/** The cipher suites of a ClientHello (RFC 8446, 4.1.2). */
+function suitesOf(hello: Buffer): number[] {
+  const sessionIdAt = 5 + 4 + 2 + 32;
+  const lengthAt = sessionIdAt + 1 + hello.readUInt8(sessionIdAt);
+  const suites = hello.subarray(lengthAt + 2, lengthAt + 2 + hello.readUInt16BE(lengthAt));
+  return Array.from({ length: suites.length / 2 }, (_, i) => suites.readUInt16BE(2 * i));
+}
 
 test('dials a name that rebinds between two queries only at the checked address', async () => {
   let queries = 0;

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { lookup as lookupBySystem, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { DEFAULT_CIPHERS } from 'node:tls';
 import { buildConnector } from 'undici';
 import { type Cidr, refuseAddress } from '#shared/contracts/webhooks/callback-address.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
@@ -15,6 +16,12 @@ const SYSTEM_LOOKUPS = {
   waitingMax: 1_000,
   refusal: 'too many names wait for the system lookup',
 };
+/**
+ * Without finite-field Diffie-Hellman: the receiver would choose the group, and one of 10 000 bits
+ * holds this process for 0.6 s at each handshake. Every server of the last decade has an elliptic
+ * curve.
+ */
+const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
 /** Pause before the next address of a name is tried as well. */
 const NEXT_ADDRESS_MS = 250;
 
@@ -59,6 +66,7 @@ export function makeGuardedConnector(options: Options): buildConnector.connector
   const { allowed } = options;
   const connect = buildConnector({
     allowH2: false,
+    ciphers: CIPHERS,
     timeout: options.connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,

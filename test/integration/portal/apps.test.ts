@@ -537,6 +537,8 @@ test('an unknown path is not found, and neither is a source file outside the pag
   for (const path of ['/api/%zz', '/apps/%zz', '/assets/%zz', '/assets/page.test.ts'])
     expect([path, (await fetch(portal.url + path)).status]).toEqual([path, 404]);
   expect(portal.process.stdout()).not.toContain('"msg":"bug"');
+  // The log alone: no warning of Node beside it.
+  expect(portal.process.stderr()).toBe('');
 });
 
 test('the audit trail names the actor of each entry, newest first, and marks operators', async () => {

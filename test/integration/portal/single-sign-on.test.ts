@@ -187,12 +187,23 @@ test('joins an account that an operator vouched for: its password and its sessio
 
 test('an address that was given to another person does not give them the account, until an operator says so', async () => {
   const first = somebody();
-  expect((await signIn(first)).status).toBe(200);
+  const { client } = await signIn(first);
+  expect((await client.get('/api/session')).status).toBe(200);
   const second = somebody(first.email);
   expect(await signIn(second)).toMatchObject({ status: 409 });
   await admin('account', 'reset-single-sign-on', first.email);
+  expect((await client.get('/api/session')).status).toBe(401);
   expect((await signIn(second)).status).toBe(200);
+  expect((await client.get('/api/session')).status).toBe(401);
   expect((await signIn(first)).status).toBe(409);
+});
+
+test('a session of a deleted account does not open the one that another person gets by its address', async () => {
+  const first = somebody();
+  const { client } = await signIn(first);
+  await admin('account', 'delete', first.email);
+  expect((await signIn(somebody(first.email))).status).toBe(200);
+  expect((await client.get('/api/session')).status).toBe(401);
 });
 
 test('a new sign-in proves what a password does, and asks for the second factor from then on', async () => {

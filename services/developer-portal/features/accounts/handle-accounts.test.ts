@@ -1,5 +1,6 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { visitorOf } from '#shared/http/client-address.ts';
 import { partially } from '../../../../test/support/builders/partially.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call } from '../../http/call.ts';
@@ -57,8 +58,12 @@ function setUp(
   const opened: Account[] = [];
   const noted: string[] = [];
   const counted = new Map<string, number>();
-  const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
-    for (const { budget } of draws) counted.set(budget.name, (counted.get(budget.name) ?? 0) + by);
+  const owners = new Set<string>();
+  const move = (by: number) => async (draws: readonly { budget: { name: string }; owner: string }[]) => {
+    for (const { budget, owner } of draws) {
+      counted.set(budget.name, (counted.get(budget.name) ?? 0) + by);
+      owners.add(owner);
+    }
   };
   const throttle = { take: move(1), refund: move(-1) };
   const proved = { hash: async () => '', verify: async () => true, ...passwords };
@@ -94,14 +99,15 @@ function setUp(
   const call = {
     body: { email: ACCOUNT.email, password: 'correct horse battery' },
     address: '192.0.2.1',
+    visitor: visitorOf('192.0.2.1'),
     browser: 'curl',
     setSessionToken: () => undefined,
   };
   return {
-    signIn: (email = ACCOUNT.email) =>
-      handlers.signIn({ ...call, body: { ...call.body, email } } as unknown as Call<'signIn'>),
-    signUp: (body: object = {}) =>
-      handlers.signUp({ ...call, body: { ...call.body, ...body } } as unknown as Call<'signUp'>),
+    signIn: (email = ACCOUNT.email, over: object = {}) =>
+      handlers.signIn({ ...call, ...over, body: { ...call.body, email } } as unknown as Call<'signIn'>),
+    signUp: (body: object = {}, over: object = {}) =>
+      handlers.signUp({ ...call, ...over, body: { ...call.body, ...body } } as unknown as Call<'signUp'>),
     readSession: (account: Account) => handlers.readSession({ account } as Call<'readSession'>),
     resetPassword: (token: string) =>
       handlers.resetPassword({
@@ -116,6 +122,7 @@ function setUp(
       } as unknown as Call<'changePassword'>),
     opened,
     noted,
+    owners,
     counted: () => Object.fromEntries([...counted].filter(([, count]) => count !== 0)),
   };
 }
@@ -124,6 +131,17 @@ test('a right password counts no attempt, but its work counts for the address an
   const { signIn, counted } = setUp({});
   await signIn();
   expect(counted()).toEqual({ 'password-work-address': 1, 'password-work': 1 });
+});
+
+test('the networks of one site have one budget: a provider gives 65 536 of them to a customer', async () => {
+  const { signIn, signUp, owners } = setUp({ verify: async () => false });
+  for (const address of ['2001:db8:1:2::1', '2001:db8:1:3::1']) {
+    const from = { visitor: visitorOf(address) };
+    await expect(signIn('unknown@example.com', from)).rejects.toMatchObject({ code: 'credentials-invalid' });
+    await signUp({}, from);
+  }
+  const site = '2001:db8:1::/48';
+  expect(owners).toEqual(new Set([site, `${site} unknown@example.com`, `nobody ${site}`]));
 });
 
 test("a wrong password counts an attempt, and does not charge the account's budget", async () => {
@@ -220,7 +238,10 @@ test('a password by e-mail is for accounts that have one, and not for those of t
         throttle: { take: async () => undefined },
         config: { signUpsPerHour: 100 },
       }),
-    ).requestResetLink({ body: { email: ACCOUNT.email }, address: '' } as Call<'requestResetLink'>);
+    ).requestResetLink({
+      body: { email: ACCOUNT.email },
+      visitor: visitorOf(''),
+    } as Call<'requestResetLink'>);
   await askFor(ACCOUNT);
   await askFor({ ...ACCOUNT, singleSignOn: 'subject' });
   expect(await Promise.all(made)).toEqual([expect.objectContaining({ to: ACCOUNT.email }), undefined]);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Account } from '#shared/contracts/apps/client-app.ts';
-import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -17,6 +17,8 @@ import { makeSignIns, TRIES_OF_ADDRESS } from './sign-ins.ts';
 const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: HOUR_MS / 4 } as const;
 /** Counted for every address that is typed, whether or not it has an account. */
 const LINKS_OF_ONE = { name: 'reset-mail', countMax: 3, windowMs: HOUR_MS } as const;
+/** Anybody can sign up with an address of others, and then have mail sent to it. */
+const LINKS_OF_DAY = { name: 'reset-mail-day', countMax: 6, windowMs: DAY_MS } as const;
 const LINKS_OF_ADDRESS = { name: 'reset-mail-address', countMax: 20, windowMs: HOUR_MS } as const;
 /** Every sign-up takes at least this long, so that its duration does not show whether the account
  * existed. */
@@ -30,10 +32,10 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
   const { presentSession, openSession, requireMaySignUp } = makeSignIns(deps);
 
   return {
-    async signUp({ body: { email, password, invitation = '' }, address }) {
-      await requireMaySignUp(email, invitation, address);
-      const passwordHash = await charge(throttle, [{ budget: signUps, owner: address }], () =>
-        passwords.hash(password, address),
+    async signUp({ body: { email, password, invitation = '' }, visitor }) {
+      await requireMaySignUp(email, invitation, visitor);
+      const passwordHash = await charge(throttle, [{ budget: signUps, owner: visitor.accountId }], () =>
+        passwords.hash(password, visitor),
       );
       await Promise.all([
         accountWork.ensure(accountIdOf(email), email, { passwordHash, verified: false }),
@@ -43,13 +45,13 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
     },
     async signIn(call) {
       const { email, password, code } = call.body;
-      const { address } = call;
+      const { visitor } = call;
       const tries = [
-        { budget: TRIES_OF_ONE, owner: `${address} ${email.toLowerCase()}` },
-        { budget: TRIES_OF_ADDRESS, owner: address },
+        { budget: TRIES_OF_ONE, owner: `${visitor.accountId} ${email.toLowerCase()}` },
+        { budget: TRIES_OF_ADDRESS, owner: visitor.accountId },
       ];
       const known = await accounts.findByEmail(email);
-      const proveAll = async () => twoFactor.prove(await prove(known, password, address, tries), code);
+      const proveAll = async () => twoFactor.prove(await prove(known, password, visitor, tries), code);
       return openSession(known, proveAll, call);
     },
     async signOut({ token, setSessionToken }) {
@@ -58,20 +60,20 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
     },
     readSession: async ({ account }) => presentSession(account),
     async changePassword(call) {
-      const { body, account, address, browser, token, setSessionToken } = call;
+      const { body, account, address, visitor, browser, token, setSessionToken } = call;
       if (account.passwordHash === undefined)
         throw new ServiceError(
           'conflict',
           'this account has no password: it signs in at the identity provider',
         );
       await proveSelf(call, body.current);
-      const passwordHash = await passwords.hash(body.next, address);
+      const passwordHash = await passwords.hash(body.next, visitor);
       const changed = await accountWork.changePassword(account, passwordHash);
       if (token !== undefined) await sessions.close(token);
       setSessionToken(await sessions.open(changed, { browser, address }));
     },
-    async resetPassword({ body: { token, password }, address }) {
-      const tries = [{ budget: TRIES_OF_ADDRESS, owner: address }];
+    async resetPassword({ body: { token, password }, visitor }) {
+      const tries = [{ budget: TRIES_OF_ADDRESS, owner: visitor.accountId }];
       await throttle.take(tries);
       const account = await resetLinks.find(token);
       if (!account)
@@ -81,8 +83,10 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
         );
       // The attempt was right; from here on only the work counts.
       await throttle.refund(tries);
-      const passwordHash = await charge(throttle, [{ budget: WORK_OF_ADDRESS, owner: address }], () =>
-        passwords.hash(password, address),
+      const passwordHash = await charge(
+        throttle,
+        [{ budget: WORK_OF_ADDRESS, owner: visitor.accountId }],
+        () => passwords.hash(password, visitor),
       );
       await accountWork.changePassword(account, passwordHash, 'password-reset');
     },
@@ -91,16 +95,17 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       signUp: config.signUp,
       singleSignOn: deps.identityProvider !== undefined,
     }),
-    async requestResetLink({ body: { email }, address }) {
+    async requestResetLink({ body: { email }, visitor }) {
       if (!mail)
         throw new ServiceError('conflict', 'this portal sends no e-mail; ask an operator for a link');
       await throttle.take([
         { budget: LINKS_OF_ONE, owner: email.toLowerCase() },
-        { budget: LINKS_OF_ADDRESS, owner: address },
+        { budget: LINKS_OF_DAY, owner: email.toLowerCase() },
+        { budget: LINKS_OF_ADDRESS, owner: visitor.accountId },
       ]);
       // The account is looked up after the answer, so that neither answer nor duration shows
       // whether it exists.
-      void mail.mailer.send(address, async () => {
+      void mail.mailer.send(visitor, async () => {
         const account = await accounts.findByEmail(email);
         if (!account || account.operator || account.singleSignOn !== undefined) return undefined;
         const { token } = await resetLinks.make(PORTAL_ACTOR, account);

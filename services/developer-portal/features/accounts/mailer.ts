@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
+import type { Owner } from '#shared/fairness/fair-shares.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { PortalMetrics } from '../../metrics.ts';
@@ -38,7 +39,7 @@ type Dependencies = {
  * people ask again.
  *
  * @example
- * mailer.send(address, async () => ({ to: 'dev@example.com', subject: 'Hello', text: 'Hello.\n' }));
+ * mailer.send(visitor, async () => ({ to: 'dev@example.com', subject: 'Hello', text: 'Hello.\n' }));
  */
 export function makeMailer(
   { url, from }: Pick<MailSettings, 'url' | 'from'>,
@@ -75,11 +76,11 @@ export function makeMailer(
      * Makes and sends a message in the background, in three attempts. A message that could not be
      * made or sent is counted and logged without its recipient.
      *
-     * @param owner the queue it waits in: the client's address
+     * @param owner the queue it waits in: the visitor's
      * @param make returns undefined if there is nothing to send
      * @returns whether it was sent; it never throws
      */
-    send(owner: string, make: () => Promise<Message | undefined>): Promise<boolean> {
+    send(owner: Owner, make: () => Promise<Message | undefined>): Promise<boolean> {
       const work: Promise<boolean> = queue
         .run(owner, async () => {
           const message = await make();

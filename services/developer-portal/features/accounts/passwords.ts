@@ -1,5 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import type { Owner } from '#shared/fairness/fair-shares.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 
 /*
@@ -31,8 +32,8 @@ export type Passwords = ReturnType<typeof makePasswords>;
  *
  * @example
  * const passwords = makePasswords();
- * const stored = await passwords.hash('correct horse battery', address);
- * await passwords.verify('correct horse battery', stored, address); // true
+ * const stored = await passwords.hash('correct horse battery', visitor);
+ * await passwords.verify('correct horse battery', stored, visitor); // true
  */
 export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING_MAX } = {}) {
   const { r, p } = SETTINGS;
@@ -44,10 +45,10 @@ export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING
   });
   return {
     /**
-     * @param owner the queue it waits in: the client's address
+     * @param owner the queue it waits in: the visitor's
      * @throws ServiceError `overloaded`
      */
-    hash: (password: string, owner: string): Promise<string> =>
+    hash: (password: string, owner: Owner): Promise<string> =>
       queue.run(owner, async () => {
         const salt = randomBytes(SALT_BYTES);
         const hash = await stretch(password, salt, { ln, r, p });
@@ -55,7 +56,7 @@ export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING
       }),
     /** Takes the same time if `stored` is missing, so that the duration does not show whether the
      * account exists. */
-    verify: (password: string, stored: string | undefined, owner: string): Promise<boolean> =>
+    verify: (password: string, stored: string | undefined, owner: Owner): Promise<boolean> =>
       queue.run(owner, async () => {
         const known = parse(stored ?? '');
         const { salt, hash, ...settings } = known ?? nobody;

@@ -1,4 +1,5 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Call } from '../../http/call.ts';
@@ -62,15 +63,17 @@ export function makeProvePassword({ passwords, sessions, throttle, now }: Depend
   const prove = async (
     account: Account | undefined,
     password: string,
-    address: string,
+    visitor: AppOwner,
     tries: readonly Draw[],
   ): Promise<Account> => {
     // Charged for an unknown account too, so that the duration does not show whether the account
     // exists.
-    const workOfAccount = [{ budget: WORK_OF_ACCOUNT, owner: account?.accountId ?? `nobody ${address}` }];
-    const draws = [...tries, { budget: WORK_OF_ADDRESS, owner: address }, ...workOfAccount];
+    const workOfAccount = [
+      { budget: WORK_OF_ACCOUNT, owner: account?.accountId ?? `nobody ${visitor.accountId}` },
+    ];
+    const draws = [...tries, { budget: WORK_OF_ADDRESS, owner: visitor.accountId }, ...workOfAccount];
     const isRight = await charge(throttle, draws, () =>
-      passwords.verify(password, account?.passwordHash, address),
+      passwords.verify(password, account?.passwordHash, visitor),
     );
     await throttle.refund(isRight ? tries : workOfAccount);
     if (!account || !isRight)
@@ -81,11 +84,11 @@ export function makeProvePassword({ passwords, sessions, throttle, now }: Depend
     prove,
     /** The same for the account of a session. Without a password the session must be new. */
     async proveSelf(
-      { account, token = '', address }: Pick<Call<OperationId>, 'account' | 'token' | 'address'>,
+      { account, token = '', visitor }: Pick<Call<OperationId>, 'account' | 'token' | 'visitor'>,
       password = '',
     ): Promise<void> {
       if (account.passwordHash !== undefined) {
-        await prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, owner: account.accountId }]);
+        await prove(account, password, visitor, [{ budget: TRIES_OF_ACCOUNT, owner: account.accountId }]);
         return;
       }
       const own = (await sessions.list(account)).find(({ sessionId }) => sessionId === sessionIdOf(token));

@@ -1,5 +1,6 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call } from '../../http/call.ts';
@@ -50,11 +51,11 @@ export function makeSignIns(deps: Dependencies) {
       return presentSession(account);
     },
     /** @throws Problem `sign-up-closed`, whether or not the address has an account */
-    async requireMaySignUp(email: string, invitation: string, address: string): Promise<void> {
+    async requireMaySignUp(email: string, invitation: string, { accountId }: AppOwner): Promise<void> {
       if (config.signUp === 'open') return;
       if (config.signUp === 'closed')
         throw new Problem('sign-up-closed', 'Only an operator of this service makes accounts.');
-      const tries = [{ budget: TRIES_OF_ADDRESS, owner: address }];
+      const tries = [{ budget: TRIES_OF_ADDRESS, owner: accountId }];
       await throttle.take(tries);
       if (!(await findInvitation(deps, email, invitation)))
         throw new Problem(

@@ -25,11 +25,15 @@ const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toS
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * Names the password of an account and its second factor. Sessions and reset links are bound to it,
- * so a new password ends them, and so does turning the second factor on or off.
+ * Names what signs in to an account: its password, or the person of the identity provider, and its
+ * second factor. Sessions and reset links are bound to it, so a new password ends them, and so does
+ * turning the second factor on or off, or giving the account to another person. An account that was
+ * deleted and made again has another credential, although the same person may sign in to it.
  */
-export const credentialOf = ({ passwordHash = '', twoFactor }: Account): string =>
-  sha256(`credential ${passwordHash}${twoFactor ? ` ${twoFactor.enabledAt}` : ''}`);
+export const credentialOf = ({ passwordHash = '', singleSignOn, twoFactor, createdAt }: Account): string =>
+  sha256(
+    `credential ${passwordHash}${singleSignOn ? ` ${singleSignOn} ${createdAt}` : ''}${twoFactor ? ` ${twoFactor.enabledAt}` : ''}`,
+  );
 
 /**
  * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with

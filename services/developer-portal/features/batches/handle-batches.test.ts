@@ -58,6 +58,7 @@ const call = <Q, U = undefined>(query: Q, upload?: U) => ({
   owner: { tier: 'free' } as Account,
   idempotencyKey: 'once',
   address: '',
+  visitor: { accountId: '', clientId: '' },
   browser: '',
   token: undefined,
   setSessionToken: () => undefined,

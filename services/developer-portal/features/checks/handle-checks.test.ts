@@ -67,6 +67,7 @@ const REQUEST = {
   owner: {} as Account,
   idempotencyKey: '',
   address: '',
+  visitor: { accountId: '', clientId: '' },
   browser: '',
   token: undefined,
   upload: undefined,

@@ -65,6 +65,7 @@ const call = {
   owner: { accountId: 'acc_1' } as Account,
   idempotencyKey: 'once',
   address: '',
+  visitor: { accountId: '', clientId: '' },
   browser: '',
   token: undefined,
   setSessionToken: () => undefined,

@@ -60,6 +60,14 @@ test('a key is a matter in its last week, and another one on its last day', () =
   expect(idsOf({ expiresAt: at(23), replacedBy: 'key_2' })).toEqual([]);
 });
 
+test.each(['none', 'requested', 'rejected'] as const)(
+  'keys and webhooks of an app whose scope is %s are no matter: its owner may have signed up with the address of others',
+  (scope) => {
+    const app = aClientApp('app_1', { scope, keys: [aKey({ expiresAt: at(23) })] });
+    expect(mattersOfApp(app, { newest: [aDelivery({})], failedCount: 1 }, NOW)).toEqual([]);
+  },
+);
+
 test('a decision about a requested scope is a matter for a day, with its reason', () => {
   const textsOf = (over: Parameters<typeof aClientApp>[1]) =>
     mattersOfApp(aClientApp('app_1', over), NO_WEBHOOKS, NOW).map(({ text }) => text());

@@ -34,13 +34,19 @@ export type WebhookFacts = {
   readonly failedCount: number;
 };
 
-/** The matters of an app's webhooks, keys and scope. */
+/**
+ * The matters of an app's webhooks, keys and scope.
+ *
+ * Of an app whose scope is not approved only the decision is told: anybody can sign up with an address
+ * of others, and the names of apps and keys are theirs to choose.
+ */
 export function mattersOfApp(app: ClientApp, { newest, failedCount }: WebhookFacts, nowMs: number): Matter[] {
   const { clientId, name, keys, scope, scopeReason, scopeRequestedAt, scopeDecidedAt } = app;
   const path = `/apps/${clientId}`;
   const matters: Matter[] = [];
+  const isApproved = scope === 'approved';
   const isDead = isReceiverDead(newest, nowMs);
-  if (isDead || failedCount > 0)
+  if (isApproved && (isDead || failedCount > 0))
     matters.push({
       id: `webhooks/${clientId}`,
       quietMs: DAY_MS,
@@ -54,7 +60,7 @@ export function mattersOfApp(app: ClientApp, { newest, failedCount }: WebhookFac
         ].join(' '),
       path: `${path}/webhooks`,
     });
-  for (const key of keys) {
+  for (const key of isApproved ? keys : []) {
     if (key.expiresAt === undefined || key.replacedBy !== undefined || !isUsable(key, nowMs)) continue;
     const leftMs = Date.parse(key.expiresAt) - nowMs;
     if (leftMs > KEY_WARNING_MS) continue;
@@ -71,7 +77,7 @@ export function mattersOfApp(app: ClientApp, { newest, failedCount }: WebhookFac
       id: `scope/${clientId}/${scopeDecidedAt}`,
       quietMs: DAY_MS,
       text: () =>
-        scope === 'approved'
+        isApproved
           ? `The scope of "${name}" was approved: its keys may start checks.`
           : `The scope of "${name}" was not approved: ${scopeReason}`,
       path: `${path}/scope`,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/call.ts';
@@ -37,28 +38,29 @@ export function makeSingleSignOnHandlers(
     if (!identityProvider) throw new ServiceError('conflict', 'this portal has no identity provider');
     return identityProvider;
   };
-  const take = (address: string) => throttle.take([{ budget: ATTEMPTS_OF_ADDRESS, owner: address }]);
+  const take = ({ accountId }: AppOwner) =>
+    throttle.take([{ budget: ATTEMPTS_OF_ADDRESS, owner: accountId }]);
 
   /** The account of a person; a new one if the address has none and they may sign up. */
-  const join = async ({ subject, email }: Identity, invitation: string, address: string) => {
+  const join = async ({ subject, email }: Identity, invitation: string, visitor: AppOwner) => {
     const known = await accounts.findByEmail(email);
-    if (!known) await requireMaySignUp(email, invitation, address);
+    if (!known) await requireMaySignUp(email, invitation, visitor);
     const accountId = known?.accountId ?? accountIdOf(email);
     if (!known) await accountWork.ensure(accountId, email, { verified: true, singleSignOn: subject });
     return accountWork.join(accountId, subject);
   };
 
   return {
-    async beginSingleSignOn({ address }) {
-      await take(address);
+    async beginSingleSignOn({ visitor }) {
+      await take(visitor);
       const { url, expected } = await requireProvider().begin();
       return { url, attempt: seal(expected) };
     },
     async finishSingleSignOn(call) {
       const { attempt, query, invitation = '' } = call.body;
-      await take(call.address);
+      await take(call.visitor);
       const identity = await requireProvider().finish(open(Asked, attempt), query);
-      const account = await join(identity, invitation, call.address);
+      const account = await join(identity, invitation, call.visitor);
       if (!account.twoFactor) return openSession(account, async () => account, call);
       return { attempt: seal({ accountId: account.accountId, credential: credentialOf(account) }) };
     },

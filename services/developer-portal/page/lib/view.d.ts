@@ -19,8 +19,10 @@ export declare function html(strings: TemplateStringsArray, ...values: Value[]):
 export declare function render(tree: VNode, parent: Element): void;
 export declare function createContext<T>(initial: T): Context<T>;
 export declare function useContext<T>(context: Context<T>): T;
+export declare function useState<S>(): [S | undefined, Setter<S | undefined>];
 export declare function useState<S>(initial: S | (() => S)): [S, Setter<S>];
 export declare function useRef<T>(initial: T): { current: T };
+export declare function useRef<T>(initial: null): { current: T };
 export declare function useMemo<T>(make: () => T, inputs: readonly unknown[]): T;
 export declare function useEffect(effect: Effect, inputs: readonly unknown[]): void;
 export declare function useLayoutEffect(effect: Effect, inputs: readonly unknown[]): void;

@@ -73,3 +73,13 @@ test.each([
 ] as const)('a failed execution with the data %j is %s', (data, expected) => {
   expect(classifyRpcError({ code: -32_015, message: 'VM execution error.', data })).toBe(expected);
 });
+
+test('takes time in proportion to the length of a hostile text', () => {
+  const ERRORS = 1_000;
+  const startedAt = performance.now();
+  for (const words of ['a', 'block ', 'exceed ', 'request '])
+    for (let i = 0; i < ERRORS / 4; i += 1)
+      classifyRpcError({ code: -32_000, message: words.repeat(1_000).slice(0, 1_000) });
+  // As many as one array has calls: seconds if each character were a beginning.
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+});

@@ -43,9 +43,10 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
   ],
   [/write protection|(during|inside) ?static|out ?of ?(offset|bounds)|not ?activated/i, 'gas-exhausted'],
   // Any words that deny a block, a state or history: of nodes that are behind, were pruned or have
-  // no archive.
+  // no archive. Anchored: else each character of a long text is a beginning, and an array of errors
+  // takes seconds.
   [
-    /(?=.*(block|header|state|trie|hash|canonical|histor|resource|data))(?=.*(\bno|not|un|missing|ahead|beyond|future|prun|archive|out ?of ?range))/i,
+    /^(?=.*(block|header|state|trie|hash|canonical|histor|resource|data))(?=.*(\bno|not|un|missing|ahead|beyond|future|prun|archive|out ?of ?range))/is,
     'block-unavailable',
   ],
 ];

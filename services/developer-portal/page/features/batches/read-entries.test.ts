@@ -1,5 +1,5 @@
-import { decodeText, readEntries as readTableEntries, writeBatch } from './read-entries.js';
-import { readTable } from './read-table.js';
+import { decodeText, readEntries as readTableEntries, writeBatch } from './read-entries.ts';
+import { readTable } from './read-table.ts';
 
 const [A, B] = [`0x${'a'.repeat(40)}`, `0x${'B'.repeat(40)}`];
 /** As they are sent with the columns that are found. */

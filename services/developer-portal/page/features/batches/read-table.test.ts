@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { readEntries } from './read-entries.js';
-import { readTable } from './read-table.js';
+import { readEntries } from './read-entries.ts';
+import { readTable } from './read-table.ts';
 
 const [A, B] = [`0x${'a'.repeat(40)}`, `0x${'B'.repeat(40)}`];
 

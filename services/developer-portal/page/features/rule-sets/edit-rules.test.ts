@@ -7,7 +7,7 @@ import {
   textOf,
   withMember,
   withType,
-} from './edit-rules.js';
+} from './edit-rules.ts';
 
 const ADDRESS = `0x${'1'.repeat(40)}`;
 const call = { contractAddress: ADDRESS, function: 'function price() view returns (uint256)' };

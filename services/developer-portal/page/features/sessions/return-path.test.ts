@@ -1,4 +1,4 @@
-import { wantedPath, withReturn } from './return-path.js';
+import { wantedPath, withReturn } from './return-path.ts';
 
 const ORIGIN = 'https://portal.example';
 const wantedAt = (address: string) => wantedPath(new URL(address, ORIGIN));

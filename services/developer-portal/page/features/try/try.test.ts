@@ -1,5 +1,5 @@
-import { lineOf, parseJson } from '../../lib/parse-json.js';
-import { checkOfFragment, FRAGMENT_CHARS_MAX, fragmentOf } from './check-address.js';
+import { lineOf, parseJson } from '../../lib/parse-json.ts';
+import { checkOfFragment, FRAGMENT_CHARS_MAX, fragmentOf } from './check-address.ts';
 
 const ADDRESS = `0x${'1'.repeat(40)}`;
 

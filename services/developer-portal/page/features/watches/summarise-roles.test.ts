@@ -1,4 +1,4 @@
-import { summariseRoles } from './summarise-roles.js';
+import { summariseRoles } from './summarise-roles.ts';
 
 test('says which roles were gained and lost, and leaves out those that have not changed', () => {
   const roles = [

@@ -1,0 +1,115 @@
+import { sends } from '../../lib/api.ts';
+import { formatCount, formatDate, formatPlural } from '../../lib/format.ts';
+import { html } from '../../lib/html.ts';
+import { usePages, useResource } from '../../lib/resources.ts';
+import { useQuery } from '../../lib/router.ts';
+import { useMayChange } from '../../lib/session.ts';
+import { Identifier } from '../../ui/copy.ts';
+import { Confirm, SearchField, Segments, useDialog } from '../../ui/form.ts';
+import { Card, Empty, loadedPage, PageHead } from '../../ui/page.ts';
+import { Badge, choicesOf, Facts, limitPairs, pagedRows, rows, StateBadge, Time } from '../../ui/values.ts';
+import { KeyUse, PermissionBadges } from '../apps/keys.ts';
+import { ScopeTexts } from '../apps/scope.ts';
+import { RecentAudit, useRecentAudit } from './audit.ts';
+
+const FILTERS = Object.entries({ '': 'All', true: 'Suspended', false: 'Active' });
+
+export const AppBadges = ({ app: { suspended, scope, tier } }) =>
+  html`${suspended && html`<${Badge} tone="bad">Suspended<//>`}<${StateBadge} of="scope" state=${scope.state} /><${Badge}>${tier}<//>`;
+
+const drawSuspension = ({ clientId, name, suspended }) =>
+  suspended
+    ? html`<${Confirm} title=${`Resume “${name}”?`} action="Resume" tone="" said=${`${name} resumed`}
+        send=${sends('POST /api/operator/apps/:clientId/resume', { clientId })}><p>Its keys work again within a second.</p><//>`
+    : html`<${Confirm} title=${`Suspend “${name}”?`} action="Suspend" said=${`${name} suspended`}
+        send=${sends('POST /api/operator/apps/:clientId/suspend', { clientId })}><p>All its requests are answered with 403 until it is resumed.</p><//>`;
+
+export function OperatorApps() {
+  const [filters, setQuery] = useQuery({ query: '', suspended: '' });
+  const pages = usePages('GET /api/operator/apps', {}, 'apps', 'after', filters, 'clientId');
+  const [dialog, open] = useDialog(pages.first.reload);
+  const mayChange = useMayChange();
+  return html`
+    <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
+    <${SearchField} label="Find by name, client ID or e-mail address" value=${filters.query} onSearch=${(query) => setQuery({ query })} />
+    ${pagedRows(pages, html`<${Empty} title="Nothing found"><p>No app matches.</p><//>`, (app) => {
+      const action = app.suspended ? 'Resume' : 'Suspend';
+      const button = html`<button type="button" aria-label=${`${action} ${app.name}`} onClick=${() => open(drawSuspension(app))}>${action}</button>`;
+      return html`<li key=${app.clientId}>
+          <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
+            <p class="sub break">${app.email} · <code>${app.clientId}</code></p></div>
+          <div class="badges"><${AppBadges} app=${app} /></div>
+          ${mayChange && html`<div class="row-actions">${button}</div>`}
+        </li>`;
+    })}
+    ${dialog}
+  `;
+}
+
+export function OperatorApp({ item }) {
+  const resource = useResource('GET /api/operator/apps/:clientId', { clientId: item });
+  const audit = useRecentAudit({ app: item });
+  const [dialog, open] = useDialog(() => {
+    resource.reload();
+    audit.reload();
+  });
+  const mayChange = useMayChange();
+  return loadedPage(
+    resource,
+    'App',
+    (app) => html`
+    <${PageHead} title=${app.name} aside=${mayChange && html`<button type="button" onClick=${() => open(drawSuspension(app))}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
+      <p class="badges"><${Identifier} value=${app.clientId} what="Client ID" /><${AppBadges} app=${app} /></p>
+      <p class="sub break">Of <a href=${`/operator/accounts/${encodeURIComponent(app.accountId)}`}>${app.email || app.accountId}</a></p>
+    <//>
+    <div class="two">
+      <${Card} title="Usage"><${Facts} pairs=${[
+        ['Checks this month', `${formatCount(app.month.used)} of ${formatCount(app.month.quota)}`],
+        ['Since', formatDate(app.createdAt)],
+        ...choicesOf('delivery').map(([state, text]) => [
+          `Webhooks: ${text.toLowerCase()}`,
+          formatCount(app.webhooks[state as keyof typeof app.webhooks]),
+        ]),
+      ]} />
+        <p class="hint">Webhooks: the newest 100.</p>
+      <//>
+      <${Card} title="Limits"><${Facts} pairs=${limitPairs(app.limits)} /><//>
+    </div>
+    ${app.scope.purpose && html`<${Card} title="Scope"><${ScopeTexts} ...${app.scope} /><//>`}
+    <${Card} title="API keys">${rows(
+      app.keys,
+      html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`,
+      (key) => {
+        const { keyId, name, prefix, lastFour, marketplace, revokedAt, expiresAt, lastUsedAt } = key;
+        return html`<li key=${keyId}>
+        <div class="grow"><p class="break">${name}</p><p class="sub"><code>${prefix}…${lastFour}</code> · <code>${keyId}</code></p></div>
+        <div class="badges">${marketplace && html`<${Badge}>Marketplace<//>`}<${PermissionBadges} of=${key} />${revokedAt && html`<${Badge} tone="bad">Revoked<//>`}</div>
+        <p class="sub facts"><${KeyUse} at=${lastUsedAt} />
+          ${expiresAt && html`<span>Expires <${Time} at=${expiresAt} /></span>`}</p>
+      </li>`;
+      },
+      'inner',
+    )}<//>
+    <${Card} title="Batches">${rows(
+      app.batches,
+      html`<p class="sub">No batch with stored results.</p>`,
+      ({ requestId, status, done, entries, acceptedAt }) => html`<li key=${requestId}>
+        <div class="grow"><p class="mono break">${requestId}</p><p class="sub">${formatCount(done)} of ${formatPlural(entries, 'entry', 'entries')}</p></div>
+        <div class="badges"><${StateBadge} of="batch" state=${status} /></div><p class="sub facts"><${Time} at=${acceptedAt} /></p>
+      </li>`,
+      'inner',
+    )}<//>
+    <${Card} title="Watches">${rows(
+      app.watches,
+      html`<p class="sub">No watch.</p>`,
+      ({ watchId, state, members, ruleSet }) => html`<li key=${watchId}>
+        <div class="grow"><p class="break">${watchId}</p><p class="sub">${formatPlural(members, 'member')} under <code>${ruleSet}</code></p></div>
+        <div class="badges"><${StateBadge} of="watch" state=${state} /></div>
+      </li>`,
+      'inner',
+    )}<//>
+    <${RecentAudit} recent=${audit} filters=${{ app: item }} />
+    ${dialog}
+  `,
+  );
+}

@@ -1,0 +1,83 @@
+import { formatCount } from '../../lib/format.ts';
+import { html } from '../../lib/html.ts';
+import { useResource } from '../../lib/resources.ts';
+import { useSession } from '../../lib/session.ts';
+import { Card, Empty, loaded, Missing, PageHead, refreshButton } from '../../ui/page.ts';
+import { Badge, Table, Time } from '../../ui/values.ts';
+import { Menu, type Section } from '../apps/app.ts';
+import { OperatorAccount, OperatorAccounts } from './accounts.ts';
+import { OperatorApp, OperatorApps } from './apps.ts';
+import { OperatorAudit } from './audit.ts';
+import { ScopeQueue } from './scopes.ts';
+
+const SECTIONS: Section[] = [
+  ['', 'Scope requests', ScopeQueue],
+  ['accounts', 'Accounts', OperatorAccounts, OperatorAccount],
+  ['apps', 'Apps', OperatorApps, OperatorApp],
+  ['audit', 'Audit', OperatorAudit],
+  ['chains', 'Chains', OperatorChains],
+  ['dead-letters', 'Dead-lettered records', DeadLetters],
+];
+
+export function Operator({ section = '', item }) {
+  const { account } = useSession();
+  const found = SECTIONS.find(([path]) => path === section);
+  const page = item === undefined ? found?.[2] : found?.[3];
+  if (!account.operator || !page) return html`<${Missing} />`;
+  return html`<div class="app-body">
+    <${Menu} label="Operator’s pages" base="/operator" section=${section} sections=${SECTIONS} />
+    <div class="app-page"><${page} key=${`${section}/${item}`} item=${item} /></div>
+  </div>`;
+}
+
+function DeadLetters() {
+  const letters = useResource('GET /api/operator/dead-letters', {});
+  return html`
+    <${PageHead} title="Dead-lettered records" aside=${refreshButton(letters)}>
+      <p class="sub">Records that could not be processed. List them with <code>npm run admin -- dead-letter list TOPIC</code>.</p>
+    <//>
+    ${loaded(
+      letters,
+      (list) => html`<${Card}>
+      ${list.every(({ count }) => count === 0) && html`<p class="notice good">No topic has dead-lettered records.</p>`}
+      <${Table} label="Dead-lettered records by topic" heads=${['Topic', '#Waiting']}>${list.map(
+        ({ topic, count }) =>
+          html`<tr key=${topic}><th scope="row"><code>${topic}</code></th><td class="number">${formatCount(count)}</td></tr>`,
+      )}<//>
+    <//>`,
+    )}
+  `;
+}
+
+const yesNo = (is: boolean | null) => (is === null ? '–' : is ? 'yes' : 'no');
+const figure = (value: number | null) => (value === null ? '–' : formatCount(value));
+
+export function OperatorChains() {
+  const chains = useResource('GET /api/operator/chains', {});
+  return html`
+    <${PageHead} title="Chains" aside=${refreshButton(chains)}>
+      <p class="sub">What evaluators found out about the endpoints of the chain file, at their start and once an hour.
+        To check a file: <code>npm run admin -- chains check FILE</code>.</p>
+    <//>
+    ${loaded(chains, (list) =>
+      list.length === 0
+        ? html`<${Empty} title="No report yet"><p>Evaluators report some seconds after their start.</p><//>`
+        : list.map(({ chainId, name, at, endpoints }) => {
+            const title = name ? `${name} (${chainId})` : `Chain ${chainId}`;
+            return html`<${Card} key=${chainId} title=${title}>
+        <p class="sub">Checked <${Time} at=${at} /></p>
+        <${Table} label=${`Endpoints of chain ${chainId}`} heads=${['Endpoint', 'State', 'Method', 'Proved', 'State proved', 'Archive', '#Reads in a call', '#Blocks of logs']}>
+          ${endpoints.map(
+            (one) => html`<tr key=${one.endpoint}>
+              <th scope="row">${one.name ?? one.endpoint}</th>
+              <td>${one.problems.length === 0 ? html`<${Badge} tone="good">Well<//>` : html`<${Badge} tone=${one.method ? 'warn' : 'bad'}>${one.method ? 'Limited' : 'Unusable'}<//>`}</td>
+              <td>${one.method ?? '–'}</td><td>${yesNo(one.proved)}</td><td>${yesNo(one.state)}</td><td>${yesNo(one.archive)}</td>
+              <td class="number">${figure(one.batchLimit)}</td><td class="number">${figure(one.logRange)}</td>
+            </tr>`,
+          )}<//>
+        ${endpoints.flatMap(({ problems }) => problems).map((sentence) => html`<p key=${sentence} class="hint break">${sentence}</p>`)}
+      <//>`;
+          }),
+    )}
+  `;
+}

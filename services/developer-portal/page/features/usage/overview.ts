@@ -1,0 +1,117 @@
+import type { Answer } from '../../lib/api.ts';
+import { formatBytes, formatCount, formatMs, formatShare } from '../../lib/format.ts';
+import { html } from '../../lib/html.ts';
+import { useResource } from '../../lib/resources.ts';
+import { useApp } from '../../lib/session.ts';
+import { Card, loaded, PageHead, refreshButton } from '../../ui/page.ts';
+import { rows, StateBadge, Table, Time } from '../../ui/values.ts';
+import { nameOfKeyId } from '../apps/keys.ts';
+import { UsageCharts } from './usage-charts.ts';
+
+type Usage = Answer<'GET /api/apps/:clientId/usage'>;
+
+/** From this share of the quota on, the bar shows a warning. */
+const NEARLY_USED = 0.8;
+/** Why this figure and the charts differ. */
+const CHARGED =
+  'A check is not charged if it decided nothing and another try may succeed; the charts count it too.';
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' });
+
+export function Overview() {
+  const usage = useResource('GET /api/apps/:clientId/usage', useApp());
+  return html`
+    <${PageHead} title="Overview" aside=${refreshButton(usage)} />
+    ${loaded(usage, (value) => {
+      const { today, totals, days, keys } = value;
+      const isUnused = days.every(({ sync, poll, webhook }) => sync + poll + webhook === 0);
+      const { undeterminedClient: client, undeterminedService: service } = totals;
+      const causes =
+        client + service === 0
+          ? 'of all rules, last 30 days'
+          : `of all rules: ${formatCount(client)} because of the rule, ${formatCount(service)} because of an endpoint`;
+      return html`
+      <${NextSteps} isUnused=${isUnused} />
+      <div class="tiles">
+        <${Quota} ...${value.month} />
+        <${Tile} label="Written today" value=${formatBytes(today.bytes)} note=${`of ${formatBytes(today.bytesMax)} that all apps of the account may write in a day (UTC)`}
+          title="Requests, results, webhooks and their answers, rule sets and members of watches." />
+        <${Tile} label="Undetermined" value=${formatShare(totals.undeterminedShare)} note=${causes}
+          title="Rules that could not be read. They never count as denied." />
+        <${Tile} label="Refused with 429" value=${formatCount(totals.refused)} note="requests, last 30 days" />
+        <${Tile} label="Time to result" value=${formatMs(totals.p50Ms)} note=${`median; p95 ${formatMs(totals.p95Ms)}`} />
+      </div>
+      <${UsageCharts} usage=${value} isUnused=${isUnused} />
+      ${keys.length > 0 && html`<${KeyUsage} keys=${keys} />`}`;
+    })}
+    <${Chains} />
+  `;
+}
+
+function Chains() {
+  const options = useResource('GET /api/try-options', {});
+  return loaded(options, ({ chains }) => {
+    const list = rows(
+      chains,
+      null,
+      ({ chainId, name, state, since }) => html`<li key=${chainId}>
+        <div class="grow">${name} <span class="sub">${chainId}</span></div>
+        <p class="sub facts">${since && html`since <${Time} at=${since} />`}</p>
+        <div class="badges"><${StateBadge} of="chain" state=${state} /></div>
+      </li>`,
+      'inner',
+    );
+    const hint = 'A rule on a chain that cannot be read is undetermined: it takes no role away.';
+    return list && html`<${Card} title="Chains">${list}<p class="hint">${hint}</p><//>`;
+  });
+}
+
+function KeyUsage({ keys }) {
+  const { app } = useApp();
+  const mostChecks = Math.max(...keys.map(({ checks }) => checks));
+  const drawKey = ({ keyId, checks }: Usage['keys'][number]) => html`<tr key=${keyId}>
+    <th scope="row">${keyId === 'other' ? 'Other keys' : nameOfKeyId(app, keyId)}</th><td class="number">${formatCount(checks)}</td>
+    <td class="bar-cell"><div class="bar" style=${{ width: `${(checks / mostChecks) * 100}%` }}></div></td>
+  </tr>`;
+  return html`<${Card} title="By API key">
+    <${Table} label="Checks by API key" class="steps-table" heads=${['Key', '#Checks, 30 days', '']}>${keys.map(drawKey)}<//>
+    <p class="hint">Single checks only: batches are not counted by key.</p>
+  <//>`;
+}
+
+const Tile = ({ label, value, note, title }) => html`<div class="tile" title=${title}>
+  <h2>${label}</h2><p class="figure">${value}</p><p class="sub">${note}</p>
+</div>`;
+
+function Quota({ name, used, quota }: Usage['month']) {
+  const share = quota > 0 ? Math.min(1, used / quota) : 1;
+  const ofQuota = `${formatCount(used)} of ${formatCount(quota)}`;
+  return html`<div class="tile quota">
+    <h2 id="quota-label">Checks in ${MONTH.format(new Date(`${name}-01T00:00:00Z`))}</h2>
+    <p class="figure">${formatCount(used)} <span class="of">of ${formatCount(quota)}</span></p>
+    <div class=${share >= NEARLY_USED ? 'meter near' : 'meter'} role="meter" aria-labelledby="quota-label" aria-valuemin="0"
+      aria-valuemax=${quota} aria-valuenow=${used} aria-valuetext=${ofQuota}>
+      <div style=${{ width: `${share * 100}%` }}></div>
+    </div>
+    <p class="sub">${share >= 1 ? 'Used up: checks are refused until next month' : `${formatCount(quota - used)} left this month`}. ${CHARGED}</p>
+  </div>`;
+}
+
+/** The remaining steps of a new app's set-up; nothing once it is in use. */
+function NextSteps({ isUnused }) {
+  const { app, base, may } = useApp();
+  const { state } = app.scope;
+  if (state === 'approved' && !isUnused) return null;
+  const step = (isDone, href, text, note, isMine = true) => html`<li class=${isDone ? 'done' : ''}>
+    <span class="tick" aria-hidden="true">${isDone ? '✓' : ''}</span>
+    <div>${isDone || !isMine ? html`<span>${text}</span>` : html`<a href=${href}>${text}</a>`}<p class="sub">${isDone ? 'Done' : note}</p></div>
+  </li>`;
+  const scopeNote =
+    state === 'requested'
+      ? 'Requested: an operator will look at it.'
+      : 'Tell the operators what you are building.';
+  return html`<${Card} title="Next steps" class="next-steps"><ol>
+    ${step(true, base, 'Create the app', '')}
+    ${step(state === 'approved', `${base}/scope`, 'Get the token-gating scope', scopeNote, may('requestScope'))}
+    ${step(!isUnused, `${base}/try`, 'Make a first check', 'On this page, with a wallet and a rule of yours.', may('tryCheck'))}
+  </ol><//>`;
+}
