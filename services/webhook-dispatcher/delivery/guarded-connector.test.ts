@@ -54,6 +54,32 @@ test('refuses a name with one refused address', async () => {
   expect(requests).toBe(0);
 });
 
+test('refuses a name of too many addresses without a look at any of them', async () => {
+  let looks = 0;
+  const addresses = new Proxy<string[]>(
+    Array.from({ length: 33 }, () => '127.0.0.1'),
+    {
+      get(target, member) {
+        if (typeof member === 'string' && /^[0-9]+$/.test(member)) looks += 1;
+        return Reflect.get(target, member);
+      },
+    },
+  );
+  await using delivery = connectDelivery({
+    connect: makeGuardedConnector({
+      allowed: ALLOWED,
+      allowHttp: true,
+      connectTimeoutMs: 120_000,
+      resolve: async () => addresses,
+    }),
+    attemptTimeoutMs: 120_000,
+    connectionsPerOriginMax: 1,
+  });
+  const attempt = { owner: OWNER, url: `http://hooks.example:${port}/`, headers: {}, body: '{}' };
+  expect(await delivery.attempt(attempt)).toMatchObject({ class: 'address-refused' });
+  expect(looks).toBe(0);
+});
+
 test('classifies a name without an address as dns-failed', async () => {
   expect(await attemptAt('nowhere.example', nothing)).toBe('dns-failed');
 });
