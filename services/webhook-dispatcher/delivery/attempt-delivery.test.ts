@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net';
+import { connect as connectTls, createServer as createTlsListener } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Dispatcher } from 'undici';
@@ -139,6 +146,54 @@ test.each([
   expect(outcome).toMatchObject({ class: 'response-malformed' });
   // The sockets' buffers hold some more.
   expect(sentBytes).toBeLessThan(RECEIVED_BYTES_MAX + 16 * 1024 * 1024);
+});
+
+test('closes the connection of a receiver that renegotiates without end', async () => {
+  let count = 0;
+  const options = { key: TEST_KEY, cert: TEST_CERTIFICATE, maxVersion: 'TLSv1.2' } as const;
+  const port = await listen(
+    createTlsListener(options, (socket) => {
+      const again = () =>
+        socket.renegotiate({}, (error) => {
+          if (error || socket.destroyed) return;
+          count += 1;
+          again();
+        });
+      socket.once('data', again);
+      socket.on('error', () => undefined);
+    }),
+  );
+  await using trusting = connectDelivery({
+    connect: (_, callback) => {
+      const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+      socket.once('secureConnect', () => callback(null, socket));
+      return undefined;
+    },
+    attemptTimeoutMs: 120_000,
+    connectionsPerOriginMax: 1,
+  });
+  expect(await post(`https://receiver.example:${port}/`, trusting)).toMatchObject({
+    class: 'response-malformed',
+  });
+  expect(count).toBeLessThan(100);
+});
+
+test('closes the connection of a receiver that sends tickets without end', async () => {
+  const port = await listen(createTcpServer());
+  await using delivery = connectDelivery({
+    connect: (_, callback) => {
+      const socket = connectTcp(port, '127.0.0.1');
+      socket.once('connect', () => {
+        callback(null, socket);
+        // No server of Node sends more than two.
+        for (let i = 0; i < 100; i += 1) socket.emit('session', Buffer.alloc(0));
+      });
+      return undefined;
+    },
+    attemptTimeoutMs: 120_000,
+    connectionsPerOriginMax: 1,
+  });
+  expect(await post('http://receiver.example/', delivery)).toMatchObject({ class: 'response-malformed' });
 });
 
 test('takes any number of answers of one connection', async () => {

@@ -14,6 +14,9 @@ const HEADER_BYTES_MAX = 16_384;
  * hands on; interim answers (1xx) without end and the extensions of chunks are in no body.
  */
 export const RECEIVED_BYTES_MAX = 4 * ANSWER_BYTES_MAX;
+/** Tickets and renegotiations of one connection, which count as no bytes of it. Servers send two
+ * tickets, and some ask for a certificate once. */
+const HANDSHAKES_MAX = 16;
 /** Below the 5 s after which many servers close an idle connection. A receiver cannot ask for a
  * longer time: each connection costs about 130 kB. */
 const KEEP_ALIVE_MS = 4_000;
@@ -132,7 +135,7 @@ export function connectDelivery({
   };
 }
 
-/** Closes a connection that delivers too much between two requests. */
+/** Closes a connection that delivers too much between two requests, or never ends its handshakes. */
 function boundReads(socket: Socket): void {
   let bytesSent = 0;
   let bytesBefore = 0;
@@ -144,6 +147,13 @@ function boundReads(socket: Socket): void {
     bytesSeen = bytesRead;
     if (bytesRead - bytesBefore > RECEIVED_BYTES_MAX) socket.destroy(TOO_MUCH);
   });
+  let handshakeCount = 0;
+  // TLS alone has these events: a ticket came, a handshake ended.
+  for (const event of ['session', 'secure'])
+    socket.on(event, () => {
+      handshakeCount += 1;
+      if (handshakeCount > HANDSHAKES_MAX) socket.destroy(TOO_MUCH);
+    });
 }
 
 const classOf = (error: unknown) => classifyErrorCode(codeOf(error));
