@@ -47,9 +47,9 @@ function makePortal(
           return { watches: [] };
         },
         listSessions: async () => [{ ...SESSION, token: 'secret' }],
-        signIn: async (call: { setSessionToken: (token: string) => void }) => call.setSessionToken('token'),
+        signIn: (call: { setSession: (account: Account) => Promise<void> }) => call.setSession(ACCOUNT),
       } as never,
-      sessions: { find: async () => ACCOUNT },
+      sessions: { find: async () => ACCOUNT, open: async () => 'token' },
       apps: { read: async () => ({ clientId: 'app_1', accountId: ACCOUNT.accountId }) as ClientApp },
       throttle: { take },
       config: {

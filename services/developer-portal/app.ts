@@ -13,7 +13,6 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import type { Dependencies as PortalDependencies } from './dependencies.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
-import { requirePermission } from './features/apps/app-access.ts';
 import { accountDraws } from './http/account-budget.ts';
 import {
   COMMON_HEADERS,
@@ -24,23 +23,26 @@ import {
   sendText,
 } from './http/answer.ts';
 import { PathId } from './http/api.ts';
-import type { Call, Handlers } from './http/call.ts';
 import {
   requireAccount,
   requireIdempotencyKey,
   requireOwnOrigin,
+  requirePermission,
   sessionCookieOf,
   tokenOf,
 } from './http/guard.ts';
 import { makeOpenApi } from './http/openapi.ts';
 import type { Download, Operation } from './http/operation.ts';
-import { OPERATIONS, type OperationId } from './http/operations.ts';
+import { type Call, type Handlers, OPERATIONS, type OperationId } from './http/operations.ts';
 import { readBody, readQuery } from './http/read-input.ts';
 import { servePage } from './http/serve-page.ts';
-import { makeTransfers, type Transfers } from './http/transfers.ts';
+import { makeTransfers } from './http/transfers.ts';
 import type { PortalMetrics } from './metrics.ts';
 
-type Dependencies = Pick<PortalDependencies, 'sessions' | 'apps' | 'accounts' | 'throttle' | 'config'> & {
+type Dependencies = Pick<
+  PortalDependencies,
+  'sessions' | 'apps' | 'accounts' | 'throttle' | 'config' | 'once'
+> & {
   readonly handlers: Handlers<OperationId>;
   readonly metrics: Pick<PortalMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
   readonly log: Logger;
@@ -51,29 +53,10 @@ type Dependencies = Pick<PortalDependencies, 'sessions' | 'apps' | 'accounts' | 
  * Order per request: route → bound on unfinished bodies → origin → session → the account's budget →
  * role in the app → body → in-flight bound → handler, which waits where many heavy reads run. It
  * does not listen.
- *
- * @example
- * const server = createServer(makeApp(deps)).listen(0);
  */
 export function makeApp(deps: Dependencies): RequestListener {
   const { metrics } = deps;
-  const inFlight = new InFlight({
-    countMax: deps.config.http.inFlightMax,
-    observe: (count) => metrics.inFlight.set(count),
-  });
-  const bounds: Bounds = {
-    bodies: new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS }),
-    transfers: makeTransfers(),
-    heavyReads: new FairTaskQueue({
-      atOnceMax: HEAVY_READS_MAX,
-      waitingMax: HEAVY_READS_WAITING_MAX,
-      refusal: 'too many reads of long lists are waiting',
-    }),
-    enterInFlight({ ip }, response) {
-      if (!inFlight.enter(response) || !inFlight.assign(response, visitorOf(ip)))
-        throw overloaded('Too many requests are being answered.');
-    },
-  };
+  const bounds = makeBounds(deps);
   return serveRoutes({
     routes: routesOf<OperationId>(OPERATIONS, (id) => makeHandle(deps, bounds, id)),
     routeNotFound: NO_SUCH_PATH,
@@ -90,6 +73,30 @@ export function makeApp(deps: Dependencies): RequestListener {
     logsAccess: deps.config.http.logsAccess,
     log: deps.log,
   });
+}
+
+type Bounds = ReturnType<typeof makeBounds>;
+
+function makeBounds({ config, metrics }: Dependencies) {
+  const inFlight = new InFlight({
+    countMax: config.http.inFlightMax,
+    observe: (count) => metrics.inFlight.set(count),
+  });
+  return {
+    bodies: new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS }),
+    transfers: makeTransfers(),
+    /** By account. */
+    heavyReads: new FairTaskQueue({
+      atOnceMax: HEAVY_READS_MAX,
+      waitingMax: HEAVY_READS_WAITING_MAX,
+      refusal: 'too many reads of long lists are waiting',
+    }),
+    /** @throws Problem `overloaded` */
+    enterInFlight({ ip }: Request, response: Response): void {
+      if (!inFlight.enter(response) || !inFlight.assign(response, visitorOf(ip)))
+        throw overloaded('Too many requests are being answered.');
+    },
+  };
 }
 
 /** The OpenAPI document, the way to the gateway's documentation, and the page wherever the API is
@@ -128,15 +135,6 @@ const BODY_TIMEOUT_MS = 5_000;
 /** Heavy reads at a time, of all accounts; each holds up to some megabytes. */
 const HEAVY_READS_MAX = 8;
 const HEAVY_READS_WAITING_MAX = 128;
-
-type Bounds = {
-  /** @throws Problem `overloaded` */
-  readonly enterInFlight: (request: Request, response: Response) => void;
-  readonly bodies: BodyReads;
-  readonly transfers: Transfers;
-  /** By account. */
-  readonly heavyReads: FairTaskQueue;
-};
 
 function makeHandle(
   deps: Dependencies,
@@ -179,7 +177,7 @@ async function authorize(
   operation: Operation,
   { request, response, ...exchange }: { request: Request; response: Response; param: Param },
 ): Promise<Call<OperationId>> {
-  const { access, method, body, query, isIdempotent, needs } = operation;
+  const { access, method, isIdempotent, needs } = operation;
   if (method !== 'get') requireOwnOrigin(request, deps.config.origin);
   const token = tokenOf(request, deps.config.origin);
   const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps, token, operation);
@@ -196,31 +194,43 @@ async function authorize(
       ? { app: undefined, owner: account }
       : await requirePermission(deps, account, param('clientId'), permission, needs);
   const idempotencyKey = isIdempotent ? requireIdempotencyKey(request) : '';
+  const origin = {
+    address: addressKey(request.ip),
+    browser: describeBrowser(request.headers['user-agent']),
+  };
+  const body: unknown = operation.body && (await readBody(request, operation.body));
   return {
     account,
     app: app as never,
     owner,
     token,
     idempotencyKey,
-    address: addressKey(request.ip),
+    once: (make, execute, step = '') =>
+      deps.once(
+        {
+          accountId: account.accountId,
+          operation: `${method} ${operation.path} ${step}`,
+          key: idempotencyKey,
+          content: [request.path, body],
+        },
+        make,
+        execute,
+      ),
+    ...origin,
     visitor: visitorOf(request.ip),
-    browser: describeBrowser(request.headers['user-agent']),
-    body: (body ? await readBody(request, body) : undefined) as never,
-    query: (query ? readQuery(request, query) : undefined) as never,
+    body: body as never,
+    query: (operation.query && readQuery(request, operation.query)) as never,
     upload: undefined as never,
     param,
-    setSessionToken: (newToken) => setCookie(deps, response, newToken),
+    async setSession(newAccount) {
+      if (token !== undefined) await deps.sessions.close(token);
+      setCookie(deps, response, newAccount && (await deps.sessions.open(newAccount, origin)));
+    },
   };
 }
 
-const NO_ACCOUNT: Account = Object.freeze({
-  accountId: '',
-  version: 1,
-  email: '',
-  tier: 'free',
-  verified: false,
-  createdAt: new Date(0).toISOString(),
-});
+/** Of public operations, which use none. */
+const NO_ACCOUNT = Object.freeze({ accountId: '' }) as Account;
 
 function setCookie({ config }: Dependencies, response: Response, token: string | undefined): void {
   const { name, secure } = sessionCookieOf(response.req, config.origin);

@@ -1,7 +1,8 @@
-import { loadConfig, loadIdentityProvider, loadMailSettings, loadSecretKeys } from './config.ts';
+import { loadConfig, loadSecrets } from './config.ts';
 
 const KEYS = `1:${'A'.repeat(43)}=`;
 const load = (env: Record<string, string> = {}) => loadConfig({ ROLECALL_SECRET_KEYS: KEYS, ...env });
+const secretsOf = (env: Record<string, string>) => loadSecrets({ ROLECALL_SECRET_KEYS: KEYS, ...env });
 
 test('PORTAL_ORIGIN accepts an origin as browsers write it; empty means none', () => {
   expect(load({ PORTAL_ORIGIN: 'https://portal.example.com/' }).origin).toBe('https://portal.example.com');
@@ -24,7 +25,7 @@ test('the public gateway URL is PUBLIC_BASE_URL if it is set', () => {
 
 test('secret keys are required, are not in the configuration, and appear in no error', () => {
   expect(JSON.stringify(load())).not.toContain('AAAA');
-  expect(loadSecretKeys({ ROLECALL_SECRET_KEYS: KEYS }).current.number).toBe(1);
+  expect(secretsOf({}).keys.current.number).toBe(1);
   expect(() => loadConfig({})).toThrow(/ROLECALL_SECRET_KEYS: missing/);
   expect(() => load({ ROLECALL_SECRET_KEYS: '1:short-and-secret' })).toThrow(
     expect.not.objectContaining({ message: expect.stringContaining('short-and-secret') }),
@@ -42,8 +43,8 @@ test('e-mail is off without SMTP_URL, needs a sender and an origin, and its pass
     MAIL_FROM: 'Rolecall <rolecall@example.com>',
   };
   const origin = { PORTAL_ORIGIN: 'https://portal.example.com' };
-  expect(loadMailSettings({ ROLECALL_SECRET_KEYS: KEYS, ...origin })).toBeUndefined();
-  expect(loadMailSettings({ ...mail, ...origin })).toEqual({
+  expect(secretsOf(origin).mail).toBeUndefined();
+  expect(secretsOf({ ...mail, ...origin }).mail).toEqual({
     url: mail.SMTP_URL,
     from: mail.MAIL_FROM,
     origin: origin.PORTAL_ORIGIN,
@@ -80,8 +81,8 @@ test('single sign-on is off without OIDC_ISSUER, needs a client and an origin, a
     OIDC_CLIENT_SECRET: 'hidden',
   };
   const origin = { PORTAL_ORIGIN: 'https://portal.example.com' };
-  expect(loadIdentityProvider(origin)).toBeUndefined();
-  const loaded = loadIdentityProvider({ ...provider, ...origin });
+  expect(secretsOf(origin).identityProvider).toBeUndefined();
+  const loaded = secretsOf({ ...provider, ...origin }).identityProvider;
   expect(loaded).toMatchObject({
     issuer: provider.OIDC_ISSUER,
     clientId: 'portal',

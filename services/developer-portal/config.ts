@@ -21,41 +21,29 @@ import {
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
-import type { KeyRing } from '#shared/secret-box.ts';
 import type { MailSettings } from './features/accounts/mailer.ts';
 import type { IdentityProviderSettings } from './features/single-sign-on/identity-provider.ts';
 import { SignUpMode } from './http/api.ts';
 
-const smtpUrl = z
-  .string()
-  .refine(
-    (text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''),
-    'not a URL such as smtps://user:password@host:465',
-  );
+const urlOf = (pattern: RegExp, error: string) =>
+  z.string().refine((text) => pattern.test(text) && URL.canParse(text), error);
+
 /** An address, with or without a name: `Rolecall <rolecall@example.com>`. */
 const sender = z
   .string()
   .regex(/^(?:[^<>@\r\n]{1,100} <[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/, 'not an e-mail address');
-
 /** A URL without a path, as browsers write it in `Origin`. */
 const origin = z
   .string()
-  .transform((text) => text.replace(/\/$/, ''))
-  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.origin === text, {
+  .transform(withoutEndSlash)
+  .refine((text) => /^https?:/.test(text) && URL.parse(text)?.origin === text, {
     error: 'not an origin such as https://portal.example.com',
   });
-const baseUrl = z
-  .string()
-  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'not an http URL')
-  .transform((text) => text.replace(/\/+$/, ''));
-
 /** An identity provider; unencrypted only on this machine. */
-const issuer = z
-  .string()
-  .refine(
-    (text) => /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1)[:/])/.test(text) && URL.canParse(text),
-    'not a URL such as https://login.example.com',
-  );
+const issuer = urlOf(
+  /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1)[:/])/,
+  'not a URL such as https://login.example.com',
+);
 
 const PortalEnvironment = z.object({
   ...commonEnvironment,
@@ -63,7 +51,9 @@ const PortalEnvironment = z.object({
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8081 }),
   TRUSTED_PROXIES: proxyList(),
   ACCESS_LOG: boolean(false),
-  GATEWAY_URL: baseUrl.default('http://localhost:8080'),
+  GATEWAY_URL: urlOf(/^https?:\/\//i, 'not an http URL')
+    .transform(withoutEndSlash)
+    .default('http://localhost:8080'),
   PUBLIC_BASE_URL: publicBaseUrl(),
   PORTAL_ORIGIN: emptyIsAbsent(origin),
   PORTAL_IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 500 }),
@@ -77,7 +67,7 @@ const PortalEnvironment = z.object({
   OIDC_ISSUER: emptyIsAbsent(issuer),
   OIDC_CLIENT_ID: emptyIsAbsent(z.string()),
   OIDC_CLIENT_SECRET: secret(emptyIsAbsent(z.string())),
-  SMTP_URL: secret(emptyIsAbsent(smtpUrl)),
+  SMTP_URL: secret(emptyIsAbsent(urlOf(/^smtps?:/i, 'not a URL such as smtps://user:password@host:465'))),
   MAIL_FROM: emptyIsAbsent(sender),
   WEBHOOK_ALLOWED_CIDRS: cidrList(),
   WEBHOOK_ALLOW_HTTP: boolean(false),
@@ -86,21 +76,13 @@ const PortalEnvironment = z.object({
   ROLECALL_SECRET_KEYS: secret(keyRing()),
 });
 
-const MailEnvironment = PortalEnvironment.pick({ SMTP_URL: true, MAIL_FROM: true, PORTAL_ORIGIN: true });
-const ProviderEnvironment = PortalEnvironment.pick({
-  OIDC_ISSUER: true,
-  OIDC_CLIENT_ID: true,
-  OIDC_CLIENT_SECRET: true,
-  PORTAL_ORIGIN: true,
-});
-
+type Parsed = z.infer<typeof PortalEnvironment>;
 export type PortalConfig = ReturnType<typeof loadConfig>;
 
 /** @throws ServiceError `config-invalid` */
 export function loadConfig(env: Environment) {
   const parsed = loadEnvironment(PortalEnvironment, env);
-  loadMailSettings(env);
-  loadIdentityProvider(env);
+  loadSecrets(env);
   return {
     ...commonConfig(parsed),
     http: {
@@ -130,7 +112,6 @@ export function loadConfig(env: Environment) {
     passwordCost: parsed.PORTAL_PASSWORD_COST,
     /** Maximum of sign-ups per hour from one address. */
     signUpsPerHour: parsed.PORTAL_SIGN_UPS_PER_HOUR,
-    /** Who may sign up. */
     signUp: parsed.PORTAL_SIGN_UP ?? 'open',
     /** Whether an operator without a second factor may do nothing but set it up. */
     operatorsNeedTwoFactor: parsed.PORTAL_OPERATOR_TWO_FACTOR === 'required',
@@ -140,30 +121,28 @@ export function loadConfig(env: Environment) {
 
 /** Loaded apart from the configuration, because that may be logged.
  * @throws ServiceError `config-invalid` */
-export const loadSecretKeys = (env: Environment): KeyRing =>
-  loadEnvironment(PortalEnvironment.pick({ ROLECALL_SECRET_KEYS: true }), env).ROLECALL_SECRET_KEYS;
+export function loadSecrets(env: Environment) {
+  const found = loadEnvironment(PortalEnvironment, env);
+  return {
+    keys: found.ROLECALL_SECRET_KEYS,
+    mail: mailSettingsOf(found),
+    identityProvider: identityProviderOf(found, env['OIDC_CLIENT_SECRET_FILE']),
+  };
+}
 
-/**
- * Loaded apart, because the URL has a password. Nothing where the portal sends no e-mail.
- *
- * @throws ServiceError `config-invalid`
- */
-export function loadMailSettings(env: Environment): MailSettings | undefined {
-  const { SMTP_URL: url, MAIL_FROM: from, PORTAL_ORIGIN } = loadEnvironment(MailEnvironment, env);
+/** Nothing where the portal sends no e-mail. */
+function mailSettingsOf({ SMTP_URL: url, MAIL_FROM: from, PORTAL_ORIGIN }: Parsed): MailSettings | undefined {
   if (url === undefined) return undefined;
   if (from === undefined || PORTAL_ORIGIN === undefined)
     throw new ServiceError('config-invalid', 'SMTP_URL: needs MAIL_FROM, and PORTAL_ORIGIN for its links');
   return { url, from, origin: PORTAL_ORIGIN };
 }
 
-/**
- * Loaded apart, because of the secret. Nothing where people sign in by password only.
- *
- * @throws ServiceError `config-invalid`
- */
-export function loadIdentityProvider(env: Environment): IdentityProviderSettings | undefined {
-  const found = loadEnvironment(ProviderEnvironment, env);
-  const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, PORTAL_ORIGIN } = found;
+/** Nothing where people sign in by password only. */
+function identityProviderOf(
+  { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, PORTAL_ORIGIN }: Parsed,
+  secretFile: string | undefined,
+): IdentityProviderSettings | undefined {
   if (OIDC_ISSUER === undefined) return undefined;
   if (OIDC_CLIENT_ID === undefined || OIDC_CLIENT_SECRET === undefined || PORTAL_ORIGIN === undefined)
     throw new ServiceError(
@@ -173,7 +152,7 @@ export function loadIdentityProvider(env: Environment): IdentityProviderSettings
   return {
     issuer: OIDC_ISSUER,
     clientId: OIDC_CLIENT_ID,
-    readClientSecret: rereading(env['OIDC_CLIENT_SECRET_FILE'], OIDC_CLIENT_SECRET),
+    readClientSecret: rereading(secretFile, OIDC_CLIENT_SECRET),
     origin: PORTAL_ORIGIN,
   };
 }

@@ -6,10 +6,8 @@ import type { Mailer } from './features/accounts/mailer.ts';
 import { makePasswords } from './features/accounts/passwords.ts';
 import { makeProvePassword } from './features/accounts/prove-password.ts';
 import { makeAuditAccess } from './features/audit/audit-access.ts';
-import { makeReadSentCheck } from './features/checks/read-sent-check.ts';
-import { makeRecordReads } from './features/checks/record-reads.ts';
-import { makeReadReceiverAnswer } from './features/deliveries/read-receiver-answer.ts';
 import { makeCountDeadLetters } from './features/operator/count-dead-letters.ts';
+import { makeReadRecords } from './features/read-records.ts';
 import { makeSessions } from './features/sessions/sessions.ts';
 import type { IdentityProvider } from './features/single-sign-on/identity-provider.ts';
 import { makeReadWatchEvents } from './features/watches/read-watch-events.ts';
@@ -34,9 +32,8 @@ export type Dependencies = ReturnType<typeof makeDependencies>;
 
 export function makeDependencies({ work, kafka, config, chains, log, mail, identityProvider }: Parts) {
   const { redis, box, throttle, accounts } = work;
-  const recordReads = makeRecordReads();
   const passwords = makePasswords({ ln: config.passwordCost });
-  const sessions = makeSessions({ redis, readAccount: accounts.read, ...config.session });
+  const sessions = makeSessions({ redis, readAccount: accounts.read, now: work.now, ...config.session });
   return {
     ...work,
     config,
@@ -48,9 +45,8 @@ export function makeDependencies({ work, kafka, config, chains, log, mail, ident
     provePassword: makeProvePassword({ passwords, sessions, throttle, now: work.now }),
     sessions,
     auditAccess: makeAuditAccess({ ...work, log }),
-    idempotency: makeIdempotency(redis, box),
-    readSentCheck: makeReadSentCheck(kafka, recordReads),
-    readReceiverAnswer: makeReadReceiverAnswer(kafka, recordReads),
+    once: makeIdempotency(redis, box),
+    ...makeReadRecords(kafka),
     watchEvents: makeReadWatchEvents(work),
     countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
   };

@@ -10,7 +10,7 @@ import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeApp } from './app.ts';
-import { loadChains, loadConfig, loadIdentityProvider, loadMailSettings, loadSecretKeys } from './config.ts';
+import { loadChains, loadConfig, loadSecrets } from './config.ts';
 import { makeDependencies } from './dependencies.ts';
 import { makeMailer } from './features/accounts/mailer.ts';
 import { makeHandlers } from './features/handlers.ts';
@@ -29,7 +29,8 @@ await runService(
   'developer-portal',
   () => loadConfig(process.env),
   async (scope, context, config) => {
-    const box = makeSecretBox(loadSecretKeys(process.env));
+    const secrets = loadSecrets(process.env);
+    const box = makeSecretBox(secrets.keys);
     const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(redis));
     watchClock(context.metrics, clock);
@@ -39,13 +40,12 @@ await runService(
     );
     scope.use(await joinSystem({ kafka, redis, config, context }));
     const metrics = makeMetrics(context.metrics);
-    const mailSettings = loadMailSettings(process.env);
-    const mail = mailSettings && {
-      origin: mailSettings.origin,
-      mailer: scope.use(makeMailer(mailSettings, { metrics, log: context.log })),
+    const mail = secrets.mail && {
+      origin: secrets.mail.origin,
+      mailer: scope.use(makeMailer(secrets.mail, { metrics, log: context.log })),
     };
-    const providerSettings = loadIdentityProvider(process.env);
-    const identityProvider = providerSettings && makeIdentityProvider(providerSettings, context.log);
+    const identityProvider =
+      secrets.identityProvider && makeIdentityProvider(secrets.identityProvider, context.log);
     const connections = { redis, publish: kafka.publish, box, now: clock.now };
     const work = makeWork(connections, { countBytes: bytes.add });
     if (mail)

@@ -7,6 +7,10 @@ import type { OpenSystem } from './open-system.ts';
 /** A value that is printed as it is made, one line after the other. */
 export type PrintLines = (write: (line: string) => Promise<void>) => Promise<void>;
 
+/** Prints the value of a subcommand that needs no system: a text as it is, anything else as
+ * JSON. */
+export type Print = (value: unknown) => void;
+
 /** Runs a subcommand's work on an open system; its value is printed, as JSON with `--json`, or line
  * by line if it is `PrintLines`. */
 export type Run = (
@@ -16,14 +20,17 @@ export type Run = (
 /** The work of a subcommand: it gets the arguments in their order, then the options. */
 type Work = (system: OpenSystem, ...given: never[]) => Promise<unknown>;
 
-/** Makes the function that adds a subcommand to a group: `list <id>`, what it does, and its work. */
+/** Makes the function that adds a subcommand to a command: `list <id>`, what it does, and its work. */
 export const adderTo =
-  (group: Command, run: Run) =>
+  (command: Command, run: Run) =>
   (usage: string, description: string, work: Work): Command =>
-    group
+    command
       .command(usage)
       .description(description)
       .action((...given) => run((system) => work(system, ...(given as never[]))));
+/** The same for a new group of subcommands. */
+export const addGroup = (program: Command, run: Run, name: string, description: string) =>
+  adderTo(program.command(name).description(description), run);
 
 /** Whether the operator confirms that the owner of the account is known. */
 export type Vouch = { readonly vouch: boolean };

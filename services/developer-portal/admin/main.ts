@@ -29,16 +29,19 @@ function reportFailure(error: unknown, isJson: boolean): void {
 const messageOf = ({ code, message }: CommanderError): string =>
   code === 'commander.help' ? 'no command was given; --help lists the commands' : message;
 
+/** Waits until the reader takes more, so that a long output takes no memory. */
+const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+
 /**
  * Waits until the reader has taken everything: a pipe holds 64 KiB, and an exit loses the rest. If
  * the reader has gone, the command has failed.
  */
 const flush = (stream: NodeJS.WriteStream): Promise<void> =>
-  new Promise((resolve) => {
-    stream.write('', (error) => {
-      if (error) process.exitCode = EXIT_FAILED;
-      resolve();
-    });
+  write(stream, '').catch(() => {
+    process.exitCode = EXIT_FAILED;
   });
 
 /** Who runs the command, unless `--as` says so. The system may have no name for the user. */
@@ -49,12 +52,6 @@ function userAtHost(): string {
     return `unknown@${hostname()}`;
   }
 }
-
-/** Waits until the reader takes more, so that a long output takes no memory. */
-const writeLine = (line: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    process.stdout.write(`${line}\n`, (error) => (error ? reject(error) : resolve()));
-  });
 
 // The admin command: opens the system, runs one subcommand, prints one value.
 const OUTPUTS = [process.stdout, process.stderr];
@@ -73,7 +70,7 @@ const runOnSystem: Run = async (work) => {
   await using system = await openSystem({ ...process.env, ...local?.environment }, as);
   const value = await work(system, local);
   if (command) await recordCommand(system, command);
-  if (typeof value === 'function') await (value as PrintLines)(writeLine);
+  if (typeof value === 'function') await (value as PrintLines)((line) => write(process.stdout, `${line}\n`));
   else print(value);
 };
 let command: Command | undefined;

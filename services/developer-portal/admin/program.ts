@@ -1,17 +1,13 @@
 import { Command, Help, type Option } from 'commander';
 import type { Environment } from '#shared/config.ts';
-import { actorName, type Run } from './command-line.ts';
-import { addAccess } from './commands/access-commands.ts';
+import { actorName, type Print, type Run } from './command-line.ts';
 import { addAccounts } from './commands/account-commands.ts';
 import { addApps } from './commands/app-commands.ts';
 import { addAudit } from './commands/audit-commands.ts';
-import { addChains, type CheckChainFile, checkChainFile } from './commands/chain-commands.ts';
 import { addChecks } from './commands/check-commands.ts';
-import { addProofKeys, type Print } from './commands/proof-key-commands.ts';
-import { addRuleSets } from './commands/rule-set-commands.ts';
+import { addDocuments } from './commands/document-commands.ts';
+import { addOffline, type CheckChainFile, checkChainFile } from './commands/offline-commands.ts';
 import { addSystem } from './commands/system-commands.ts';
-import { addTransfer } from './commands/transfer-commands.ts';
-import { addWatches } from './commands/watch-commands.ts';
 
 /** Commander tells choices and defaults, and not which options are required. */
 const describeOption = (option: Option): string =>
@@ -22,7 +18,6 @@ Exit codes:
   0  done
   1  refused, not found, the system cannot be reached, or the command line is wrong; the message says which`;
 
-/** The command line. `--json` and `--data` may be anywhere. */
 export function makeProgram(
   run: Run,
   print: Print,
@@ -42,19 +37,7 @@ export function makeProgram(
     .configureOutput(isJson ? { writeErr: () => undefined } : {})
     .configureHelp({ showGlobalOptions: true, optionDescription: describeOption })
     .addHelpText('after', EXIT_CODES);
-  for (const add of [
-    addApps,
-    addAccounts,
-    addAudit,
-    addSystem,
-    addChecks,
-    addRuleSets,
-    addWatches,
-    addTransfer,
-  ])
-    add(program, run);
-  addAccess(program, print, env);
-  addProofKeys(program, print, env);
-  addChains(program, print, env, checkChains);
+  for (const add of [addApps, addAccounts, addAudit, addSystem, addChecks, addDocuments]) add(program, run);
+  addOffline(program, print, env, checkChains);
   return program;
 }

@@ -7,16 +7,12 @@ import {
   hasTooManyKeys,
   rejectScope,
   remove,
-  rename,
   requestScope,
   resealSecrets,
-  resume,
   revokeKey,
   rollKey,
   rotateSecret,
-  setAlertUrl,
-  setDomains,
-  suspend,
+  set,
 } from './change-app.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
@@ -47,8 +43,8 @@ const anApp = (over: Partial<ClientApp> = {}): ClientApp => ({
 });
 
 test('a change that is already in effect returns undefined', () => {
-  expect(resume(anApp())).toBeUndefined();
-  expect(suspend(anApp({ suspended: true }))).toBeUndefined();
+  expect(set<ClientApp>({ suspended: false })(anApp())).toBeUndefined();
+  expect(set<ClientApp>({ suspended: true })(anApp({ suspended: true }))).toBeUndefined();
   expect(approveScope(at(0))(anApp({ scope: 'approved' }))).toBeUndefined();
   expect(revokeKey('key_unknown', at(0))(anApp())).toBeUndefined();
 });
@@ -136,7 +132,7 @@ test('adding a key or secret that exists changes nothing', () => {
   expect(addKey(key('key_1'), NOW)(anApp())).toBeUndefined();
   expect(rollKey('key_1', key('key_1'), NOW, 0)(anApp())).toBeUndefined();
   expect(rotateSecret('first', NOW, 0)(anApp())).toBeUndefined();
-  expect(rename('one')(anApp())).toBeUndefined();
+  expect(set<ClientApp>({ name: 'one' })(anApp())).toBeUndefined();
 });
 
 test('a document drops its oldest ended keys beyond a hundred, and no usable key', () => {
@@ -192,19 +188,14 @@ test('a change that changes nothing writes no new version', () => {
   expect(rejectScope('still too vague', at(0))(rejected)).toMatchObject({ scopeReason: 'still too vague' });
 });
 
-test('the address for alerts is set, changed and taken away, and the same one changes nothing', () => {
-  const set = setAlertUrl('https://example.com/hook')(anApp());
-  expect(set?.alertUrl).toBe('https://example.com/hook');
-  expect(set && setAlertUrl('https://example.com/hook')(set)).toBeUndefined();
-  expect(set && setAlertUrl(undefined)(set)).toEqual(anApp());
-  expect(setAlertUrl(undefined)(anApp())).toBeUndefined();
-});
-
-test('the domains are set, changed and taken away, and the same ones change nothing', () => {
-  const set = setDomains(['a.example', 'b.example:8443'])(anApp());
-  expect(set?.domains).toEqual(['a.example', 'b.example:8443']);
-  expect(set && setDomains(['a.example', 'b.example:8443'])(set)).toBeUndefined();
-  expect(set && setDomains(['b.example:8443'])(set)).toMatchObject({ domains: ['b.example:8443'] });
-  expect(set && setDomains([])(set)).toEqual(anApp());
-  expect(setDomains([])(anApp())).toBeUndefined();
+test.each<[first: Partial<ClientApp>, second: Partial<ClientApp>, none: Partial<ClientApp>]>([
+  [{ alertUrl: 'https://one.example' }, { alertUrl: 'https://other.example' }, { alertUrl: undefined }],
+  [{ domains: ['a.example', 'b.example:8443'] }, { domains: ['b.example:8443'] }, { domains: undefined }],
+])('%j is set, changed and taken away, and the same value changes nothing', (first, second, none) => {
+  const changed = set<ClientApp>(first)(anApp()) ?? anApp();
+  expect(changed).toEqual({ ...anApp(), ...first });
+  expect(set<ClientApp>(first)(changed)).toBeUndefined();
+  expect(set<ClientApp>(second)(changed)).toEqual({ ...anApp(), ...second });
+  expect(Object.keys(set<ClientApp>(none)(changed) ?? {})).toEqual(Object.keys(anApp()));
+  expect(set<ClientApp>(none)(anApp())).toBeUndefined();
 });

@@ -10,8 +10,14 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 /** A change of a client app's document; `undefined` if the document needs no change. */
 export type ChangeApp = (app: ClientApp) => ClientApp | undefined;
 
-export const suspend: ChangeApp = (app) => (app.suspended ? undefined : { ...app, suspended: true });
-export const resume: ChangeApp = (app) => (app.suspended ? { ...app, suspended: false } : undefined);
+/** Sets members of a document; `undefined` removes one. */
+export const set =
+  <D extends object>(members: NoInfer<Partial<D>>) =>
+  (document: D): D | undefined => {
+    const changed = { ...document, ...members };
+    if (JSON.stringify(changed) === JSON.stringify(document)) return undefined;
+    return Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)) as D;
+  };
 
 export const approveScope =
   (scopeDecidedAt: string): ChangeApp =>
@@ -25,25 +31,6 @@ export const requestScope =
     app.scope === 'approved' || (app.scope === 'requested' && app.scopePurpose === purpose)
       ? undefined
       : { ...app, scope: 'requested', scopePurpose: purpose, scopeRequestedAt: requestedAt };
-
-export const rename =
-  (name: string): ChangeApp =>
-  (app) =>
-    app.name === name ? undefined : { ...app, name };
-
-/** Sets the address for alerts; `undefined` ends them. */
-export const setAlertUrl =
-  (alertUrl: string | undefined): ChangeApp =>
-  ({ alertUrl: current, ...app }) =>
-    current === alertUrl ? undefined : { ...app, ...(alertUrl !== undefined && { alertUrl }) };
-
-/** Sets the domains that sign-in messages may be for; none ends signing in. */
-export const setDomains =
-  (domains: readonly string[]): ChangeApp =>
-  ({ domains: current = [], ...app }) =>
-    current.join() === domains.join()
-      ? undefined
-      : { ...app, ...(domains.length > 0 && { domains: [...domains] }) };
 
 export const rejectScope =
   (scopeReason: string, scopeDecidedAt: string): ChangeApp =>

@@ -13,21 +13,14 @@ export type Role = 'owner' | MemberRole;
  * | manage | members, invitations, the name | | | yes | yes |
  * | own | deleting the app | | | | yes |
  */
-export type Permission = 'view' | 'develop' | 'manage' | 'own';
-
-const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
-  viewer: ['view'],
-  developer: ['view', 'develop'],
-  admin: ['view', 'develop', 'manage'],
-  owner: ['view', 'develop', 'manage', 'own'],
-};
+export type Permission = (typeof PERMISSIONS)[number];
+const PERMISSIONS = ['view', 'develop', 'manage', 'own'] as const;
+/** Each may do what those before it may, and one thing more. */
+const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
 /**
  * The role of an account in an app; `undefined` if it has none. A membership that is older than the
  * account belonged to a deleted account of the same address.
- *
- * @example
- * roleOf(app, account); // 'developer'
  */
 export function roleOf(
   app: Pick<ClientApp, 'accountId' | 'members'>,
@@ -39,7 +32,7 @@ export function roleOf(
 }
 
 export const isAllowed = (role: Role, permission: Permission): boolean =>
-  PERMISSIONS[role].includes(permission);
+  ROLES.indexOf(role) >= PERMISSIONS.indexOf(permission);
 
 /** The operations whose permission does not follow from their method. */
 type Described = {

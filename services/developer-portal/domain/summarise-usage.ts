@@ -3,8 +3,6 @@ import {
   BYTES_FIGURE,
   type DayFigures,
   KEY_FIGURE,
-  MODES,
-  STATUSES,
 } from '#shared/contracts/usage/day-figures.ts';
 
 /**
@@ -15,23 +13,20 @@ import {
  * summariseDay({ 'sync.completed.3': 2, granted: 5 }).sync; // 2
  */
 export function summariseDay(figures: DayFigures) {
-  const cells = Object.entries(figures).flatMap(([name, count]) => {
-    const [mode, status, bucket] = name.split('.');
-    return bucket === undefined ? [] : [{ mode, status, bucket: Number(bucket), count }];
-  });
-  const sum = (isMeant: (cell: (typeof cells)[number]) => boolean): number =>
-    cells.filter(isMeant).reduce((total, { count }) => total + count, 0);
   const plain = (name: string): number => figures[name] ?? 0;
+  const batch = { completed: plain('batch.completed'), failed: plain('batch.failed') };
+  const sums = { sync: 0, poll: 0, webhook: 0, ...batch };
   const buckets = new Array<number>(BUCKET_ENDS_MS.length + 1).fill(0);
-  for (const { bucket, count } of cells) buckets[bucket] = (buckets[bucket] ?? 0) + count;
-  const byMode = Object.fromEntries(MODES.map((mode) => [mode, sum((cell) => cell.mode === mode)]));
-  const byStatus = Object.fromEntries(
-    STATUSES.map((status) => [status, sum((cell) => cell.status === status) + plain(`batch.${status}`)]),
-  );
+  for (const [name, count] of Object.entries(figures)) {
+    const [mode, status, bucket] = name.split('.') as [keyof typeof sums, keyof typeof sums, string?];
+    if (bucket === undefined) continue;
+    sums[mode] += count;
+    sums[status] += count;
+    buckets[Number(bucket)] = (buckets[Number(bucket)] ?? 0) + count;
+  }
   return {
-    ...(byMode as Record<(typeof MODES)[number], number>),
-    ...(byStatus as Record<(typeof STATUSES)[number], number>),
-    batch: STATUSES.reduce((total, status) => total + plain(`batch.${status}`), 0),
+    ...sums,
+    batch: batch.completed + batch.failed,
     granted: plain('granted'),
     denied: plain('denied'),
     undetermined: plain('undetermined'),

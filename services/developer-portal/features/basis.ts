@@ -7,8 +7,8 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import { makeKeyUse } from '#shared/stores/apps/key-use.ts';
-import { makeRecordAudit } from '#shared/stores/audit/audit-trail.ts';
-import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
+import { makeRecordAudit, type NewAudit } from '#shared/stores/audit/audit-trail.ts';
+import { type DocumentStore, makeWriteDocument } from '#shared/stores/documents/write-document.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 
 export type Connections = {
@@ -18,6 +18,13 @@ export type Connections = {
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
+
+/** What was looked for. @throws ServiceError `not-found` if there is none, or it was deleted */
+export function existing<T extends object>(found: T | undefined, message: string): T {
+  if (!found || ('deletedAt' in found && found.deletedAt !== undefined))
+    throw new ServiceError('not-found', message);
+  return found;
+}
 
 /** What every operation stands on: the views, the limits, audited writes, and the connections
  * behind them. */
@@ -52,34 +59,25 @@ type AuditEntry = { readonly actor: string; readonly action: string; readonly su
  * log. */
 function makeAuditedWrites(deps: ReturnType<typeof openViews> & Pick<Connections, 'publish' | 'now'>) {
   const write = makeWriteDocument(deps);
-  const appStore = { ...deps.clientApps, topic: clientApp };
-  const accountStore = { ...deps.accounts, topic: account };
   const record = makeRecordAudit(deps);
+  const audited =
+    <D extends Account | ClientApp>(
+      store: DocumentStore<D>,
+      aboutOf: (document: D) => Pick<NewAudit, 'accountId' | 'clientId'>,
+    ) =>
+    /** @throws ServiceError `not-found` if there is no such document and `change` makes none */
+    async (id: string, entry: AuditEntry, change: (current: D | undefined) => D | undefined): Promise<D> => {
+      const { document, changed } = existing(await write(store, id, change), `there is no ${id}`);
+      if (changed) await record({ ...aboutOf(document), ...entry });
+      return document;
+    };
   return {
     /** Records an entry. Repeating an entry with the same `at` adds nothing. */
     record,
-    /** @throws ServiceError `not-found` if the app does not exist and `change` makes none */
-    async app(
-      clientId: string,
-      auditEntry: AuditEntry,
-      change: (current: ClientApp | undefined) => ClientApp | undefined,
-    ): Promise<ClientApp> {
-      const written = await write(appStore, clientId, change);
-      if (!written) throw new ServiceError('not-found', `there is no client app ${clientId}`);
-      const { document, changed } = written;
-      if (changed) await record({ accountId: document.accountId, clientId, ...auditEntry });
-      return document;
-    },
-    /** @throws ServiceError `not-found` if the account does not exist and `change` makes none */
-    async account(
-      accountId: string,
-      auditEntry: AuditEntry,
-      change: (current: Account | undefined) => Account | undefined,
-    ): Promise<Account> {
-      const written = await write(accountStore, accountId, change);
-      if (!written) throw new ServiceError('not-found', 'there is no such account');
-      if (written.changed) await record({ accountId, ...auditEntry });
-      return written.document;
-    },
+    app: audited({ ...deps.clientApps, topic: clientApp }, ({ accountId, clientId }) => ({
+      accountId,
+      clientId,
+    })),
+    account: audited({ ...deps.accounts, topic: account }, ({ accountId }) => ({ accountId })),
   };
 }

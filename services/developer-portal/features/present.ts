@@ -2,11 +2,11 @@ import type { z } from 'zod';
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { isLive, isUsable } from '../domain/change-app.ts';
-import { roleOf } from '../domain/permissions.ts';
+import { isAllowed, permissionOf, type Role, roleOf } from '../domain/permissions.ts';
 import type { ScopeAnswer } from '../http/api.ts';
+import { OPERATIONS, type OperationId } from '../http/operations.ts';
 import { AppSummary } from './apps/app-operations.ts';
 import { OperatorApp } from './operator/operator-operations.ts';
-import { allowedOperations } from './team/allowed-operations.ts';
 
 /** Documents as the API returns them. The schema of an answer leaves the rest out. */
 
@@ -33,6 +33,14 @@ const presentFacts = (app: ClientApp, reader: Account) => ({
   role: roleOf(app, reader) ?? 'viewer',
   scope: presentScope(app),
 });
+
+/** The operations on an app that a role may use, by id. The page shows the buttons and forms of these
+ * only. */
+export const allowedOperations = (role: Role): OperationId[] =>
+  (Object.keys(OPERATIONS) as OperationId[]).filter((id) => {
+    const permission = permissionOf(OPERATIONS[id]);
+    return permission !== undefined && isAllowed(role, permission);
+  });
 
 /** Of a list: the whole documents of all its apps would take too much memory. */
 export const presentAppSummary = (app: ClientApp, reader: Account, nowMs: number) =>

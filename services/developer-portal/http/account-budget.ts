@@ -34,9 +34,6 @@ export const isBudgeted = ({ access, method, path, isHeavy }: Operation): boolea
 
 /**
  * Returns an operation's charges to its account's budgets.
- *
- * @example
- * await throttle.take(accountDraws(OPERATIONS.createApp, account));
  */
 export function accountDraws(
   operation: Operation,

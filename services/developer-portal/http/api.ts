@@ -1,13 +1,12 @@
 import { z } from 'zod';
+import { Audit } from '#shared/contracts/apps/audit.ts';
 import {
   ApiKeyRecord,
-  LIVE_KEYS_MAX,
+  forEachLimit,
   MemberRole,
   OperatorRights,
   Tier,
-  type TierLimits,
 } from '#shared/contracts/apps/client-app.ts';
-import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/apps/tiers.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
@@ -105,25 +104,7 @@ export const count = z.number().int().nonnegative();
 /** Given where there is more: the cursor of the next page. */
 export const next = z.string().optional();
 
-/** The largest value of each limit that an enterprise account may have. */
-export const LIMITS_MAX = {
-  requestsPerSecond: 1_000_000,
-  requestsPerMonth: 1_000_000_000_000,
-  clientApps: 10_000,
-  marketplaceKeys: 10_000,
-  liveKeys: LIVE_KEYS_MAX,
-  ruleSets: RULE_SETS_MAX,
-  watches: WATCHES_MAX,
-  watchMembers: WATCH_MEMBERS_MAX,
-  writesPerDay: 1_000_000_000_000,
-} as const satisfies Record<keyof TierLimits, number>;
-const forEachLimit = <S extends z.ZodType>(schemaOf: (max: number) => S) =>
-  Object.fromEntries(Object.entries(LIMITS_MAX).map(([name, max]) => [name, schemaOf(max)])) as Record<
-    keyof TierLimits,
-    S
-  >;
 export const Limits = z.object(forEachLimit(() => count));
-export const OwnLimits = z.strictObject(forEachLimit((max) => z.number().int().min(1).max(max))).partial();
 /** The calendar month (UTC), such as `2026-11`, with the checks as the limiter counts them. */
 export const Month = z.object({ name: z.string(), used: count, quota: count });
 /** Absent if the password alone signs in. */
@@ -170,13 +151,8 @@ export const DeliveryAnswer = z
     attempts: z.array(z.object({ attempt: count, ...attemptFacts })).readonly(),
   })
   .meta({ id: 'Delivery' });
-export const AuditEntry = z
-  .object({
-    at: instant,
-    actor: z.string(),
-    action: z.string(),
-    subject: z.string(),
-    /** Of a sign-in: browser and address. */
-    from: z.string().optional(),
-  })
-  .meta({ id: 'AuditEntry' });
+export const AuditEntry = Audit.pick({ at: true, actor: true, action: true, subject: true, from: true }).meta(
+  {
+    id: 'AuditEntry',
+  },
+);

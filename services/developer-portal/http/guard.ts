@@ -1,6 +1,11 @@
-import type { Account } from '#shared/contracts/apps/client-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { type AppState, refuseApp } from '#shared/contracts/apps/refuse-app.ts';
+import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
+import { isAllowed, type Permission, roleOf } from '../domain/permissions.ts';
+import { existing } from '../features/basis.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
+import type { Work } from '../features/work.ts';
 import type { Request } from './answer.ts';
 import { IdempotencyKey } from './api.ts';
 import type { Operation } from './operation.ts';
@@ -44,21 +49,16 @@ export function tokenOf(request: Request, origin: string | undefined): string | 
   return undefined;
 }
 
+type TwoFactorRule = { readonly operatorsNeedTwoFactor: boolean };
 /** Whether the portal refuses an account everything but setting up its second factor. */
 export const mustSetUpTwoFactor = (
-  { operatorsNeedTwoFactor }: { readonly operatorsNeedTwoFactor: boolean },
+  { operatorsNeedTwoFactor }: TwoFactorRule,
   { operator, twoFactor }: Pick<Account, 'operator' | 'twoFactor'>,
 ): boolean => operatorsNeedTwoFactor && operator !== undefined && twoFactor === undefined;
 
 /** @throws Problem `session-missing`, `two-factor-required`, `operator-required` */
 export async function requireAccount(
-  {
-    sessions,
-    config,
-  }: {
-    readonly sessions: Pick<Sessions, 'find'>;
-    readonly config: { readonly operatorsNeedTwoFactor: boolean };
-  },
+  { sessions, config }: { readonly sessions: Pick<Sessions, 'find'>; readonly config: TwoFactorRule },
   token: string | undefined,
   { access, method, isOpenWithoutTwoFactor }: Pick<Operation, 'access' | 'method' | 'isOpenWithoutTwoFactor'>,
 ): Promise<Account> {
@@ -74,6 +74,34 @@ export async function requireAccount(
   if (access === 'operator' && method !== 'get' && account.operator !== 'change')
     throw new Problem('operator-required', 'Only operators who may change something may do this.');
   return account;
+}
+
+/**
+ * The one place where permissions are checked: before the handler of every operation on an app. An
+ * app of others answers `not-found`, like one that does not exist.
+ *
+ * @param needs the state that the app must have; absent if any will do
+ * @returns the app, and the account that owns it, whose limits count
+ * @throws Problem `role-required`, `client-app-suspended`, `scope-not-approved`; ServiceError
+ *   `not-found`
+ */
+export async function requirePermission(
+  { apps, accounts }: Pick<Work, 'apps' | 'accounts'>,
+  account: Account,
+  clientId: string,
+  permission: Permission,
+  needs?: AppState,
+): Promise<{ readonly app: ClientApp; readonly owner: Account }> {
+  const app = await apps.read(clientId);
+  const missing = `there is no client app ${clientId}`;
+  const role = roleOf(app, account);
+  if (!role) throw new ServiceError('not-found', missing);
+  if (!isAllowed(role, permission))
+    throw new Problem('role-required', `Your role in this app, ${role}, does not allow this.`);
+  const refused = needs && refuseApp(app, needs);
+  if (refused) throw new Problem(refused.code, refused.detail);
+  const owner = role === 'owner' ? account : existing(await accounts.read(app.accountId), missing);
+  return { app, owner };
 }
 
 /** @throws Problem `idempotency-key-missing` */

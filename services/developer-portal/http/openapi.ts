@@ -8,43 +8,35 @@ import { SESSION_COOKIE } from './guard.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
+/** The problems that follow from what an operation is. */
+const RULES: readonly [of: (operation: Operation) => unknown, codes: readonly ProblemCode[]][] = [
+  [({ path }) => path.includes(':'), ['not-found']],
+  [({ access }) => access !== 'public', ['session-missing']],
+  [
+    ({ access, isOpenWithoutTwoFactor }) => access !== 'public' && !isOpenWithoutTwoFactor,
+    ['two-factor-required'],
+  ],
+  [({ access }) => access === 'operator', ['operator-required']],
+  [({ method }) => method !== 'get', ['origin-refused']],
+  [permissionOf, ['role-required']],
+  [({ needs }) => needs, ['client-app-suspended']],
+  [({ needs }) => needs === 'approved', ['scope-not-approved']],
+  [isBudgeted, ['rate-limited']],
+  [({ isIdempotent }) => isIdempotent, ['idempotency-key-missing', 'idempotency-key-reused']],
+  [({ body }) => body, ['malformed-json', 'request-timeout', 'media-type-unsupported', 'body-too-large']],
+  [({ body, query }) => body ?? query, ['validation-failed']],
+  [() => true, ['internal', 'dependency-unavailable', 'overloaded']],
+];
+
 /** Every problem that an operation may answer with. */
-export function codesOf(operation: Operation): ProblemCode[] {
-  const { access, method, body, query, isIdempotent, isOpenWithoutTwoFactor, needs, codes = [] } = operation;
-  return [
-    ...codes,
-    ...(operation.path.includes(':') ? (['not-found'] as const) : []),
-    ...(access === 'public' ? [] : (['session-missing'] as const)),
-    ...(access === 'public' || isOpenWithoutTwoFactor ? [] : (['two-factor-required'] as const)),
-    ...(access === 'operator' ? (['operator-required'] as const) : []),
-    ...(method === 'get' ? [] : (['origin-refused'] as const)),
-    ...(permissionOf(operation) ? (['role-required'] as const) : []),
-    ...(needs ? (['client-app-suspended'] as const) : []),
-    ...(needs === 'approved' ? (['scope-not-approved'] as const) : []),
-    ...(isBudgeted(operation) ? (['rate-limited'] as const) : []),
-    ...(isIdempotent ? (['idempotency-key-missing', 'idempotency-key-reused'] as const) : []),
-    ...(body
-      ? ([
-          'malformed-json',
-          'request-timeout',
-          'media-type-unsupported',
-          'body-too-large',
-          'validation-failed',
-        ] as const)
-      : []),
-    ...(query ? (['validation-failed'] as const) : []),
-    'internal',
-    'dependency-unavailable',
-    'overloaded',
-  ];
-}
+export const codesOf = (operation: Operation): ProblemCode[] => [
+  ...(operation.codes ?? []),
+  ...RULES.flatMap(([isOf, codes]) => (isOf(operation) ? codes : [])),
+];
 
 /**
  * The OpenAPI 3.1 document of the portal's API, made of the schemas that validate requests and
  * answers.
- *
- * @example
- * JSON.stringify(makeOpenApi());
  */
 export const makeOpenApi = () =>
   describeOperations<Operation>(

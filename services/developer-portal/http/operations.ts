@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { ACCOUNT_OPERATIONS } from '../features/accounts/account-operations.ts';
 import { APP_OPERATIONS } from '../features/apps/app-operations.ts';
 import { BATCH_OPERATIONS } from '../features/batches/batch-operations.ts';
@@ -7,17 +8,15 @@ import { CHECK_OPERATIONS } from '../features/checks/check-operations.ts';
 import { DELIVERY_OPERATIONS } from '../features/deliveries/delivery-operations.ts';
 import { OPERATOR_OPERATIONS } from '../features/operator/operator-operations.ts';
 import { RULE_SET_OPERATIONS } from '../features/rule-sets/rule-set-operations.ts';
-import { SESSION_OPERATIONS } from '../features/sessions/session-operations.ts';
+import type { SessionOrigin } from '../features/sessions/sessions.ts';
 import { SINGLE_SIGN_ON_OPERATIONS } from '../features/single-sign-on/single-sign-on-operations.ts';
 import { MEMBER_OPERATIONS } from '../features/team/member-operations.ts';
 import { USAGE_OPERATIONS } from '../features/usage/usage-operations.ts';
 import { WATCH_OPERATIONS } from '../features/watches/watch-operations.ts';
 import type { Download, Operation, Upload } from './operation.ts';
 
-/** Every operation, by its id. */
 export const OPERATIONS = {
   ...ACCOUNT_OPERATIONS,
-  ...SESSION_OPERATIONS,
   ...SINGLE_SIGN_ON_OPERATIONS,
   ...APP_OPERATIONS,
   ...USAGE_OPERATIONS,
@@ -37,17 +36,13 @@ type OutputOf<O, Name extends string> = O extends { readonly [N in Name]: infer 
   ? z.output<S>
   : undefined;
 
-export type BodyOf<Id extends OperationId> = OutputOf<Declared[Id], 'body'>;
-export type QueryOf<Id extends OperationId> = OutputOf<Declared[Id], 'query'>;
 /** Read for the operation by its path: an app of the account, or of a team that it belongs to. */
-export type AppOf<Id extends OperationId> = Declared[Id]['path'] extends `/api/apps/:clientId${string}`
+type AppOf<Id extends OperationId> = Declared[Id]['path'] extends `/api/apps/:clientId${string}`
   ? ClientApp
   : undefined;
-export type UploadOf<Id extends OperationId> = Declared[Id] extends { readonly upload: string }
-  ? Upload
-  : undefined;
+type UploadOf<Id extends OperationId> = Declared[Id] extends { readonly upload: string } ? Upload : undefined;
 /** The type that a handler returns: the input of the answer's schema, or a file. */
-export type AnswerOf<Id extends OperationId> = Declared[Id] extends {
+type AnswerOf<Id extends OperationId> = Declared[Id] extends {
   readonly answer: infer S extends z.ZodType;
 }
   ? z.input<S>
@@ -55,3 +50,37 @@ export type AnswerOf<Id extends OperationId> = Declared[Id] extends {
     ? Download
     : // biome-ignore lint/suspicious/noConfusingVoidType: it is a handler's return type, and nothing is returned
       void;
+
+/** An authorized request: its body and query are valid, its session was found. */
+export type Call<Id extends OperationId> = SessionOrigin & {
+  readonly body: OutputOf<Declared[Id], 'body'>;
+  readonly query: OutputOf<Declared[Id], 'query'>;
+  readonly upload: UploadOf<Id>;
+  /** A path parameter. @throws Problem `not-found` if it cannot be an id */
+  readonly param: (name: string) => string;
+  /** The signed-in account; an empty account for public operations. */
+  readonly account: Account;
+  /** The app that the operation is about, if it is about one. */
+  readonly app: AppOf<Id>;
+  /** The account that owns the app of the operation: its limits count. The signed-in account where
+   * there is no app. */
+  readonly owner: Account;
+  /** The `Idempotency-Key` header; empty if the operation is not idempotent. */
+  readonly idempotencyKey: string;
+  /**
+   * Makes a plan and executes it, once for the `Idempotency-Key`: see `idempotency.ts`.
+   *
+   * @param step names a further plan of the same request
+   */
+  readonly once: <T>(make: () => T, execute?: (plan: T) => Promise<unknown>, step?: string) => Promise<T>;
+  /** Whose turn it is in queues; budgets count by its site, the `accountId`. */
+  readonly visitor: AppOwner;
+  /** The session token in the request's cookie, valid or not. */
+  readonly token: string | undefined;
+  /** Ends the request's session, and opens one of the account, if one is given. */
+  readonly setSession: (account: Account | undefined) => Promise<void>;
+};
+
+type Handle<Id extends OperationId> = (call: Call<Id>) => Promise<AnswerOf<Id>>;
+
+export type Handlers<Id extends OperationId> = { readonly [Each in Id]: Handle<Each> };

@@ -1,8 +1,7 @@
 import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
-import { Problem } from '#shared/http/problem.ts';
+import { overloaded, Problem } from '#shared/http/problem.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
 import { sendStream } from '#shared/http/send-stream.ts';
 import type { Request, Response } from './answer.ts';
 import type { Download, Upload } from './operation.ts';
@@ -15,15 +14,9 @@ const UPLOAD_TIMEOUT_MS = 120_000;
 const DOWNLOADS_MAX = 16;
 const DOWNLOAD_TIMES = { stallMsMax: 30_000, streamMsMax: 300_000 };
 
-export type Transfers = ReturnType<typeof makeTransfers>;
-
 /**
  * Bodies and files that pass through the portal piece by piece: memory does not grow with their
  * size.
- *
- * @example
- * const transfers = makeTransfers();
- * await transfers.send(account.accountId, response, await handle(call));
  */
 export function makeTransfers() {
   const uploads = new FairShares(UPLOADS_MAX);
@@ -46,7 +39,7 @@ export function makeTransfers() {
       }
       if (!uploads.take(owner)) {
         dropRest(request);
-        throw busy('Too many batches are being received; try again in a moment.');
+        throw overloaded('Too many batches are being received; try again in a moment.');
       }
       setOwnDeadline(request);
       const chunks = readChunks(request);
@@ -61,7 +54,8 @@ export function makeTransfers() {
     },
     /** Sends a file. @throws Problem `overloaded` */
     async send(owner: string, response: Response, { mediaType, fileName, pieces }: Download): Promise<void> {
-      if (!downloads.take(owner)) throw busy('Too many files are being downloaded; try again in a moment.');
+      if (!downloads.take(owner))
+        throw overloaded('Too many files are being downloaded; try again in a moment.');
       try {
         response.writeHead(200, {
           'content-type': mediaType,
@@ -75,8 +69,6 @@ export function makeTransfers() {
     },
   };
 }
-
-const busy = (detail: string): Problem => new Problem('overloaded', detail, { headers: retryAfter(1_000) });
 
 /** The rest of such a body is not read: the connection closes after the answer. */
 const tooSlow = (): Problem =>

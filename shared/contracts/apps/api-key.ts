@@ -44,9 +44,6 @@ export function makeApiKey(random: Uint8Array): string {
 /**
  * Whether a text has the form of an API key and the right checksum. It says nothing about whether
  * the key exists.
- *
- * @example
- * isWellFormedApiKey('rck_live_000000000000000000000000000000000000'); // false: the checksum differs
  */
 export function isWellFormedApiKey(text: string): boolean {
   if (text.length !== LENGTH || !SHAPE.test(text)) return false;
@@ -57,9 +54,6 @@ export function isWellFormedApiKey(text: string): boolean {
 /**
  * SHA-256 of a key, hex; only this hash is stored. A key holds 178 random bits, so no slow hash is
  * needed.
- *
- * @example
- * hashApiKey(key); // 64 hex digits
  */
 export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');
 

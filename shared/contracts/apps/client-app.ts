@@ -8,26 +8,32 @@ export type Tier = z.infer<typeof Tier>;
 /** A document's version: the projector ignores an older one, whatever the order of arrival. */
 const version = z.number().int().positive();
 
-/** API keys of an app that may be live at a time, whatever its tier. */
-export const LIVE_KEYS_MAX = 1_000;
-
-const limit = z.number().int().positive();
-/** What an account may do; `tiers.ts` has the figures of each tier. */
-export const TierLimits = z.object({
-  requestsPerSecond: limit,
-  requestsPerMonth: limit,
-  clientApps: limit,
-  marketplaceKeys: limit,
+/** The limits that follow from a tier, and the largest value of each that an enterprise account may
+ * have of its own. */
+export const LIMITS_MAX = {
+  requestsPerSecond: 1_000_000,
+  requestsPerMonth: 1_000_000_000_000,
+  clientApps: 10_000,
+  marketplaceKeys: 10_000,
   /** API keys of one app that can be used, marketplace keys included. */
-  liveKeys: limit.max(LIVE_KEYS_MAX),
+  liveKeys: 1_000,
   /** Rule sets that one app stores. */
-  ruleSets: limit,
-  watches: limit,
+  ruleSets: 10_000,
+  watches: 10_000,
   /** Members of all the watches of one app. */
-  watchMembers: limit,
+  watchMembers: 10_000_000,
   /** Writes of rule sets, watches and members by one app in a day, together. */
-  writesPerDay: limit,
-});
+  writesPerDay: 1_000_000_000_000,
+} as const;
+
+/** An object with a member for each limit. */
+export const forEachLimit = <S extends z.ZodType>(schemaOf: (max: number) => S) =>
+  Object.fromEntries(Object.entries(LIMITS_MAX).map(([name, max]) => [name, schemaOf(max)])) as Record<
+    keyof typeof LIMITS_MAX,
+    S
+  >;
+/** What an account may do; `tiers.ts` has the figures of each tier. */
+export const TierLimits = z.object(forEachLimit((max) => z.number().int().min(1).max(max)));
 export type TierLimits = z.infer<typeof TierLimits>;
 
 /** Recovery codes of an account at a time. */

@@ -1,11 +1,4 @@
-import { type Account, AppLimits, LIVE_KEYS_MAX, type Tier, type TierLimits } from './client-app.ts';
-
-/** Rule sets of one app, whatever its tier. */
-export const RULE_SETS_MAX = 10_000;
-/** Watches of one app, whatever its tier. */
-export const WATCHES_MAX = 10_000;
-/** Members of all the watches of one app, whatever its tier. */
-export const WATCH_MEMBERS_MAX = 10_000_000;
+import { type Account, AppLimits, LIMITS_MAX, type Tier, type TierLimits } from './client-app.ts';
 
 /**
  * What an account may make the system keep on one day (UTC): for each of its approved apps, up to
@@ -44,7 +37,7 @@ const TIERS: Record<Tier, TierLimits> = {
     requestsPerMonth: 100_000_000,
     clientApps: 10_000,
     marketplaceKeys: 10_000,
-    liveKeys: LIVE_KEYS_MAX,
+    liveKeys: LIMITS_MAX.liveKeys,
     ruleSets: 1_000,
     watches: 1_000,
     watchMembers: 1_000_000,
@@ -52,20 +45,10 @@ const TIERS: Record<Tier, TierLimits> = {
   },
 };
 
-/**
- * @example
- * limitsOf({ tier: 'free' }).requestsPerSecond; // 10
- */
-export function limitsOf({ tier, limits }: Pick<Account, 'tier' | 'limits'>): TierLimits {
-  return (tier === 'enterprise' && limits) || TIERS[tier];
-}
+export const limitsOf = ({ tier, limits }: Pick<Account, 'tier' | 'limits'>): TierLimits =>
+  (tier === 'enterprise' && limits) || TIERS[tier];
 
-/**
- * An enterprise account's own limits; an absent limit has the tier's default.
- *
- * @example
- * enterpriseLimits({ clientApps: 3 }).requestsPerSecond; // 500
- */
+/** An enterprise account's own limits; an absent limit has the tier's default. */
 export function enterpriseLimits(
   given: {
     readonly [Name in keyof TierLimits]?: number | undefined;

@@ -17,10 +17,6 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('PEXPIRE', KEYS[1], ${KEPT_MS})
 `;
 
-/**
- * @example
- * (await makeKeyUse(redis).read('app_1'))['key_1']; // '2026-11-21T10:00:00.000Z', or undefined
- */
 export function makeKeyUse(redis: Redis) {
   const note = makeScript<number>(redis, NOTE);
   return {

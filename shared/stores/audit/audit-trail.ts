@@ -86,9 +86,6 @@ type AuditPageOptions = {
 /** With `next` there may be more entries, though the page may have fewer than were asked for. */
 type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
 
-/** An entry of the view, with its time in ms. */
-type Scored = { readonly line: string; readonly atMs: number };
-
 export function makeAuditTrail(redis: Redis) {
   const record = makeScript<number>(redis, RECORD);
   const readSets = makeScript<[string[], string[]]>(redis, READ);
@@ -97,14 +94,15 @@ export function makeAuditTrail(redis: Redis) {
   async function readChunk(
     { kept, writes }: Trail,
     { sinceMs, topMs, passed }: { sinceMs: number; topMs: number | '+inf'; passed: number },
-  ): Promise<Scored[]> {
+  ): Promise<Audit[]> {
     const count = passed + CHUNK_COUNT;
     const sets = await readSets([kept, writes], [sinceMs, topMs, count]);
     return sets
       .flatMap(pairsOf)
-      .map(([line, atMs]): Scored => ({ line, atMs: Number(atMs) }))
-      .sort((a, b) => b.atMs - a.atMs)
-      .slice(passed, count);
+      .map(([line, atMs]) => [line, Number(atMs)] as const)
+      .sort(([, a], [, b]) => b - a)
+      .slice(passed, count)
+      .map(([line, atMs]) => Audit.parse({ ...JSON.parse(line), at: new Date(atMs).toISOString() }));
   }
 
   /** A page of a trail, newest first. Without account and app it is of all accounts. */
@@ -114,13 +112,13 @@ export function makeAuditTrail(redis: Redis) {
     let [topMs, passed]: [number | '+inf', number] = parsePosition(before) ?? [untilMs ?? '+inf', 0];
     for (let scanned = 0; scanned < SCANNED_MAX; scanned += CHUNK_COUNT) {
       const chunk = await readChunk(trailOf(options), { sinceMs, topMs, passed });
-      for (const scored of chunk) {
-        const { atMs } = scored;
-        const entry = entryOf(scored);
-        if (found.length === countMax && isWanted(entry, options))
-          return { entries: found, next: `${topMs}-${passed}` };
+      for (const entry of chunk) {
+        if (isWanted(entry, options)) {
+          if (found.length === countMax) return { entries: found, next: `${topMs}-${passed}` };
+          found.push(entry);
+        }
+        const atMs = Date.parse(entry.at);
         [topMs, passed] = [atMs, atMs === topMs ? passed + 1 : 1];
-        if (isWanted(entry, options)) found.push(entry);
       }
       if (chunk.length < CHUNK_COUNT) return { entries: found };
     }
@@ -161,9 +159,6 @@ function lineOf({ accountId, clientId, actor, action, subject, kind, from, at }:
   const time = kind === 'security' ? { at } : { hour: at.slice(0, HOUR_CHARS) };
   return JSON.stringify({ accountId, clientId, actor, action, subject, kind, from, ...time });
 }
-
-const entryOf = ({ line, atMs }: Scored): Audit =>
-  Audit.parse({ ...JSON.parse(line), at: new Date(atMs).toISOString() });
 
 function trailOf({ accountId, clientId }: AuditPageOptions): Trail {
   if (accountId !== undefined) return accountTrail(accountId);

@@ -36,7 +36,7 @@ export async function makeHostileClient(system: ChaosSystem) {
   const more = Array.from({ length: KEYS - 1 }, () => makeApiKey(randomBytes(API_KEY_RANDOM_BYTES)));
   const createdAt = new Date(open.clock.now()).toISOString();
   const records = more.map((key, i) =>
-    keyRecord({ keyId: `key_hostile${i}`, apiKey: key }, { name: 'more', createdAt }),
+    keyRecord({ keyId: `key_hostile${i}`, apiKey: key }, { name: 'more' }, createdAt),
   );
   const auditEntry = { actor: 'hostile', action: 'key-created', subject: clientId };
   // Written in one document, as the portal would write the last of a thousand keys.

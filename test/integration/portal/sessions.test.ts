@@ -66,11 +66,11 @@ test('scripts and other sites cannot read the cookie, and Redis does not hold it
   await client.send('POST', '/api/sign-up', credentials);
   const { headers } = await client.send('POST', '/api/sign-in', credentials);
   expect(headers.get('set-cookie')).toMatch(
-    /^rolecall_session=[\w-]{43}; Max-Age=\d+; Path=\/; .*HttpOnly; SameSite=Strict$/,
+    /^rolecall_session=acc_[\da-f]{24}\.[\w-]{43}; Max-Age=\d+; Path=\/; .*HttpOnly; SameSite=Strict$/,
   );
   const keys = await stores.redis.keys('*');
-  expect(keys.filter((key) => key.startsWith('session:')).length).toBeGreaterThan(0);
-  expect(keys.join()).not.toContain(client.token());
+  expect(keys.filter((key) => key.startsWith('sessions:')).length).toBeGreaterThan(0);
+  expect(keys.join()).not.toContain(client.token()?.split('.')[1]);
 });
 
 test('a session is refused after a sign-out, a new sign-in or a new password', async () => {
@@ -148,6 +148,7 @@ test('an account has at most 50 sessions, and another one ends the oldest', asyn
   const sessions = makeSessions({
     redis,
     readAccount: openViews(redis).accounts.read,
+    now: Date.now,
     idleMs: 60_000,
     lifeMsMax: 60_000,
   });
@@ -173,7 +174,7 @@ test('a session ends when it is idle, and in any case after its maximum lifetime
   });
   const idle = await signUp(brief.url);
   await waitUntil('the idle session to be gone', async () => {
-    const sessions = await stores.redis.keys('session:*');
+    const sessions = await stores.redis.keys('sessions:*');
     const ends = await Promise.all(sessions.map((key) => stores.redis.pttl(key)));
     return ends.every((ms) => ms < 0 || ms > 10_000);
   });

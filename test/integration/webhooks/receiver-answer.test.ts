@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhooks/webhook.ts';
-import { makeRecordReads } from '../../../services/developer-portal/features/checks/record-reads.ts';
-import { makeReadReceiverAnswer } from '../../../services/developer-portal/features/deliveries/read-receiver-answer.ts';
+import { makeReadRecords } from '../../../services/developer-portal/features/read-records.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 
 // Scenario: the log of attempts in a real Kafka holds what receivers answered, among the records of
@@ -31,9 +30,9 @@ test('what a receiver answered to one attempt is found in the log of attempts, a
   await stores.kafka.publish(webhookAttempted, attempted({ attempt: 1, responseBody: 'first' }));
   await stores.kafka.publish(webhookAttempted, attempted({ attempt: 2, responseBody: 'second' }));
   await stores.kafka.publish(webhookAttempted, attempted({ attempt: 3 }));
-  const read = makeReadReceiverAnswer(stores.kafka, makeRecordReads());
+  const { readReceiverAnswer } = makeReadRecords(stores.kafka);
   const answerOf = (attempt: number, clientId = 'app_1') =>
-    read({ requestId, clientId }, { attempt, resendCount: 0, at, durationMs: 12.5 }, 'acc_1');
+    readReceiverAnswer({ requestId, clientId }, { attempt, resendCount: 0, at, durationMs: 12.5 }, 'acc_1');
   expect([await answerOf(1), await answerOf(2), await answerOf(3), await answerOf(4)]).toEqual([
     'first',
     'second',

@@ -111,8 +111,7 @@ export const REDIS_KEYS: Readonly<Record<string, Fate>> = {
   'webhooks-failed:*': 'replayed',
   'webhooks-undelivered': 'replayed',
   // The portal.
-  'session:*': { lost: 'sessions are in no topic: sign in again' },
-  'sessions-of:*': { lost: 'sessions are in no topic: sign in again' },
+  'sessions:*': { lost: 'sessions are in no topic: sign in again' },
   'reset-link:*': { lost: 'ask for another link' },
   'two-factor-step:*': { lost: MINUTES },
   'two-factor-setup:*': { lost: MINUTES },

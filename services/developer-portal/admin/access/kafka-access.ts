@@ -108,34 +108,27 @@ export type Acl = {
 export function aclsOf(service: Service, prefix: string): Acl[] {
   const { consumes, reads, writes } = KAFKA_ACCESS[service];
   const consumed = Object.values(consumes).flat();
-  const one = (resource: Acl['resource'], operation: string, names: readonly string[]): Acl[] =>
-    names.length === 0
-      ? []
-      : [
-          {
-            resource,
-            names: [...new Set(names)].map((name) => prefix + name),
-            isPrefixed: false,
-            operations: [operation],
-          },
-        ];
-  return [
+  const one = (resource: Acl['resource'], operation: string, names: readonly string[]): Acl => ({
+    resource,
+    names: [...new Set(names)].map((name) => prefix + name),
+    isPrefixed: false,
+    operations: [operation],
+  });
+  const readers: Acl = {
+    resource: 'group',
+    names: reads.length > 0 ? [prefix + READER_GROUP_PREFIX] : [],
+    isPrefixed: true,
+    operations: ['Read', 'Delete'],
+  };
+  const all = [
     ofAll('topic', ['Describe', 'DescribeConfigs'], prefix),
     ofAll('group', ['Describe'], prefix),
-    ...one('topic', 'Read', namesOf([...consumed, ...reads])),
-    ...one('topic', 'Write', namesOf([...writes, ...consumed.map(deadLetterSpecOf)])),
-    ...one('group', 'Read', Object.keys(consumes)),
-    ...(reads.length === 0
-      ? []
-      : [
-          {
-            resource: 'group',
-            names: [prefix + READER_GROUP_PREFIX],
-            isPrefixed: true,
-            operations: ['Read', 'Delete'],
-          } as const,
-        ]),
+    one('topic', 'Read', namesOf([...consumed, ...reads])),
+    one('topic', 'Write', namesOf([...writes, ...consumed.map(deadLetterSpecOf)])),
+    one('group', 'Read', Object.keys(consumes)),
+    readers,
   ];
+  return all.filter(({ names }) => names.length > 0);
 }
 
 /** Those of the `admin` command, which applies topics, reads all, and redrives records. */

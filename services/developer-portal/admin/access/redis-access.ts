@@ -51,16 +51,8 @@ export const REDIS_ACCESS: Readonly<Record<Service, RedisAccess>> = {
   watcher: {
     keys: [
       ...['accounts*', 'client-apps*', 'rule-set*', 'watches*', 'wm*', 'followed*', 'following:*', 'logs:*'],
-      ...[
-        'quota:*',
-        'usage-hour:*',
-        'watch-parts:*',
-        'wallet*',
-        'places:*',
-        'throttle*',
-        'lock:wm:*',
-        ...leases('watches'),
-      ],
+      ...['quota:*', 'usage-hour:*', 'watch-parts:*', 'wallet*', 'places:*', 'throttle*', 'lock:wm:*'],
+      ...leases('watches'),
     ],
     channels: ['rule-set:changed', 'watch:changed'],
   },
@@ -74,7 +66,7 @@ export const REDIS_ACCESS: Readonly<Record<Service, RedisAccess>> = {
   'developer-portal': {
     keys: [
       ...['accounts*', 'client-apps*', 'member-apps:*', 'key-use:*', 'places:*', 'audit:*', 'notices:*'],
-      ...['session*', 'reset-link:*', 'two-factor-*', 'once:*', 'throttle*', 'chain-*'],
+      ...['sessions:*', 'reset-link:*', 'two-factor-*', 'once:*', 'throttle*', 'chain-*'],
       ...['rule-set*', 'watches*', 'wm*', 'wallet*', 'lock:wm:*', 'followed*', 'following:*', 'logs:*'],
       ...['result:*', 'check-log:*', 'quota:*', 'usage*', 'batch*', 'webhook*'],
       ...leases('accounts', 'client-apps', 'rule-sets:1', 'watches'),
@@ -91,7 +83,7 @@ export const REDIS_COMMANDS = [
   ...['hdel', 'hexists', 'hget', 'hgetall', 'hincrby', 'hkeys', 'hlen', 'hmget', 'hscan', 'hset', 'hsetnx'],
   ...['lindex', 'lpop', 'lpush', 'lrange', 'lset', 'ltrim', 'rpush'],
   ...['sadd', 'sismember', 'smembers', 'srem'],
-  ...['zadd', 'zcard', 'zcount', 'zpopmin', 'zrange', 'zrangebylex', 'zrangebyscore', 'zrem'],
+  ...['zadd', 'zcard', 'zcount', 'zrange', 'zrangebylex', 'zrangebyscore', 'zrem'],
   ...['zremrangebyrank', 'zremrangebyscore', 'zrevrange', 'zrevrangebyscore', 'zrevrank', 'zscore'],
 ] as const;
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Account, Tier } from '#shared/contracts/apps/client-app.ts';
+import { Argument, type Command, Option } from 'commander';
+import { type Account, LIMITS_MAX, Tier } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makePasswords } from '../../features/accounts/passwords.ts';
+import { existing } from '../../features/basis.ts';
 import { setTier, showOperatorAccount } from '../../features/operator/operate.ts';
-import { LIMITS_MAX } from '../../http/api.ts';
 import { adderTo, figureUpTo, type Run, type Vouch, vouchOption } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
@@ -19,8 +19,7 @@ async function accountOf(
   email: string,
   { vouch }: Vouch,
 ): Promise<Account> {
-  const known = await accounts.findByEmail(email);
-  if (!known) throw new ServiceError('not-found', `there is no account ${email}`);
+  const known = existing(await accounts.findByEmail(email), `there is no account ${email}`);
   return accountWork.verify(actor, known.accountId, vouch);
 }
 
@@ -59,7 +58,6 @@ export function addAccounts(program: Command, run: Run): void {
       );
     },
   ).option('--query <text>', 'only addresses that contain this text', '');
-  /** A subcommand about the account of an address. */
   const act = <O extends object>(
     name: string,
     description: string,
@@ -127,7 +125,6 @@ export function addAccounts(program: Command, run: Run): void {
   addTiers(program, run);
 }
 
-/** The options of an enterprise account's own limits. */
 const LIMIT_OPTIONS = [
   ['rps', 'requestsPerSecond', 'requests per second of each app'],
   ['month', 'requestsPerMonth', 'checks per month of each app'],
@@ -156,11 +153,7 @@ function addTiers(program: Command, run: Run): void {
       return setTier(system, system.actor, accountId, tier, Object.fromEntries(given));
     },
   )
-    .argument('<tier>', 'free, paid or enterprise', (text) => {
-      const { data } = Tier.safeParse(text);
-      if (data === undefined) throw new InvalidArgumentError('It must be free, paid or enterprise.');
-      return data;
-    })
+    .addArgument(new Argument('<tier>').choices(Tier.options))
     .addOption(vouchOption());
   for (const [flag, limit, words] of LIMIT_OPTIONS)
     set.option(

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { type Account, type ClientApp, type KeyPermission, Tier } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { ignoreNotFound } from '../../features/accounts/account-work.ts';
 import {
   type Credentials,
   mayHave,
@@ -13,7 +14,7 @@ import { listScopeRequests, showOperatorApp } from '../../features/operator/oper
 import { withUse } from '../../features/present.ts';
 import { KeyAnswer, NAME_CHARS_MAX, REASON_CHARS_MAX } from '../../http/api.ts';
 import {
-  adderTo,
+  addGroup,
   duration,
   emailAddress,
   keyPermissions,
@@ -65,19 +66,12 @@ async function resealSecrets({ apps, clientApps, accounts, twoFactor, actor }: O
     ...owners.flatMap((owner) => (owner.twoFactor ? [() => twoFactor.reseal(actor, owner)] : [])),
   ];
   let count = 0;
-  for (const reseal of reseals)
-    try {
-      await reseal();
-      count++;
-    } catch (error) {
-      // The app or the account was deleted meanwhile.
-      if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
-    }
+  for (const reseal of reseals) await reseal().then(() => count++, ignoreNotFound);
   return { count };
 }
 
 export function addApps(program: Command, run: Run): void {
-  const add = adderTo(program.command('app').description('client apps'), run);
+  const add = addGroup(program, run, 'app', 'client apps');
   add('create', 'create a client app; prints its credentials once', createApp)
     .requiredOption('--email <address>', 'e-mail address of the account; created if missing', emailAddress)
     .requiredOption('--name <name>', 'name of the app', textUpTo(NAME_CHARS_MAX))
@@ -88,7 +82,6 @@ export function addApps(program: Command, run: Run): void {
     const found = await system.clientApps.list((one) => one);
     return Promise.all(found.map((one) => showOperatorApp(system, one)));
   });
-  /** The work of a subcommand that changes an app, which is printed as it is then. */
   const changed =
     (work: (system: OpenSystem, id: string, options: { reason: string }) => Promise<ClientApp>) =>
     async (system: OpenSystem, id: string, options: { reason: string }) =>
@@ -123,7 +116,7 @@ export function addApps(program: Command, run: Run): void {
     'hosts, with their ports where they have one, with commas; an empty text ends signing in',
     signInDomains,
   );
-  const addScope = adderTo(program.command('scope').description('requests for the token-gating scope'), run);
+  const addScope = addGroup(program, run, 'scope', 'requests for the token-gating scope');
   addScope('list', 'list the apps that requested the scope', listScopeRequests);
   addScope(
     'approve <id>',
@@ -141,7 +134,7 @@ export function addApps(program: Command, run: Run): void {
 type CreateKey = { name: string; marketplace: boolean; permissions?: KeyPermission[] };
 
 function addKeys(program: Command, run: Run): void {
-  const addKey = adderTo(program.command('key').description('API keys of a client app'), run);
+  const addKey = addGroup(program, run, 'key', 'API keys of a client app');
   addKey(
     'create <id>',
     'create an API key; prints it once',
@@ -176,7 +169,7 @@ function addKeys(program: Command, run: Run): void {
       return { keyId, revoked: true };
     },
   );
-  const addSecret = adderTo(program.command('secret').description('webhook secrets'), run);
+  const addSecret = addGroup(program, run, 'secret', 'webhook secrets');
   addSecret(
     'reseal',
     'encrypt all stored secrets again with the newest key of ROLECALL_SECRET_KEYS; their values stay the same',

@@ -3,8 +3,8 @@ import { audit } from '#shared/contracts/apps/audit.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import { isRetriable } from '#shared/errors.ts';
 import { WRITES_MAX } from '#shared/stores/audit/audit-trail.ts';
-import { pageAudit } from '../../features/operator/operate.ts';
-import { adderTo, figureUpTo, instant, type PrintLines, type Run } from '../command-line.ts';
+import { type AuditFilters, pageAudit } from '../../features/operator/operate.ts';
+import { addGroup, figureUpTo, instant, type PrintLines, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const LISTED_COUNT = 50;
@@ -12,9 +12,10 @@ const LISTED_MAX = 500;
 /** A record may be stamped a little before the time of its entry: clocks differ. */
 const MARGIN_MS = 120_000;
 
-type Filters = Pick<Parameters<typeof pageAudit>[1], 'account' | 'app' | 'action' | 'limit'> & {
+type Filters = Pick<AuditFilters, 'account' | 'app' | 'action'> & {
   readonly since?: number;
   readonly until?: number;
+  readonly limit: number;
 };
 
 /** A page may be short though there are more entries. */
@@ -22,13 +23,8 @@ async function listAudit(system: OpenSystem, { limit, since: sinceMs, until: unt
   const found: Awaited<ReturnType<typeof pageAudit>>['entries'] = [];
   let before: string | undefined;
   do {
-    const page = await pageAudit(system, {
-      ...filters,
-      sinceMs,
-      untilMs,
-      before,
-      limit: limit - found.length,
-    });
+    const countMax = limit - found.length;
+    const page = await pageAudit(system, { ...filters, sinceMs, untilMs, before, countMax });
     found.push(...page.entries);
     before = page.next;
   } while (before !== undefined && found.length < limit);
@@ -62,7 +58,7 @@ function readEntry(value: Buffer | null) {
 }
 
 export function addAudit(program: Command, run: Run): void {
-  const add = adderTo(program.command('audit').description('audit entries of accounts and apps'), run);
+  const add = addGroup(program, run, 'audit', 'audit entries of accounts and apps');
   add(
     'list',
     `list audit entries of the last 90 days, newest first; of writes of rule sets, watches and members the newest ${WRITES_MAX} of each account`,

@@ -1,68 +1,56 @@
 import { type Command, Option } from 'commander';
-import type { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type DeliveryView, LISTED_MAX } from '#shared/stores/webhooks/deliveries.ts';
-import { bodyOfCheck } from '../../domain/body-of-check.ts';
-import { stepsOfCheck } from '../../domain/steps-of-check.ts';
-import { makeReadSentCheck } from '../../features/checks/read-sent-check.ts';
-import { adderTo, instant, type Run } from '../command-line.ts';
+import { bodyOfCheck, stepsOfCheck } from '../../domain/describe-check.ts';
+import { existing } from '../../features/basis.ts';
+import { makeReadRecords } from '../../features/read-records.ts';
+import { addGroup, instant, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const PAGE_COUNT = 1_000;
 
-/** The stored result of a check, its app, the durations of its steps, its request, and the attempts
- * of its webhook. */
 async function showCheck(system: OpenSystem, requestId: string) {
-  const [resultJson, found] = await Promise.all([
+  const [resultJson, found, delivery] = await Promise.all([
     system.results.read(requestId),
     findLogged(system, requestId),
+    system.deliveries.read(requestId),
   ]);
   if (resultJson === undefined && !found)
     throw new ServiceError('not-found', `no result of request ${requestId} is stored`);
-  const delivery = await system.deliveries.read(requestId);
-  const sent = found && (await makeReadSentCheck(system.kafka)(found.clientId, found.check));
+  const sent = found && (await makeReadRecords(system.kafka).readSentCheck(found.clientId, found.check));
   return {
     ...(found && {
       clientId: found.clientId,
       keyId: found.check.keyId,
       steps: stepsOfCheck(found.check, delivery),
     }),
-    ...(sent && { request: bodyOfCheck(sent) }),
-    ...(resultJson !== undefined && { result: JSON.parse(resultJson) as unknown }),
-    ...(delivery && { webhook: shownOf(delivery) }),
+    request: sent && bodyOfCheck(sent),
+    result: resultJson === undefined ? undefined : (JSON.parse(resultJson) as unknown),
+    webhook: delivery && shownOf(delivery),
   };
 }
 
 /** A result does not name its app: the logs of all apps are asked, each for one instant. */
-async function findLogged(
-  { clientApps, checkLog }: OpenSystem,
-  requestId: string,
-): Promise<{ readonly clientId: string; readonly check: LoggedCheck } | undefined> {
+async function findLogged({ clientApps, checkLog }: OpenSystem, requestId: string) {
   const ids = await clientApps.list(({ clientId }) => clientId);
-  const found = await Promise.all(
-    ids.map(async (clientId) => ({ clientId, check: await checkLog.find(clientId, requestId) })),
-  );
-  for (const { clientId, check } of found) if (check) return { clientId, check };
-  return undefined;
+  const found = ids.map(async (clientId) => {
+    const check = await checkLog.find(clientId, requestId);
+    return check ? [{ clientId, check }] : [];
+  });
+  return (await Promise.all(found)).flat().at(0);
 }
 
-/** The status of a batch with its client app and stored parts, and the attempts of its webhook if
- * it has one. */
-async function showBatch(system: OpenSystem, requestId: string) {
-  const [status, progress] = await Promise.all([
-    system.batches.readStatus(requestId),
-    system.batches.readProgress(requestId),
+async function showBatch({ batches, deliveries }: OpenSystem, requestId: string) {
+  const [status, progress, delivery] = await Promise.all([
+    batches.readStatus(requestId),
+    batches.readProgress(requestId),
+    deliveries.read(requestId),
   ]);
   if (!status || !progress) throw new ServiceError('not-found', `there is no batch ${requestId}`);
   const { clientId, partCount, storedPartCount } = progress;
-  const delivery = await system.deliveries.read(requestId);
-  return {
-    ...status,
-    clientId,
-    parts: { stored: storedPartCount, all: partCount },
-    ...(delivery && { webhook: shownOf(delivery) }),
-  };
+  const parts = { stored: storedPartCount, all: partCount };
+  return { ...status, clientId, parts, webhook: delivery && shownOf(delivery) };
 }
 
 async function listWebhooks(
@@ -71,25 +59,23 @@ async function listWebhooks(
   { state }: { state?: WebhookState },
 ) {
   await requireApp(clientApps, clientId);
-  const found: ({ readonly requestId: string } & ReturnType<typeof shownOf>)[] = [];
+  const found: DeliveryView[] = [];
   let before: string | undefined;
   do {
     const page = await deliveries.page(clientId, { state, before, countMax: PAGE_COUNT });
-    for (const delivery of page.deliveries)
-      found.push({ requestId: delivery.requestId, ...shownOf(delivery) });
+    found.push(...page.deliveries);
     before = page.next;
   } while (before !== undefined && found.length < LISTED_MAX);
-  return found.slice(0, LISTED_MAX);
+  return found.slice(0, LISTED_MAX).map((view) => ({ requestId: view.requestId, ...shownOf(view) }));
 }
 
 /** A mistyped id must not look like an app without deliveries. Deleted apps may still have
  * deliveries. */
-async function requireApp(clientApps: OpenSystem['clientApps'], clientId: string): Promise<void> {
+export async function requireApp(clientApps: OpenSystem['clientApps'], clientId: string): Promise<void> {
   if (!(await clientApps.read(clientId)))
     throw new ServiceError('not-found', `there is no client app ${clientId}`);
 }
 
-/** A webhook with its attempts. */
 const shownOf = ({ state, callbackUrl, nextAttemptAt, attempts }: DeliveryView) => ({
   state,
   callbackUrl,
@@ -98,21 +84,22 @@ const shownOf = ({ state, callbackUrl, nextAttemptAt, attempts }: DeliveryView) 
 });
 
 export function addChecks(program: Command, run: Run): void {
-  adderTo(program.command('check').description('results of checks'), run)(
+  const addCheck = addGroup(program, run, 'check', 'results of checks');
+  addCheck(
     'show <requestId>',
     'show a check: its app, request, steps, stored result and the attempts of its webhook',
     showCheck,
   );
-  adderTo(program.command('batch').description('batches'), run)(
+  const addBatch = addGroup(program, run, 'batch', 'batches');
+  addBatch(
     'show <requestId>',
     'show the status of a batch, its stored parts and the attempts of its webhook',
     showBatch,
   );
-  const add = adderTo(program.command('webhook').description('deliveries'), run);
+  const add = addGroup(program, run, 'webhook', 'deliveries');
   add('show <requestId>', 'one delivery with its attempts', async ({ deliveries }, id: string) => {
     const delivery = await deliveries.read(id);
-    if (!delivery) throw new ServiceError('not-found', `there is no webhook of request ${id}`);
-    return shownOf(delivery);
+    return shownOf(existing(delivery, `there is no webhook of request ${id}`));
   });
   add(
     'list <id>',

@@ -11,7 +11,8 @@ import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
 import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
-import { adderTo, instant, type Run, wholeNumber } from '../command-line.ts';
+import { existing } from '../../features/basis.ts';
+import { addGroup, instant, type Run, wholeNumber } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 /** Invalidates the views and rebuilds them, or waits for a result-store that started the rebuild
@@ -66,12 +67,9 @@ function recordsOf(kafka: OpenSystem['kafka'], topic: string) {
 }
 
 async function findRecord(kafka: OpenSystem['kafka'], topic: string, partition: number, offset: number) {
-  const found = (await recordsOf(kafka, topic)).find(
-    (record) => record.partition === partition && record.offset === offset,
-  );
-  if (found) return found;
-  throw new ServiceError(
-    'not-found',
+  const records = await recordsOf(kafka, topic);
+  return existing(
+    records.find((record) => record.partition === partition && record.offset === offset),
     `topic ${topic} has no unsettled dead-lettered record at partition ${partition}, offset ${offset}`,
   );
 }
@@ -87,26 +85,20 @@ export function addSystem(program: Command, run: Run): void {
         lag: await readLag(system.kafka.admin),
       })),
     );
-  adderTo(program.command('topics').description('topics of the broker'), run)(
+  const addTopics = addGroup(program, run, 'topics', 'topics of the broker');
+  addTopics(
     'apply',
     'create missing topics, and set the others to their declared configuration',
     async ({ kafka, topics, retention }) => ({ ...(await applyTopics(kafka.admin, topics)), retention }),
   );
-  adderTo(program.command('store').description('the Redis views'), run)(
-    'rebuild',
-    'rebuild the Redis views from the topics',
-    rebuildStore,
-  );
-  const add = adderTo(
-    program.command('dead-letter').description('dead-lettered records, by source topic'),
-    run,
-  );
+  const addStore = addGroup(program, run, 'store', 'the Redis views');
+  addStore('rebuild', 'rebuild the Redis views from the topics', rebuildStore);
+  const add = addGroup(program, run, 'dead-letter', 'dead-lettered records, by source topic');
   add(
     'list <topic>',
     'list the records that are neither redriven nor discarded',
     async ({ kafka }, topic: string) => (await recordsOf(kafka, topic)).map(summaryOf),
   );
-  /** A subcommand about one record. */
   const addOfRecord = (
     usage: string,
     description: string,

@@ -15,7 +15,7 @@ export type Exported = {
   readonly watches: Set<string>;
 };
 
-type Versioned = { readonly version: number };
+export type Versioned = { readonly version: number };
 
 /** One kind of document of an export: a compacted topic and its view. */
 export type Kind<D extends Versioned> = {
@@ -24,14 +24,18 @@ export type Kind<D extends Versioned> = {
   readonly isWanted: (document: D, exported: Exported) => boolean;
   /** Notes an exported document for what belongs to it. */
   readonly note?: (document: D, exported: Exported) => void;
-  /** Whether a system has this document, or a newer one, already. */
-  readonly isKnown: (system: OpenSystem, document: D) => Promise<boolean>;
-  readonly project: (system: OpenSystem, document: D) => Promise<unknown>;
+  readonly viewOf: (system: OpenSystem) => {
+    /** The document of this key, at least if it is newer than `document`, or as new. */
+    readonly read: (key: string, document: D) => Promise<D | undefined>;
+    readonly project: (document: D) => Promise<unknown>;
+  };
 };
 
 const kind = <D extends Versioned>(one: Kind<D>): Kind<D> => one;
-const isNewer = (known: Versioned | undefined, { version }: Versioned): boolean =>
-  known !== undefined && known.version >= version;
+const isOfApp = (
+  { clientId, deletedAt }: { readonly clientId: string; readonly deletedAt?: string | undefined },
+  { clientApps }: Exported,
+): boolean => deletedAt === undefined && clientApps.has(clientId);
 
 /** Every kind by its name in the counts, each after the kinds that it belongs to. */
 export const KINDS = {
@@ -39,39 +43,32 @@ export const KINDS = {
     topic: account,
     isWanted: ({ deletedAt }) => deletedAt === undefined,
     note: ({ accountId }, { accounts }) => accounts.add(accountId),
-    isKnown: async ({ accounts }, document) => isNewer(await accounts.read(document.accountId), document),
-    project: ({ accounts }, document) => accounts.project(document),
+    viewOf: ({ accounts }) => accounts,
   }),
   clientApps: kind({
     topic: clientApp,
     isWanted: ({ accountId, deletedAt }, { accounts }) => deletedAt === undefined && accounts.has(accountId),
     note: ({ clientId }, { clientApps }) => clientApps.add(clientId),
-    isKnown: async ({ clientApps }, document) => isNewer(await clientApps.read(document.clientId), document),
-    project: ({ clientApps }, document) => clientApps.project(document),
+    viewOf: ({ clientApps }) => clientApps,
   }),
   ruleSets: kind({
     topic: ruleSet,
-    isWanted: ({ clientId, deletedAt }, { clientApps }) =>
-      deletedAt === undefined && clientApps.has(clientId),
-    isKnown: async ({ ruleSets }, document) =>
-      isNewer(await ruleSets.documents.read(ruleSet.keyOf(document)), document),
-    project: ({ ruleSets }, document) => ruleSets.project(document),
+    isWanted: isOfApp,
+    viewOf: ({ ruleSets }) => ruleSets.documents,
   }),
   watches: kind({
     topic: watch,
-    isWanted: ({ clientId, deletedAt }, { clientApps }) =>
-      deletedAt === undefined && clientApps.has(clientId),
+    isWanted: isOfApp,
     note: (document, { watches }) => watches.add(watchUid(document)),
-    isKnown: async ({ watches }, document) =>
-      isNewer(await watches.documents.read(watch.keyOf(document)), document),
-    project: ({ watches }, document) => watches.project(document),
+    viewOf: ({ watches }) => watches.documents,
   }),
   watchMembers: kind({
     topic: watchMember,
     isWanted: (member, { watches }) => isPresent(member) && watches.has(member.watchUid),
-    isKnown: async ({ watchMembers }, member) =>
-      (await watchMembers.readNewer({ ...member, version: member.version - 1 })) !== undefined,
-    project: ({ watchMembers, now }, member) => watchMembers.project(member, now()),
+    viewOf: ({ watchMembers, now }) => ({
+      read: (_key, member) => watchMembers.readNewer({ ...member, version: member.version - 1 }),
+      project: (member) => watchMembers.project(member, now()),
+    }),
   }),
 } as const;
 
@@ -80,12 +77,5 @@ export const KIND_NAMES = Object.keys(KINDS) as KindName[];
 /** A kind whose documents' type is of no matter. */
 export const kindOf = (name: KindName): Kind<Versioned> => KINDS[name] as unknown as Kind<Versioned>;
 
-/** The last line of an export. */
-export type Counts = Readonly<Record<KindName, number>>;
-export const noCounts = (): Record<KindName, number> => ({
-  accounts: 0,
-  clientApps: 0,
-  ruleSets: 0,
-  watches: 0,
-  watchMembers: 0,
-});
+export const noCounts = () =>
+  Object.fromEntries(KIND_NAMES.map((name) => [name, 0])) as Record<KindName, number>;

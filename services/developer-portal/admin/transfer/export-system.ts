@@ -3,9 +3,7 @@ import { isRetriable, ServiceError } from '#shared/errors.ts';
 import { keepNewest } from '#shared/stores/documents/versioned-documents.ts';
 import type { PrintLines } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
-import { type Exported, FORMAT, KIND_NAMES, kindOf, noCounts } from './documents.ts';
-
-type Versioned = { readonly version: number };
+import { type Exported, FORMAT, KIND_NAMES, kindOf, noCounts, type Versioned } from './documents.ts';
 
 /**
  * Exports accounts, client apps, rule sets, watches and members as NDJSON, from the compacted
@@ -23,10 +21,9 @@ export const exportSystem =
     const counts = noCounts();
     for (const name of KIND_NAMES) {
       const { topic, isWanted, note } = kindOf(name);
-      const isOfAccount = (key: string) =>
-        name !== 'accounts' || accountId === undefined || key === accountId;
+      const only = name === 'accounts' ? accountId : undefined;
       for (const [key, document] of await readNewest(kafka, topic)) {
-        if (!isOfAccount(key) || !isWanted(document, exported)) continue;
+        if ((only !== undefined && key !== only) || !isWanted(document, exported)) continue;
         note?.(document, exported);
         await write(JSON.stringify({ kind: name, document }));
         counts[name]++;

@@ -5,7 +5,7 @@ import { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { OpenSystem } from '../open-system.ts';
-import { type Counts, FORMAT, KIND_NAMES, type KindName, kindOf, noCounts } from './documents.ts';
+import { FORMAT, KIND_NAMES, type KindName, kindOf, noCounts, type Versioned } from './documents.ts';
 
 /** Documents that are written at once. */
 const AT_ONCE = 100;
@@ -14,7 +14,7 @@ const Line = z.union([
   z.object({ kind: z.enum(KIND_NAMES), document: z.unknown() }),
   z.object({ kind: z.literal('end'), format: z.number(), counts: z.record(z.string(), z.number()) }),
 ]);
-type Document = { readonly kind: KindName; readonly document: { readonly version: number } };
+type Document = { readonly kind: KindName; readonly document: Versioned };
 
 /**
  * Imports an export: nothing unless the whole file is valid. A document of which the system has the
@@ -25,7 +25,7 @@ type Document = { readonly kind: KindName; readonly document: { readonly version
  * @throws ServiceError `usage-invalid`, which names the line; the errors of a write
  */
 export async function importSystem(system: OpenSystem, file: string) {
-  const counts = await verifyExport(file);
+  const documentCount = await verifyExport(file);
   const written = noCounts();
   let unreadableSecrets = 0;
   let chunk: Document[] = [];
@@ -34,16 +34,14 @@ export async function importSystem(system: OpenSystem, file: string) {
     for (const [i, { kind }] of chunk.entries()) if (done[i]) written[kind]++;
     chunk = [];
   };
-  for await (const { line } of readLines(file)) {
-    const parsed = parseLine(line);
-    if (parsed === undefined || parsed.kind === 'end') break;
-    if (parsed.kind === 'clientApps' && !canOpenSecrets(system, parsed.document)) unreadableSecrets++;
+  for await (const found of readDocuments(file)) {
+    if (found.kind === 'clientApps' && !canOpenSecrets(system, found.document)) unreadableSecrets++;
     // What a document belongs to is written before it.
-    if (chunk.length === AT_ONCE || (chunk[0] && chunk[0].kind !== parsed.kind)) await writeChunk();
-    chunk.push(parsed);
+    if (chunk.length === AT_ONCE || (chunk[0] && chunk[0].kind !== found.kind)) await writeChunk();
+    chunk.push(found);
   }
   await writeChunk();
-  const total = sumOf(written);
+  const total = Object.values(written).reduce((sum, count) => sum + count, 0);
   if (total > 0)
     await system.writes.record({
       accountId: OPERATORS,
@@ -51,51 +49,50 @@ export async function importSystem(system: OpenSystem, file: string) {
       action: 'system-imported',
       subject: `${total} documents`,
     });
-  return { written, unchanged: sumOf(counts) - total, unreadableSecrets };
+  return { written, unchanged: documentCount - total, unreadableSecrets };
 }
 
-/**
- * Reads a whole export without writing anything.
- *
- * @returns the counts of its last line, which are right
- * @throws ServiceError `usage-invalid`
- */
-export async function verifyExport(file: string): Promise<Counts> {
+/** Reads a whole export without writing anything; how many documents it has.
+ * @throws ServiceError `usage-invalid` */
+export async function verifyExport(file: string): Promise<number> {
+  let count = 0;
+  for await (const _document of readDocuments(file)) count++;
+  return count;
+}
+
+/** The documents of an export. @throws ServiceError `usage-invalid` unless the last line counts
+ * them */
+async function* readDocuments(file: string): AsyncGenerator<Document, void> {
+  await using opened = await open(file).catch(() => undefined);
+  if (!opened || !(await opened.stat()).isFile()) throw invalid(`${file} cannot be read`);
   const found = noCounts();
-  let end: Counts | undefined;
-  for await (const { line, number } of readLines(file)) {
+  let isWhole = false;
+  let number = 0;
+  for await (const line of opened.readLines()) {
+    number++;
+    if (line === '') continue;
     const fault = (what: string) => invalid(`${file}, line ${number}: ${what}`);
-    if (end) throw fault('there is a line behind the last one');
+    if (isWhole) throw fault('there is a line behind the last one');
     const parsed = parseLine(line, fault);
     if (parsed.kind !== 'end') {
       found[parsed.kind]++;
+      yield parsed;
       continue;
     }
     if (parsed.format > FORMAT) throw fault('the export is of a later version of Rolecall');
     const counts = { ...noCounts(), ...parsed.counts };
     const wrong = KIND_NAMES.find((name) => counts[name] !== found[name]);
     if (wrong) throw fault(`${counts[wrong]} ${wrong} are counted, and the file has ${found[wrong]}`);
-    end = found;
+    isWhole = true;
   }
-  if (!end) throw invalid(`${file} is not a whole export: it has no last line that counts the others`);
-  return end;
+  if (!isWhole) throw invalid(`${file} is not a whole export: it has no last line that counts the others`);
 }
 
 /** @throws ServiceError `usage-invalid` */
-async function* readLines(file: string): AsyncGenerator<{ line: string; number: number }> {
-  await using opened = await open(file).catch(() => undefined);
-  if (!(await opened?.stat())?.isFile()) throw invalid(`${file} cannot be read`);
-  let number = 0;
-  for await (const line of opened?.readLines() ?? []) {
-    number++;
-    if (line !== '') yield { line, number };
-  }
-}
-
-type ParsedLine = Document | Extract<z.infer<typeof Line>, { kind: 'end' }>;
-
-/** @throws ServiceError `usage-invalid` */
-function parseLine(line: string, fault: (what: string) => ServiceError = invalid): ParsedLine {
+function parseLine(
+  line: string,
+  fault: (what: string) => ServiceError,
+): Document | Extract<z.infer<typeof Line>, { kind: 'end' }> {
   let json: unknown;
   try {
     json = JSON.parse(line);
@@ -105,11 +102,9 @@ function parseLine(line: string, fault: (what: string) => ServiceError = invalid
   const { data } = Line.safeParse(json);
   if (!data) throw fault('it is no line of an export');
   if (data.kind === 'end') return data;
+  const { topic } = kindOf(data.kind);
   try {
-    return {
-      kind: data.kind,
-      document: parseMessage(kindOf(data.kind).topic, JSON.stringify(data.document)),
-    };
+    return { kind: data.kind, document: parseMessage(topic, JSON.stringify(data.document)) };
   } catch (error) {
     throw fault(error instanceof ServiceError ? error.message : 'its document cannot be read');
   }
@@ -121,10 +116,12 @@ const invalid = (message: string): ServiceError =>
 /** Publishes a document before it is in the view: what the topic has is never lost.
  * @returns false if the system has it already */
 async function writeDocument(system: OpenSystem, { kind, document }: Document): Promise<boolean> {
-  const { topic, isKnown, project } = kindOf(kind);
-  if (await isKnown(system, document)) return false;
+  const { topic, viewOf } = kindOf(kind);
+  const { read, project } = viewOf(system);
+  const known = await read(topic.keyOf(document), document);
+  if (known && known.version >= document.version) return false;
   await system.publish(topic, document);
-  await project(system, document);
+  await project(document);
   return true;
 }
 
@@ -140,5 +137,3 @@ function canOpenSecrets({ box, hasSecretKeys }: OpenSystem, document: unknown): 
     return false;
   }
 }
-
-const sumOf = (counts: Counts): number => Object.values(counts).reduce((sum, count) => sum + count, 0);

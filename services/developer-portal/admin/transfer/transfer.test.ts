@@ -38,7 +38,8 @@ function startSystem() {
   const viewOf = (name: (typeof KIND_NAMES)[number]) => {
     const { topic } = kindOf(name);
     const read = async (key: string) => view.get(keyOf(topic.name, key));
-    return { project: project(topic as never), read, documents: { read } };
+    const documents = { project: project(topic as never), read };
+    return { ...documents, documents };
   };
   let recorded = 0;
   const system = partially<OpenSystem>({

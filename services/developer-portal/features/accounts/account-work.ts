@@ -6,9 +6,10 @@ import type {
   TwoFactor,
 } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { set } from '../../domain/change-app.ts';
 import type { ClientAppWork } from '../apps/client-apps.ts';
 import { accountIdOf } from '../apps/credentials.ts';
-import type { Basis } from '../basis.ts';
+import { type Basis, existing } from '../basis.ts';
 import { removeMember } from '../team/change-members.ts';
 
 export type AccountWork = ReturnType<typeof makeAccountWork>;
@@ -31,11 +32,9 @@ export function makeAccountWork({
     action: string,
     by: (account: Account) => Account | undefined,
   ) =>
-    writes.account(accountId, { actor, action, subject: accountId }, (current) => {
-      if (!current || current.deletedAt !== undefined)
-        throw new ServiceError('not-found', 'there is no such account');
-      return by(current);
-    });
+    writes.account(accountId, { actor, action, subject: accountId }, (current) =>
+      by(existing(current, 'there is no such account')),
+    );
 
   /** Returns the account of an e-mail address; creates it if there is none. */
   const ensure = async (
@@ -58,11 +57,7 @@ export function makeAccountWork({
   /** Sets the tier. The gateway takes an app's limits from its account, so this one write changes
    * all its apps. */
   const setTier = (actor: string, accountId: string, tier: Tier, limits: Account['limits']) =>
-    changeAccount(actor, accountId, `tier-${tier}`, (current) => {
-      const { limits: before, ...rest } = current;
-      if (tier === current.tier && JSON.stringify(limits) === JSON.stringify(before)) return undefined;
-      return { ...rest, tier, ...(limits && { limits }) };
-    });
+    changeAccount(actor, accountId, `tier-${tier}`, set({ tier, limits }));
 
   return {
     ensure,
@@ -70,7 +65,7 @@ export function makeAccountWork({
     verify: (actor: string, accountId: string, vouch: boolean) =>
       changeAccount(actor, accountId, 'account-verified', (current) => {
         requireVerified(current, vouch);
-        return current.verified ? undefined : { ...current, verified: true };
+        return set<Account>({ verified: true })(current);
       }),
     /** Gives a verified account operator rights and a new password, which ends its sessions. */
     grantOperator: (actor: string, accountId: string, passwordHash: string, rights: OperatorRights) =>
@@ -103,27 +98,20 @@ export function makeAccountWork({
       }),
     /** Lets the next person with the account's address join it. */
     resetSingleSignOn: (actor: string, accountId: string) =>
-      changeAccount(actor, accountId, 'single-sign-on-reset', ({ singleSignOn, ...rest }) =>
-        singleSignOn === undefined ? undefined : rest,
-      ),
+      changeAccount(actor, accountId, 'single-sign-on-reset', set({ singleSignOn: undefined })),
     withdrawOperator: (actor: string, accountId: string) =>
-      changeAccount(actor, accountId, 'operator-withdrawn', ({ operator, ...rest }) =>
-        operator ? rest : undefined,
-      ),
+      changeAccount(actor, accountId, 'operator-withdrawn', set({ operator: undefined })),
     setTier,
     setNotices: (accountId: string, areWanted: boolean) =>
       changeAccount(
         accountId,
         accountId,
         areWanted ? 'notices-turned-on' : 'notices-turned-off',
-        ({ noNotices, ...rest }) => {
-          if (areWanted === !noNotices) return undefined;
-          return areWanted ? rest : { ...rest, noNotices: true };
-        },
+        set({ noNotices: areWanted ? undefined : true }),
       ),
     /** Sets a password whatever it was: for operators. */
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
-      changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
+      changeAccount(actor, accountId, 'password-changed', set({ passwordHash })),
     /**
      * Sets a new password in place of the one that was just proved, or that a reset link replaces.
      *
@@ -154,11 +142,9 @@ export function makeAccountWork({
       change: (current: TwoFactor | undefined) => TwoFactor | undefined,
       proved?: WithPassword,
     ) =>
-      changeAccount(actor, accountId, action, ({ twoFactor: before, ...rest }) => {
-        if (proved) requirePassword(rest, proved, PASSWORD_CHANGED);
-        const after = change(before);
-        if (after === before) return undefined;
-        return after ? { ...rest, twoFactor: after } : rest;
+      changeAccount(actor, accountId, action, (current) => {
+        if (proved) requirePassword(current, proved, PASSWORD_CHANGED);
+        return set<Account>({ twoFactor: change(current.twoFactor) })(current);
       }),
     /** Deletes the account's apps, then the account. Their keys, passwords and sessions stop
      * working. */
@@ -204,8 +190,8 @@ function requirePassword(current: WithPassword, proved: WithPassword, conflict: 
   if (current.passwordHash !== proved.passwordHash) throw new ServiceError('conflict', conflict);
 }
 
-/** The owner may have deleted the app meanwhile. */
-function ignoreNotFound(error: unknown): void {
+/** The owner may have deleted the app, or an operator the account, meanwhile. */
+export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
 }
 

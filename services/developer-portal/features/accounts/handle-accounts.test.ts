@@ -3,7 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { visitorOf } from '#shared/http/client-address.ts';
 import { partially } from '../../../../test/support/builders/partially.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Call } from '../../http/call.ts';
+import type { Call } from '../../http/operations.ts';
 import { sha256 } from '../apps/credentials.ts';
 import { makeAccountWork } from './account-work.ts';
 import { makeAccountHandlers } from './handle-accounts.ts';
@@ -79,19 +79,12 @@ function setUp(
         sessions: { list: async () => [] },
         now: () => 0,
       }),
-      sessions: {
-        async open(account) {
-          opened.push(account);
-          return 'token';
-        },
-        close: async () => undefined,
-      },
       throttle,
       auditAccess: {
         signIn: async (action, accountId, from) => void noted.push(`${action} ${accountId} ${from}`),
       },
       twoFactor: { prove: async (account) => account },
-      apps: { read: async () => INVITING },
+      clientApps: { read: async (id) => (id === INVITING.clientId ? INVITING : undefined) },
       now: () => 0,
       config: { signUpsPerHour: 100, signUp: 'open', operatorsNeedTwoFactor: false, ...config },
     }),
@@ -101,7 +94,7 @@ function setUp(
     address: '192.0.2.1',
     visitor: visitorOf('192.0.2.1'),
     browser: 'curl',
-    setSessionToken: () => undefined,
+    setSession: async (account: Account | undefined) => void (account && opened.push(account)),
   };
   return {
     signIn: (email = ACCOUNT.email, over: object = {}) =>

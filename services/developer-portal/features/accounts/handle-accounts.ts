@@ -4,9 +4,10 @@ import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Handlers } from '../../http/call.ts';
+import type { Call, Handlers } from '../../http/operations.ts';
 import { accountIdOf } from '../apps/credentials.ts';
 import { PORTAL_ACTOR } from '../audit/present-audit.ts';
+import { sessionIdOf } from '../sessions/sessions.ts';
 import type { ACCOUNT_OPERATIONS } from './account-operations.ts';
 import type { Message } from './mailer.ts';
 import { charge, WORK_OF_ADDRESS } from './prove-password.ts';
@@ -24,13 +25,19 @@ const LINKS_OF_ADDRESS = { name: 'reset-mail-address', countMax: 20, windowMs: H
  * existed. */
 const WRITE_MS_HIDDEN = 400;
 
-/** Sign-up, sign-in, sign-out, and changes to one's own account. */
 export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof ACCOUNT_OPERATIONS> {
   const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor, mail, config } = deps;
   const { prove, proveSelf } = deps.provePassword;
   const signUps = { name: 'sign-up', countMax: config.signUpsPerHour, windowMs: HOUR_MS };
   const { presentSession, openSession, requireMaySignUp } = makeSignIns(deps);
 
+  /** The password, and the code of the second factor that is on. */
+  const proveBoth = async (call: Call<'disableTwoFactor' | 'renewRecoveryCodes'>) => {
+    const { account, body } = call;
+    if (!account.twoFactor) throw new ServiceError('conflict', 'two-factor authentication is off');
+    await proveSelf(call, body.password);
+    return twoFactor.prove(account, body.code);
+  };
   return {
     async signUp({ body: { email, password, invitation = '' }, visitor }) {
       await requireMaySignUp(email, invitation, visitor);
@@ -54,13 +61,10 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       const proveAll = async () => twoFactor.prove(await prove(known, password, visitor, tries), code);
       return openSession(known, proveAll, call);
     },
-    async signOut({ token, setSessionToken }) {
-      if (token !== undefined) await sessions.close(token);
-      setSessionToken(undefined);
-    },
+    signOut: ({ setSession }) => setSession(undefined),
     readSession: async ({ account }) => presentSession(account),
     async changePassword(call) {
-      const { body, account, address, visitor, browser, token, setSessionToken } = call;
+      const { body, account, visitor } = call;
       if (account.passwordHash === undefined)
         throw new ServiceError(
           'conflict',
@@ -68,9 +72,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
         );
       await proveSelf(call, body.current);
       const passwordHash = await passwords.hash(body.next, visitor);
-      const changed = await accountWork.changePassword(account, passwordHash);
-      if (token !== undefined) await sessions.close(token);
-      setSessionToken(await sessions.open(changed, { browser, address }));
+      await call.setSession(await accountWork.changePassword(account, passwordHash));
     },
     async resetPassword({ body: { token, password }, visitor }) {
       const tries = [{ budget: TRIES_OF_ADDRESS, owner: visitor.accountId }];
@@ -118,13 +120,41 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       await accountWork.setNotices(account.accountId, enabled);
     },
     async deleteAccount(call) {
-      const { account, token, setSessionToken } = call;
+      const { account } = call;
       await proveSelf(call, call.body.password);
       if (account.operator)
         throw new ServiceError('conflict', "an operator's account can only be deleted with `npm run admin`");
       await accountWork.remove(account.accountId, account.accountId);
-      if (token !== undefined) await sessions.close(token);
-      setSessionToken(undefined);
+      await call.setSession(undefined);
+    },
+    async listSessions({ account, token = '' }) {
+      const own = sessionIdOf(token);
+      const found = await sessions.list(account);
+      return found.map((session) => ({ ...session, current: session.sessionId === own }));
+    },
+    async endSession({ account, param }) {
+      if (!(await sessions.end(account, param('sessionId'))))
+        throw new ServiceError('not-found', 'there is no such session');
+    },
+    async endOtherSessions({ account, token = '' }) {
+      await sessions.endOthers(account, token);
+    },
+    async beginTwoFactor(call) {
+      await proveSelf(call, call.body.password);
+      return twoFactor.begin(call.account);
+    },
+    async enableTwoFactor(call) {
+      const { account, recoveryCodes } = await twoFactor.enable(call.account, call.body.code);
+      // All sessions have ended with the change; this one continues under a new token.
+      await call.setSession(account);
+      return { recoveryCodes };
+    },
+    renewRecoveryCodes: async (call) => ({
+      recoveryCodes: await twoFactor.renewRecoveryCodes(await proveBoth(call)),
+    }),
+    async disableTwoFactor(call) {
+      const account = await proveBoth(call);
+      await call.setSession(await twoFactor.disable(account.accountId, account, 'two-factor-disabled'));
     },
   };
 }

@@ -37,9 +37,6 @@ type Dependencies = {
 /**
  * Sends e-mail through an SMTP server. Nothing is stored: a message is lost with its process, and
  * people ask again.
- *
- * @example
- * mailer.send(visitor, async () => ({ to: 'dev@example.com', subject: 'Hello', text: 'Hello.\n' }));
  */
 export function makeMailer(
   { url, from }: Pick<MailSettings, 'url' | 'from'>,

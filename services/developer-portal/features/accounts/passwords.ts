@@ -29,11 +29,6 @@ export type Passwords = ReturnType<typeof makePasswords>;
  *
  * @param ln the logarithm of the cost N of new passwords: below 15 for tests only. A stored
  *   password names its own.
- *
- * @example
- * const passwords = makePasswords();
- * const stored = await passwords.hash('correct horse battery', visitor);
- * await passwords.verify('correct horse battery', stored, visitor); // true
  */
 export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING_MAX } = {}) {
   const { r, p } = SETTINGS;

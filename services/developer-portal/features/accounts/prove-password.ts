@@ -2,8 +2,7 @@ import type { Account } from '#shared/contracts/apps/client-app.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
 import { Problem } from '#shared/http/problem.ts';
-import type { Call } from '../../http/call.ts';
-import type { OperationId } from '../../http/operations.ts';
+import type { Call, OperationId } from '../../http/operations.ts';
 import { type Sessions, sessionIdOf } from '../sessions/sessions.ts';
 import type { Passwords } from './passwords.ts';
 
@@ -49,9 +48,6 @@ type Dependencies = {
 
 /**
  * Checks passwords within budgets of tries and of work.
- *
- * @example
- * await provePassword.proveSelf(call, body.password);
  */
 export function makeProvePassword({ passwords, sessions, throttle, now }: Dependencies) {
   /**

@@ -3,11 +3,10 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Call } from '../../http/call.ts';
 import { mustSetUpTwoFactor } from '../../http/guard.ts';
-import type { OperationId } from '../../http/operations.ts';
+import type { Call, OperationId } from '../../http/operations.ts';
 import { presentAccount } from '../present.ts';
-import { findInvitation } from '../team/find-invitation.ts';
+import { findInvitation } from '../team/change-members.ts';
 
 export const TRIES_OF_ADDRESS = {
   name: 'sign-in-address',
@@ -17,7 +16,7 @@ export const TRIES_OF_ADDRESS = {
 
 /** What signing in and signing up by password and at the identity provider have in common. */
 export function makeSignIns(deps: Dependencies) {
-  const { sessions, throttle, auditAccess, config } = deps;
+  const { throttle, auditAccess, config } = deps;
   const presentSession = (account: Account) => ({
     account: {
       ...presentAccount(account),
@@ -36,7 +35,7 @@ export function makeSignIns(deps: Dependencies) {
     async openSession(
       known: Account | undefined,
       prove: () => Promise<Account>,
-      { token, browser, address, setSessionToken }: Call<OperationId>,
+      { browser, address, setSession }: Call<OperationId>,
     ) {
       const from = `${browser}, ${address}`;
       const account = await prove().catch((error: unknown) => {
@@ -45,8 +44,7 @@ export function makeSignIns(deps: Dependencies) {
         throw error;
       });
       // A new token prevents session fixation: the browser's earlier session ends.
-      if (token !== undefined) await sessions.close(token);
-      setSessionToken(await sessions.open(account, { browser, address }));
+      await setSession(account);
       await auditAccess.signIn('signed-in', account.accountId, from);
       return presentSession(account);
     },

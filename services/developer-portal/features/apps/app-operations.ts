@@ -48,17 +48,8 @@ const AppAnswer = z
     domains: z.array(z.string()),
   })
   .meta({ id: 'App' });
-/** The key and the secret are returned only in this answer. */
-const CreatedApp = z.object({
-  clientId: z.string(),
-  name: z.string(),
-  keyId: z.string(),
-  apiKey: z.string(),
-  webhookSecret: z.string(),
-});
 const CreatedKey = z.object({ keyId: z.string(), apiKey: z.string() });
 
-/** The operations on client apps, their keys, secrets and scopes, by id. */
 export const APP_OPERATIONS = {
   listApps: {
     ...READ,
@@ -73,7 +64,14 @@ export const APP_OPERATIONS = {
     path: '/api/apps',
     summary: 'Create a client app; its key and secret are returned only once',
     body: AppName,
-    answer: CreatedApp,
+    /** The key and the secret are returned only in this answer. */
+    answer: z.object({
+      clientId: z.string(),
+      name: z.string(),
+      keyId: z.string(),
+      apiKey: z.string(),
+      webhookSecret: z.string(),
+    }),
     codes: ['limit-reached'],
   },
   readApp: {

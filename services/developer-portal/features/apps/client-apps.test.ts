@@ -13,7 +13,7 @@ const facts = { name: 'k', marketplace: false };
 test('an app at its limit accepts a repeated creation of its last key, and refuses another key', async () => {
   const last = newKey();
   const keys = Array.from({ length: limitsOf(owner).liveKeys }, (_, i) =>
-    keyRecord(i === 0 ? last : { ...last, keyId: `key_${i}` }, { ...facts, createdAt }),
+    keyRecord(i === 0 ? last : { ...last, keyId: `key_${i}` }, facts, createdAt),
   );
   const full = { clientId: 'app_1', accountId: 'acc_1', keys } as unknown as ClientApp;
   const { createKey } = makeClientAppWork(

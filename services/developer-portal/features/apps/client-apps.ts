@@ -1,16 +1,10 @@
-import type {
-  Account,
-  ApiKeyRecord,
-  ClientApp,
-  KeyPermission,
-  TierLimits,
-} from '#shared/contracts/apps/client-app.ts';
+import type { Account, ApiKeyRecord, ClientApp, TierLimits } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf, limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { marketplaceKeysKey, ownedAppsKey } from '#shared/fairness/leased-slots.ts';
 import * as change from '../../domain/change-app.ts';
-import type { Basis } from '../basis.ts';
-import { type Credentials, keyRecord, type NewKey } from './credentials.ts';
+import { type Basis, existing } from '../basis.ts';
+import { type Credentials, type KeyFacts, keyRecord, type NewKey } from './credentials.ts';
 
 type CreateClientApp = {
   readonly owner: Account;
@@ -35,24 +29,16 @@ export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
  */
 export function makeClientAppWork({ accounts, clientApps, slots, writes, box, now }: Basis) {
   const nowIso = () => new Date(now()).toISOString();
-  const missing = (clientId: string) => new ServiceError('not-found', `there is no client app ${clientId}`);
-
-  const read = async (clientId: string): Promise<ClientApp> => {
-    const app = await clientApps.read(clientId);
-    if (!app || app.deletedAt !== undefined) throw missing(clientId);
-    return app;
-  };
+  const existingApp = (app: ClientApp | undefined, clientId: string) =>
+    existing(app, `there is no client app ${clientId}`);
+  const read = async (clientId: string) => existingApp(await clientApps.read(clientId), clientId);
   const changeApp = (
     actor: string,
     clientId: string,
     action: string,
     by: change.ChangeApp,
     subject = clientId,
-  ) =>
-    writes.app(clientId, { actor, action, subject }, (current) => {
-      if (!current || current.deletedAt !== undefined) throw missing(clientId);
-      return by(current);
-    });
+  ) => writes.app(clientId, { actor, action, subject }, (current) => by(existingApp(current, clientId)));
   /** If the account was deleted while the app was created, deletes the app too. */
   const deleteIfAccountGone = async (actor: string, { clientId, accountId }: ClientApp) => {
     const owner = await accounts.read(accountId);
@@ -60,11 +46,8 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
     await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
     throw new ServiceError('not-found', 'the account was deleted');
   };
-  const limitsOfOwner = async (accountId: string): Promise<TierLimits> => {
-    const owner = await accounts.read(accountId);
-    if (!owner) throw new ServiceError('not-found', 'there is no such account');
-    return limitsOf(owner);
-  };
+  const limitsOfOwner = async (accountId: string): Promise<TierLimits> =>
+    limitsOf(existing(await accounts.read(accountId), 'there is no such account'));
   /** Checked on the version that the change is based on, so concurrent creations cannot exceed the
    * limit. */
   const withinLiveKeys =
@@ -97,7 +80,7 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
         ...(scope === 'requested' && { scopeRequestedAt: createdAt }),
         suspended: false,
         limits: appLimitsOf(owner),
-        keys: [keyRecord({ keyId, apiKey }, { name: 'default', createdAt })],
+        keys: [keyRecord({ keyId, apiKey }, { name: 'default' }, createdAt)],
         webhookSecrets: [{ encrypted: box.seal(webhookSecret, clientId), createdAt }],
         createdAt,
       };
@@ -109,15 +92,17 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
      * @param subject the member or the invitation, for the audit log */
     changeMembers: changeApp,
     rename: (actor: string, clientId: string, name: string) =>
-      changeApp(actor, clientId, 'app-renamed', change.rename(name)),
+      changeApp(actor, clientId, 'app-renamed', change.set({ name })),
     setAlertUrl: (actor: string, clientId: string, alertUrl: string | undefined) =>
-      changeApp(actor, clientId, 'alerts-set', change.setAlertUrl(alertUrl)),
-    setDomains: (actor: string, clientId: string, domains: readonly string[]) =>
-      changeApp(actor, clientId, 'domains-set', change.setDomains(domains)),
+      changeApp(actor, clientId, 'alerts-set', change.set({ alertUrl })),
+    setDomains: (actor: string, clientId: string, [...domains]: readonly string[]) =>
+      changeApp(actor, clientId, 'domains-set', change.set(domains.length > 0 ? { domains } : NO_DOMAINS)),
     remove: (actor: string, clientId: string) =>
       changeApp(actor, clientId, 'app-deleted', change.remove(now())),
-    suspend: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-suspended', change.suspend),
-    resume: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-resumed', change.resume),
+    suspend: (actor: string, clientId: string) =>
+      changeApp(actor, clientId, 'app-suspended', change.set({ suspended: true })),
+    resume: (actor: string, clientId: string) =>
+      changeApp(actor, clientId, 'app-resumed', change.set({ suspended: false })),
     requestScope: (actor: string, clientId: string, purpose: string) =>
       changeApp(actor, clientId, 'scope-requested', (app) => {
         if (app.scope === 'approved') throw new ServiceError('conflict', 'the scope is approved already');
@@ -127,23 +112,13 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
       changeApp(actor, clientId, 'scope-approved', change.approveScope(nowIso())),
     rejectScope: (actor: string, clientId: string, reason: string) =>
       changeApp(actor, clientId, 'scope-rejected', change.rejectScope(reason, nowIso())),
-    async createKey(
-      actor: string,
-      clientId: string,
-      key: NewKey,
-      facts: {
-        name: string;
-        marketplace: boolean;
-        permissions?: readonly KeyPermission[] | undefined;
-        expiresAt?: string | undefined;
-      },
-    ): Promise<void> {
+    async createKey(actor: string, clientId: string, key: NewKey, facts: KeyFacts): Promise<void> {
       const { accountId } = await read(clientId);
       const limits = await limitsOfOwner(accountId);
       const { marketplaceKeys } = limits;
       if (facts.marketplace && !(await slots.take(marketplaceKeysKey(accountId), key.keyId, marketplaceKeys)))
         throw new ServiceError('limit-reached', `this account may have ${marketplaceKeys} marketplace keys`);
-      const record = keyRecord(key, { ...facts, createdAt: nowIso() });
+      const record = keyRecord(key, facts, nowIso());
       const add = withinLiveKeys(limits, change.addKey(record, now()));
       await changeApp(actor, clientId, 'key-created', add, key.keyId);
     },
@@ -170,8 +145,7 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
           if (replacedBy === fresh.keyId) return undefined;
           if (replacedBy !== undefined || !change.isUsable(keyOf(app, keyId), now()))
             throw new ServiceError('conflict', 'the key was rolled or revoked already, or has expired');
-          const facts = { name, marketplace, permissions, expiresAt, createdAt: nowIso() };
-          const record = keyRecord(fresh, facts);
+          const record = keyRecord(fresh, { name, marketplace, permissions, expiresAt }, nowIso());
           return withinLiveKeys(limits, change.rollKey(keyId, record, now(), overlapMs))(app);
         },
         keyId,
@@ -192,8 +166,10 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
   };
 }
 
-function keyOf(app: ClientApp, keyId: string): ApiKeyRecord {
-  const key = app.keys.find((candidate) => candidate.keyId === keyId);
-  if (!key) throw new ServiceError('not-found', `there is no key ${keyId} of ${app.clientId}`);
-  return key;
-}
+const NO_DOMAINS = { domains: undefined };
+
+const keyOf = ({ clientId, keys }: ClientApp, keyId: string): ApiKeyRecord =>
+  existing(
+    keys.find((candidate) => candidate.keyId === keyId),
+    `there is no key ${keyId} of ${clientId}`,
+  );

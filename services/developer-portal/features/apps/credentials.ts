@@ -17,12 +17,18 @@ export type Credentials = {
   readonly webhookSecret: string;
 };
 
-/** A new key, in plain text. */
 export type NewKey = { readonly keyId: string; readonly apiKey: string };
 
-const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toString('hex')}`;
+export const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toString('hex')}`;
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** A token of 256 random bits, with the id of the account or app whose session, link or invitation
+ * it is. Only its SHA-256 is stored. */
+export const newToken = (id: string): string => `${id}.${randomBytes(SECRET_BYTES).toString('base64url')}`;
+/** The id of a token's account or app; `undefined` for text that is no token. */
+export const idOfToken = (token: string): string | undefined =>
+  /^((?:acc|app)_[0-9a-f]{24})\.[\w-]{43}$/.exec(token)?.[1];
 
 /**
  * Names what signs in to an account: its password, or the person of the identity provider, and its
@@ -37,16 +43,10 @@ export const credentialOf = ({ passwordHash = '', singleSignOn, twoFactor, creat
 
 /**
  * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with
- * one address write one document.
- *
- * @example
- * accountIdOf('Dev@example.com') === accountIdOf('dev@example.com'); // true
+ * one address write one document, whatever its case.
  */
 export const accountIdOf = (email: string): string =>
-  `acc_${createHash('sha256')
-    .update(`account ${email.toLowerCase()}`)
-    .digest('hex')
-    .slice(0, 2 * ID_BYTES)}`;
+  `acc_${sha256(`account ${email.toLowerCase()}`).slice(0, 2 * ID_BYTES)}`;
 
 /** A webhook signing secret in the form of Standard Webhooks: 32 random bytes. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
@@ -56,14 +56,14 @@ export const newKey = (): NewKey => ({
   apiKey: makeApiKey(randomBytes(API_KEY_RANDOM_BYTES)),
 });
 
-/** Generates the credentials of a new app. */
 export const newCredentials = (): Credentials => ({
   clientId: newId('app'),
   apiKey: newKey().apiKey,
   webhookSecret: newWebhookSecret(),
 });
 
-type KeyFacts = Pick<ApiKeyRecord, 'name' | 'createdAt'> & {
+/** What a key's maker chooses. */
+export type KeyFacts = Pick<ApiKeyRecord, 'name'> & {
   readonly marketplace?: boolean | undefined;
   readonly permissions?: readonly KeyPermission[] | undefined;
   readonly expiresAt?: string | undefined;
@@ -77,14 +77,13 @@ const permissionsOf = (marketplace: boolean): readonly KeyPermission[] =>
 export const mayHave = (marketplace: boolean, permissions: readonly KeyPermission[] = []): boolean =>
   permissions.every((one) => permissionsOf(marketplace).includes(one));
 
-/** The stored record of a key: its hash and the parts that may be shown. */
-export const keyRecord = ({ keyId, apiKey }: NewKey, facts: KeyFacts): ApiKeyRecord => ({
+export const keyRecord = ({ keyId, apiKey }: NewKey, facts: KeyFacts, createdAt: string): ApiKeyRecord => ({
   keyId,
   hash: hashApiKey(apiKey),
   name: facts.name,
   ...displayPartsOf(apiKey),
   marketplace: facts.marketplace ?? false,
   permissions: [...(facts.permissions ?? permissionsOf(facts.marketplace ?? false))],
-  createdAt: facts.createdAt,
+  createdAt,
   ...(facts.expiresAt !== undefined && { expiresAt: facts.expiresAt }),
 });

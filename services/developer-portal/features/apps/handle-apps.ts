@@ -2,19 +2,16 @@ import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { judgeSignInDomains } from '#shared/contracts/sign-in/sign-in-domain.ts';
 import { judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
-import { ServiceError } from '#shared/errors.ts';
 import { invalidBody } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { roleOf } from '../../domain/permissions.ts';
-import type { Call, Handlers } from '../../http/call.ts';
-import { requestOf } from '../../http/idempotency.ts';
+import type { Call, Handlers } from '../../http/operations.ts';
 import { presentApp, presentAppSummary } from '../present.ts';
 import type { APP_OPERATIONS } from './app-operations.ts';
 import { newCredentials, newKey, newWebhookSecret } from './credentials.ts';
 
-/** Developers' operations on their apps, keys, secrets and scopes. */
 export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_OPERATIONS> {
-  const { clientApps, apps, keyUse, idempotency, now } = deps;
+  const { clientApps, apps, keyUse, now } = deps;
   const show = async (app: ClientApp, { account, owner }: Pick<Call<'readApp'>, 'account' | 'owner'>) =>
     presentApp(app, { account, owner }, await keyUse.read(app.clientId), now());
 
@@ -29,8 +26,7 @@ export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_O
     },
     async createApp(call) {
       const { account, body } = call;
-      const { keyId, ...credentials } = await idempotency.run(
-        requestOf('createApp', call),
+      const created = await call.once(
         () => ({ ...newCredentials(), keyId: newKey().keyId }),
         ({ keyId, ...credentials }) =>
           apps.create(account.accountId, {
@@ -41,7 +37,7 @@ export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_O
             keyId,
           }),
       );
-      return { ...credentials, keyId, name: body.name };
+      return { ...created, name: body.name };
     },
     readApp: async (call) => show(call.app, call),
     async renameApp(call) {
@@ -60,45 +56,30 @@ export function makeAppHandlers(deps: Dependencies): Handlers<keyof typeof APP_O
       const judged = judgeSignInDomains(body.domains);
       if ('fault' in judged)
         throw invalidBody([{ pointer: '/domains', code: 'malformed', detail: judged.fault }]);
-      return show(await apps.setDomains(account.email, app.clientId, judged.domains), call);
+      return show(await apps.setDomains(account.accountId, app.clientId, judged.domains), call);
     },
     async deleteApp({ account, app: { clientId } }) {
       await apps.remove(account.accountId, clientId);
     },
-    async createKey(call) {
-      const { account, body } = call;
-      const { clientId } = call.app;
-      const expiresAt = body.expiresAt === undefined ? undefined : inFuture(body.expiresAt, now());
-      return idempotency.run(requestOf('createKey', call, [clientId]), newKey, (key) =>
-        apps.createKey(account.accountId, clientId, key, { ...body, expiresAt }),
-      );
+    async createKey({ account, app: { clientId }, body, once }) {
+      const expiresAt = body.expiresAt && inFuture(body.expiresAt, now());
+      return once(newKey, (key) => apps.createKey(account.accountId, clientId, key, { ...body, expiresAt }));
     },
     async revokeKey({ account, app: { clientId }, param }) {
       await apps.revokeKey(account.accountId, clientId, param('keyId'));
     },
-    async rollKey(call) {
-      const { account, param, body } = call;
-      const { clientId, keys } = call.app;
-      const keyId = param('keyId');
-      if (!keys.some((key) => key.keyId === keyId))
-        throw new ServiceError('not-found', `there is no key ${keyId} of ${clientId}`);
-      return idempotency.run(requestOf('rollKey', call, [clientId, keyId]), newKey, (fresh) =>
-        apps.rollKey(account.accountId, clientId, keyId, fresh, body.overlapHours * HOUR_MS),
-      );
-    },
-    async rotateSecret(call) {
-      const { account, body } = call;
-      const { clientId } = call.app;
-      const { webhookSecret, sealed } = await idempotency.plan(
-        requestOf('rotateSecret', call, [clientId]),
+    rollKey: async ({ account, app: { clientId }, param, body, once }) =>
+      once(newKey, (fresh) =>
+        apps.rollKey(account.accountId, clientId, param('keyId'), fresh, body.overlapHours * HOUR_MS),
+      ),
+    rotateSecret: async ({ account, app: { clientId }, body, once }) =>
+      once(
         () => {
-          const made = newWebhookSecret();
-          return { webhookSecret: made, sealed: apps.seal(clientId, made) };
+          const webhookSecret = newWebhookSecret();
+          return { webhookSecret, sealed: apps.seal(clientId, webhookSecret) };
         },
-      );
-      await apps.rotateSecret(account.accountId, clientId, sealed, body.overlapHours * HOUR_MS);
-      return { webhookSecret };
-    },
+        ({ sealed }) => apps.rotateSecret(account.accountId, clientId, sealed, body.overlapHours * HOUR_MS),
+      ),
     async requestScope(call) {
       const { account, app, body } = call;
       return show(await apps.requestScope(account.accountId, app.clientId, body.purpose), call);

@@ -18,9 +18,6 @@ type Dependencies = Pick<Work, 'writes' | 'throttle'> & { readonly log: Logger }
 /**
  * Records who had access: sign-ins, and what operators read. An entry that cannot be written is
  * logged, and the access goes on: operators need the portal most when something does not work.
- *
- * @example
- * await auditAccess.signIn('signed-in', accountId, 'Firefox on Linux, 192.0.2.1');
  */
 export function makeAuditAccess({ writes, throttle, log }: Dependencies) {
   const attempt = async (what: string, record: () => Promise<void>): Promise<void> => {
@@ -30,15 +27,14 @@ export function makeAuditAccess({ writes, throttle, log }: Dependencies) {
       log.error({ error: describeError(error), what }, 'audit entry not written');
     }
   };
-  const takes = async (name: string, countMax: number, accountId: string): Promise<boolean> => {
-    try {
-      await throttle.take([{ budget: { name, countMax, windowMs: DAY_MS }, owner: accountId }]);
-      return true;
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'rate-limited') return false;
-      throw error;
-    }
-  };
+  const takes = (name: string, countMax: number, owner: string): Promise<boolean> =>
+    throttle.take([{ budget: { name, countMax, windowMs: DAY_MS }, owner }]).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof ServiceError && error.code === 'rate-limited') return false;
+        throw error;
+      },
+    );
   return {
     signIn: (action: SignIn, accountId: string, from: string): Promise<void> =>
       attempt(action, async () => {

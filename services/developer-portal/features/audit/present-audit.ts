@@ -6,7 +6,6 @@ import type { AuditEntry } from '../../http/api.ts';
 
 const ACCOUNT_ID = /acc_[0-9a-f]+/g;
 
-/** The addresses of accounts, by id. */
 export type Names = ReadonlyMap<string, string>;
 
 /** The addresses of those of the wanted accounts that entries are about; deleted accounts have
@@ -28,7 +27,6 @@ export async function namesIn(
   );
 }
 
-/** The text of an entry with addresses for the ids of people. */
 export const withNames = (text: string, names: Names): string =>
   text.replace(ACCOUNT_ID, (id) => names.get(id) ?? id);
 

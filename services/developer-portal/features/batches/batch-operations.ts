@@ -1,65 +1,24 @@
 import { z } from 'zod';
 import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
-import { RuleDetail } from '#shared/contracts/checks/result.ts';
+import { RoleVerdict } from '#shared/contracts/checks/result.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
-import { SELECTIONS } from '../../domain/select-lines.ts';
+import { BatchLine, SELECTIONS } from '../../domain/batch-lines.ts';
 import { count, DeliveryAnswer, Month, next, page } from '../../http/api.ts';
 import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
 
 const BATCHES = `${APP}/batches` as const;
 const BATCH = `${BATCHES}/:requestId` as const;
 
-const BatchPage = z.object({
-  batches: z.array(BatchSummary.meta({ id: 'BatchSummary' })),
-  next,
-});
-const BatchOptions = z.object({
-  /** The tier's: entries of a batch, and batches that may be unfinished at once. */
-  limits: z.object({ entries: count, unfinished: count }),
-  month: Month,
-});
-const Batch = StoredBatchStatus.extend({
-  /** Of a batch with a callback URL. */
-  delivery: DeliveryAnswer.optional(),
-});
-const Role = z.object({ id: z.string(), granted: z.boolean() });
 const Entries = z.object({
   entries: z.array(
-    z.object({
-      index: count,
-      account: z.string().optional(),
-      accounts: z.array(z.string()).readonly().optional(),
-      ref: z.string().optional(),
-      status: z.string(),
-      roles: z.array(Role).readonly(),
-      errors: z
-        .array(
-          z.object({
-            ruleIndex: count.optional(),
-            /** The whole entry failed where it is absent. */
-            roleId: z.string().optional(),
-            code: z.string(),
-            message: z.string(),
-            retryable: z.boolean(),
-          }),
-        )
-        .readonly(),
-      blockNumbers: z.record(z.string(), count),
+    BatchLine.omit({ before: true }).extend({
       /** In a preview of a watch: the roles that the member would gain (granted) and lose. */
-      changes: z.array(Role).optional(),
-      /** Why, where the batch asked for it. */
-      details: z.array(RuleDetail).readonly().optional(),
+      changes: z.array(RoleVerdict).optional(),
     }),
   ),
   /** Given where entries are left to be looked at: the next page's `from`. */
   next: count.optional(),
 });
-const StartedBatch = z.object({
-  status: z.number().int(),
-  /** JSON where it is JSON, else text. */
-  body: z.unknown(),
-});
-
 /** An app's batches: many wallets under one rule set, started with one of the app's keys. */
 export const BATCH_OPERATIONS = {
   listBatches: {
@@ -67,13 +26,20 @@ export const BATCH_OPERATIONS = {
     path: BATCHES,
     summary: 'The newest 200 batches whose results are kept, newest first',
     query: z.strictObject(page),
-    answer: BatchPage,
+    answer: z.object({
+      batches: z.array(BatchSummary.meta({ id: 'BatchSummary' })),
+      next,
+    }),
   },
   readBatchOptions: {
     ...READ,
     path: `${APP}/batch-options`,
     summary: "The tier's limits for batches, and the month's quota that their entries are charged to",
-    answer: BatchOptions,
+    answer: z.object({
+      /** The tier's: entries of a batch, and batches that may be unfinished at once. */
+      limits: z.object({ entries: count, unfinished: count }),
+      month: Month,
+    }),
   },
   startBatch: {
     ...WRITE,
@@ -81,14 +47,21 @@ export const BATCH_OPERATIONS = {
     summary: "Send a batch with one of the app's keys (`X-Api-Key`) and return the gateway's response",
     upload: 'application/x-ndjson',
     isIdempotent: true,
-    answer: StartedBatch,
+    answer: z.object({
+      status: z.number().int(),
+      /** JSON where it is JSON, else text. */
+      body: z.unknown(),
+    }),
     codes: ['gateway-unavailable', 'media-type-unsupported', 'request-timeout', 'validation-failed'],
   },
   readBatch: {
     ...READ,
     path: BATCH,
     summary: 'The status of a batch: how many entries are done, and how many hold each role',
-    answer: Batch,
+    answer: StoredBatchStatus.extend({
+      /** Of a batch with a callback URL. */
+      delivery: DeliveryAnswer.optional(),
+    }),
   },
   listEntries: {
     ...READ,

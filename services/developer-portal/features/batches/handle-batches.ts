@@ -6,10 +6,9 @@ import { ServiceError } from '#shared/errors.ts';
 import { readBatchLines } from '#shared/stores/batches/batch-lines.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { type BatchLine, csvHeader, csvRow } from '../../domain/batch-csv.ts';
-import { isSelected, rolesChanged } from '../../domain/select-lines.ts';
+import { type BatchLine, csvHeader, csvRow, isSelected, rolesChanged } from '../../domain/batch-lines.ts';
 import { askGateway, requireOwnKey } from '../../http/ask-gateway.ts';
-import type { Call, Handlers } from '../../http/call.ts';
+import type { Call, Handlers } from '../../http/operations.ts';
 import type { BATCH_OPERATIONS } from './batch-operations.ts';
 
 /** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and

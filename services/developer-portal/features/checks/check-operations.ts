@@ -38,50 +38,6 @@ const LoggedCheckFacts = {
   /** The API key of the request. */
   keyId: z.string(),
 };
-const CheckPage = z.object({
-  checks: z.array(z.object(LoggedCheckFacts)),
-  /** Given where there are more: the next page's `before`. */
-  next,
-});
-const CheckAnswer = z.object({
-  ...LoggedCheckFacts,
-  /** The steps that were reached, in order; one whose time is not known is left out. */
-  steps: z.array(
-    z.object({
-      name: z.enum(['accepted', 'started', 'evaluated', 'stored', 'delivered']),
-      /** From the acceptance until then, in ms. */
-      afterMs: count,
-    }),
-  ),
-  /** The result as clients read it; absent once its retention has ended. */
-  result: z.record(z.string(), z.unknown()).optional(),
-  /** Of a check with a callback URL. */
-  delivery: DeliveryAnswer.optional(),
-});
-/** The request of a check, to be sent again. */
-const CheckRequestAnswer = z.object({
-  /** As a client sends it, without members that have their default. */
-  body: z.record(z.string(), z.unknown()),
-  /** The same for a terminal, with the key as `$ROLECALL_API_KEY`. */
-  curl: z.string(),
-});
-const TryOptions = z.object({
-  /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
-  chains: z.array(
-    z.object({
-      chainId: z.number().int().positive(),
-      name: z.string(),
-      nativeSymbol: z.string(),
-      /** `down`: no endpoint can be read; `unknown`: nobody has asked lately. */
-      state: z.enum(['ok', 'down', 'unknown']),
-      since: instant.optional(),
-    }),
-  ),
-  /** Where developers reach the gateway. */
-  gatewayUrl: z.string(),
-  demo: DemoChain.optional(),
-});
-
 const Tried = z
   .object({
     status: z.number().int(),
@@ -95,15 +51,6 @@ const Tried = z
   .meta({ id: 'Tried' });
 
 const ApiKey = z.string().min(1).max(100);
-/** The message of one wallet for one check. */
-const SignInMessage = z.object({
-  /** EIP-4361, for `personal_sign`. */
-  message: z.string(),
-  /** From then on the gateway refuses its nonce. */
-  expiresAt: instant,
-});
-
-/** The log of an app's checks, and checks that a developer tries, by id. */
 export const CHECK_OPERATIONS = {
   listChecks: {
     ...READ,
@@ -111,25 +58,64 @@ export const CHECK_OPERATIONS = {
     summary: 'The newest 1 000 checks that have a result, newest first',
     query: ChecksQuery,
     isHeavy: true,
-    answer: CheckPage,
+    answer: z.object({
+      checks: z.array(z.object(LoggedCheckFacts)),
+      /** Given where there are more: the next page's `before`. */
+      next,
+    }),
   },
   readCheck: {
     ...READ,
     path: `${APP}/checks/:requestId`,
     summary: 'One of these checks with its result and its webhook',
-    answer: CheckAnswer,
+    answer: z.object({
+      ...LoggedCheckFacts,
+      /** The steps that were reached, in order; one whose time is not known is left out. */
+      steps: z.array(
+        z.object({
+          name: z.enum(['accepted', 'started', 'evaluated', 'stored', 'delivered']),
+          /** From the acceptance until then, in ms. */
+          afterMs: count,
+        }),
+      ),
+      /** The result as clients read it; absent once its retention has ended. */
+      result: z.record(z.string(), z.unknown()).optional(),
+      /** Of a check with a callback URL. */
+      delivery: DeliveryAnswer.optional(),
+    }),
   },
   readCheckRequest: {
     ...READ,
     path: `${APP}/checks/:requestId/request`,
     summary: 'The request of one of these checks, read from the broker while it is kept there (7 days)',
-    answer: CheckRequestAnswer,
+    /** The request of a check, to be sent again. */
+    answer: z.object({
+      /** As a client sends it, without members that have their default. */
+      body: z.record(z.string(), z.unknown()),
+      /** The same for a terminal, with the key as `$ROLECALL_API_KEY`. */
+      curl: z.string(),
+    }),
   },
   readTryOptions: {
     ...READ,
     path: '/api/try-options',
     summary: 'The configured chains and whether each can be read, and the demo wallets of a local system',
-    answer: TryOptions,
+    answer: z.object({
+      /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
+      chains: z.array(
+        z.object({
+          chainId: z.number().int().positive(),
+          name: z.string(),
+          nativeSymbol: z.string(),
+          /** `down`: no endpoint can be read; `unknown`: nobody has asked lately. */
+          state: z.enum(['ok', 'down', 'unknown']),
+          since: instant.optional(),
+        }),
+      ),
+      /** Where developers reach the gateway. */
+      gatewayUrl: z.string(),
+      demo: DemoChain.optional(),
+    }),
   },
   tryCheck: {
     ...WRITE,
@@ -166,7 +152,13 @@ export const CHECK_OPERATIONS = {
       domain: z.string().max(512),
       chainId: z.number().int().positive(),
     }),
-    answer: SignInMessage,
+    /** The message of one wallet for one check. */
+    answer: z.object({
+      /** EIP-4361, for `personal_sign`. */
+      message: z.string(),
+      /** From then on the gateway refuses its nonce. */
+      expiresAt: instant,
+    }),
     codes: ['conflict', 'gateway-unavailable'],
   },
 } as const satisfies Record<string, Operation>;

@@ -55,6 +55,7 @@ const handlers = makeCheckHandlers(
           }
         : undefined,
     config: { gateway: { publicUrl: 'https://api.example.com' } },
+    chains: [],
     results: { read: async (requestId) => (requestId === 'a' ? '{"status":"completed"}' : undefined) },
     deliveries: { read: async () => undefined },
   }),
@@ -71,7 +72,8 @@ const REQUEST = {
   browser: '',
   token: undefined,
   upload: undefined,
-  setSessionToken: () => undefined,
+  setSession: async () => undefined,
+  once: async () => Promise.reject(new Error('not asked for')),
 };
 /** As they are sent: with what the schemas of the answers name. */
 const list = async (query: Record<string, string>) =>

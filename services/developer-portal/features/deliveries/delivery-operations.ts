@@ -31,7 +31,6 @@ const SENDING = {
   status: 202,
 } as const;
 
-/** The webhooks of an app, by id. */
 export const DELIVERY_OPERATIONS = {
   listDeliveries: {
     ...READ,

@@ -8,8 +8,7 @@ import { invalidBody } from '#shared/http/problem.ts';
 import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { makeBulkResends } from '#shared/stores/webhooks/resend-failed.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Call, Handlers } from '../../http/call.ts';
-import { requestOf } from '../../http/idempotency.ts';
+import type { Call, Handlers } from '../../http/operations.ts';
 import type { DELIVERY_OPERATIONS } from './delivery-operations.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
@@ -18,9 +17,8 @@ const ID_BYTES = 16;
 
 type Ids = keyof typeof DELIVERY_OPERATIONS;
 
-/** Webhook deliveries of a developer's apps: list, read, resend and test. */
 export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
-  const { deliveries, resends, writes, throttle, idempotency, now } = deps;
+  const { deliveries, resends, writes, throttle, now } = deps;
   const bulkResends = makeBulkResends(deps);
   const nowIso = () => new Date(now()).toISOString();
   const ownDelivery = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<DeliveryView> => {
@@ -28,14 +26,8 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     if (view?.clientId !== app.clientId) throw new ServiceError('not-found', 'there is no such delivery');
     return view;
   };
-  const record = (
-    { account, owner }: Call<Ids>,
-    clientId: string,
-    action: string,
-    subject: string,
-    at: string,
-  ) => {
-    const about = { accountId: owner.accountId, clientId, actor: account.accountId };
+  const record = ({ account, app, owner }: Call<Ids>, action: string, subject: string, at: string) => {
+    const about = { accountId: owner.accountId, clientId: app.clientId, actor: account.accountId };
     return writes.record({ ...about, action, subject, kind: 'write', at });
   };
 
@@ -68,15 +60,14 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async resendDelivery(call) {
       const { requestId, clientId, resendCount } = await ownDelivery(call);
-      await idempotency.run(
-        requestOf('resendDelivery', call, [clientId, requestId]),
+      await call.once(
         () => ({ resendCount: resendCount + 1, at: nowIso() }),
         async ({ resendCount, at }) => {
           await resends.resend(requestId, {
             resendCount,
             requireRoom: () => deps.requireRoom(clientId),
           });
-          await record(call, clientId, 'webhook-resent', requestId, at);
+          await record(call, 'webhook-resent', requestId, at);
         },
       );
       return { requestId };
@@ -85,38 +76,33 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { clientId } = call.app;
       await bulkResends.take(clientId);
       const { since } = call.body;
-      const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
-        at: nowIso(),
-      }));
+      const { at } = await call.once(() => ({ at: nowIso() }));
       const period = { sinceMs: Date.parse(since), untilMs: Date.parse(at) };
       const sent = await bulkResends.send({ accountId: call.owner.accountId, clientId }, period);
       // A repetition finds nothing left to send, so it returns the stored count of the first
       // request.
-      const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
-      await record(call, clientId, 'webhooks-resent', `${counted.count} since ${since}`, at);
+      const counted = await call.once(() => sent, undefined, 'sent');
+      await record(call, 'webhooks-resent', `${counted.count} since ${since}`, at);
       return counted;
     },
     async sendTestEvent(call) {
       const { clientId, accountId } = call.app;
       const judged = judgeCallbackUrl(call.body.callbackUrl, deps.config.callback);
       if ('fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
-      const { requestId } = await idempotency.run(
-        requestOf('sendTestEvent', call, [clientId]),
+      return call.once(
         () => ({ requestId: TEST_EVENT_PREFIX + randomBytes(ID_BYTES).toString('hex'), at: nowIso() }),
         async ({ requestId, at }) => {
           await deps.requireRoom(clientId);
           await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
           const event = testEvent({ requestId, clientId, accountId, callbackUrl: judged.href }, at);
           await deps.publish(webhookRequested, event);
-          await record(call, clientId, 'test-event-sent', requestId, at);
+          await record(call, 'test-event-sent', requestId, at);
         },
       );
-      return { requestId };
     },
   };
 }
 
-/** The delivery of a test event. */
 function testEvent(
   about: Pick<NewWebhook, 'requestId' | 'clientId' | 'accountId' | 'callbackUrl'>,
   at: string,

@@ -26,7 +26,6 @@ export const MATTERS_OF_MAIL_MAX = 20;
 /** Roles, or chains, that a matter names. */
 const NAMED_MAX = 10;
 
-/** What is known of an app's webhooks. */
 export type WebhookFacts = {
   /** The newest deliveries of the last day. */
   readonly newest: readonly DeliveryView[];
@@ -123,7 +122,6 @@ function named<T>(items: readonly T[], nameOf: (item: T) => string): string {
   return items.length > NAMED_MAX ? `${names} and ${items.length - NAMED_MAX} more` : names;
 }
 
-/** A matter as a message names it. */
 export type NamedMatter = Pick<Matter, 'path'> & { readonly text: string };
 
 /**

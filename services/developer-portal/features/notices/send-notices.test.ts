@@ -2,6 +2,7 @@ import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { aClientApp } from '../../../../test/support/builders/a-client-app.ts';
 import { aWatch } from '../../../../test/support/builders/a-watch.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
 import type { Message } from '../accounts/mailer.ts';
 import { makeSendNotices } from './send-notices.ts';
 
@@ -36,38 +37,40 @@ function setUp({
   const keys = new Map<string, number>();
   const stop = new AbortController();
   const portal = () =>
-    makeSendNotices({
-      redis: {
-        set: (async (key: string, _value: string, _px: string, ms: number) => {
-          if ((keys.get(key) ?? 0) > clock.nowMs) return null;
-          keys.set(key, clock.nowMs + ms);
-          return 'OK';
-        }) as never,
-        exists: (async (key: string) => ((keys.get(key) ?? 0) > clock.nowMs ? 1 : 0)) as never,
-        del: (async (...removed: string[]) => void removed.map((key) => keys.delete(key))) as never,
-      },
-      clientApps: {
-        scan: async (cursor) =>
-          cursor === '0'
-            ? { documents: [aClientApp('app_1', { ...DECIDED, ...app })], cursor: '7' }
-            : { documents: [], cursor: undefined },
-      },
-      watches: { scan: async () => ({ documents: watches, cursor: undefined }) },
-      accounts: { read: async (id) => (id === account.accountId ? account : undefined) },
-      deliveries: { listIds: async () => [], readMany: async () => [], countFailedSince: async () => 0 },
-      mail: {
-        origin: 'https://portal.example.com',
-        mailer: {
-          async send(_owner, make) {
-            const message = await make();
-            if (message && server.takes) mails.push(message);
-            return server.takes;
+    makeSendNotices(
+      partially<Parameters<typeof makeSendNotices>[0]>({
+        redis: {
+          set: (async (key: string, _value: string, _px: string, ms: number) => {
+            if ((keys.get(key) ?? 0) > clock.nowMs) return null;
+            keys.set(key, clock.nowMs + ms);
+            return 'OK';
+          }) as never,
+          exists: (async (key: string) => ((keys.get(key) ?? 0) > clock.nowMs ? 1 : 0)) as never,
+          del: (async (...removed: string[]) => void removed.map((key) => keys.delete(key))) as never,
+        },
+        clientApps: {
+          scan: async (cursor) =>
+            cursor === '0'
+              ? { documents: [aClientApp('app_1', { ...DECIDED, ...app })], cursor: '7' }
+              : { documents: [], cursor: undefined },
+        },
+        watches: { scan: async () => ({ documents: watches, cursor: undefined }) },
+        accounts: { read: async (id) => (id === account.accountId ? account : undefined) },
+        deliveries: { listIds: async () => [], readMany: async () => [], countFailedSince: async () => 0 },
+        mail: {
+          origin: 'https://portal.example.com',
+          mailer: {
+            async send(_owner, make) {
+              const message = await make();
+              if (message && server.takes) mails.push(message);
+              return server.takes;
+            },
           },
         },
-      },
-      now: () => clock.nowMs,
-      stopping: stop.signal,
-    });
+        now: () => clock.nowMs,
+        stopping: stop.signal,
+      }),
+    );
   return { portal, mails, server, clock, keys, stop };
 }
 

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
-import { inStore, type Redis } from '#shared/redis/connect.ts';
-import type { Accounts } from '#shared/stores/apps/accounts.ts';
-import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
+import { inStore } from '#shared/redis/connect.ts';
 import { eachDocument } from '#shared/stores/documents/versioned-documents.ts';
-import type { Watches } from '#shared/stores/watches/watches.ts';
-import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
 import type { Mailer } from '../accounts/mailer.ts';
+import type { Work } from '../work.ts';
 import {
   composeNotice,
   MATTERS_OF_MAIL_MAX,
@@ -26,15 +23,8 @@ const NEWEST_MAX = 10;
 /** The queue of the mailer that notices wait in: one at a time, beside those of visitors. */
 const OWNER = 'notices';
 
-type Dependencies = {
-  readonly redis: Pick<Redis, 'set' | 'exists' | 'del'>;
-  readonly clientApps: Pick<ClientApps, 'scan'>;
-  readonly watches: Pick<Watches, 'scan'>;
-  readonly accounts: Pick<Accounts, 'read'>;
-  readonly deliveries: Pick<Deliveries, 'listIds' | 'readMany' | 'countFailedSince'>;
+type Dependencies = Pick<Work, 'redis' | 'clientApps' | 'watches' | 'accounts' | 'deliveries' | 'now'> & {
   readonly mail: { readonly mailer: Pick<Mailer, 'send'>; readonly origin: string };
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
   readonly stopping: AbortSignal;
 };
 

@@ -23,8 +23,6 @@ type Kafka = Pick<KafkaConnection, 'admin' | 'readTopic' | 'publishRecord'>;
  * @param monotonicMs a monotonic clock
  * @param timeoutMs how long a caller waits
  * @throws ServiceError `broker-unavailable` after `timeoutMs`
- * @example
- * const count = makeCountDeadLetters(kafka, () => performance.now());
  */
 export function makeCountDeadLetters(
   kafka: Kafka,

@@ -3,12 +3,19 @@ import { limitsOf } from '#shared/contracts/apps/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { validationFailed } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Handlers } from '../../http/call.ts';
+import type { Handlers } from '../../http/operations.ts';
+import { existing } from '../basis.ts';
 import { presentAccount, presentOperatorApp, withUse } from '../present.ts';
 import type { WatchAnswer } from '../watches/watch-operations.ts';
-import { listScopeRequests, pageAudit, setTier, showOperatorAccount, showOperatorApp } from './operate.ts';
+import {
+  listScopeRequests,
+  pageAudit,
+  searchDocuments,
+  setTier,
+  showOperatorAccount,
+  showOperatorApp,
+} from './operate.ts';
 import type { OPERATOR_OPERATIONS } from './operator-operations.ts';
-import { searchDocuments } from './search-documents.ts';
 
 /** Shown of one account or app. */
 const APPS_SHOWN_MAX = 100;
@@ -17,17 +24,13 @@ const BATCHES_SHOWN_MAX = 10;
 const WATCHES_SHOWN_MAX = 25;
 const FIRST_PAGE = '0';
 
-/** Operators' operations on accounts, apps and scopes, and all that is known of one account or
- * app. */
 export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof OPERATOR_OPERATIONS> {
   const { accounts, clientApps, apps, sessions, auditAccess } = deps;
 
   /** The account of a user who is not an operator: one operator must not take over another's
    * account. */
   const developer = async (accountId: string, what: string): Promise<Account> => {
-    const target = await accounts.read(accountId);
-    if (!target || target.deletedAt !== undefined)
-      throw new ServiceError('not-found', 'there is no such account');
+    const target = existing(await accounts.read(accountId), 'there is no such account');
     if (target.operator)
       throw new ServiceError('conflict', `an operator's ${what} can only be reset with \`npm run admin\``);
     return target;
@@ -88,8 +91,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       return { accounts: shown, next };
     },
     async readOperatorAccount({ account: reader, param }) {
-      const account = await accounts.read(param('accountId'));
-      if (!account || !isLive(account)) throw new ServiceError('not-found', 'there is no such account');
+      const account = existing(await accounts.read(param('accountId')), 'there is no such account');
       const { accountId } = account;
       await auditAccess.read(reader.accountId, 'account-read', accountId, { accountId });
       const [owned, open] = await Promise.all([
@@ -135,9 +137,9 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       const shown = { ...presentOperatorApp(app, owner), createdAt: app.createdAt, ...detail };
       return { ...shown, month, limits: limitsOf(owner ?? app.limits) };
     },
-    listAudit({ query: { since, until, ...query } }) {
+    listAudit({ query: { since, until, limit: countMax, ...query } }) {
       const ms = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text));
-      return pageAudit(deps, { ...query, sinceMs: ms(since), untilMs: ms(until) });
+      return pageAudit(deps, { ...query, countMax, sinceMs: ms(since), untilMs: ms(until) });
     },
   };
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { Tier } from '#shared/contracts/apps/client-app.ts';
+import { Audit } from '#shared/contracts/apps/audit.ts';
+import { Tier, TierLimits } from '#shared/contracts/apps/client-app.ts';
 import { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
 import {
-  AuditEntry,
   accountMembers,
   count,
   EMAIL_CHARS_MAX,
@@ -15,7 +15,6 @@ import {
   lines,
   Month,
   next,
-  OwnLimits,
   PageLimit,
   REASON_CHARS_MAX,
   ScopeAnswer,
@@ -32,50 +31,10 @@ const SearchCursor = z
   .string()
   .regex(/^[0-9]{1,20}$/)
   .optional();
-const AccountsQuery = z.strictObject({ query: SearchText, after: SearchCursor });
-const OperatorAuditQuery = z.strictObject({
-  /** An account's id or whole e-mail address. */
-  account: z.string().min(1).max(EMAIL_CHARS_MAX).trim().optional(),
-  /** A client id. */
-  app: z.string().min(1).max(64).optional(),
-  action: z.string().min(1).max(64).optional(),
-  since: Instant.optional(),
-  until: Instant.optional(),
-  before: z.string().regex(AUDIT_POSITION).optional(),
-  limit: PageLimit,
-});
-const OperatorAppsQuery = z.strictObject({
-  query: SearchText,
-  after: SearchCursor,
-  suspended: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .meta({ type: 'boolean' }),
-});
-const TierBody = z.strictObject({
-  tier: Tier,
-  /** For `enterprise` only; an omitted limit is the tier's default. */
-  limits: OwnLimits.optional(),
-});
-
-const ScopeRequestList = z.array(
-  z.object({
-    clientId: z.string(),
-    name: z.string(),
-    email: z.string(),
-    purpose: z.string(),
-    requestedAt: instant,
-  }),
-);
-
 export const OperatorAccount = z.object({
   ...accountMembers,
-  /** How many client apps it has. */
   apps: count,
 });
-const OperatorAccountPage = z.object({ accounts: z.array(OperatorAccount), next });
-
 export const OperatorApp = z
   .object({
     clientId: z.string(),
@@ -87,72 +46,20 @@ export const OperatorApp = z
     scope: ScopeAnswer,
   })
   .meta({ id: 'OperatorApp' });
-const OperatorAppPage = z.object({ apps: z.array(OperatorApp), next });
-
-const OperatorAccountDetail = z.object({
-  ...accountMembers,
-  /** Whether an operator made the account or vouched for its owner. */
-  verified: z.boolean(),
-  createdAt: instant,
-  twoFactor: TwoFactor,
-  /** Live sessions. */
-  sessions: count,
-  /** How many client apps it has. */
-  apps: count,
-  /** Of at most 100 of its apps, the oldest first. */
-  clientApps: z.array(OperatorApp.extend({ month: Month })),
-});
-const OperatorAppDetail = OperatorApp.extend({
-  createdAt: instant,
-  limits: Limits,
-  month: Month,
-  keys: z.array(KeyAnswer),
-  /** Of the newest 100 webhooks. */
-  webhooks: z.object({ pending: count, delivered: count, exhausted: count, stopped: count }),
-  /** The newest 10. */
-  batches: z.array(BatchSummary),
-  /** At most 25, by id. */
-  watches: z.array(
-    z.object({
-      watchId: z.string(),
-      state: z.enum(['active', 'paused', 'held']),
-      members: count,
-      ruleSet: z.string(),
-    }),
-  ),
-});
-
-const OperatorAuditPage = z.object({
-  entries: z.array(
-    AuditEntry.extend({
-      accountId: z.string(),
-      /** Absent if the account is gone. */
-      email: z.string().optional(),
-      clientId: z.string().optional(),
-    }),
-  ),
-  next,
-});
-
-/** `name` is absent if the portal does not know the chain file. */
-const ChainReportList = z.array(
-  z.object({
-    chainId: z.number().int(),
-    name: z.string().optional(),
-    at: instant,
-    endpoints: z.array(EndpointReport.meta({ id: 'EndpointReport' })),
-  }),
-);
-
-const DeadLetterCounts = z.array(z.object({ topic: z.string(), count }));
-
-/** The operations that require an operator, by id. */
 export const OPERATOR_OPERATIONS = {
   listScopeRequests: {
     ...OPERATOR_READ,
     path: `${OPERATOR}/scope-requests`,
     summary: 'Apps that wait for the scope, the longest-waiting first',
-    answer: ScopeRequestList,
+    answer: z.array(
+      z.object({
+        clientId: z.string(),
+        name: z.string(),
+        email: z.string(),
+        purpose: z.string(),
+        requestedAt: instant,
+      }),
+    ),
   },
   approveScope: {
     ...OPERATOR_WRITE,
@@ -183,20 +90,34 @@ export const OPERATOR_OPERATIONS = {
     ...OPERATOR_READ,
     path: `${OPERATOR}/accounts`,
     summary: 'Find accounts by a part of their e-mail address or by their id; a page looks at 5 000 accounts',
-    query: AccountsQuery,
-    answer: OperatorAccountPage,
+    query: z.strictObject({ query: SearchText, after: SearchCursor }),
+    answer: z.object({ accounts: z.array(OperatorAccount), next }),
   },
   readOperatorAccount: {
     ...OPERATOR_READ,
     path: `${OPERATOR}/accounts/:accountId`,
     summary: "An account with its limits, and its apps with this month's checks",
-    answer: OperatorAccountDetail,
+    answer: z.object({
+      ...accountMembers,
+      /** Whether an operator made the account or vouched for its owner. */
+      verified: z.boolean(),
+      createdAt: instant,
+      twoFactor: TwoFactor,
+      sessions: count,
+      apps: count,
+      /** Of at most 100 of its apps, the oldest first. */
+      clientApps: z.array(OperatorApp.extend({ month: Month })),
+    }),
   },
   setTier: {
     ...OPERATOR_WRITE,
     path: `${OPERATOR}/accounts/:accountId/tier`,
     summary: 'Set the tier of an account and the limits of all its apps',
-    body: TierBody,
+    body: z.strictObject({
+      tier: Tier,
+      /** For `enterprise` only; an omitted limit is the tier's default. */
+      limits: z.strictObject(TierLimits.shape).partial().optional(),
+    }),
     answer: OperatorAccount,
   },
   makeResetLink: {
@@ -220,33 +141,80 @@ export const OPERATOR_OPERATIONS = {
     path: `${OPERATOR}/apps`,
     summary:
       "Find client apps by a part of their name, by their id, or by their account's e-mail address; a page looks at 5 000 apps",
-    query: OperatorAppsQuery,
-    answer: OperatorAppPage,
+    query: z.strictObject({
+      query: SearchText,
+      after: SearchCursor,
+      suspended: z
+        .enum(['true', 'false'])
+        .transform((text) => text === 'true')
+        .optional()
+        .meta({ type: 'boolean' }),
+    }),
+    answer: z.object({ apps: z.array(OperatorApp), next }),
   },
   readOperatorApp: {
     ...OPERATOR_READ,
     path: `${OPERATOR}/apps/:clientId`,
     summary: "A client app with its limits, this month's checks, keys, webhooks, batches and watches",
-    answer: OperatorAppDetail,
+    answer: OperatorApp.extend({
+      createdAt: instant,
+      limits: Limits,
+      month: Month,
+      keys: z.array(KeyAnswer),
+      /** Of the newest 100 webhooks. */
+      webhooks: z.object({ pending: count, delivered: count, exhausted: count, stopped: count }),
+      /** The newest 10. */
+      batches: z.array(BatchSummary),
+      /** At most 25, by id. */
+      watches: z.array(
+        z.object({
+          watchId: z.string(),
+          state: z.enum(['active', 'paused', 'held']),
+          members: count,
+          ruleSet: z.string(),
+        }),
+      ),
+    }),
   },
   listAudit: {
     ...OPERATOR_READ,
     path: `${OPERATOR}/audit`,
     summary:
       'Audit entries by account, app, action and time, newest first; a page may have fewer than `limit`',
-    query: OperatorAuditQuery,
-    answer: OperatorAuditPage,
+    query: z.strictObject({
+      /** An account's id or whole e-mail address. */
+      account: z.string().min(1).max(EMAIL_CHARS_MAX).trim().optional(),
+      app: z.string().min(1).max(64).optional(),
+      action: z.string().min(1).max(64).optional(),
+      since: Instant.optional(),
+      until: Instant.optional(),
+      before: z.string().regex(AUDIT_POSITION).optional(),
+      limit: PageLimit,
+    }),
+    answer: z.object({
+      /** `email` is absent if the account is gone. */
+      entries: z.array(Audit.omit({ kind: true }).extend({ email: z.string().optional() })),
+      next,
+    }),
   },
   readChainReports: {
     ...OPERATOR_READ,
     path: `${OPERATOR}/chains`,
     summary: 'What each RPC endpoint of the chain file can do, as an evaluator found it out last',
-    answer: ChainReportList,
+    /** `name` is absent if the portal does not know the chain file. */
+    answer: z.array(
+      z.object({
+        chainId: z.number().int(),
+        name: z.string().optional(),
+        at: instant,
+        endpoints: z.array(EndpointReport.meta({ id: 'EndpointReport' })),
+      }),
+    ),
   },
   countDeadLetters: {
     ...OPERATOR_READ,
     path: `${OPERATOR}/dead-letters`,
     summary: 'Number of unsettled dead-lettered records by topic; topics without any are omitted',
-    answer: DeadLetterCounts,
+    answer: z.array(z.object({ topic: z.string(), count })),
   },
 } as const satisfies Record<string, Operation>;

@@ -7,12 +7,6 @@ import { APP, type Operation, READ, REMOVAL } from '../../http/operation.ts';
 const RULE_SETS = `${APP}/rule-sets` as const;
 const RULE_SET = `${RULE_SETS}/:ruleSetId` as const;
 
-/** A rule set as the gateway takes it, and the version that it replaces: 0 for a new rule set. */
-const RuleSetDraft = z.strictObject({
-  /** Validated by the rules of the gateway, with every fault by its pointer inside. */
-  ruleSet: z.record(z.string(), z.unknown()),
-  replaces: z.number().int().min(0).optional(),
-});
 const ruleSet = {
   ruleSetId: z.string(),
   version: count,
@@ -24,11 +18,6 @@ const ruleSet = {
 const RuleSetAnswer = z
   .object({ ...ruleSet, rules: z.array(z.record(z.string(), z.unknown())) })
   .meta({ id: 'RuleSet' });
-const RuleSetPage = z.object({
-  ruleSets: z.array(z.object({ ...ruleSet, ruleCount: count })),
-  next,
-});
-
 /** The stored rule sets of an app, as checks name them by `ruleSet`. */
 export const RULE_SET_OPERATIONS = {
   listRuleSets: {
@@ -36,7 +25,10 @@ export const RULE_SET_OPERATIONS = {
     path: RULE_SETS,
     summary: 'The rule sets of an app without their rules, by id',
     query: z.strictObject({ after: z.string().regex(RULE_SET_ID).optional() }),
-    answer: RuleSetPage,
+    answer: z.object({
+      ruleSets: z.array(z.object({ ...ruleSet, ruleCount: count })),
+      next,
+    }),
   },
   readRuleSet: {
     ...READ,
@@ -50,7 +42,12 @@ export const RULE_SET_OPERATIONS = {
     access: 'session',
     needs: 'approved',
     summary: 'Store a rule set; in effect on every gateway within a second',
-    body: RuleSetDraft,
+    /** A rule set as the gateway takes it, and the version that it replaces: 0 for a new rule set. */
+    body: z.strictObject({
+      /** Validated by the rules of the gateway, with every fault by its pointer inside. */
+      ruleSet: z.record(z.string(), z.unknown()),
+      replaces: z.number().int().min(0).optional(),
+    }),
     answer: RuleSetAnswer,
     codes: ['limit-reached', 'version-conflict'],
   },

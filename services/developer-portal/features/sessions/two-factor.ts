@@ -47,10 +47,6 @@ return 1
  * The second factor of accounts. The account's document has the secret, encrypted, and the hashes
  * of the recovery codes; Redis has the secret of a setup that is not finished, and the last step
  * whose code was used.
- *
- * @example
- * const { uri } = await twoFactor.begin(account);
- * const { recoveryCodes } = await twoFactor.enable(account, '123456');
  */
 export function makeTwoFactor({
   redis,
@@ -79,7 +75,6 @@ export function makeTwoFactor({
     return (await useStep([`two-factor-step:${accountId}`], [step, USED_MS])) === 1;
   };
 
-  /** A change by somebody who has just proved the password. */
   const changeOwn = (account: Account, action: string, change: Change) =>
     accountWork.changeTwoFactor(account.accountId, account.accountId, action, change, account);
 
@@ -101,7 +96,7 @@ export function makeTwoFactor({
      * @throws ServiceError `conflict` */
     async begin(account: Account) {
       requireOff(account);
-      const secret = new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer }).base32;
+      const secret = newSecret(SECRET_BYTES);
       const sealed = box.seal(secret, sealedFor(account));
       await inStore(() => redis.set(setupKey(account), sealed, 'PX', SETUP_MS));
       const uri = totpOf(secret, account.email).toString();
@@ -145,7 +140,6 @@ export function makeTwoFactor({
         return (await useCode(account, secret, code)) ? account : undefined;
       });
     },
-    /** Replaces the recovery codes. */
     async renewRecoveryCodes(account: Account): Promise<string[]> {
       const recoveryCodes = newRecoveryCodes();
       const hashes = recoveryCodes.map((one) => recoveryHash(account.accountId, one));
@@ -181,14 +175,13 @@ function requireOff({ twoFactor }: { readonly twoFactor?: TwoFactor | undefined 
   if (twoFactor) throw new ServiceError('conflict', 'two-factor authentication is on already');
 }
 
+const newSecret = (byteCount: number): string =>
+  new Secret({ buffer: new Uint8Array(randomBytes(byteCount)).buffer }).base32;
+
 /** 80 random bits each, in four groups: `k3f9-…`. */
 const newRecoveryCodes = (): string[] =>
   Array.from({ length: RECOVERY_CODES_MAX }, () =>
-    (
-      new Secret({ buffer: new Uint8Array(randomBytes(RECOVERY_CODE_BYTES)).buffer }).base32
-        .toLowerCase()
-        .match(/.{4}/g) ?? []
-    ).join('-'),
+    (newSecret(RECOVERY_CODE_BYTES).toLowerCase().match(/.{4}/g) ?? []).join('-'),
   );
 
 /** Typed with or without dashes, blanks and capitals. */

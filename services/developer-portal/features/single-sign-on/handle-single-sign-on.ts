@@ -4,7 +4,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Handlers } from '../../http/call.ts';
+import type { Handlers } from '../../http/operations.ts';
 import { makeSignIns } from '../accounts/sign-ins.ts';
 import { accountIdOf, credentialOf } from '../apps/credentials.ts';
 import type { Identity } from './identity-provider.ts';
@@ -29,10 +29,11 @@ export function makeSingleSignOnHandlers(
   const seal = (attempt: object): string =>
     box.seal(JSON.stringify({ ...attempt, until: now() + ATTEMPT_MS_MAX }), 'single-sign-on');
   const open = <T extends { until: number }>(schema: z.ZodType<T>, sealed: string): T => {
-    const attempt = parse(schema, () => box.open(sealed, 'single-sign-on'));
-    if (!attempt || attempt.until < now())
-      throw new Problem('credentials-invalid', 'This sign-in took too long. Sign in again.');
-    return attempt;
+    try {
+      const attempt = schema.parse(JSON.parse(box.open(sealed, 'single-sign-on')));
+      if (attempt.until >= now()) return attempt;
+    } catch {}
+    throw new Problem('credentials-invalid', 'This sign-in took too long. Sign in again.');
   };
   const requireProvider = () => {
     if (!identityProvider) throw new ServiceError('conflict', 'this portal has no identity provider');
@@ -72,13 +73,4 @@ export function makeSingleSignOnHandlers(
       return openSession(account, () => twoFactor.prove(account, call.body.code), call);
     },
   };
-}
-
-/** Undefined if the text cannot be read, or is not of the schema. */
-function parse<T>(schema: z.ZodType<T>, read: () => string): T | undefined {
-  try {
-    return schema.safeParse(JSON.parse(read())).data;
-  } catch {
-    return undefined;
-  }
 }

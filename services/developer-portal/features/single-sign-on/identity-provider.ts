@@ -31,10 +31,6 @@ export type IdentityProvider = ReturnType<typeof makeIdentityProvider>;
 /**
  * An OpenID provider: authorization code with PKCE, state and nonce. The provider is looked up at the
  * first sign-in, so the portal starts and takes passwords while it is away.
- *
- * @example
- * const { url, expected } = await provider.begin(); // the browser goes to the URL and comes back with a query
- * const { email } = await provider.finish(expected, query);
  */
 export function makeIdentityProvider(
   { issuer, clientId, readClientSecret, origin }: IdentityProviderSettings,

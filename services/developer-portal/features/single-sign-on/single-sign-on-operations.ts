@@ -7,7 +7,6 @@ import { SessionAnswer } from '../accounts/account-operations.ts';
 const Attempt = z.string().min(1).max(2_048);
 const SINGLE_SIGN_ON = '/api/single-sign-on';
 
-/** The operations of signing in at the identity provider, by id. */
 export const SINGLE_SIGN_ON_OPERATIONS = {
   beginSingleSignOn: {
     ...PUBLIC_WRITE,

@@ -10,6 +10,8 @@ import {
 import { ServiceError } from '#shared/errors.ts';
 import type { ChangeApp } from '../../domain/change-app.ts';
 import { isAllowed } from '../../domain/permissions.ts';
+import { idOfToken, sha256 } from '../apps/credentials.ts';
+import { type Basis, existing } from '../basis.ts';
 
 /** Whether the account that made an invitation may still invite: its links must not outlive its
  * rights. */
@@ -22,6 +24,19 @@ export const openInvitations = (app: ClientApp, nowMs: number): Invitation[] =>
   (app.invitations ?? []).filter(
     (invitation) => Date.parse(invitation.expiresAt) > nowMs && mayInvite(app, invitation),
   );
+
+/** The app and the invitation of a token that the account of this address may accept. */
+export async function findInvitation(
+  { clientApps, now }: Pick<Basis, 'clientApps' | 'now'>,
+  email: string,
+  token: string,
+): Promise<[ClientApp, Invitation] | undefined> {
+  const app = await clientApps.read(idOfToken(token) ?? '');
+  const tokenHash = sha256(token);
+  const found = app && openInvitations(app, now()).find((one) => one.tokenHash === tokenHash);
+  const isFor = found?.email === undefined || found.email.toLowerCase() === email.toLowerCase();
+  return app && found && isFor ? [app, found] : undefined;
+}
 
 /** Adds an invitation and drops expired ones. @throws ServiceError `limit-reached` */
 export function invite(invitation: Invitation, nowMs: number): ChangeApp {
@@ -48,8 +63,8 @@ export const withdrawInvitation =
  * @throws ServiceError `not-found`, `conflict`, `limit-reached` */
 export function acceptInvitation(tokenHash: string, accountId: string, nowMs: number): ChangeApp {
   return (app) => {
-    const invitation = openInvitations(app, nowMs).find((one) => one.tokenHash === tokenHash);
-    if (!invitation) throw new ServiceError('not-found', 'there is no such invitation');
+    const found = openInvitations(app, nowMs).find((one) => one.tokenHash === tokenHash);
+    const invitation = existing(found, 'there is no such invitation');
     const members = app.members ?? [];
     if (accountId === app.accountId)
       throw new ServiceError('conflict', 'you own this app, so you cannot join its team');
@@ -87,8 +102,8 @@ export const removeMember =
     };
   };
 
-function memberOf({ members = [] }: ClientApp, accountId: string): Member {
-  const member = members.find((one) => one.accountId === accountId);
-  if (!member) throw new ServiceError('not-found', 'there is no such member');
-  return member;
-}
+const memberOf = ({ members = [] }: ClientApp, accountId: string): Member =>
+  existing(
+    members.find((one) => one.accountId === accountId),
+    'there is no such member',
+  );

@@ -1,34 +1,25 @@
-import { randomBytes } from 'node:crypto';
-import type { Account, ClientApp, Invitation } from '#shared/contracts/apps/client-app.ts';
+import type { Account } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { roleOf } from '../../domain/permissions.ts';
-import type { Handlers } from '../../http/call.ts';
-import { requestOf } from '../../http/idempotency.ts';
-import { accountIdOf, sha256 } from '../apps/credentials.ts';
+import type { Handlers } from '../../http/operations.ts';
+import { accountIdOf, newId, newToken, sha256 } from '../apps/credentials.ts';
+import { existing } from '../basis.ts';
 import * as change from './change-members.ts';
-import { findInvitation } from './find-invitation.ts';
 import type { MEMBER_OPERATIONS } from './member-operations.ts';
 
 const INVITATION_MS = 7 * DAY_MS;
 /** Apps of others that an account may be a member of. */
 const SHARED_APPS_MAX = 100;
-const TOKEN_BYTES = 32;
-const ID_BYTES = 12;
 
 /** The team of an app. An invitation's token is the right to accept it: only its SHA-256 is
  * stored. */
 export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof MEMBER_OPERATIONS> {
-  const { accounts, clientApps, apps, idempotency, now } = deps;
-  const emailOf = async (accountId: string) => (await accounts.read(accountId))?.email;
-
+  const { accounts, clientApps, apps, now } = deps;
   /** @throws ServiceError `not-found` */
-  const invitationOf = async ({ email }: Account, token: string): Promise<[ClientApp, Invitation]> => {
-    const found = await findInvitation(deps, email, token);
-    if (!found) throw new ServiceError('not-found', 'there is no such invitation');
-    return found;
-  };
+  const invitationOf = async ({ email }: Account, token: string) =>
+    existing(await change.findInvitation(deps, email, token), 'there is no such invitation');
 
   return {
     async listMembers({ app, owner }) {
@@ -45,11 +36,10 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
     async createInvitation(call) {
       const { account, body } = call;
       const { clientId } = call.app;
-      return idempotency.run(
-        requestOf('createInvitation', call, [clientId]),
+      return call.once(
         () => ({
-          invitationId: `inv_${randomBytes(ID_BYTES).toString('hex')}`,
-          token: `${clientId}.${randomBytes(TOKEN_BYTES).toString('base64url')}`,
+          invitationId: newId('inv'),
+          token: newToken(clientId),
           expiresAt: new Date(now() + INVITATION_MS).toISOString(),
         }),
         ({ invitationId, token, expiresAt }) => {
@@ -82,8 +72,8 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
       await apps.changeMembers(accountId, app.clientId, 'member-left', by, accountId);
     },
     async readInvitation({ account, body }) {
-      const [app, { role }] = await invitationOf(account, body.token);
-      return { clientId: app.clientId, name: app.name, owner: (await emailOf(app.accountId)) ?? '', role };
+      const [{ clientId, name, accountId }, { role }] = await invitationOf(account, body.token);
+      return { clientId, name, owner: (await accounts.read(accountId))?.email ?? '', role };
     },
     async acceptInvitation({ account, body }) {
       const [{ clientId }, { tokenHash, role }] = await invitationOf(account, body.token);
@@ -91,13 +81,8 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
       if (shared.length >= SHARED_APPS_MAX)
         throw new ServiceError('limit-reached', `an account may be a member of ${SHARED_APPS_MAX} apps`);
       const by = change.acceptInvitation(tokenHash, account.accountId, now());
-      await apps.changeMembers(
-        account.accountId,
-        clientId,
-        'member-joined',
-        by,
-        withRole(account.accountId, role),
-      );
+      const subject = withRole(account.accountId, role);
+      await apps.changeMembers(account.accountId, clientId, 'member-joined', by, subject);
       return { clientId };
     },
   };

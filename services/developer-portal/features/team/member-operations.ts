@@ -1,35 +1,21 @@
 import { z } from 'zod';
-import { MemberRole } from '#shared/contracts/apps/client-app.ts';
+import { Invitation, Member, MemberRole } from '#shared/contracts/apps/client-app.ts';
 import { AppRole, Email, InvitationToken, instant } from '../../http/api.ts';
 import { APP, CREATION, type Operation, READ, REMOVAL, WRITE } from '../../http/operation.ts';
 
 const WithToken = z.strictObject({ token: InvitationToken });
 
-const Team = z.object({
-  owner: z.string(),
-  members: z.array(
-    z.object({ accountId: z.string(), email: z.string(), role: MemberRole, addedAt: instant }),
-  ),
-  /** Those that can be accepted. */
-  invitations: z.array(
-    z.object({
-      invitationId: z.string(),
-      role: MemberRole,
-      /** The only account that may accept it. */
-      email: z.string().optional(),
-      createdAt: instant,
-      expiresAt: instant,
-    }),
-  ),
-});
-
-/** The operations on the team of an app, by id. */
 export const MEMBER_OPERATIONS = {
   listMembers: {
     ...READ,
     path: `${APP}/members`,
     summary: 'The owner, the members and the open invitations of an app',
-    answer: Team,
+    answer: z.object({
+      owner: z.string(),
+      members: z.array(Member.extend({ email: z.string() })),
+      /** Those that can be accepted. */
+      invitations: z.array(Invitation.omit({ tokenHash: true, invitedBy: true })),
+    }),
   },
   createInvitation: {
     ...CREATION,

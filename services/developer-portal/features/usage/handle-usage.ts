@@ -2,7 +2,7 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { dateOf, dayOf, hourOf } from '#shared/stores/usage/usage-days.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { addFigures, checksByKey, summariseDay, undeterminedShareOf } from '../../domain/summarise-usage.ts';
-import type { Handlers } from '../../http/call.ts';
+import type { Handlers } from '../../http/operations.ts';
 import { presentAudit, teamOf } from '../audit/present-audit.ts';
 import type { USAGE_OPERATIONS } from './usage-operations.ts';
 
@@ -12,7 +12,6 @@ const HOURS = 48;
 const KEYS_SHOWN_MAX = 50;
 const AUDIT_COUNT_MAX = 200;
 
-/** Developers' views of the activity of their apps and of changes to them. */
 export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USAGE_OPERATIONS> {
   const { accounts, clientApps, usageDays, readBytes, auditTrail, now } = deps;
   return {

@@ -40,36 +40,33 @@ const UsageHour = z.object({
   hour: z.string(),
   ...UsageFigures,
 });
-const UsageAnswer = z.object({
-  month: Month,
-  /** Bytes that all apps of the account have made the system keep today (UTC), and the most that
-   * they may. */
-  today: z.object({ bytes: count, bytesMax: count }),
-  /** The last 30 days, oldest first. */
-  days: z.array(UsageDay),
-  /** The last 48 hours, oldest first. */
-  hours: z.array(UsageHour),
-  /** Checks of these days by API key, the most used first; `other` stands for keys beyond a day's
-   * bound. */
-  keys: z.array(z.object({ keyId: z.string(), checks: count })),
-  totals: z.object({
-    refused: count,
-    undeterminedClient: count,
-    undeterminedService: count,
-    /** Of all rules, from 0 to 1. */
-    undeterminedShare: z.number().min(0).max(1),
-    p50Ms: percentile,
-    p95Ms: percentile,
-  }),
-});
-
-/** The activity of an app, and changes to it and to the account, by id. */
 export const USAGE_OPERATIONS = {
   readUsage: {
     ...READ,
     path: `${APP}/usage`,
     summary: 'This month against the quota, and the last 30 days; a check counts once it has its result',
-    answer: UsageAnswer,
+    answer: z.object({
+      month: Month,
+      /** Bytes that all apps of the account have made the system keep today (UTC), and the most that
+       * they may. */
+      today: z.object({ bytes: count, bytesMax: count }),
+      /** The last 30 days, oldest first. */
+      days: z.array(UsageDay),
+      /** The last 48 hours, oldest first. */
+      hours: z.array(UsageHour),
+      /** Checks of these days by API key, the most used first; `other` stands for keys beyond a day's
+       * bound. */
+      keys: z.array(z.object({ keyId: z.string(), checks: count })),
+      totals: z.object({
+        refused: count,
+        undeterminedClient: count,
+        undeterminedService: count,
+        /** Of all rules, from 0 to 1. */
+        undeterminedShare: z.number().min(0).max(1),
+        p50Ms: percentile,
+        p95Ms: percentile,
+      }),
+    }),
   },
   readAppAudit: {
     ...READ,

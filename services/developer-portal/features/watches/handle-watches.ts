@@ -1,8 +1,8 @@
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import { ServiceError } from '#shared/errors.ts';
 import { presentMember } from '#shared/stores/watches/present-watch.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Call, Handlers } from '../../http/call.ts';
+import type { Call, Handlers } from '../../http/operations.ts';
+import { existing } from '../basis.ts';
 import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';
 
 /** Watches that are listed; only enterprise accounts may have more. */
@@ -10,7 +10,6 @@ const LISTED_MAX = 1_000;
 
 type Ids = keyof typeof WATCH_OPERATIONS;
 
-/** The watches of a developer's apps. */
 export function makeWatchHandlers({
   watches,
   watchMembers,
@@ -18,11 +17,8 @@ export function makeWatchHandlers({
   watchWrites,
 }: Dependencies): Handlers<Ids> {
   const present = async (watch: Watch) => (await watchWrites.present(watch)) as WatchAnswer;
-  const ownWatch = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<Watch> => {
-    const watch = await watches.read(app.clientId, param('watchId'));
-    if (!watch) throw new ServiceError('not-found', 'there is no such watch');
-    return watch;
-  };
+  const ownWatch = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<Watch> =>
+    existing(await watches.read(app.clientId, param('watchId')), 'there is no such watch');
   return {
     async listWatches({ app: { clientId } }) {
       const found = await watches.list(clientId, { countMax: LISTED_MAX });

@@ -2,6 +2,7 @@ import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { memberEventId } from '#shared/contracts/watches/watch-event.ts';
 import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
 import { aMember, atSecond, aWatch } from '../../../../test/support/builders/a-watch.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
 import { makeReadWatchEvents } from './read-watch-events.ts';
 
 const DAY_MS = 86_400_000;
@@ -36,26 +37,29 @@ type Stored = { ids?: string[]; bodies?: Record<string, string>; deliveries?: De
 /** A reader over these ids, newest first, with its requests. */
 function readerOf({ ids = [], bodies = {}, deliveries = [] }: Stored, member = aMember()) {
   const asked = { bodies: 0, sinceMs: 0 };
-  const reader = makeReadWatchEvents({
-    deliveries: {
-      async listIds(_, { before, sinceMs = 0, countMax }) {
-        asked.sinceMs = sinceMs;
-        const from = before === undefined ? 0 : ids.indexOf(before) + 1;
-        return ids.slice(from, from + countMax);
+  const reader = makeReadWatchEvents(
+    partially<Parameters<typeof makeReadWatchEvents>[0]>({
+      deliveries: {
+        async listIds(_, { before, sinceMs = 0, countMax }) {
+          asked.sinceMs = sinceMs;
+          const from = before === undefined ? 0 : ids.indexOf(before) + 1;
+          return ids.slice(from, from + countMax);
+        },
+        readMany: async (wanted) => deliveries.filter(({ requestId }) => wanted.includes(requestId)),
       },
-      readMany: async (wanted) => deliveries.filter(({ requestId }) => wanted.includes(requestId)),
-    },
-    results: {
-      async readMany(wanted) {
-        asked.bodies += wanted.length;
-        return wanted.map((id) => bodies[id]);
+      results: {
+        async readMany(wanted) {
+          asked.bodies += wanted.length;
+          return wanted.map((id) => bodies[id]);
+        },
       },
-    },
-    watchMembers: {
-      readMany: async (_, memberIds) => memberIds.map((id) => (id === member.memberId ? member : undefined)),
-    },
-    now: () => Date.parse(watch.createdAt) + DAY_MS,
-  });
+      watchMembers: {
+        readMany: async (_, memberIds) =>
+          memberIds.map((id) => (id === member.memberId ? member : undefined)),
+      },
+      now: () => Date.parse(watch.createdAt) + DAY_MS,
+    }),
+  );
   return { reader, asked };
 }
 

@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watches/watch.ts';
 import { isWatchEventId, memberEventId, WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
 import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
-import { ServiceError } from '#shared/errors.ts';
-import type { Results } from '#shared/stores/checks/results.ts';
-import type { WatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
-import type { Deliveries, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
+import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
+import { type Basis, existing } from '../basis.ts';
 
 /** Delivery ids read at a time. For other webhooks only the id is read. */
 const IDS_CHUNK = 500;
@@ -33,8 +31,6 @@ export const WatchEventAnswer = z.object({
 });
 export type WatchEventAnswer = z.infer<typeof WatchEventAnswer>;
 
-type WatchEventPage = { readonly events: WatchEventAnswer[]; readonly next?: string };
-
 type KeptEvent = Pick<WatchEventAnswer, 'eventId' | 'event'>;
 
 type Page = {
@@ -43,21 +39,18 @@ type Page = {
   readonly countMax: number;
 };
 
-type Dependencies = {
-  readonly deliveries: Pick<Deliveries, 'listIds' | 'readMany'>;
-  readonly results: Pick<Results, 'readMany'>;
-  readonly watchMembers: Pick<WatchMembers, 'readMany'>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 /**
  * Reads the events of watches, newest first, for as long as their bodies are kept (72 h).
  *
  * Nothing is stored for this: the events of a watch are found among the newest 10 000 deliveries of
  * its app, and those of a member by their ids, which follow from the member.
  */
-export function makeReadWatchEvents({ deliveries, results, watchMembers, now }: Dependencies) {
+export function makeReadWatchEvents({
+  deliveries,
+  results,
+  watchMembers,
+  now,
+}: Pick<Basis, 'deliveries' | 'results' | 'watchMembers' | 'now'>) {
   /** The events of these ids whose body is kept, in the order of the ids. */
   const readBodies = async (eventIds: readonly string[]): Promise<KeptEvent[]> => {
     const bodies = await results.readMany(eventIds);
@@ -77,7 +70,7 @@ export function makeReadWatchEvents({ deliveries, results, watchMembers, now }: 
      * Reads a page of the events of a watch. It reads about 1 000 bodies at most, so a page may
      * have fewer than `countMax` events, even none, and still a `next`.
      */
-    async ofWatch(watch: Watch, { before, countMax }: Page): Promise<WatchEventPage> {
+    async ofWatch(watch: Watch, { before, countMax }: Page) {
       const sinceMs = Math.max(Date.parse(watch.createdAt), now() - WATCH_EVENT_KEPT_MS);
       const events: KeptEvent[] = [];
       let last = before;
@@ -89,13 +82,13 @@ export function makeReadWatchEvents({ deliveries, results, watchMembers, now }: 
           events.push(...found.filter(({ event }) => event.watchId === watch.watchId));
           if (events.length < countMax) continue;
           const shown = events.slice(0, countMax);
-          return { events: await withDeliveries(shown), ...nextOf(shown.at(-1)?.eventId) };
+          return { events: await withDeliveries(shown), next: shown.at(-1)?.eventId };
         }
         bodyCount += candidates.length;
         last = ids.at(-1);
         if (ids.length < IDS_CHUNK) return { events: await withDeliveries(events) };
       }
-      return { events: await withDeliveries(events), ...nextOf(last) };
+      return { events: await withDeliveries(events), next: last };
     },
     /**
      * Reads a page of the events of a member: of its last sequence and those before.
@@ -103,28 +96,27 @@ export function makeReadWatchEvents({ deliveries, results, watchMembers, now }: 
      * @param text a ref or an account
      * @throws ServiceError `not-found`
      */
-    async ofMember(watch: Watch, text: string, { before, countMax }: Page): Promise<WatchEventPage> {
-      const [member] = await watchMembers.readMany(watchUid(watch), [memberIdOfText(text)]);
-      if (member === undefined) throw new ServiceError('not-found', 'this watch has no such member');
+    async ofMember(watch: Watch, text: string, { before, countMax }: Page) {
+      const [found] = await watchMembers.readMany(watchUid(watch), [memberIdOfText(text)]);
+      const member = existing(found, 'this watch has no such member');
       const sequences = sequencesOf(member, { before, countMax });
       const events = await readBodies(sequences.map((sequence) => memberEventId(member, sequence)));
       const last = sequences.at(-1) ?? 1;
-      const hasMore = last > 1 && events.length > 0;
-      return { events: await withDeliveries(events), ...nextOf(hasMore ? String(last) : undefined) };
+      const next = last > 1 && events.length > 0 ? String(last) : undefined;
+      return { events: await withDeliveries(events), next };
     },
   };
 }
 
-const nextOf = (next: string | undefined) => (next === undefined ? {} : { next });
-
-/** The sequences of a page, the highest first. */
 function sequencesOf({ sequence }: WatchMember, { before, countMax }: Page): number[] {
   const first = before === undefined ? sequence : Math.min(sequence, Number(before) - 1);
   const count = Number.isInteger(first) ? Math.max(0, Math.min(countMax, first)) : 0;
   return Array.from({ length: count }, (_, i) => first - i);
 }
 
-function presentEvent({ eventId, event }: KeptEvent, view: DeliveryView | undefined): WatchEventAnswer {
-  const at = view?.acceptedAt ?? event.evaluatedAt ?? view?.attempts[0]?.at;
-  return { eventId, ...(at && { at }), ...(view && { delivery: view.state }), event };
-}
+const presentEvent = ({ eventId, event }: KeptEvent, view: DeliveryView | undefined): WatchEventAnswer => ({
+  eventId,
+  at: view?.acceptedAt ?? event.evaluatedAt ?? view?.attempts[0]?.at,
+  delivery: view?.state,
+  event,
+});

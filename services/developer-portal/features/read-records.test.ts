@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
-import { makeReadSentCheck } from './read-sent-check.ts';
+import { makeReadRecords } from './read-records.ts';
 
 const VALUE = readFileSync('test/contract/golden/check.requested.bulk.v1.json');
 const { requestId, clientId } = JSON.parse(VALUE.toString()) as { requestId: string; clientId: string };
 const logged = { requestId, mode: 'poll', request: { partition: 3, offset: 17 } } as LoggedCheck;
-type Read = Parameters<typeof makeReadSentCheck>[0]['readRecord'];
+type Read = Parameters<typeof makeReadRecords>[0]['readRecord'];
+/** Reads requests by a broker that answers so. */
+const makeReadSentCheck = (kafka: { readonly readRecord: Read }) =>
+  makeReadRecords({ ...kafka, findRecord: async () => undefined }).readSentCheck;
 const found = { value: VALUE } as Awaited<ReturnType<Read>>;
 
 test('a request is read at its position in the topic of its lane, with bounds', async () => {

@@ -1,6 +1,5 @@
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
-import { bodyOfCheck } from './body-of-check.ts';
-import { stepsOfCheck } from './steps-of-check.ts';
+import { bodyOfCheck, stepsOfCheck } from './describe-check.ts';
 
 const ADDRESS = `0x${'1'.repeat(40)}`;
 const CHECK: CheckRequested = {

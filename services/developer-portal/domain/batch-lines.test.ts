@@ -1,4 +1,4 @@
-import { type BatchLine, csvHeader, csvRow } from './batch-csv.ts';
+import { type BatchLine, csvHeader, csvRow, isSelected, rolesChanged, SELECTIONS } from './batch-lines.ts';
 
 const aLine = (over: Partial<BatchLine> = {}): BatchLine => ({
   index: 0,
@@ -63,4 +63,45 @@ test.each([
 test('a role id is safe in the header, and a failed role id in the errors', () => {
   expect(csvHeader(columns('"=1'))).toContain(',"role ""=1",');
   expect(csvRow(aLine({ errors: [unread('=1')] }), columns())).toContain(`"'=1: rpc-timeout"`);
+});
+
+const anEntry = (over: Partial<BatchLine>): BatchLine => ({
+  ...{ index: 0, account: '0x1', status: 'completed', roles: [], errors: [], blockNumbers: {} },
+  ...over,
+});
+const unreadRole = { roleId: 'r', code: 'rpc-timeout', message: 'No answer.', retryable: true };
+const granted = [{ id: 'r', granted: true }];
+const denied = [{ id: 'r', granted: false }];
+
+it.each<[string, Partial<BatchLine>, string[]]>([
+  ['decided, outside of a preview', { roles: granted }, ['all']],
+  ['without a change', { before: { r: true }, roles: granted }, ['all']],
+  ['that gains a role', { before: { r: false }, roles: granted }, ['all', 'gained']],
+  ['that loses a role', { before: { r: true }, roles: denied }, ['all', 'lost']],
+  ['whose role was never decided before', { before: {}, roles: granted }, ['all']],
+  ['with a role that could not be read', { before: { r: true }, errors: [unreadRole] }, ['all', 'unread']],
+  [
+    'that denies what could not be read',
+    { before: { r: true }, roles: denied, errors: [unreadRole] },
+    ['all', 'unread'],
+  ],
+  [
+    'with a granted rule beside an unread one of the same role',
+    { before: { r: false }, roles: granted, errors: [unreadRole] },
+    ['all', 'unread', 'gained'],
+  ],
+  ['that failed', { before: { r: true }, status: 'failed' }, ['all', 'unread']],
+])('an entry %s is among %j', (_, over, expected) => {
+  expect(SELECTIONS.filter((selection) => isSelected(anEntry(over), selection))).toEqual(expected);
+});
+
+it('names the roles that change, and how', () => {
+  const line = anEntry({
+    before: { r: true, s: false, t: true },
+    roles: [...denied, { id: 's', granted: true }],
+  });
+  expect(rolesChanged(line)).toEqual([
+    { id: 'r', granted: false },
+    { id: 's', granted: true },
+  ]);
 });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Role } from '../../domain/permissions.ts';
-import { OPERATIONS } from '../../http/operations.ts';
-import { allowedOperations } from './allowed-operations.ts';
+import type { Role } from '../domain/permissions.ts';
+import { OPERATIONS } from '../http/operations.ts';
+import { allowedOperations } from './present.ts';
 
 const refusedFor = (role: Role): string[] => {
   const allowed = allowedOperations(role);
@@ -23,7 +23,7 @@ test('an owner may use every operation on an app, and the list names no other op
 });
 
 test('every operation that a page asks about exists, and some role may not use it', () => {
-  const folder = join(__dirname, '../../page/features');
+  const folder = join(__dirname, '../page/features');
   const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.js'))
     .map((name) => readFileSync(join(folder, name), 'utf8'));

@@ -3,8 +3,8 @@ import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { aChain } from '../../../../test/support/builders/a-chain.ts';
 import { partially } from '../../../../test/support/builders/partially.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Call } from '../../http/call.ts';
-import { makeTryHandlers } from './try-check.ts';
+import type { Call } from '../../http/operations.ts';
+import { makeCheckHandlers } from './handle-checks.ts';
 
 const KEY = 'rck_live_x';
 const app = { keys: [{ hash: hashApiKey(KEY) }] } as unknown as ClientApp;
@@ -19,7 +19,7 @@ const call = (over: Partial<Call<'tryCheck'>> = {}) =>
 
 function makeTry(answer: () => Promise<Response>) {
   const sent: { url: string; init: RequestInit }[] = [];
-  const handlers = makeTryHandlers(
+  const handlers = makeCheckHandlers(
     partially<Dependencies>({
       config: { gateway: { url: 'http://gateway', publicUrl: 'https://api.example.com' } },
       fetch: async (url, init = {}) => {
@@ -95,7 +95,7 @@ test('a missing or too long answer is a problem that names no address', async ()
 
 test('the try options list chains by id, name, symbol and state, without their endpoints', async () => {
   const chain = aChain({ chainId: 31_337, name: 'Demo chain' });
-  const { readTryOptions } = makeTryHandlers(
+  const { readTryOptions } = makeCheckHandlers(
     partially<Dependencies>({
       config: { gateway: { publicUrl: 'https://api.example.com' } },
       chains: [chain, aChain({ chainId: 5, name: 'Away' })],

@@ -1,4 +1,4 @@
-import { searchDocuments } from './search-documents.ts';
+import { searchDocuments } from './operate.ts';
 
 /** Steps of 100 numbers from 0 to `count`. */
 const numbersTo = (count: number) => async (cursor: string) => {

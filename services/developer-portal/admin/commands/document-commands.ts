@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import { presentRuleSet, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
+import type { Watch } from '#shared/contracts/watches/watch.ts';
+import { existing } from '../../features/basis.ts';
+import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
+import { adderTo, addGroup, emailAddress, type Run } from '../command-line.ts';
+import type { OpenSystem } from '../open-system.ts';
+import { exportSystem } from '../transfer/export-system.ts';
+import { importSystem } from '../transfer/import-system.ts';
+import { requireApp } from './check-commands.ts';
+
+const RULE_SETS_OF_PAGE_MAX = 200;
+/** More than an app of any tier has. */
+const WATCHES_MAX = 10_000;
+
+async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
+  await apps.read(clientId);
+  const all: RuleSet[] = [];
+  for (let hasMore = true; hasMore; ) {
+    const after = all.at(-1)?.id ?? '';
+    const page = await ruleSets.list(clientId, { after, countMax: RULE_SETS_OF_PAGE_MAX });
+    all.push(...page.ruleSets);
+    hasMore = page.hasMore;
+  }
+  return all.map(summaryOf);
+}
+
+async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id: string) {
+  await apps.read(clientId);
+  const found = await ruleSets.read(clientId, id);
+  return presentRuleSet(existing(found, `${clientId} has no rule set ${id}`));
+}
+
+const readWatch = async ({ watches }: OpenSystem, clientId: string, watchId: string): Promise<Watch> =>
+  existing(await watches.read(clientId, watchId), `the client app ${clientId} has no watch ${watchId}`);
+
+export function addDocuments(program: Command, run: Run): void {
+  const addRuleSet = addGroup(program, run, 'rule-set', 'stored rule sets of a client app');
+  addRuleSet('list <id>', 'list the rule sets of an app, by id', listRuleSets);
+  addRuleSet('show <id> <ruleSetId>', 'one rule set with its rules', showRuleSet);
+  const addWatch = addGroup(program, run, 'watch', 'watches of client apps');
+  addWatch(
+    'list <id>',
+    "a client app's watches",
+    async ({ clientApps, watches, watchWrites }, clientId: string) => {
+      await requireApp(clientApps, clientId);
+      return watchWrites.presentMany(await watches.list(clientId, { countMax: WATCHES_MAX }));
+    },
+  );
+  addWatch(
+    'show <id> <watchId>',
+    'one watch: its state, held revocations, and how its contracts are followed',
+    async (system, id: string, watchId: string) =>
+      system.watchWrites.present(await readWatch(system, id, watchId)),
+  );
+  const act = (action: 'pause' | 'resume' | 'release', description: string) =>
+    addWatch(`${action} <id> <watchId>`, description, async (system, id: string, watchId: string) => {
+      const { accountId } = await readWatch(system, id, watchId);
+      const request = { clientId: id, accountId, watchId, actor: system.actor };
+      return system.watchWrites.present(await system.watchWrites[action](request));
+    });
+  act('pause', 'check no members and send nothing until it is resumed');
+  act('resume', 'check all members now, and continue');
+  act('release', 'send the revocations that are held');
+  const add = adderTo(program, run);
+  add(
+    'export',
+    'print accounts, client apps, rule sets, watches and members as NDJSON, with hashes of keys and passwords, and secrets as they are encrypted',
+    async (system, { account: email }: { account?: string }) => {
+      if (email === undefined) return exportSystem(system);
+      const found = await system.accounts.findByEmail(email);
+      return exportSystem(system, existing(found, `there is no account ${email}`).accountId);
+    },
+  ).option('--account <email>', 'only this account and what belongs to it', emailAddress);
+  add(
+    'import <file>',
+    'import an export: nothing unless the whole file is valid; what the system has in the same or a newer version stays',
+    importSystem,
+  );
+}
