@@ -25,7 +25,7 @@ test('an owner may use every operation on an app, and the list names no other op
 test('every operation that a page asks about exists, and some role may not use it', () => {
   const folder = join(__dirname, '../page/features');
   const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.js'))
+    .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(join(folder, name), 'utf8'));
   const menu = /const SECTIONS = \[([\s\S]*?)\n\];/.exec(
     pages.find((text) => text.includes('const SECTIONS')) ?? '',
