@@ -9,7 +9,7 @@ import { Confirm, Field, FormDialog, MakeSecrets, SearchField, useDialog } from 
 import { Card, Empty, loadedPage, PageHead } from '../../ui/page.ts';
 import { Badge, Facts, LIMITS, limitPairs, pagedRows, rows } from '../../ui/values.ts';
 import { AppBadges } from './apps.ts';
-import { RecentAudit, useRecentAudit } from './audit.ts';
+import { RecentAudit } from './audit.ts';
 
 type SomeAccount = { accountId: string; email: string; tier: string; limits: Limits };
 
@@ -44,11 +44,7 @@ export function OperatorAccounts() {
 
 export function OperatorAccount({ item }) {
   const resource = useResource('GET /api/operator/accounts/:accountId', { accountId: item });
-  const audit = useRecentAudit({ account: item });
-  const [dialog, open] = useDialog(() => {
-    resource.reload();
-    audit.reload();
-  });
+  const [dialog, open] = useDialog(resource.reload);
   const mayChange = useMayChange();
   return loadedPage(resource, 'Account', (account) => {
     const { accountId, email, tier, operator, verified, twoFactor, limits, clientApps } = account;
@@ -93,7 +89,7 @@ export function OperatorAccount({ item }) {
         )}
         ${account.apps > clientApps.length && html`<p class="sub">The oldest ${clientApps.length} of ${formatCount(account.apps)}.</p>`}
       <//>
-      <${RecentAudit} recent=${audit} filters=${{ account: item }} />
+      <${RecentAudit} filters=${{ account: item }} after=${account} />
       ${dialog}`;
   });
 }

@@ -10,7 +10,7 @@ import { Card, Empty, loadedPage, PageHead } from '../../ui/page.ts';
 import { Badge, choicesOf, Facts, limitPairs, pagedRows, rows, StateBadge, Time } from '../../ui/values.ts';
 import { KeyUse, PermissionBadges } from '../apps/keys.ts';
 import { ScopeTexts } from '../apps/scope.ts';
-import { RecentAudit, useRecentAudit } from './audit.ts';
+import { RecentAudit } from './audit.ts';
 
 const FILTERS = Object.entries({ '': 'All', true: 'Suspended', false: 'Active' });
 
@@ -48,11 +48,7 @@ export function OperatorApps() {
 
 export function OperatorApp({ item }) {
   const resource = useResource('GET /api/operator/apps/:clientId', { clientId: item });
-  const audit = useRecentAudit({ app: item });
-  const [dialog, open] = useDialog(() => {
-    resource.reload();
-    audit.reload();
-  });
+  const [dialog, open] = useDialog(resource.reload);
   const mayChange = useMayChange();
   return loadedPage(
     resource,
@@ -108,7 +104,7 @@ export function OperatorApp({ item }) {
       </li>`,
       'inner',
     )}<//>
-    <${RecentAudit} recent=${audit} filters=${{ app: item }} />
+    <${RecentAudit} filters=${{ app: item }} after=${app} />
     ${dialog}
   `,
   );

@@ -1,6 +1,6 @@
-import type { Answer, AuditEntry } from '../../lib/api.ts';
+import type { AuditEntry } from '../../lib/api.ts';
 import { instantOf } from '../../lib/format.ts';
-import { html } from '../../lib/html.ts';
+import { html, useEffect, useRef } from '../../lib/html.ts';
 import { usePages, useResource } from '../../lib/resources.ts';
 import { useQuery } from '../../lib/router.ts';
 import { FilterField } from '../../ui/form.ts';
@@ -43,10 +43,16 @@ const drawAbout = ({ accountId = '', email, clientId }: AuditEntry) => html`
   ${clientId && html`<a href=${`/operator/apps/${encodeURIComponent(clientId)}`}><code>${clientId}</code></a>`}
 `;
 
-export const useRecentAudit = (filters: { account?: string; app?: string }) =>
-  useResource('GET /api/operator/audit', {}, { ...filters, limit: RECENT_COUNT });
-
-export const RecentAudit = ({ recent, filters }) => html`<${Card}
-  title="Last changes" aside=${html`<a href=${`/operator/audit?${new URLSearchParams(filters)}`}>All changes</a>`}>
-  ${loaded<Answer<'GET /api/operator/audit'>>(recent, ({ entries }) => html`<${AuditList} entries=${entries} />`)}
-<//>`;
+/** The last changes of one account or app, read after its own page, whose reading is one of them, and
+ * again when `after`, what that page shows, was read anew. */
+export function RecentAudit({ filters, after }) {
+  const recent = useResource('GET /api/operator/audit', {}, { ...filters, limit: RECENT_COUNT });
+  const last = useRef(after);
+  useEffect(() => {
+    if (last.current !== after) recent.reload();
+    last.current = after;
+  }, [after]);
+  return html`<${Card} title="Last changes" aside=${html`<a href=${`/operator/audit?${new URLSearchParams(filters)}`}>All changes</a>`}>
+    ${loaded(recent, ({ entries }) => html`<${AuditList} entries=${entries} />`)}
+  <//>`;
+}
