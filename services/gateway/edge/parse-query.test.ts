@@ -21,6 +21,7 @@ describe('the query of a list', () => {
     ['limit=&after=', { countMax: 50 }],
     ['limit=200&other=x', { countMax: 200 }],
     ['after=12&after=b', { countMax: 50, after: '12' }],
+    ['?limit=0', { countMax: 50 }],
   ])('is read from "%s"', (query, page) => {
     expect(pageOf(parse(query))).toEqual(page);
   });

@@ -19,8 +19,7 @@ export function parseQuery<Query extends z.ZodObject>(
   { originalUrl }: Pick<Request, 'originalUrl'>,
   query: Query,
 ): z.output<Query> {
-  const [, ...parts] = originalUrl.split('?');
-  const given = new URLSearchParams(parts.join('?'));
+  const given = new URLSearchParams(originalUrl.replace(/^[^?]*/, ''));
   const takesNumber = (name: string, number: number): boolean | undefined =>
     query.shape[name]?.safeParse(number).success;
   const values = Object.keys(query.shape).flatMap((name) => {
