@@ -89,9 +89,10 @@ export function faultsOfIssues(
     const fault = isAbsent(body, issue.path)
       ? memberFaults.missing(pointer, issue.path)
       : faultOf(issue, pointer);
-    // A number that is no safe integer is above its bound too.
+    // A number that is no safe integer is above its bound too: that one, which comes last, is told.
     const last = faults.at(-1);
-    if (last?.pointer !== pointer || last.code !== fault.code) faults.push(fault);
+    if (last?.pointer === pointer && last.code === fault.code) faults.pop();
+    faults.push(fault);
   }
   return faults;
 }

@@ -249,6 +249,7 @@ it('says what is wrong with a term, and what would be right', () => {
       sumOf({ ...ERC20, minToken: '1' }),
       sumOf({ ...STAKED, decimals: undefined }),
       { ...ERC20, roleId: 'r', per: CALL },
+      weighed({ times: { ...CALL, decimals: 2 ** 53 } }),
     ],
   });
   expect(validation.ok ? [] : validation.faults.map(({ detail }) => detail)).toEqual([
@@ -257,6 +258,7 @@ it('says what is wrong with a term, and what would be right', () => {
     '/rules/2/rules/0/minToken is not allowed inside of a SUM: the sum has the bounds.',
     '/rules/3/rules/0/decimals is required for CONTRACT inside of a SUM.',
     '/rules/4/per is allowed only inside of a SUM.',
+    '/rules/5/rules/0/times/decimals must be at most 77.',
   ]);
 });
 
