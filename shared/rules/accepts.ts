@@ -20,25 +20,28 @@ export function acceptsBy(schema: z.core.$ZodType): Accepts {
 }
 
 function make(schema: z.core.$ZodType): Accepts {
-  if (schema instanceof z.core.$ZodOptional) return acceptsBy(schema._zod.def.innerType);
   if (schema instanceof z.core.$ZodArray) return ofArray(schema._zod.def);
-  if (schema instanceof z.core.$ZodDiscriminatedUnion) return ofUnion(schema._zod.def);
-  if (schema instanceof z.core.$ZodObject) return ofObject(schema._zod.def.shape);
   if (schema instanceof z.core.$ZodString && !(schema instanceof z.core.$ZodStringFormat))
     return ofText(schema._zod.def);
-  const { values } = schema._zod;
-  if (values) return (value) => values.has(value as z.core.util.Primitive);
+  // A check of several members, or of one choice, is left to the schema.
+  if (!schema._zod.def.checks?.length) {
+    if (schema instanceof z.core.$ZodOptional) return acceptsBy(schema._zod.def.innerType);
+    if (schema instanceof z.core.$ZodDiscriminatedUnion) return ofUnion(schema._zod.def);
+    if (schema instanceof z.core.$ZodObject) return ofObject(schema._zod.def.shape);
+    const { values } = schema._zod;
+    if (values) return (value) => values.has(value as z.core.util.Primitive);
+  }
   return (value) => {
     if (typeof value === 'object') return false;
     const result = schema._zod.run({ value, issues: [] }, { async: false });
-    return !(result instanceof Promise) && result.issues.length === 0;
+    return !(result instanceof Promise) && result.issues.length === 0 && result.value === value;
   };
 }
 
 function passes(value: unknown, checks: readonly z.core.$ZodCheck<never>[]): boolean {
   const payload: z.core.ParsePayload<never> = { value: value as never, issues: [] };
   for (const check of checks) void check._zod.check(payload);
-  return payload.issues.length === 0;
+  return payload.issues.length === 0 && payload.value === value;
 }
 
 const ofText =
