@@ -21,7 +21,8 @@ async function judge(cookie = '') {
   if (!proof) return 401;
   const claims = await verifyProof(proof, { ...trusted, rulesDigest }).catch((error) => error);
   if (claims instanceof Error) return claims.code.startsWith('proof-') ? 401 : 503;
-  if (claims.domain !== domain || !claims.signedIn?.length) return 401;
+  // Every account: of a verdict about several, the others may hold the role.
+  if (claims.domain !== domain || claims.signedIn?.length !== claims.accounts.length) return 401;
   return statusOf(['granted', 'denied'].find((outcome) => claims[outcome].includes(ROLE)));
 }
 
@@ -35,6 +36,8 @@ app.post('/sign-in/message', async ({ body }, response) => {
   response.json({ message: signInMessage(fields) });
 });
 app.post('/sign-in', async ({ body: { account, message, signature } = {} }, response) => {
+  // On another chain the address may be the contract of somebody else.
+  if (!String(message).includes(`\nChain ID: ${CHAIN_ID}\n`)) return send(response, 401);
   const signed = { proof: true, proofAlg: 'ES256', proofSeconds: SESSION_SECONDS };
   const asked = { account, ruleSet: RULE_SET, signIn: [{ message, signature }], ...signed };
   const result = await rolecall.check(asked);

@@ -37,6 +37,8 @@ app.post('/sign-in/message', async (request, response) => {
 
 app.post('/sign-in', async (request, response) => {
   const { account, message, signature } = request.body ?? {};
+  // On another chain the address may be the contract of somebody else.
+  if (!String(message).includes(`\nChain ID: ${CHAIN_ID}\n`)) return response.sendStatus(401);
   const result = await rolecall.check({ account, ruleSet: RULE_SET, signIn: [{ message, signature }] });
   const outcome = foldRoles(result).get(ROLE) ?? 'undetermined';
   // Not known is not a "no": the visitor may well hold the role.

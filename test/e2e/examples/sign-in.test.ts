@@ -249,9 +249,11 @@ describe.each<ForwardProxy>(['nginx', 'caddy'])('the server that %s asks', (prox
     const [header = '', payload = '', signature = ''] = good.split('.');
     const changed = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()), accounts: [stranger] };
     const { account, ...signed } = await site.signed(holder);
+    const { account: _, ...ofStranger } = await site.signed(stranger);
     const other = demoRules(system.chain).native({ roleId: 'gold' });
     for (const cookie of [
       await proofBy({ account: holder }),
+      await proofBy({ accounts: [stranger, holder], signIn: [ofStranger] }),
       await proofBy({ account, ruleSet: undefined, rules: [other], signIn: [signed] }),
       `${header}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`,
       `${header}.${payload}.`,
