@@ -23,7 +23,7 @@ const DOCUMENT_LISTS_WAITING_MAX = 128;
 /**
  * Memory of the bodies of requests in flight, from their reading until they are published. A parsed
  * body of the smallest rules takes up to eight times the bytes of its text; a stored rule set is
- * counted by what the cache counts.
+ * counted as the cache counts them.
  */
 const MEMORY_PER_BYTE = 8;
 export const IN_FLIGHT_BYTES = {

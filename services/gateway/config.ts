@@ -89,7 +89,7 @@ export function loadConfig(env: Environment) {
       logsAccess: parsed.ACCESS_LOG,
     },
     chainsFile: parsed.CHAINS_FILE,
-    /** What the samples of the documentation name, if this chain is configured. */
+    /** The wallets and tokens of the documentation's samples, if this chain is configured. */
     demo: parsed.DEMO_CHAIN,
     syncDeadlineMs: parsed.SYNC_DEADLINE_MS,
     /** By lane: sync checks travel in the interactive one. */

@@ -128,7 +128,7 @@ await runService(
     );
     const eraseDeleted = makeEraseDeleted(dependencies);
     const eraseOld = async () => {
-      // A replay would bring back what is erased.
+      // A replay would bring erased documents back.
       if (!keeper.areComplete()) return;
       const abandoned = await batches.abandon(ABANDON_COUNT_MAX);
       if (abandoned > 0) context.log.warn({ batches: abandoned }, 'incompletely published batches abandoned');

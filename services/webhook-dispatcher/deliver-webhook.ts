@@ -104,7 +104,7 @@ export function makeDelivery(deps: DeliveryDependencies) {
     return { delivery: { ...delivery, firstAttemptAt }, position, waitedIn, signal, alive, traceparent };
   }
 
-  /** Only what the operator needs to find the delivery: never the body, the secret or the address. */
+  /** Only the ids by which the operator finds the delivery: never body, secret or address. */
   function logError(
     { delivery: { requestId, clientId }, traceparent }: Step,
     error: unknown,

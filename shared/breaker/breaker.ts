@@ -18,7 +18,7 @@ export type Admission = 'call' | 'probe';
 export type Judge<Outcome> = {
   /** Counts an outcome; returns whether it opens a closed breaker. */
   readonly opens: (outcome: Outcome) => boolean;
-  /** What the outcome of a probe says; `undefined`: nothing, so another one may go out. */
+  /** The meaning of a probe's outcome; `undefined`: none, so another probe may go out. */
   readonly probed: (outcome: Outcome) => 'recovered' | 'failing' | undefined;
 };
 

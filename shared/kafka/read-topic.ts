@@ -13,7 +13,7 @@ export const READER_GROUP_PREFIX = 'rolecall.reader.';
 const STALE_GROUP_MS = 600_000;
 const BYTES_PER_PARTITION_MAX = 4 * 1024 * 1024;
 
-/** What is left to read of a partition: from the next offset to the end, exclusive. */
+/** The rest of a partition: from the next offset to the end, exclusive. */
 type Left = { next: number; readonly end: number };
 type Bounds = { readonly low: number; readonly high: number };
 
@@ -24,7 +24,7 @@ type Reading = {
   /** One fetch asks for at most this many bytes; the broker sends the first record whatever its
    * size. */
   readonly bytesMax?: number;
-  /** What to read, by partition. */
+  /** The offsets to read, by partition. */
   readonly plan: (admin: Admin, bounds: ReadonlyMap<number, Bounds>) => Promise<ReadonlyMap<number, Left>>;
   /** Takes the next records of a partition. If it throws, they are read again. Resolves to true if
    * it needs no more. */

@@ -290,7 +290,7 @@ function validateRule(parts: RuleParts, sent: Sent, chainIds: ReadonlySet<number
   return faults;
 }
 
-/** What a client sent. */
+/** The body of a client. */
 type Sent = {
   /** The names of all members, well-formed or not. */
   readonly present: ReadonlySet<string>;

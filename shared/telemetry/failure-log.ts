@@ -6,7 +6,7 @@ const SHARED_MAX = 500;
 
 /** An answer with a status of 500 or more. */
 type Failure = {
-  /** What the client has in `instance`, without `/requests/`. */
+  /** The client's `instance`, without `/requests/`. */
   readonly instance: string;
   readonly traceId: string | undefined;
   /** Absent before the API key is known. */

@@ -40,7 +40,7 @@ export type Download = {
 /** The path of a client app; what is below it is about this app. */
 export const APP = '/api/apps/:clientId';
 
-/** What the operations of a kind have in common. */
+/** The common members of the operations of a kind. */
 export const READ = { method: 'get', access: 'session' } as const;
 export const WRITE = { method: 'post', access: 'session' } as const;
 export const REMOVAL = { method: 'delete', access: 'session' } as const;

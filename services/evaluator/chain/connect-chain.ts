@@ -45,7 +45,7 @@ type Chain = AsyncDisposable & {
   readonly read: ReadChain;
   readonly proveByContract: ProveByContract;
   readonly isReadable: EndpointPool['isReadable'];
-  /** What an endpoint can do, found out within its rate and beside all that is known of it. */
+  /** The abilities of an endpoint, found within its rate and beside all that is known of it. */
   readonly check: (checked: CheckedEndpoint, signal: AbortSignal) => Promise<EndpointReport>;
 } & FollowableChain;
 

@@ -50,7 +50,7 @@ export type Chains = AsyncDisposable & {
   readonly proveWallets: ProveWallets;
   /** The chains that checks asked for lately, and whether each can be read. */
   readonly readable: () => ReadonlyMap<number, boolean>;
-  /** What every endpoint can do, in the order of the chain file. Never throws. */
+  /** The abilities of every endpoint, in the order of the chain file. Never throws. */
   readonly check: (signal: AbortSignal) => Promise<EndpointReport[]>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: (chainId: number) => number;

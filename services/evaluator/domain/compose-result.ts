@@ -31,7 +31,7 @@ export const ResultHeader = CheckRequested.pick({
 /** These, and the number of its rules. */
 export type ResultHeader = z.infer<typeof ResultHeader> & { readonly rules: { readonly length: number } };
 
-/** The evaluated check, but for what the record of its request tells. */
+/** The evaluated check, without the members of its request's record. */
 export type ComposedCheck = Omit<EvaluatedCheck, 'mode' | 'startedAt' | 'request'> &
   Pick<CheckRequested, 'delivery'>;
 

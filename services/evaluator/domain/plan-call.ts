@@ -21,7 +21,7 @@ import { type Call, type FailedReading, failed, type Reading } from './read.ts';
 /** Longer calldata is keyed by its digest, so that a key of a read stays short. */
 const ID_DIGITS_MAX = 400;
 
-/** What the output of a `CONTRACT` rule is compared with. */
+/** The value with which the output of a `CONTRACT` rule is compared. */
 export type Comparison = {
   readonly type: AbiType;
   readonly operator: Operator;

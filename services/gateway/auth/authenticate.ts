@@ -152,7 +152,7 @@ export function accessProblemOf(caller: Caller, response: Response): Problem | u
   return access === 'public' || access === 'any-key' ? undefined : permissionProblemOf(caller, access);
 }
 
-/** Why a key may not do what needs a permission, or `undefined`. */
+/** Why a key lacks a permission, or `undefined`. */
 export const permissionProblemOf = (
   { permissions }: Pick<Caller, 'permissions'>,
   needed: KeyPermission,

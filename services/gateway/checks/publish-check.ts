@@ -133,7 +133,7 @@ async function undo(
 /**
  * Whether a check that this request did not publish was published by no other request with its
  * idempotency key either. Its claim is dropped then, so none will. A request that took a claim over
- * never knows what the first one published.
+ * never knows the records of the first one.
  */
 export const isUnpublished = async (
   admitter: Pick<Admitter, 'dropClaim'>,

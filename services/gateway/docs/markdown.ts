@@ -30,7 +30,7 @@ const WORDS = /^#+ (.+)\n\n\[words\]: # "(.+)"$/gm;
 const tabOf = (token: Token | undefined): string | undefined =>
   token?.type === 'fence' ? /\btab=(\S+)/.exec(token.info)?.[1] : undefined;
 
-/** What stands above a block of code: its language, and its role if it is no program: `json: a rule`. */
+/** The label of a block: its language, and its role if it is no program: `json: a rule`. */
 function labelOf(info: string): string {
   const [language = '', ...role] = info.split(' ').filter((word) => !word.startsWith('tab='));
   return `${language || 'text'}${role.length > 0 ? `: ${role.join(' ')}` : ''}`;

@@ -59,7 +59,7 @@ const contentsOf = (content: Content = {}) => {
   };
 };
 
-/** What a sample has in place of the names of a path; ids that the service gives have no example. */
+/** The values of a sample for the names of a path; ids that the service gives have no example. */
 const examplesOf = (parameters: readonly Parameter[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     parameters.flatMap(({ in: place, name, schema }) =>

@@ -22,7 +22,7 @@ type SiteOptions = {
   /** Where clients reach the gateway, without a slash at its end; empty if only the reader's
    * browser knows. */
   readonly baseUrl: string;
-  /** What the samples name. */
+  /** The chain, wallets and tokens of the samples. */
   readonly example: ExampleChain;
 };
 

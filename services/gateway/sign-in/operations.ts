@@ -14,7 +14,7 @@ const Nonce = z
   })
   .meta({ id: 'Nonce' });
 
-/** What signing in needs beside a check. */
+/** The operations that signing in needs beside a check. */
 export const SIGN_IN_OPERATIONS = {
   issueNonce: {
     method: 'post',

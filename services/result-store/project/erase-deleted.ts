@@ -15,7 +15,7 @@ import type { Dependencies } from '../dependencies.ts';
 const COUNT_MAX = 1_000;
 /** After its deletion an app is erased at the latest then: its secrets no longer sign. */
 const SIGNS_MS = 2 * DAY_MS;
-/** How long a round waits for the consumers to finish what they have. */
+/** How long a round waits for the consumers to finish their records. */
 const CATCH_UP_MS = 10_000;
 /** Later than any document ends. */
 const NO_WAIT = Number.MAX_SAFE_INTEGER;
@@ -29,7 +29,7 @@ const PIPELINE: readonly (readonly [groupId: string, topic: Pick<TopicSpec, 'nam
 ];
 
 /**
- * Erases what was deleted, from the views and from the compacted topics, where compaction then
+ * Erases deleted documents from the views and from the compacted topics, where compaction then
  * removes every record of it:
  *
  * | document | erased |

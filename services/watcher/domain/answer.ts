@@ -14,7 +14,7 @@ export type Answer = {
   /** By chain id, the least block that it had to read. */
   readonly owed: Readonly<Record<string, number>>;
   readonly sweep?: number | undefined;
-  /** What it could not read is left to the next sweep. */
+  /** Unread chains are left to the next sweep. */
   readonly forgives?: boolean | undefined;
   /** Every role of the rule set, in its order; `undefined`: could not be read. */
   readonly verdicts: ReadonlyMap<string, boolean | undefined>;
@@ -28,7 +28,7 @@ export type Answer = {
 /** A reorg: the first dropped block, and when it was known, epoch ms. */
 export type Fork = { readonly from: number; readonly knownAt: number };
 
-/** What holds for a watch when an answer is judged. */
+/** The state of a watch when an answer is judged. */
 export type Present = {
   /** Its rules and block tag; `undefined`: it has none. */
   readonly rules: string | undefined;

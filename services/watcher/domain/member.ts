@@ -38,7 +38,7 @@ export type Applied = {
   readonly isDropped?: true;
 };
 
-/** What holds for a watch when an answer is applied. */
+/** The state of a watch when an answer is applied. */
 export type Rules = Present & {
   readonly graceSeconds: number;
   /** By role, the chains that its rules read. */
@@ -153,7 +153,7 @@ function nextRole(
   const { evaluatedAt, sweep } = answer;
   if (verdict === undefined) return role;
   if (role === undefined || (verdict && !role.granted)) return { id, granted: verdict, since: evaluatedAt };
-  // Granted again: what is held back is dropped.
+  // Granted again: held-back revocations are dropped.
   if (role.granted === verdict) return withoutHeldBack(role);
   const { heldBack: back } = role;
   if (back && isHeld(back)) return role;
@@ -289,7 +289,7 @@ function withEvent(
   const revoked = changed.filter((role) => role.before === true).map(({ id }) => id);
   if (changed.length === 0) return { member: after, revoked };
   const sequence = before.sequence + 1;
-  // What was held back has the cause of its first check.
+  // A held-back revocation has the cause of its first check.
   const backs = revoked.flatMap((id) => known.get(id)?.heldBack ?? []);
   const first = cause ? backs.find(({ graceUntil }) => graceUntil !== undefined) : backs[0];
   const why: EventWhy = (cause?.cause === 'release' ? cause : (first?.why ?? cause)) ?? { cause: 'schedule' };

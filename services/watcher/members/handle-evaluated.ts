@@ -180,7 +180,7 @@ async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<
     const change = await decisionOf(deps, watch, command);
     for await (const page of membersOf(deps, command)) {
       const members = page.filter(isPresent);
-      // What a release sends does not count together with the revocations of the hour.
+      // Released revocations do not count together with those of the hour.
       if (command.command === 'settle')
         for (const [roleId, ids] of revokedBy(members, change))
           await deps.members.noteRevoked(uid, roleId, ids, Date.parse(command.at));

@@ -16,7 +16,7 @@ type Want = {
   readonly readAt: number;
 };
 
-/** What is known of a chain. */
+/** The facts about a chain. */
 type Look = {
   readonly chainId: number;
   readonly wants: readonly Want[];

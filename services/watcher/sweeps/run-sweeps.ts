@@ -64,7 +64,7 @@ export function makeRunSweeps(deps: Dependencies) {
           ...group,
           why: { cause: kind === 'rule-set' ? 'rule-set' : 'schedule' },
           sweep,
-          // What following knows by now: a later change of a member has its own check.
+          // The blocks that following has read by now: a later change of a member has its own check.
           owed: forgives ? {} : await reachedBlocks(deps.positions, watch, ruleSet),
           forgives,
           isCharged: kind !== 'gap',

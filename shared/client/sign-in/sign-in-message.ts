@@ -9,12 +9,12 @@ export type SignInMessageFields = {
   readonly domain: string;
   /** The wallet, of whatever case. */
   readonly address: string;
-  /** What is signed in to, such as the page's address. */
+  /** The resource to sign in to, such as the page's address. */
   readonly uri: string;
   readonly chainId: number;
   /** Of `rolecall.nonce()`. */
   readonly nonce: string;
-  /** What the wallet shows to its owner: one line of printable ASCII. */
+  /** Shown by the wallet to its owner: one line of printable ASCII. */
   readonly statement?: string | undefined;
   /** Default: now. */
   readonly issuedAt?: Date | undefined;

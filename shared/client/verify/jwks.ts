@@ -15,7 +15,7 @@ type PublicKey = {
   readonly key: Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 };
 
-/** What WebCrypto calls the algorithms. */
+/** WebCrypto's names of the algorithms. */
 export const ALGORITHMS = {
   EdDSA: { name: 'Ed25519' },
   ES256: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },

@@ -14,7 +14,7 @@ import { defineTopic } from '../topic.ts';
 export const AuditKind = z.enum(['security', 'read', 'write']);
 export type AuditKind = z.infer<typeof AuditKind>;
 
-/** How long the view keeps what it keeps by time. */
+/** How long the view keeps entries that are kept by time. */
 export const AUDIT_VIEW_KEPT_MS = 90 * DAY_MS;
 
 /**

@@ -42,7 +42,7 @@ export type BatchDelivery = z.infer<typeof BatchDelivery>;
 const part = {
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** The account that owns the client app: what is shared, is shared by account first. */
+  /** The account that owns the client app: resources are shared by account first. */
   accountId: z.string(),
   /** Index of this part, from 0. */
   part: z.number().int().nonnegative(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTopic } from '../topic.ts';
 
-/** What the views keep of an evaluated check beside the bytes of its result. */
+/** The members that the views keep of an evaluated check beside the bytes of its result. */
 export const CheckRecord = z.object({
   /** The API key of the request. */
   keyId: z.string(),
@@ -24,7 +24,7 @@ export type CheckRecord = z.infer<typeof CheckRecord>;
 export const CheckCompleted = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** The account that owns the client app: what is shared, is shared by account first. */
+  /** The account that owns the client app: resources are shared by account first. */
   accountId: z.string(),
   mode: z.enum(['sync', 'poll']),
   acceptedAt: z.iso.datetime(),

@@ -31,7 +31,7 @@ export type ProofRequest = z.infer<typeof ProofRequest>;
 export const CheckRequested = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** The account that owns the client app: what is shared, is shared by account first. */
+  /** The account that owns the client app: resources are shared by account first. */
   accountId: z.string(),
   /** The API key of the request. */
   keyId: z.string(),

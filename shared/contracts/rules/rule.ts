@@ -73,7 +73,7 @@ const Weight = ViewCall.extend({ decimals: z.number().int().nonnegative().option
 export type Weight = z.infer<typeof Weight>;
 
 const weights = {
-  /** A factor: decimal text, or what a call returns. */
+  /** A factor: decimal text, or the output of a call. */
   times: z.union([z.string(), Weight]).optional(),
   /** A divisor. */
   per: Weight.optional(),

@@ -44,7 +44,7 @@ export const WatchCheck = z.object({
   owed: BlockNumbers,
   /** The sweep that the part belongs to. */
   sweep: z.number().int().nonnegative().optional(),
-  /** Of a scheduled sweep: what could not be read is left to the next one. */
+  /** Of a scheduled sweep: unread members are left to the next one. */
   forgives: z.boolean().optional(),
 });
 export type WatchCheck = z.infer<typeof WatchCheck>;

@@ -152,7 +152,7 @@ export const isHeld = ({ graceUntil, sweep }: HeldBack): boolean =>
 export const withoutHeldBack = (role: MemberRole): MemberRole =>
   role.heldBack === undefined ? role : { id: role.id, granted: role.granted, since: role.since };
 
-/** What the next check of a member must have read. */
+/** The blocks that the next check of a member must have read. */
 export const Owed = z.object({
   /** It is due the later, the longer ago that is. */
   since: z.iso.datetime(),
@@ -170,7 +170,7 @@ export const SeenBlock = z.object({
 });
 export type SeenBlock = z.infer<typeof SeenBlock>;
 
-/** What the last applied check of a member's wallets has found, beside the verdicts. */
+/** The findings of the last applied check of a member's wallets, beside the verdicts. */
 export const Checked = z.object({
   at: z.iso.datetime(),
   /** By which rules, under which block tag (`rulesStampOf`). */

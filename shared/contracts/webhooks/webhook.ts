@@ -20,7 +20,7 @@ export const DELIVERY_MS_MAX = 40 * HOUR_MS;
 export const WebhookRetry = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** The account that owns the client app: what is shared, is shared by account first. */
+  /** The account that owns the client app: resources are shared by account first. */
   accountId: z.string(),
   callbackUrl: z.string(),
   acceptedAt: z.iso.datetime(),
@@ -70,7 +70,7 @@ export const webhookIdOf = (requestId: string): string => ID_PREFIX + requestId;
 export const requestIdOf = (webhookId: string): string | undefined =>
   /^msg_[\w-]{1,64}$/.test(webhookId) ? webhookId.slice(ID_PREFIX.length) : undefined;
 
-/** What a delivery is about. */
+/** The subject of a delivery. */
 type About = Pick<
   WebhookRetry,
   'requestId' | 'clientId' | 'accountId' | 'callbackUrl' | 'acceptedAt' | 'retainUntil'
@@ -147,7 +147,7 @@ export type WebhookState = z.infer<typeof WebhookState>;
 export const WebhookAttempted = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** The account that owns the client app: what is shared, is shared by account first. */
+  /** The account that owns the client app: resources are shared by account first. */
   accountId: z.string(),
   /** The `resendCount` of the delivery that the attempt belongs to. */
   resendCount: z.number().int().nonnegative(),

@@ -317,9 +317,9 @@ end
 /** Keys of one admission; a call carries several. */
 const ADMISSION_KEYS = 5;
 
-/** What Redis holds for an idempotency claim. */
+/** An idempotency claim in Redis. */
 const CLAIM_BYTES = 512;
-/** What Redis holds for a nonce that was used. */
+/** A used nonce in Redis. */
 const NONCE_BYTES = 256;
 /** The mark of a nonce outlives it, so that a step of Redis's clock does not free it. */
 const NONCE_MARK_MS = NONCE_MS + 60_000;

@@ -237,7 +237,7 @@ export type BodyRecord = CheckCompleted | NewWebhook;
 export const evaluatedOf = (body: BodyRecord): EvaluatedCheck | undefined =>
   'mode' in body ? body : checkOf(body);
 
-/** What to save of a record. */
+/** The part of a record that is saved. */
 export function savingOf(body: BodyRecord): SaveResult {
   const { requestId, clientId, resultJson, retainUntil } = body;
   const check = evaluatedOf(body);

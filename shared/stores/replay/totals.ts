@@ -24,7 +24,7 @@ export class Totals {
   readonly #nowMs: number;
   /** By client app, the newest instant. */
   readonly #asOfMs = new Map<string, number>();
-  /** The newest totals, by client app and what they are of. */
+  /** The newest totals, by client app and subject. */
   readonly #months = new Map<string, Usage>();
   readonly #days = new Map<string, Usage>();
   readonly #hours = new Map<string, Usage>();
@@ -52,7 +52,7 @@ export class Totals {
     if (startOf(total) >= this.#nowMs - HOUR_KEPT_MS) keep(this.#hours, usage.keyOf(total));
   }
 
-  /** Whether the totals may have what follows from the result of a check. */
+  /** Whether the totals may have the figures and refund of a check's result. */
   mayHave({ clientId, acceptedAt }: Pick<Accepted, 'clientId' | 'acceptedAt'>): boolean {
     return Date.parse(acceptedAt) < (this.#asOfMs.get(clientId) ?? 0);
   }

@@ -123,7 +123,7 @@ const SweepDecision = z.object({
   /** Roles whose revocations are held. */
   hold: z.array(Held),
 });
-/** What is done with the revocations that a sweep holds back. */
+/** The treatment of the revocations that a sweep holds back. */
 export type SweepDecision = z.infer<typeof SweepDecision>;
 
 /** Not by a zod record, which drops a role with the id `__proto__`. */

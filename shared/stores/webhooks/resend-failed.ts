@@ -87,7 +87,7 @@ export function makeBulkResends({ resends, throttle, requireRoom }: Dependencies
     takeOne: (clientId: string): Promise<void> =>
       throttle.take([{ budget: RESENT_WEBHOOKS, owner: clientId }]),
     /**
-     * Sends what was exhausted or stopped in the period.
+     * Sends the webhooks that were exhausted or stopped in the period.
      *
      * @throws ServiceError `rate-limited`, with the number in its message: none is sent;
      *   `bytes-exceeded`, `overloaded`, and the errors of a resend

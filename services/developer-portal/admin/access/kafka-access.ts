@@ -37,7 +37,7 @@ const { lanes, batchLane, results, batchResults, documents, members, transfers, 
 const DOCUMENTS = [account, clientApp, ruleSet, watch, watchMember];
 const RETRIES = Object.values(webhookRetry);
 
-/** What each service does with the topics. */
+/** The use of the topics by each service. */
 export const KAFKA_ACCESS: Readonly<Record<Service, KafkaAccess>> = {
   gateway: {
     consumes: {},

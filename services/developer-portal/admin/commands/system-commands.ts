@@ -25,7 +25,7 @@ async function rebuildStore(system: OpenSystem) {
   return { rebuilt: 'by another process' };
 }
 
-/** Whether each chain can be read now, and what an evaluator found out about its endpoints last. */
+/** Whether each chain can be read now, and the last report of an evaluator on its endpoints. */
 async function listEndpoints({ chainReports, chainStates }: OpenSystem) {
   const reports = await chainReports.read();
   const states = await chainStates.read(reports.map(({ chainId }) => chainId));

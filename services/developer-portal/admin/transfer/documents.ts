@@ -7,7 +7,7 @@ import type { OpenSystem } from '../open-system.ts';
 /** The version of the export's format: an import refuses a later one. */
 export const FORMAT = 1;
 
-/** The ids of what is exported, for that which belongs to it. */
+/** The ids of exported documents, for those that belong to them. */
 export type Exported = {
   readonly accounts: Set<string>;
   readonly clientApps: Set<string>;
@@ -20,9 +20,9 @@ export type Versioned = { readonly version: number };
 /** One kind of document of an export: a compacted topic and its view. */
 export type Kind<D extends Versioned> = {
   readonly topic: Topic<D>;
-  /** Whether a document is exported: it is not deleted, and what it belongs to is exported too. */
+  /** Whether a document is exported: it is not deleted, and its owner is exported too. */
   readonly isWanted: (document: D, exported: Exported) => boolean;
-  /** Notes an exported document for what belongs to it. */
+  /** Notes an exported document for those that belong to it. */
   readonly note?: (document: D, exported: Exported) => void;
   readonly viewOf: (system: OpenSystem) => {
     /** The document of this key, at least if it is newer than `document`, or as new. */

@@ -36,7 +36,7 @@ export async function importSystem(system: OpenSystem, file: string) {
   };
   for await (const found of readDocuments(file)) {
     if (found.kind === 'clientApps' && !canOpenSecrets(system, found.document)) unreadableSecrets++;
-    // What a document belongs to is written before it.
+    // The owner of a document is written before it.
     if (chunk.length === AT_ONCE || (chunk[0] && chunk[0].kind !== found.kind)) await writeChunk();
     chunk.push(found);
   }

@@ -14,7 +14,7 @@ export const TRIES_OF_ADDRESS = {
   windowMs: HOUR_MS / 4,
 } as const;
 
-/** What signing in and signing up by password and at the identity provider have in common. */
+/** The common steps of signing in and up, by password and at the identity provider. */
 export function makeSignIns(deps: Dependencies) {
   const { throttle, auditAccess, config } = deps;
   const presentSession = (account: Account) => ({
@@ -30,7 +30,7 @@ export function makeSignIns(deps: Dependencies) {
      * Opens a session, and records that or the failure.
      *
      * @param known the account that is signed in to; undefined if there is none
-     * @param prove returns the account; throws what refuses the sign-in
+     * @param prove returns the account; throws the refusal of the sign-in
      */
     async openSession(
       known: Account | undefined,

@@ -22,7 +22,7 @@ const DeliverySummary = z.object({
 });
 const Accepted = z.object({ requestId: z.string() });
 
-/** What operations that send a webhook have in common. */
+/** The common members of operations that send a webhook. */
 const SENDING = {
   method: 'post',
   access: 'session',

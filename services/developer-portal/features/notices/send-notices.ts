@@ -55,7 +55,7 @@ export function makeSendNotices({ redis, accounts, mail, now, stopping, ...deps 
       ? mattersOfApp(app, await factsOf(app.clientId), now())
       : [];
 
-  /** What is new to each account, by its id. */
+  /** The news of each account, by its id. */
   const collect = async (): Promise<Map<string, News[]>> => {
     const byAccount = new Map<string, News[]>();
     const add = async (accountId: string, matters: readonly Matter[]): Promise<void> => {
@@ -103,7 +103,7 @@ type News = {
   /** The key that says that the owner was told, and for how long it does. */
   readonly mark: string;
   readonly quietMs: number;
-  /** Absent beyond what a message names. */
+  /** Absent beyond the matters that a message names. */
   readonly named?: NamedMatter;
 };
 

@@ -144,7 +144,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
   };
 }
 
-/** The subject of a search: what was typed may name a person. */
+/** The subject of a search, whose text may name a person. */
 const LISTED = 'all accounts';
 const ONLY_ENTERPRISE = 'Only enterprise accounts have limits of their own.';
 

@@ -7,7 +7,7 @@ import { presentAccount, presentOperatorApp } from '../present.ts';
 import type { Work } from '../work.ts';
 import { OperatorAccount } from './operator-operations.ts';
 
-/** What an operator does and sees, in the portal's pages and by the admin command alike. */
+/** The work of an operator, in the portal's pages and by the admin command alike. */
 
 export const showOperatorApp = async ({ accounts }: Work, app: ClientApp) =>
   presentOperatorApp(app, await accounts.read(app.accountId));

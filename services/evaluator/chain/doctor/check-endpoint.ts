@@ -31,7 +31,7 @@ export type CheckedEndpoint = {
 };
 
 type Options = {
-  /** With a state of its own: what fails here says nothing about checks. */
+  /** With a state of its own: a failure here says nothing about checks. */
   readonly endpoint: Endpoint;
   readonly arrayMax: ConnectedRpc['arrayMax'];
   readonly signal: AbortSignal;
@@ -59,12 +59,12 @@ export const emptyReport = ({ chain, settings, index }: CheckedEndpoint): Endpoi
 
 /**
  * Finds out what an endpoint can do, by calls that a check, a watch or a client could cause. Never
- * throws: what fails is a problem of the report.
+ * throws: a failure is a problem of the report.
  */
 export async function checkEndpoint(checked: CheckedEndpoint, options: Options): Promise<EndpointReport> {
   const report = await examine(checked, options);
   if (!options.signal.aborted) return report;
-  // What was cut short failed for no reason of the endpoint's.
+  // A call that was cut short is no fault of the endpoint.
   const late = `${checked.place}: it could not be checked in time: it is slow, or its requestsPerSecond is low.`;
   return { ...emptyReport(checked), reachable: report.reachable, problems: [late] };
 }

@@ -1,6 +1,6 @@
 import type { FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 
-/** What an operator can do about a failure, by its kind. */
+/** The remedy of a failure for the operator, by its kind. */
 const ADVICE: Partial<Record<FailureKind, string>> = {
   unreachable: 'nothing answers: correct the host and port of its url, or its proxy',
   timeout: 'it does not answer in time: use a faster or a nearer endpoint',

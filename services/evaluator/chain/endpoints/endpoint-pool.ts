@@ -44,7 +44,7 @@ const TRIAL_MS_MAX = 4_000;
  * that its state is gone. */
 const TRIAL_BLOCKS_MIN = 16;
 const TRIAL_BLOCKS_MAX = 64;
-/** What a failed trial adds to the breaker: three in a row open it. */
+/** The strikes of a failed trial: three trials in a row open the breaker. */
 const TRIAL_STRIKES = 2;
 /** Blocks whose first sight is remembered. */
 const SEEN_MAX = 1_000;
@@ -58,7 +58,7 @@ type EndpointPoolOptions = {
   /**
    * Makes one read of the service's own at a block, in the way that clients' reads take.
    *
-   * @param strikesOf what a failure adds to the breaker
+   * @param strikesOf the strikes that a failure adds to the breaker
    * @throws RpcFailure
    */
   readonly tryOut: (

@@ -27,7 +27,7 @@ export type EndpointGauges = {
   readonly readsPerCallMax: number;
 };
 
-/** What a call is for: the chain's blocks, or its state. */
+/** The purpose of a call: the chain's blocks, or its state. */
 export type CallKind = 'head' | 'call';
 
 export type ReadMethod = 'reader' | 'multicall3' | 'plain';

@@ -88,7 +88,7 @@ export function isReplacedBy({ blocks }: LogWindow, { number, hash, parentHash }
   return (known !== undefined && known.hash !== hash) || (parent !== undefined && parent.hash !== parentHash);
 }
 
-/** What the plan of a read depends on, beside the window and the head. */
+/** The inputs of a read's plan, beside the window and the head. */
 export type PlanOptions = {
   /** Whether blocks of the window were replaced. */
   readonly isReplaced: boolean;

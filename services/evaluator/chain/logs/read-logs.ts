@@ -56,7 +56,7 @@ type LogReaderOptions = {
   readonly blockTime: Pick<BlockTime, 'blocksIn'>;
 };
 
-/** What was learned of an endpoint. */
+/** The facts that were learned of an endpoint. */
 type Learned = {
   readonly blocks: LearnedLimit;
   readonly addresses: LearnedLimit;

@@ -7,8 +7,8 @@ const CALLS_PER_ARRAY_MAX = 100;
 /**
  * Makes many calls in JSON-RPC arrays, each of which is one call within the endpoint's rate.
  *
- * @param judge judges one outcome; what it throws counts as a failure of the endpoint
- * @throws RpcFailure if the calls of an array failed together, and what `judge` throws
+ * @param judge judges one outcome; its errors count as failures of the endpoint
+ * @throws RpcFailure if the calls of an array failed together, and the errors of `judge`
  */
 export async function callEach<T>(
   endpoint: Callable,

@@ -76,7 +76,7 @@ export type FailureKind = keyof typeof FAILURES;
 export const isAbout = (kind: FailureKind, ...subjects: readonly FailureOfKind['about'][]): boolean =>
   subjects.includes(FAILURES[kind].about);
 
-/** What is known of a failure beside its kind. */
+/** The facts of a failure beside its kind. */
 type FailureFacts = {
   /** The endpoint's `Retry-After`, or its default. */
   readonly retryAfterMs?: number | undefined;

@@ -11,7 +11,7 @@ const GAS = '0x2dc6c0';
 const WORD = 64;
 const ANSWER = /^0x[0-9a-fA-F]{192}$/;
 
-/** What one call asks of a wallet; hex without `0x`, lower case. */
+/** The question of one call to a wallet; hex without `0x`, lower case. */
 export type WalletQuestion = {
   readonly wallet: string;
   readonly hash: string;
@@ -20,7 +20,7 @@ export type WalletQuestion = {
   readonly call?: WalletCall;
 };
 
-/** What the wallet answered; used-up gas is a failed reading, `gas-exhausted`. */
+/** The wallet's answer; used-up gas is a failed reading, `gas-exhausted`. */
 export const WALLET_SAYS = {
   valid: { ok: true, value: 0n },
   nothing: { ok: true, value: 1n },

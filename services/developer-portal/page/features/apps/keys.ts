@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 /** The offered lifetimes of a key, in days; 0 is for ever. */
 const LIVES = { 0: 'Never', 7: 'In 7 days', 30: 'In 30 days', 90: 'In 90 days', 365: 'In a year' };
 
-/** What a key may do; a key without `check` checks nothing. */
+/** The permissions of a key; without `check` it checks nothing. */
 const PERMISSIONS = [
   ['check', 'Check', 'Checks and batches, and reading their results.'],
   ['read', 'Read', 'Rule sets, watches, members and deliveries.'],
