@@ -26,6 +26,14 @@ describe('the test that is made of a schema', () => {
     expect(acceptsBy(schema.refine(never))(value)).toBe(false);
   });
 
+  it('looks at no entry of a list that is too long', () => {
+    const look = jest.fn(() => true);
+    const schema = z.array(z.string().refine(look)).max(2);
+    expect(acceptsBy(schema)(['a', 'b', 'c'])).toBe(false);
+    expect(look).not.toHaveBeenCalled();
+    expect(acceptsBy(schema)(['a', 'b'])).toBe(true);
+  });
+
   it.each<[string, z.ZodType, unknown]>([
     ['trims', z.string().trim(), ' x'],
     ['converts', z.coerce.number(), '5'],

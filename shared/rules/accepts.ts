@@ -20,11 +20,12 @@ export function acceptsBy(schema: z.core.$ZodType): Accepts {
 }
 
 function make(schema: z.core.$ZodType): Accepts {
-  if (schema instanceof z.core.$ZodArray) return ofArray(schema._zod.def);
+  const { checks = [] } = schema._zod.def;
+  if (schema instanceof z.core.$ZodArray && checks.every(isOfLength)) return ofArray(schema._zod.def);
   if (schema instanceof z.core.$ZodString && !(schema instanceof z.core.$ZodStringFormat))
     return ofText(schema._zod.def);
-  // A check of several members, or of one choice, is left to the schema.
-  if (!schema._zod.def.checks?.length) {
+  // A check of several members or entries, or of one choice, is left to the schema.
+  if (checks.length === 0) {
     if (schema instanceof z.core.$ZodOptional) return acceptsBy(schema._zod.def.innerType);
     if (schema instanceof z.core.$ZodDiscriminatedUnion) return ofUnion(schema._zod.def);
     if (schema instanceof z.core.$ZodObject) return ofObject(schema._zod.def.shape);
@@ -37,6 +38,9 @@ function make(schema: z.core.$ZodType): Accepts {
     return !(result instanceof Promise) && result.issues.length === 0 && result.value === value;
   };
 }
+
+const isOfLength = ({ _zod }: z.core.$ZodCheck<never>): boolean =>
+  _zod.def.check === 'min_length' || _zod.def.check === 'max_length';
 
 function passes(value: unknown, checks: readonly z.core.$ZodCheck<never>[]): boolean {
   const payload: z.core.ParsePayload<never> = { value: value as never, issues: [] };
@@ -51,7 +55,8 @@ const ofText =
 
 function ofArray({ element, checks = [] }: z.core.$ZodArrayDef): Accepts {
   const acceptsEntry = acceptsBy(element);
-  return (value) => Array.isArray(value) && value.every(acceptsEntry) && passes(value, checks);
+  // The length first, as the schema does: a body has room for 45 000 addresses, and each costs a hash.
+  return (value) => Array.isArray(value) && passes(value, checks) && value.every(acceptsEntry);
 }
 
 function ofObject(shape: z.core.$ZodShape): Accepts {
