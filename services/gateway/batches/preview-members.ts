@@ -39,8 +39,6 @@ type Needs = {
   readonly documentLists: FairTaskQueue;
 };
 
-/**
- */
 export const makeReadMembers =
   (deps: Needs, caller: Caller): ReadMembers =>
   async (watchId, roleIds) => {
