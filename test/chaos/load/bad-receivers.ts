@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
+import type { Writable } from 'node:stream';
 import type { Answer } from '../../support/fakes/receive-webhooks.ts';
 
 const DRIP_INTERVAL_MS = 200;
 const ENDLESS_CHUNK = 'x'.repeat(64 * 1024);
+const INTERIM_ANSWERS = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(4_096);
 const HUGE_HEADER = 'x'.repeat(512 * 1024);
 
 const byHand =
@@ -29,7 +31,14 @@ export const badAnswers = (
     class: 'http-3xx',
   },
   '410': { answer: 410, class: 'gone' },
-  'endless body': { answer: byHand((response) => endlessly(response.writeHead(500))), class: 'http-5xx' },
+  'interim answers without end': {
+    answer: byHand(({ socket }) => socket && endlessly(socket, INTERIM_ANSWERS)),
+    class: 'response-malformed',
+  },
+  'endless body': {
+    answer: byHand((response) => endlessly(response.writeHead(500), ENDLESS_CHUNK)),
+    class: 'http-5xx',
+  },
   'slow drip': { answer: byHand(drip), class: 'timeout' },
   reset: { answer: byHand((response) => response.socket?.resetAndDestroy()), class: 'connection-reset' },
   'huge headers': {
@@ -38,11 +47,11 @@ export const badAnswers = (
   },
 });
 
-function endlessly(response: ServerResponse): void {
+function endlessly(stream: Writable, chunk: string): void {
   const write = (): void => {
-    while (!response.destroyed && response.write(ENDLESS_CHUNK));
+    while (!stream.destroyed && stream.write(chunk));
   };
-  response.on('drain', write);
+  stream.on('drain', write);
   write();
 }
 

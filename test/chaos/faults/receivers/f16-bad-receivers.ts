@@ -11,7 +11,8 @@ import { rssMibOf } from '../../system/process-facts.ts';
 
 export const f16BadReceivers: Fault = {
   id: 'F16',
-  title: 'receivers: 500, 429, redirect inwards, 410, endless body, slow drip, reset, bad TLS, huge headers',
+  title:
+    'receivers: 500, 429, redirect inwards, 410, endless body, endless 103, slow drip, reset, bad TLS, huge headers',
   async run(scene) {
     const { system, receiver, receive, sendTo, seconds, rest, scope } = scene;
     const internal = scope.use(await receiveWebhooks());
