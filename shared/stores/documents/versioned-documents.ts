@@ -275,7 +275,8 @@ export function makeVersionedDocuments<D extends Document>(
     const endedAt = await inStore(() => redis.zscore(endedSet, id));
     if (endedAt !== null && Number(endedAt) <= untilMs) {
       await eraseRecord(id);
-      const sets = document === undefined ? [] : setsOf(document);
+      // It has left the others, where the next document of its id may have a slot by now.
+      const sets = (document ? setsOf(document) : []).filter(({ untilMs }) => untilMs !== undefined);
       const places = [...keys, endedSet, ...sets.map(({ set }) => set)];
       await removeEnded(places, [id, channel, untilMs, ...sets.map(({ member }) => member)]);
     }

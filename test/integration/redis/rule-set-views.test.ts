@@ -71,6 +71,17 @@ test('a deleted rule set is not found, and frees its slot', async () => {
   expect(await take('b')).toBe(true);
 });
 
+test('erasing a tombstone leaves the slot that the next rule set of its id has taken', async () => {
+  const slots = makeLeasedSlots(stores.redis);
+  const take = (id: string) => slots.take(ruleSetSlotsKey(clientId), id, 1);
+  await ruleSets().project(tombstoneOf(aRuleSet(clientId, 'a'), new Date().toISOString()));
+  const taken: boolean[] = [];
+  const takeMeanwhile = async () => void taken.push(await take('a'));
+  expect(await ruleSets().eraseEnded(Date.now() + 2 * DAY_MS, 10, takeMeanwhile)).toBe(1);
+  expect(await ruleSets().documents.read(`${clientId}/a`)).toBeUndefined();
+  expect([...taken, await take('b')]).toEqual([true, false]);
+});
+
 test('a rule set made again after its tombstone was dropped is newer than the tombstone', async () => {
   const first = await ruleSets().documents.lease(`${clientId}/a`, 0, 1_000);
   await first?.release();
