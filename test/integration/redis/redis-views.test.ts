@@ -383,6 +383,38 @@ test('a failed delivery is listed for its own 72 hours, whatever was listed befo
   expect(await stores.redis.pttl(`webhooks-failed:${clientId}`)).toBeGreaterThan(71 * HOUR_MS);
 });
 
+test('a page of deliveries of one state reads no others as a whole, however many it looks at', async () => {
+  let readCount = 0;
+  const counting = new Proxy(stores.redis, {
+    get(target, name) {
+      if (name === 'hgetall') readCount += 1;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const deliveries = makeDeliveries(counting);
+  const clientId = `app_${randomUUID()}`;
+  const failures = [aFailure(clientId, Date.now() - HOUR_MS), aFailure(clientId, Date.now() - HOUR_MS)];
+  for (const failure of failures) await deliveries.record(failure);
+  const OTHERS = 600;
+  await Promise.all(
+    Array.from({ length: OTHERS }, () =>
+      deliveries.record({ ...aFailure(clientId, Date.now()), state: 'delivered' }),
+    ),
+  );
+  const first = await deliveries.page(clientId, { state: 'exhausted', countMax: 1 });
+  expect(first.deliveries).toHaveLength(1);
+  const second = await deliveries.page(clientId, { state: 'exhausted', countMax: 1, before: first.next });
+  const ids = [...first.deliveries, ...second.deliveries].map(({ requestId }) => requestId);
+  expect(new Set(ids)).toEqual(new Set(failures.map(({ requestId }) => requestId)));
+  expect(await deliveries.page(clientId, { state: 'pending', countMax: 10 })).toEqual({
+    deliveries: [],
+    next: undefined,
+  });
+  expect(readCount).toBe(2);
+  expect((await deliveries.page(clientId, { countMax: 100 })).deliveries).toHaveLength(100);
+});
+
 test('a failed delivery survives a wiped Redis, even after its result has expired', async () => {
   const failure = aFailure(`app_${randomUUID()}`, Date.now() - 2 * HOUR_MS);
   await stores.kafka.publish(webhookAttempted, failure);
