@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { findFreePorts, isPortFree, requireFreePorts, STABLE_PORT_MAX } from './ports.ts';
 
-test('every port in use is named with its purpose', async () => {
+test('names every port in use with its purpose, and the option that chooses others', async () => {
   const [first = 0, second = 0, free = 0] = await findFreePorts(3);
   const servers = [first, second].map((port) => createServer().listen(port, '127.0.0.1'));
   try {
@@ -13,7 +13,7 @@ test('every port in use is named with its purpose', async () => {
       { port: second, program: 'gateway' },
     ];
     await expect(requireFreePorts(wanted)).rejects.toThrow(
-      `ports in use by another program: ${first} (Kafka), ${second} (gateway)`,
+      `ports in use by another program: ${first} (Kafka), ${second} (gateway); stop it, or use other ports: npm start -- --port-base `,
     );
   } finally {
     for (const server of servers) server.close();

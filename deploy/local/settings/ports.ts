@@ -12,6 +12,8 @@ const FREE_PORT_MIN = 22_000;
 const PORTS_PER_WORKER = 750;
 const WORKERS_MAX = 4;
 const FREE_PORT_TRIES_MAX = 200;
+/** An example: it is far from the ports that other programs have by default. */
+const OTHER_PORT_BASE = 18_080;
 /** Ports that this process was given: two calls at once could see the same port free. */
 const givenPorts = new Set<number>();
 
@@ -33,7 +35,7 @@ export async function isPortFree(port: number): Promise<boolean> {
  * Checks ports before anything is started on them: a foreign listener would otherwise be taken for
  * our own.
  *
- * @throws Error that names every port in use and its purpose.
+ * @throws Error that names every port in use and its purpose, and the option that chooses others.
  *
  * @example
  * await requireFreePorts([{ port: 8082, program: 'Kafka' }]);
@@ -43,7 +45,9 @@ export async function requireFreePorts(wanted: readonly { port: number; program:
   const taken = wanted.filter((_, index) => !free[index]);
   if (taken.length === 0) return;
   const list = taken.map(({ port, program }) => `${port} (${program})`).join(', ');
-  throw new Error(`${taken.length === 1 ? 'port' : 'ports'} in use by another program: ${list}`);
+  throw new Error(
+    `${taken.length === 1 ? 'port' : 'ports'} in use by another program: ${list}; stop it, or use other ports: npm start -- --port-base ${OTHER_PORT_BASE}`,
+  );
 }
 
 /**

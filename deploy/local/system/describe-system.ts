@@ -11,7 +11,9 @@ export function describeSystem(system: ReadyLine): string[] {
     `API key       ${app.apiKey}`,
     `webhooks      are signed with ${app.webhookSecret}`,
     `portal        ${portal}: sign in as ${operator.email} with ${operator.password}`,
-    ...(chain === null ? [] : [`demo chain    ${chain.rpc} (chain id ${chain.chainId})`]),
+    ...(chain === null
+      ? []
+      : [`demo chain    ${chain.rpc} (chain id ${chain.chainId}), which begins anew at each start`]),
     `Kafka, Redis  ${kafka}, ${redis}`,
     ...(chain === null ? [] : describeModes({ ...system, chain })),
     '',
