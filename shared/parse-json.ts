@@ -35,10 +35,14 @@ const withoutMark = (bytes: Buffer): Buffer =>
 /** The engine's reason and place, without the text around the place, which it quotes for some
  * faults. */
 const JSON_ERROR = /^(.+?)(?: in JSON)? at position (\d+)/;
+/** The character at the fault, where the engine tells no position. Its excerpt may hold secrets. */
+const UNEXPECTED = /^Unexpected token '[!-~]'(?=,)/;
 
 function describeJsonError(subject: string, error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   const [, reason, position] = JSON_ERROR.exec(message) ?? [];
   if (reason !== undefined) return `${subject} is not JSON: ${reason} at position ${position}.`;
+  const [token] = UNEXPECTED.exec(message) ?? [];
+  if (token !== undefined) return `${subject} is not JSON: ${token}.`;
   return `${subject} is not JSON${message.startsWith('Unexpected end') ? ': it ends too early' : ''}.`;
 }

@@ -140,12 +140,16 @@ export const bytesExceeded = (retryAfterMs: number): Problem =>
     { members: { 'violated-policies': ['bytes-per-day'] }, headers: retryAfter(retryAfterMs) },
   );
 
-/** The problem of an invalid request, with every fault listed. */
-export function validationFailed(faults: readonly Fault[]): Problem {
-  const [only] = faults;
-  const detail = only && faults.length === 1 ? only.detail : `The request has ${faults.length} faults.`;
-  return new Problem('validation-failed', detail, { members: { errors: faults } });
+/** The detail for all faults. It says the first, because logs often keep the detail alone. */
+export function describeFaults(subject: string, faults: readonly Fault[]): string {
+  const [first] = faults;
+  const many = faults.length > 1 ? `${subject} has ${faults.length} faults; the first: ` : '';
+  return `${many}${first?.detail ?? ''}`;
 }
+
+/** The problem of an invalid request, with every fault listed. */
+export const validationFailed = (faults: readonly Fault[]): Problem =>
+  new Problem('validation-failed', describeFaults('The request', faults), { members: { errors: faults } });
 
 /**
  * As `validationFailed`, but a single fault whose code is a problem code puts that code on top.

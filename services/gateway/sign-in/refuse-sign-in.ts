@@ -1,6 +1,6 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
-import { Problem } from '#shared/http/problem.ts';
+import { describeFaults, Problem } from '#shared/http/problem.ts';
 import type { ValidCheck } from '../checks/validate-check.ts';
 import type { Nonces } from './nonces.ts';
 
@@ -55,11 +55,8 @@ const faultOf = (index: number, detail: string): Fault => ({
   detail,
 });
 
-function signInRefused(faults: readonly Fault[]): Problem {
-  const [only] = faults;
-  const detail = only && faults.length === 1 ? only.detail : `The sign-in has ${faults.length} faults.`;
-  return new Problem('sign-in-refused', detail, { members: { errors: faults } });
-}
+const signInRefused = (faults: readonly Fault[]): Problem =>
+  new Problem('sign-in-refused', describeFaults('The sign-in', faults), { members: { errors: faults } });
 
 /** The problem of a nonce that the admission has refused. */
 export const nonceRefused = (outcome: 'nonce-expired' | 'nonce-used'): Problem =>
