@@ -112,6 +112,6 @@ function NextSteps({ isUnused }) {
   return html`<${Card} title="Next steps" class="next-steps"><ol>
     ${step(true, base, 'Create the app', '')}
     ${step(state === 'approved', `${base}/scope`, 'Get the token-gating scope', scopeNote, may('requestScope'))}
-    ${step(!isUnused, `${base}/try`, 'Make a first check', 'On this page, with a wallet and a rule of yours.', may('tryCheck'))}
+    ${step(!isUnused, `${base}/try`, 'Make a first check', 'With Try it: a wallet and a rule of yours.', may('tryCheck'))}
   </ol><//>`;
 }
