@@ -360,7 +360,7 @@ test.each([
   ['ann,H,S\nbob,S,H', '2 columns have addresses'],
   ['ann,H\nbob,0x12', 'Line 2 has no address in column 2'],
   ['ann,0x12\nbob,H', 'Line 1 has no address in column 2'],
-  ['ann\nbob', '0 columns have addresses'],
+  ['ann\nbob', 'has no address, such as 0x'],
 ])('the CSV example checks nothing of %j, and says why', async (text, words) => {
   expect(await recheck(text)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
 });

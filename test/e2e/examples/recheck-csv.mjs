@@ -14,6 +14,8 @@ const fail = (reason) => {
   process.exit(1);
 };
 
+if (!file) fail('Name the file: node recheck-csv.mjs members.csv');
+
 /** The cells of a line; a cell may be in quotes. */
 function cellsOf(line, separator) {
   const cell = new RegExp(`(?<=^|${separator}) *(?:"((?:[^"]|"")*)"|([^${separator}]*))`, 'g');
@@ -33,6 +35,7 @@ const rows = lines.map(({ text, number }) => ({ number, cells: cellsOf(text, sep
 const found = new Set(
   rows.flatMap(({ cells }) => cells.flatMap((cell, at) => (isAddress(cell) ? [at] : []))),
 );
+if (found.size === 0) fail(`${file} has no address, such as 0x70997970C51812dc3A010C7d01b50e0d17dc79C8.`);
 if (!accountColumn && found.size !== 1)
   fail(`${found.size} columns have addresses. Name the column: node recheck-csv.mjs ${file} 1`);
 const account = accountColumn ? accountColumn - 1 : [...found][0];
