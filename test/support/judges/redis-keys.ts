@@ -115,6 +115,7 @@ export const REDIS_KEYS: Readonly<Record<string, Fate>> = {
   'reset-link:*': { lost: 'ask for another link' },
   'two-factor-step:*': { lost: MINUTES },
   'two-factor-setup:*': { lost: MINUTES },
+  'once:*': { lost: MINUTES },
   'notices:looked': { lost: 'portals look through the apps once more' },
   'notices:told:*': { lost: 'an owner is told of a matter once more' },
   // The state of the views, and which system they belong to.
