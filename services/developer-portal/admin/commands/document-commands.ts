@@ -66,12 +66,22 @@ export function addDocuments(program: Command, run: Run): void {
   add(
     'export',
     'print accounts, client apps, rule sets, watches and members as NDJSON, with hashes of keys and passwords, and secrets as they are encrypted',
-    async (system, { account: email }: { account?: string }) => {
-      if (email === undefined) return exportSystem(system);
+    async (
+      system,
+      { account: email, withoutUnreadable }: { account?: string; withoutUnreadable: boolean },
+    ) => {
+      if (email === undefined) return exportSystem(system, { withoutUnreadable });
       const found = await system.accounts.findByEmail(email);
-      return exportSystem(system, existing(found, `there is no account ${email}`).accountId);
+      const { accountId } = existing(found, `there is no account ${email}`);
+      return exportSystem(system, { accountId, withoutUnreadable });
     },
-  ).option('--account <email>', 'only this account and what belongs to it', emailAddress);
+  )
+    .option('--account <email>', 'only this account and what belongs to it', emailAddress)
+    .option(
+      '--without-unreadable',
+      'leave out records that cannot be read; the last line counts them',
+      false,
+    );
   add(
     'import <file>',
     'import an export: nothing unless the whole file is valid; what the system has in the same or a newer version stays',

@@ -5,6 +5,11 @@ import type { PrintLines } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { type Exported, FORMAT, KIND_NAMES, kindOf, noCounts, type Versioned } from './documents.ts';
 
+export type ExportOptions = {
+  readonly accountId?: string | undefined;
+  readonly withoutUnreadable?: boolean;
+};
+
 /**
  * Exports accounts, client apps, rule sets, watches and members as NDJSON, from the compacted
  * topics, while the system runs. What belongs to something that is made meanwhile is left out, so
@@ -12,43 +17,54 @@ import { type Exported, FORMAT, KIND_NAMES, kindOf, noCounts, type Versioned } f
  * for a million members.
  *
  * @param accountId the only account that is exported, with all that belongs to it; absent: all
+ * @param withoutUnreadable leaves records out that cannot be read; the last line counts them
  */
 export const exportSystem =
-  ({ kafka, now }: Pick<OpenSystem, 'kafka' | 'now'>, accountId?: string): PrintLines =>
+  (
+    { kafka, now }: Pick<OpenSystem, 'kafka' | 'now'>,
+    { accountId, withoutUnreadable = false }: ExportOptions = {},
+  ): PrintLines =>
   async (write) => {
     const at = new Date(now()).toISOString();
     const exported: Exported = { accounts: new Set(), clientApps: new Set(), watches: new Set() };
     const counts = noCounts();
+    let unreadable = 0;
     for (const name of KIND_NAMES) {
       const { topic, isWanted, note } = kindOf(name);
       const only = name === 'accounts' ? accountId : undefined;
-      for (const [key, document] of await readNewest(kafka, topic)) {
+      const { newest, faults } = await readNewest(kafka, topic);
+      if (faults.length > 0 && !withoutUnreadable) throw unreadableRecords(topic.name, faults);
+      unreadable += faults.length;
+      for (const [key, document] of newest) {
         if ((only !== undefined && key !== only) || !isWanted(document, exported)) continue;
         note?.(document, exported);
         await write(JSON.stringify({ kind: name, document }));
         counts[name]++;
       }
     }
-    await write(JSON.stringify({ kind: 'end', format: FORMAT, at, counts }));
+    await write(
+      JSON.stringify({ kind: 'end', format: FORMAT, at, counts, ...(unreadable > 0 && { unreadable }) }),
+    );
   };
 
 /**
  * The newest document of each key of a compacted topic. Of two the one with the higher version
- * counts, whatever their order: an older one may stand behind it for a moment.
- *
- * @throws ServiceError `message-unreadable`, so that no export lacks a document without a word
+ * counts, whatever their order: an older one may stand behind it for a moment. Records that cannot
+ * be read are named, so that no export lacks a document without a word.
  */
 async function readNewest<D extends Versioned>(
   { readTopic }: Pick<OpenSystem['kafka'], 'readTopic'>,
   topic: Topic<D>,
-): Promise<ReadonlyMap<string, D>> {
+): Promise<{ readonly newest: ReadonlyMap<string, D>; readonly faults: readonly Fault[] }> {
   const newest = new Map<string, D>();
-  let unreadable: unknown;
+  const faults = new Map<string, Fault>();
   await readTopic({
     topic: topic.name,
-    async apply(records) {
-      for (const { key, value } of records) {
+    async apply(records, partition) {
+      for (const { key, value, offset } of records) {
         const name = String(key);
+        // A later record of the key replaces one that cannot be read.
+        faults.delete(name);
         if (value === null) newest.delete(name);
         else
           try {
@@ -56,14 +72,32 @@ async function readNewest<D extends Versioned>(
           } catch (error) {
             // Thrown here, it would have the records read again.
             if (isRetriable(error)) throw error;
-            unreadable ??= error;
+            faults.set(name, { partition, offset, key: name, error });
           }
       }
     },
   });
-  if (unreadable !== undefined)
-    throw new ServiceError('message-unreadable', `${topic.name} has a record that cannot be read`, {
-      cause: unreadable,
-    });
-  return newest;
+  return { newest, faults: [...faults.values()] };
+}
+
+type Fault = {
+  readonly partition: number;
+  readonly offset: string;
+  readonly key: string;
+  readonly error: unknown;
+};
+
+/** Records that are named in one message. */
+const NAMED_MAX = 5;
+
+function unreadableRecords(topic: string, faults: readonly Fault[]): ServiceError {
+  const named = faults
+    .slice(0, NAMED_MAX)
+    .map(({ partition, offset, key }) => `${partition}/${offset} (${key})`);
+  const more = faults.length > named.length ? `, and ${faults.length - named.length} more` : '';
+  return new ServiceError(
+    'message-unreadable',
+    `${topic} has records that cannot be read, by partition/offset (key): ${named.join(', ')}${more}; --without-unreadable leaves them out`,
+    { cause: faults[0]?.error },
+  );
 }
