@@ -1,6 +1,7 @@
 import type { Environment } from '#shared/config.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
+import { aWatch } from '../../../test/support/builders/a-watch.ts';
 import { accountIdOf } from '../features/apps/credentials.ts';
 import type { OpenSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
@@ -52,6 +53,10 @@ const opened = {
       return options.before === undefined ? { entries: [entry], next: '7-1' } : { entries: [entry] };
     },
   },
+  watches: { read: async (_app: string, id: string) => (id === 'club' ? aWatch() : undefined) },
+  watchMembers: { readMany: async () => [] },
+  results: { readMany: async () => [] },
+  now: () => 0,
   resends: { resendFailed: async () => ({ count: 0 }) },
 } as unknown as OpenSystem;
 
@@ -123,6 +128,12 @@ test('app domains prints the domains of an app, and sets them on request', async
   expect(await run('app domains app_1')).toEqual({ domains: ['shop.example'] });
   const set = ['a.example', 'b.example:8443'];
   expect(await run(`app domains app_1 --set ${set.join()}`)).toEqual({ domains: set });
+});
+
+test('watch events takes a member as an option, so that the audit trail has none, and names what is missing', async () => {
+  await expect(run('watch events app_1 club --member discord:42')).rejects.toThrow('no such member');
+  await expect(run('watch events app_1 pub')).rejects.toThrow('no watch pub');
+  await expect(run('watch events app_1 club discord:42')).rejects.toThrow('too many arguments');
 });
 
 test('audit list takes an account by its address or its id, and all filters, and reads on behind a short page', async () => {

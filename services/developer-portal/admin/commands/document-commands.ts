@@ -3,6 +3,7 @@ import { presentRuleSet, type RuleSet } from '#shared/contracts/rules/rule-set.t
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { existing } from '../../features/basis.ts';
 import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
+import { makeReadWatchEvents } from '../../features/watches/read-watch-events.ts';
 import { adderTo, addGroup, emailAddress, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { exportSystem } from '../transfer/export-system.ts';
@@ -12,6 +13,8 @@ import { requireApp } from './check-commands.ts';
 const RULE_SETS_OF_PAGE_MAX = 200;
 /** More than an app of any tier has. */
 const WATCHES_MAX = 10_000;
+/** Events that are printed. */
+const EVENTS_MAX = 100;
 
 async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
   await apps.read(clientId);
@@ -53,6 +56,20 @@ export function addDocuments(program: Command, run: Run): void {
     async (system, id: string, watchId: string) =>
       system.watchWrites.present(await readWatch(system, id, watchId)),
   );
+  // An option, because the audit trail has arguments, and must not have members.
+  addWatch(
+    'events <id> <watchId>',
+    'the newest events of the last 72 hours: why roles changed, and whether the client was told',
+    async (system, id: string, watchId: string, { member }: { member?: string }) => {
+      const watch = await readWatch(system, id, watchId);
+      const page = { countMax: EVENTS_MAX };
+      const reader = makeReadWatchEvents(system);
+      const { events } = await (member === undefined
+        ? reader.ofWatch(watch, page)
+        : reader.ofMember(watch, member, page));
+      return events;
+    },
+  ).option('--member <text>', 'only those of the member with this ref or account');
   const act = (action: 'pause' | 'resume' | 'release', description: string) =>
     addWatch(`${action} <id> <watchId>`, description, async (system, id: string, watchId: string) => {
       const { accountId } = await readWatch(system, id, watchId);
