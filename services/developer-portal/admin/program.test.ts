@@ -1,5 +1,6 @@
 import type { Environment } from '#shared/config.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import type { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { aWatch } from '../../../test/support/builders/a-watch.ts';
 import { accountIdOf } from '../features/apps/credentials.ts';
@@ -153,6 +154,30 @@ test('audit list takes an account by its address or its id, and all filters, and
     { accountId: 'acc_1', clientId: 'app_1', action: 'key-revoked', sinceMs, countMax: 1 },
   ]);
   await expect(run('audit list --limit 501')).rejects.toThrow('at most 500');
+});
+
+test('chains check prints every report, and fails where an endpoint is away or serves another chain', async () => {
+  const good = { reachable: true, chainIdMatches: true, problems: ['/chains/0: …'] };
+  const check = async (reports: object[]): Promise<unknown> => {
+    let printed: unknown;
+    const program = makeProgram(
+      async () => undefined,
+      (value) => {
+        printed = value;
+      },
+      {},
+      true,
+      async () => reports as EndpointReport[],
+    );
+    const failed = await program
+      .parseAsync(['chains', 'check', 'f'], { from: 'user' })
+      .catch((error) => error);
+    expect(printed).toEqual(reports);
+    return failed.code;
+  };
+  expect(await check([good])).toBeUndefined();
+  expect(await check([good, { ...good, reachable: false, chainIdMatches: null }])).toBe('config-invalid');
+  expect(await check([{ ...good, chainIdMatches: false }])).toBe('config-invalid');
 });
 
 test('proof-key create prints entries that both rings take, and proof-key public derives one from the other', async () => {
