@@ -1,7 +1,12 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer tries checks in a real browser, and sees their results and the usage of the app.
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
-import { openBrowser, type TestBrowser, type Visitor } from '../../support/browser/open-browser.ts';
+import {
+  openBrowser,
+  type TestBrowser,
+  type Visitor,
+  waitForFocus,
+} from '../../support/browser/open-browser.ts';
 import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../../support/browser/portal-steps.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
@@ -85,6 +90,20 @@ test('the form and the JSON of a check stay in sync, and each shows the faults o
   await waitUntil('the form to rest', () => page.getByLabel('Wallet').isDisabled());
   await expectNoBarrier(dev, 'JSON with a mistake');
   expect(dev.faults).toEqual([]);
+});
+
+test('an id that no rule set may have is named beside its field, and another one is stored', async () => {
+  const { page, visit } = dev;
+  await visit(`${app.path}/rule-sets/-new`);
+  const id = page.getByLabel('Id', { exact: true });
+  await id.fill('My holders');
+  await page.getByLabel('Contract').fill(erc20);
+  await page.getByRole('button', { name: 'Store' }).click();
+  await page.getByText('Write a to z, 0 to 9').waitFor();
+  await waitForFocus(id);
+  await id.fill(' my-holders ');
+  await page.getByRole('button', { name: 'Store' }).click();
+  await page.getByRole('heading', { name: 'my-holders' }).waitFor();
 });
 
 test('a check is kept in the address without the key, and a reload and the shared link open it', async () => {

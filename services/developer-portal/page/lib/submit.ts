@@ -101,5 +101,6 @@ function faultOf(field: HTMLInputElement) {
     return field.type === 'email'
       ? 'This is not an e-mail address.'
       : 'Write a whole URL, like https://example.com/hooks.';
+  if (validity.patternMismatch) return field.dataset['mismatch'] ?? field.validationMessage;
   return validity.valid ? undefined : field.validationMessage;
 }

@@ -102,6 +102,7 @@ function EditorForm({ stored, reload, chains }) {
       <//>`);
   const batch = `${base}/batches/-new?ruleSet=${encodeURIComponent(stored?.ruleSetId ?? '')}`;
   const idField = html`<${Field} label="Id" name="id" required maxlength="64" class="mono-input" placeholder="holders"
+    pattern=" *[a-z0-9][a-z0-9._\\-]* *" data-mismatch="Write a to z, 0 to 9, dots, dashes and underscores; a letter or a digit first."
     hint="a to z, 0 to 9, dots, dashes and underscores. Checks name it, and it cannot be changed." />`;
   return html`
     ${
