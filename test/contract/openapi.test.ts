@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '#shared/errors.ts';
+import type { AUTHZEN_OPERATIONS } from '../../services/gateway/authzen/operations.ts';
+import type { BATCH_OPERATIONS } from '../../services/gateway/batches/operations.ts';
+import type { DELIVERY_OPERATIONS } from '../../services/gateway/deliveries/operations.ts';
 import { CHECK_EXAMPLES, RESULT_EXAMPLE, TEST_EVENT_EXAMPLE } from '../../services/gateway/docs/examples.ts';
 import { makeOpenApi } from '../../services/gateway/docs/openapi.ts';
 import { OPERATIONS } from '../../services/gateway/operations.ts';
+import type { RULE_SET_OPERATIONS } from '../../services/gateway/rule-sets/operations.ts';
+import type { WATCH_OPERATIONS } from '../../services/gateway/watches/operations.ts';
 import { aCheckResult } from '../support/builders/a-check-result.ts';
 import { aSignIn, SIGNER } from '../support/builders/a-sign-in.ts';
 import { A_CHECK, anAdmission, aResult, type FakeGateway, NOW_MS } from '../support/fakes/fake-gateway.ts';
@@ -106,12 +111,21 @@ const ageOf =
   (gateway: FakeGateway) =>
     `/access-control/check-roles/responses/${gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS - ageMs, 'bulk', clientId)}`;
 
+/** Operations of other files, and the documents that are the same for everybody: a new operation
+ * does not compile until it is asked. */
+type AskedElsewhere =
+  | keyof typeof BATCH_OPERATIONS
+  | keyof typeof RULE_SET_OPERATIONS
+  | keyof typeof WATCH_OPERATIONS
+  | keyof typeof DELIVERY_OPERATIONS
+  | keyof typeof AUTHZEN_OPERATIONS
+  | 'readKeys';
 const ASKS = {
   checkRoles: (gateway, headers) => gateway.post(POLL, headers),
   issueNonce: (gateway, headers) => gateway.send('POST', '/access-control/nonces', {}, headers),
   listChains: (gateway, headers) => gateway.get('/access-control/chains', headers),
   readResponse: (gateway, headers) => gateway.get(ageOf(0)(gateway), headers),
-} as const satisfies Partial<Record<OperationName, Ask>>;
+} as const satisfies Record<Exclude<OperationName, AskedElsewhere>, Ask>;
 const RESPONSE_PROBLEMS: Record<string, () => Promise<Response>> = {
   'request-not-found': async () => {
     const gateway = await start();
