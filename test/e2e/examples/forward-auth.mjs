@@ -49,9 +49,11 @@ app.post('/sign-in', async ({ body: { account, message, signature } = {} }, resp
   return send(response, 204);
 });
 const REFUSED = /^(sign-in-|config-invalid|validation-failed)/;
-app.use((error, _request, response, _next) =>
-  send(response, error instanceof RolecallError && REFUSED.test(error.code) ? 401 : 503),
-);
+app.use((error, _request, response, _next) => {
+  // A visitor sees no reason. It may be yours to fix: a domain that the app lacks, a revoked key.
+  process.stderr.write(`${error.message}\n`);
+  send(response, error instanceof RolecallError && REFUSED.test(error.code) ? 401 : 503);
+});
 
 const server = app.listen(Number(process.env.PORT ?? 3001), process.env.HOST ?? '127.0.0.1', () => {
   process.stdout.write(`listening on port ${server.address().port}\n`);

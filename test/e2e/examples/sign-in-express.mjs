@@ -62,6 +62,8 @@ app.get('/', (request, response) => {
 const REFUSED = new Set(['sign-in-refused', 'sign-in-malformed', 'validation-failed', 'config-invalid']);
 app.use((error, _request, response, next) => {
   if (!(error instanceof RolecallError)) return next(error);
+  // A visitor sees no reason. It may be yours to fix: a domain that the app lacks, a revoked key.
+  process.stderr.write(`${error.message}\n`);
   return REFUSED.has(error.code)
     ? response.sendStatus(401)
     : response.set('retry-after', '2').sendStatus(503);

@@ -146,6 +146,7 @@ describe('the Express app', () => {
     await expectIn(example.url, stranger, (text) => sign(text, stranger), messages.stranger);
     await expectIn(example.url, holder, (text) => sign(text, stranger), messages.wrong);
     await expectIn(example.url, holder, (text) => sign(`${text} `, holder), messages.wrong);
+    expect(example.printed()).toContain('sign-in-refused: ');
     const [other = 0] = await findFreePorts(1);
     using broken = await startBehind('sign-in-express.mjs', other, { PORT: String(other), ROLE: 'broken' });
     await expectIn(broken.url, holder, (text) => sign(text, holder), messages.unread);

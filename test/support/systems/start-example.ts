@@ -6,6 +6,7 @@ import type { ClientProject } from './client-project.ts';
 /** An example that listens. */
 export type RunningExample = Disposable & {
   readonly url: string;
+  readonly printed: () => string;
   /** Resolved once its process is gone. */
   readonly ended: Promise<unknown>;
 };
@@ -30,6 +31,7 @@ export async function startExample(
   });
   return {
     url: `http://127.0.0.1:${port}`,
+    printed: () => printed,
     ended,
     [Symbol.dispose]: () => void child.kill('SIGKILL'),
   };
