@@ -25,6 +25,9 @@ type Token = ReturnType<typeof renderer.parse>[number];
 
 /** A heading and the line below it that no renderer shows: `[words]: # "rotate, leak"`. */
 const WORDS = /^#+ (.+)\n\n\[words\]: # "(.+)"$/gm;
+/** A code that begins the row of a table, such as `rule-set-unknown`: to the index its words are on
+ * many pages, so the row is a section of its own. */
+const CODE = /^`([a-z]+(?:-[a-z]+)+)`$/;
 
 /** The language that a fence names after `tab=`. */
 const tabOf = (token: Token | undefined): string | undefined =>
@@ -81,11 +84,17 @@ export function renderMarkdown(text: string, linkOf: (href: string) => string): 
   const tokens = renderer.parse(text, {});
   const words = new Map([...text.matchAll(WORDS)].map(([, heading, found = '']) => [heading, found]));
   const sections: (Section & { text: string })[] = [];
+  const codes: Section[] = [];
   for (const [at, token] of tokens.entries()) {
     if (token.type !== 'inline') continue;
     for (const child of token.children ?? [])
       if (child.type === 'link_open') child.attrSet('href', linkOf(String(child.attrGet('href'))));
     const heading = tokens[at - 1];
+    const [, code] = (tokens[at - 2]?.type === 'tr_open' && CODE.exec(token.content)) || [];
+    if (code !== undefined && ![...sections, ...codes].some(({ anchor }) => anchor === code)) {
+      heading?.attrSet('id', code);
+      codes.push({ heading: code, anchor: code, words: '', text: tokens[at + 3]?.content ?? '' });
+    }
     const section = sections.at(-1);
     if (heading?.type === 'heading_open') {
       const anchor = anchorOf(token.content);
@@ -98,5 +107,5 @@ export function renderMarkdown(text: string, linkOf: (href: string) => string): 
       });
     } else if (section) section.text += ` ${token.content}`;
   }
-  return { html: renderer.renderer.render(tokens, renderer.options, {}), sections };
+  return { html: renderer.renderer.render(tokens, renderer.options, {}), sections: [...sections, ...codes] };
 }

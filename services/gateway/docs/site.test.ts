@@ -137,7 +137,7 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
     'rule set',
   ],
   recipes: ['flash loan', 'staking', 'ERC-4626', 'ERC20Votes', 'ERC-5192', 'ERC-4907', 'Uniswap V3', 'Hats'],
-  batches: ['batch', 'bulk', 'csv', 'ndjson', 'dry run'],
+  batches: ['batch', 'bulk', 'csv', 'ndjson', 'dry run', 'pagination'],
   watches: ['watch', 'discord', 'monitor', 'mass revocation', 'stalled', 'rebasing'],
   webhooks: [
     'webhook signature',
@@ -148,6 +148,7 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
     'missed webhook',
     'resend',
     'duplicate webhook',
+    'express',
   ],
   proofs: ['jwt', 'jwks', 'session'],
   authzen: ['pdp', 'policy decision point'],
@@ -171,6 +172,15 @@ describe('the search', () => {
       expect(index.search(words)[0]?.id).toMatch(new RegExp(`^${slug}#`));
     },
   );
+
+  it('finds the row of each error code, as somebody pastes it from an answer', () => {
+    const codes = [...bodyOf('/docs/errors').matchAll(/<td id="([\w-]+)">/g)].map(([, code = '']) => code);
+    expect(codes).toEqual(expect.arrayContaining(['api-key-missing', 'rule-set-unknown', 'rpc-unavailable']));
+    for (const code of codes) {
+      const found = index.search(code).slice(0, 3);
+      expect(found.map(({ id }) => id)).toContain(`errors#${code}`);
+    }
+  });
 
   it('knows the words of every section that has some, and shows them nowhere', () => {
     const lines = TOPICS.flatMap(({ slug }) => bodyOf(`/docs/${slug}.md`).match(/^\[words\]/gm) ?? []);
