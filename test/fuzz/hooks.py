@@ -175,8 +175,12 @@ def describe_lines(raw_schema):
     """OpenAPI describes NDJSON as text. Here it is an array, each item of which is sent as a line."""
     entry = {"$ref": "#/components/schemas/BatchEntry"}
     head = {**raw_schema["components"]["schemas"]["BatchRequest"]}
-    head["properties"] = {name: of for name, of in head["properties"].items() if name != "entries"}
+    # A preview has no entries, so it has no lines.
+    head["properties"] = {
+        name: of for name, of in head["properties"].items() if name not in ("entries", "watch")
+    }
     head["required"] = [name for name in head.get("required", []) if name != "entries"]
+    head["allOf"] = [one for one in head.get("allOf", []) if '"entries"' not in json.dumps(one)]
     only = lambda name, of: {
         "type": "object",
         "properties": {name: of},
