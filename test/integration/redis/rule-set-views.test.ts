@@ -76,8 +76,11 @@ test('erasing a tombstone leaves the slot that the next rule set of its id has t
   const take = (id: string) => slots.take(ruleSetSlotsKey(clientId), id, 1);
   await ruleSets().project(tombstoneOf(aRuleSet(clientId, 'a'), new Date().toISOString()));
   const taken: boolean[] = [];
-  const takeMeanwhile = async () => void taken.push(await take('a'));
-  expect(await ruleSets().eraseEnded(Date.now() + 2 * DAY_MS, 10, takeMeanwhile)).toBe(1);
+  const takeMeanwhile = async (key: string) => {
+    // Those of the other tests end too.
+    if (key === `${clientId}/a`) taken.push(await take('a'));
+  };
+  await ruleSets().eraseEnded(Date.now() + 2 * DAY_MS, 100, takeMeanwhile);
   expect(await ruleSets().documents.read(`${clientId}/a`)).toBeUndefined();
   expect([...taken, await take('b')]).toEqual([true, false]);
 });
