@@ -16,6 +16,7 @@ from urllib3 import Retry
 ADDRESS = re.compile(r"^0x[0-9a-fA-F]{40}$")
 BLOCK_KEY = re.compile(r"^[1-9][0-9]{0,15}$")
 DOCUMENT_ID = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
+ROLE = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}/.")
 SAFE_INTEGER_MAX = 2**53 - 1
 CHAIN_ID = int(os.environ["FUZZ_CHAIN_ID"])
 CONTRACTS = os.environ["FUZZ_CONTRACTS"].split(",")
@@ -27,6 +28,8 @@ NAMES = os.environ["FUZZ_NAMES"].split(",")
 USED_RULE_SETS = NAMES[:-1]
 # The requests that create them, a check and a batch.
 SEED = json.loads(os.environ["FUZZ_SEED"])
+# A role of the last rule set, as it was created.
+SEED_ROLE = NAMES[-1] + "/" + SEED[0]["body"]["rules"][0]["roleId"]
 # The ids of that check and batch, by kind.
 REQUEST_IDS = {}
 
@@ -116,6 +119,9 @@ def mend_body(body):
         body["ruleSet"] = one_of(USED_RULE_SETS, body["ruleSet"])
     if isinstance(body.get("callbackUrl"), str) and re.match(r"^https?://[\x21-\x7e]+$", body["callbackUrl"]):
         body["callbackUrl"] = CALLBACK_URL
+    resource = body.get("resource")
+    if isinstance(resource, dict) and isinstance(resource.get("id"), str) and ROLE.match(resource["id"]):
+        resource["id"] = SEED_ROLE
     consistency = body.get("consistency")
     if isinstance(consistency, dict):
         for member in ("minBlock", "atBlock"):
