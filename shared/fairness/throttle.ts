@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ServiceError } from '#shared/errors.ts';
 import type { Redis } from '../redis/connect.ts';
 import { makeScript } from '../redis/script.ts';
@@ -81,7 +81,17 @@ export function makeThrottle(redis: Redis) {
 
 export type Throttle = ReturnType<typeof makeThrottle>;
 
+/** Counts attempts if no budget is exhausted; false, and nothing is counted, if one is. */
+export const isWithinBudgets = (throttle: Pick<Throttle, 'take'>, draws: readonly Draw[]): Promise<boolean> =>
+  throttle.take(draws).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ServiceError && error.code === 'rate-limited') return false;
+      throw error;
+    },
+  );
+
 /** Keys are digests, so Redis holds no e-mail address that people typed. */
 const keyOf = ({ budget, owner }: Draw): string => `throttle:${budget.name}:${digest(owner)}`;
 const markOf = (chargeId: string): string => `throttle-drawn:${digest(chargeId)}`;
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+const digest = (text: string): string => hash('sha256', text, 'hex').slice(0, 32);

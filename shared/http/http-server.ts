@@ -43,7 +43,7 @@ export type HttpServer = AsyncDisposable & {
   readonly countConnections: () => Promise<number>;
 };
 
-export type HttpServerOptions = {
+type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
   /** An address may have as many connections as are free: a visitor that keeps connections open, or

@@ -16,7 +16,7 @@ const CAIP10 = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}:[-.%a-zA-Z0-9]{1,128}$/;
 /** The fault of a text as a code and a detail (a predicate); `undefined` if it has none. */
 type FaultOf = (text: string) => readonly [code: string, detail: string] | undefined;
 
-export const faultOfAddress: FaultOf = (text) => {
+const faultOfAddress: FaultOf = (text) => {
   if (!isAddressText(text)) {
     if (ENS_NAME.test(text) || CAIP10.test(text))
       return [
@@ -56,16 +56,16 @@ const faultOfText =
   };
 
 /** A caller's own id for an entry of a batch or watch. */
-export const faultOfRef = faultOfText(0, REF_LENGTH_MAX);
+const faultOfRef = faultOfText(0, REF_LENGTH_MAX);
 export const Ref = checked(z.string(), faultOfRef).meta({
   maxLength: REF_LENGTH_MAX,
   description: 'Your id; the result contains it.',
   example: 'discord:42',
 });
-export const faultOfRoleId = faultOfText(1, ROLE_ID_LENGTH_MAX);
-export const faultOfLabel = faultOfText(0, LABEL_LENGTH_MAX);
-export const faultOfCallbackUrl = faultOfText(0, CALLBACK_URL_LENGTH_MAX);
-export const faultOfAmount: FaultOf = (text) =>
+const faultOfRoleId = faultOfText(1, ROLE_ID_LENGTH_MAX);
+const faultOfLabel = faultOfText(0, LABEL_LENGTH_MAX);
+const faultOfCallbackUrl = faultOfText(0, CALLBACK_URL_LENGTH_MAX);
+const faultOfAmount: FaultOf = (text) =>
   AMOUNT.test(text)
     ? undefined
     : [

@@ -93,7 +93,7 @@ const rowOf = (cells: readonly string[]): string => `${cells.map(cellOf).join(',
 /** Which entries of a batch are listed: all, those with a rule that could not be read, and in a
  * preview of a watch those who would gain or lose a role. */
 export const SELECTIONS = ['all', 'unread', 'gained', 'lost'] as const;
-export type Selection = (typeof SELECTIONS)[number];
+type Selection = (typeof SELECTIONS)[number];
 
 /**
  * Whether an entry is among those of a selection. Who gains or loses a role is counted as in the

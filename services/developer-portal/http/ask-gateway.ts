@@ -20,7 +20,7 @@ export type GatewayRequest = {
   readonly timeoutMs: number;
 };
 
-export type GatewayAnswer = {
+type GatewayAnswer = {
   readonly status: number;
   readonly headers: Headers;
   /** JSON where it is JSON, else text. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
@@ -73,4 +73,4 @@ export function makeIdempotency(redis: Redis, box: SecretBox) {
 const isRefusal = (error: unknown): boolean =>
   error instanceof Problem || (error instanceof ServiceError && !isRetriable(error));
 
-const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+const digest = (value: unknown): string => hash('sha256', JSON.stringify(value), 'hex');

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { extname, join } from 'node:path';
@@ -25,7 +25,7 @@ type Asset = { readonly type: string; readonly body: Buffer; readonly etag: stri
 function readAsset(file: string): Asset {
   const isTyped = extname(file) === '.ts';
   const body = isTyped ? Buffer.from(stripTypeScriptTypes(readFileSync(file, 'utf8'))) : readFileSync(file);
-  const digest = createHash('sha256').update(body).digest('base64url');
+  const digest = hash('sha256', body, 'base64url');
   return { type: isTyped ? '.js' : extname(file), body, etag: `"${digest}"` };
 }
 

@@ -7,8 +7,8 @@ import { RuleBodies } from '#shared/rules/rule-body.ts';
 
 /** The request body. It is strict: a typo must be an error and never a silent default. */
 
-export const ACCOUNTS_MAX = 16;
-export const VAULTS_MAX = 16;
+const ACCOUNTS_MAX = 16;
+const VAULTS_MAX = 16;
 const PROOF_SECONDS = { min: 30, max: 86_400 } as const;
 
 /** By chain id. */
@@ -66,7 +66,7 @@ const proof = {
 };
 
 /** Proofs that the caller controls wallets. The texts themselves are judged by `validateSignIn`. */
-export const SignInBody = z
+const SignInBody = z
   .strictObject({
     message: z.string().meta({
       description:

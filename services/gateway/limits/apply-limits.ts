@@ -94,10 +94,7 @@ const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
  * The limit headers of an authenticated answer: draft-ietf-httpapi-ratelimit-headers-10, and the
  * legacy `X-RateLimit-*` of the per-second policy.
  */
-export function rateHeaders(
-  { nowMs, outcome, second, month }: Admission,
-  bucket: Bucket,
-): Record<string, string> {
+function rateHeaders({ nowMs, outcome, second, month }: Admission, bucket: Bucket): Record<string, string> {
   const policies = [`"${bucket}";q=${second.limit};w=1`];
   // The window is closed on both sides, so it may be a millisecond longer than the policy's second.
   const secondMs = Math.min(second.resetMs, 1_000);

@@ -9,10 +9,11 @@ import {
 } from '#shared/contracts/watches/watch.ts';
 import type { EndpointNames } from '#shared/contracts/watches/watch-check.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
+import { isWithinBudgets } from '#shared/fairness/throttle.ts';
 import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
 import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
 import { FALSE_BLOCK_MS_MIN } from '../domain/judge-answer.ts';
-import { drawsOf, isWithinBudget, OWED_CHECKS } from './free-checks.ts';
+import { drawsOf, OWED_CHECKS } from './free-checks.ts';
 import { makeOwnerOf } from './watch-owners.ts';
 
 /** Due members of a partition that one round takes. */
@@ -143,7 +144,7 @@ async function checkMembers(
     const added = members.filter(({ checked }) => checked === undefined);
     const again = members.filter(({ checked, owed }) => checked !== undefined && owed !== undefined);
     const isAgain =
-      again.length === 0 || (await isWithinBudget(deps, drawsOf(OWED_CHECKS, watch, again.length)));
+      again.length === 0 || (await isWithinBudgets(deps.throttle, drawsOf(OWED_CHECKS, watch, again.length)));
     // A check that ends a grace is due once, and is not one of them.
     const known = members.filter(
       ({ checked, owed }) => checked !== undefined && (isAgain || owed === undefined),

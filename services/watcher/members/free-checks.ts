@@ -1,8 +1,6 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Watch } from '#shared/contracts/watches/watch.ts';
-import { ServiceError } from '#shared/errors.ts';
 import type { Budget, Draw } from '#shared/fairness/throttle.ts';
-import type { Dependencies } from '../dependencies.ts';
 
 /** Checks of an account that transfers ask for. Beyond them, its watches are swept instead. */
 export const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, windowMs: HOUR_MS };
@@ -13,16 +11,3 @@ export const OWED_CHECKS: Budget = { name: 'owed-checks', countMax: 1_000_000, w
 export const drawsOf = (budget: Budget, { accountId }: Watch, count: number): readonly Draw[] => [
   { budget, owner: accountId, count },
 ];
-
-/** Counts checks that cost no quota against a budget of their account; false if it is used up. */
-export const isWithinBudget = (
-  { throttle }: Pick<Dependencies, 'throttle'>,
-  draws: readonly Draw[],
-): Promise<boolean> =>
-  throttle.take(draws).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof ServiceError && error.code === 'rate-limited') return false;
-      throw error;
-    },
-  );

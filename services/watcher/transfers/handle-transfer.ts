@@ -8,10 +8,11 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import type { Why } from '#shared/contracts/watches/watch-check.ts';
+import { isWithinBudgets } from '#shared/fairness/throttle.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { groupByWatch } from '../members/check-due.ts';
-import { drawsOf, isWithinBudget, TRANSFER_CHECKS } from '../members/free-checks.ts';
+import { drawsOf, TRANSFER_CHECKS } from '../members/free-checks.ts';
 import { isAbout, sweepFollowers } from '../sweeps/sweep-followers.ts';
 
 /** A transfer whose check has no answer is checked again then. */
@@ -45,7 +46,7 @@ async function checkMembers(
   const { account, blockNumber } = transfer;
   if (account !== undefined) await deps.followed.withdrawSilent(uid, { ...transfer, account, blockNumber });
   const draws = drawsOf(TRANSFER_CHECKS, watch, memberIds.length);
-  if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudget(deps, draws)))
+  if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudgets(deps.throttle, draws)))
     return deps.sweepSoon(watch);
   try {
     await requestTransferChecks(deps, transfer, watch, memberIds);

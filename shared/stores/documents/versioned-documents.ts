@@ -186,7 +186,7 @@ const ERASE_LEASE_MS = 10_000;
 export const ERASE_TIMEOUT_MS = 8_000;
 
 /** The right to write a version of a document. It ends by itself, or by `release`. */
-export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
+type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
 
 /** The documents of an owner behind an id (default: from the first on): at most `countMax`, fewer
  * where they have more bytes. */

@@ -8,7 +8,7 @@ import { type Replay, type ReplayOptions, replayTopics } from './replay-topics.t
 const CHECK_INTERVAL_MS = 500;
 const LOG_INTERVAL_MS = 10_000;
 
-export type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
+type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
 /**
  * Completes the views if they are incomplete.

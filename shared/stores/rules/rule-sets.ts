@@ -51,7 +51,7 @@ export function makeRuleSets(redis: Redis) {
     },
     /** The rule sets of an app, in the order of their ids. */
     pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
-    /** Erases tombstones whose time has come, from view and topic; how many they were. */
+    /** Erases tombstones whose time has come, from view and topic; how many were looked at. */
     eraseEnded,
   };
 }

@@ -20,7 +20,7 @@ type Dependencies = WriteDependencies & {
   readonly ruleSets: Pick<RuleSets, 'documents' | 'beginDeletion'>;
 };
 
-export type RuleSetWrite = OwnedWrite & {
+type RuleSetWrite = OwnedWrite & {
   readonly id: string;
   readonly limits: Pick<TierLimits, 'ruleSets' | 'writesPerDay'>;
 };

@@ -106,7 +106,7 @@ export function makeWatches(redis: Redis) {
       await setAllDue(keys, [atMs]);
     },
     /**
-     * Erases tombstones whose time has come, from view and topic; how many they were.
+     * Erases tombstones whose time has come, from view and topic; how many were looked at.
      *
      * @param forget removes what else there is of a watch; false if its members are not removed yet
      */

@@ -12,15 +12,15 @@ const PASSWORD_BYTES = 15;
 /** The caller on whose behalf passwords are hashed here: no address. */
 const HASHER = 'admin';
 
+/** @throws ServiceError `not-found` */
+export const findAccount = async ({ accounts }: OpenSystem, email: string): Promise<Account> =>
+  existing(await accounts.findByEmail(email), `there is no account ${email}`);
+
 /** The account of an address, whose owner an operator knows.
  * @throws ServiceError `not-found`, `account-unverified` */
-async function accountOf(
-  { accounts, accountWork, actor }: OpenSystem,
-  email: string,
-  { vouch }: Vouch,
-): Promise<Account> {
-  const known = existing(await accounts.findByEmail(email), `there is no account ${email}`);
-  return accountWork.verify(actor, known.accountId, vouch);
+async function accountOf(system: OpenSystem, email: string, { vouch }: Vouch): Promise<Account> {
+  const { accountId } = await findAccount(system, email);
+  return system.accountWork.verify(system.actor, accountId, vouch);
 }
 
 async function newPassword() {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { presentRuleSet, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
+import { presentRuleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { existing } from '../../features/basis.ts';
 import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
@@ -8,9 +8,9 @@ import { adderTo, addGroup, emailAddress, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { exportSystem } from '../transfer/export-system.ts';
 import { importSystem } from '../transfer/import-system.ts';
+import { findAccount } from './account-commands.ts';
 import { requireApp } from './check-commands.ts';
 
-const RULE_SETS_OF_PAGE_MAX = 200;
 /** More than an app of any tier has. */
 const WATCHES_MAX = 10_000;
 /** Events that are printed. */
@@ -18,14 +18,7 @@ const EVENTS_MAX = 100;
 
 async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
   await apps.read(clientId);
-  const all: RuleSet[] = [];
-  for (let hasMore = true; hasMore; ) {
-    const after = all.at(-1)?.id ?? '';
-    const page = await ruleSets.list(clientId, { after, countMax: RULE_SETS_OF_PAGE_MAX });
-    all.push(...page.ruleSets);
-    hasMore = page.hasMore;
-  }
-  return all.map(summaryOf);
+  return (await Array.fromAsync(ruleSets.pagesOf(clientId))).flat().map(summaryOf);
 }
 
 async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id: string) {
@@ -88,8 +81,7 @@ export function addDocuments(program: Command, run: Run): void {
       { account: email, withoutUnreadable }: { account?: string; withoutUnreadable: boolean },
     ) => {
       if (email === undefined) return exportSystem(system, { withoutUnreadable });
-      const found = await system.accounts.findByEmail(email);
-      const { accountId } = existing(found, `there is no account ${email}`);
+      const { accountId } = await findAccount(system, email);
       return exportSystem(system, { accountId, withoutUnreadable });
     },
   )

@@ -5,7 +5,7 @@ import type { PrintLines } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { type Exported, FORMAT, KIND_NAMES, kindOf, noCounts, type Versioned } from './documents.ts';
 
-export type ExportOptions = {
+type ExportOptions = {
   readonly accountId?: string | undefined;
   readonly withoutUnreadable?: boolean;
 };

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import {
   API_KEY_RANDOM_BYTES,
   displayPartsOf,
@@ -21,7 +21,7 @@ export type NewKey = { readonly keyId: string; readonly apiKey: string };
 
 export const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toString('hex')}`;
 
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /** A token of 256 random bits, with the id of the account or app whose session, link or invitation
  * it is. Only its SHA-256 is stored. */

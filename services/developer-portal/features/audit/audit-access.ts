@@ -1,6 +1,7 @@
 import { OPERATORS } from '#shared/contracts/apps/audit.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import { describeError, ServiceError } from '#shared/errors.ts';
+import { describeError } from '#shared/errors.ts';
+import { isWithinBudgets } from '#shared/fairness/throttle.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { Work } from '../work.ts';
 
@@ -28,13 +29,7 @@ export function makeAuditAccess({ writes, throttle, log }: Dependencies) {
     }
   };
   const takes = (name: string, countMax: number, owner: string): Promise<boolean> =>
-    throttle.take([{ budget: { name, countMax, windowMs: DAY_MS }, owner }]).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof ServiceError && error.code === 'rate-limited') return false;
-        throw error;
-      },
-    );
+    isWithinBudgets(throttle, [{ budget: { name, countMax, windowMs: DAY_MS }, owner }]);
   return {
     signIn: (action: SignIn, accountId: string, from: string): Promise<void> =>
       attempt(action, async () => {
@@ -53,5 +48,3 @@ export function makeAuditAccess({ writes, throttle, log }: Dependencies) {
       attempt(action, () => writes.record({ ...about, actor, action, subject, kind: 'read' })),
   };
 }
-
-export type AuditAccess = ReturnType<typeof makeAuditAccess>;

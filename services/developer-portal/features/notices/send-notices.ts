@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { inStore } from '#shared/redis/connect.ts';
@@ -109,4 +109,4 @@ type News = {
 
 /** A digest: watches are named by customers. */
 const markOf = (accountId: string, id: string): string =>
-  `notices:told:${createHash('sha256').update(`${accountId} ${id}`).digest('base64url')}`;
+  `notices:told:${hash('sha256', `${accountId} ${id}`, 'base64url')}`;

@@ -18,7 +18,7 @@ import type { Suspicion } from '../reader/readings.ts';
 export type ReadWay = 'shared' | 'costly' | 'caller' | 'isolated';
 
 /** What is known of the calls that answered the reads of a batch. */
-export type AnswerSource = {
+type AnswerSource = {
   /** Whether they proved the block. */
   readonly isProved: boolean;
   /** Whether they also identified the state that they read. */

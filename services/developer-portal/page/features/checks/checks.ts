@@ -25,7 +25,7 @@ const OUTCOMES = [
 ] as const;
 
 /** How many rules ended how; outcomes without a rule are left out. */
-export const drawOutcomes = (check: CheckSummary) =>
+const drawOutcomes = (check: CheckSummary) =>
   OUTCOMES.filter(([outcome]) => check[outcome] > 0).map(
     ([outcome]) => html`<span key=${outcome}>${check[outcome]} ${outcome}</span>`,
   );

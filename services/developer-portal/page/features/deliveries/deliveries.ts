@@ -144,7 +144,7 @@ const WORDS: Record<string, string> = {
 };
 
 /** The outcome, and the status if there was an answer: `The receiver failed (503)`. */
-export const wordsOfAttempt = ({ class: name, status }: { class: string; status?: number | undefined }) =>
+const wordsOfAttempt = ({ class: name, status }: { class: string; status?: number | undefined }) =>
   `${WORDS[name] ?? name}${status === undefined ? '' : ` (${status})`}`;
 
 export function Delivery({ item }) {

@@ -52,7 +52,7 @@ function DeadLetters() {
 const yesNo = (is: boolean | null) => (is === null ? '–' : is ? 'yes' : 'no');
 const figure = (value: number | null) => (value === null ? '–' : formatCount(value));
 
-export function OperatorChains() {
+function OperatorChains() {
   const chains = useResource('GET /api/operator/chains', {});
   return html`
     <${PageHead} title="Chains" aside=${refreshButton(chains)}>
