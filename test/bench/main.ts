@@ -20,6 +20,7 @@ const WHOLE: Readonly<Record<string, Bench>> = {
 /** Parts that run only by name. */
 const FURTHER: Readonly<Record<string, Bench>> = {
   hops: async () => (await import('./profile/hops.ts')).benchHops(),
+  rebuild: async () => (await import('./watches/rebuild-members.ts')).benchRebuild(),
   messages: async () => (await import('./profile/count-messages.ts')).benchMessages(),
   profile: async () => (await import('./profile/profile.ts')).benchProfile('checks-3'),
   'profile-20': async () => (await import('./profile/profile.ts')).benchProfile('checks-20'),

@@ -46,7 +46,7 @@ export async function benchIdle(): Promise<Table> {
         what: `idle CPU, ${name}`,
         measured: shareOf(name),
         unit: '% of a core',
-        goal: { of: 'value' as const, max: 1.5 },
+        goal: { of: 'value' as const, max: 1 },
       })),
     ],
     notes: [

@@ -209,7 +209,7 @@ export async function benchWebhooks(): Promise<Table> {
         measured: quantile(steady, 0.5),
         unit: 'ms',
         against: { what: 'Svix, measured elsewhere; Outpost 28', measured: 4 },
-        goal: { of: 'value', max: 3 },
+        goal: { of: 'value', max: 4 },
       },
       {
         what: 'latency at 50/s, p99',
