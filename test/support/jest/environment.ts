@@ -34,6 +34,8 @@ export default class Environment extends TestEnvironment {
     // Unit tests set their own clock.
     if (!this.#isUnit) await awaitNewDay();
     await super.setup();
+    // swc's code for `using` refers to this name and declares it under another one.
+    Object.assign(this.global, { _SuppressedError: SuppressedError });
     // Opened at their first use, which may be a warning in the middle of a suite; from then on each
     // is an open pipe.
     void [process.stdout, process.stderr];
