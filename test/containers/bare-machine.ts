@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type SpawnedProcess, spawnProgram } from '../support/systems/spawn-process.ts';
+import { spawnProgram } from '../support/systems/spawn-process.ts';
+import { runDocker } from './docker.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROJECT = '/home/rolecall';
@@ -43,9 +44,9 @@ export function whyMissing(image: string): string | undefined {
 export async function startBareMachine(image: string): Promise<BareMachine> {
   await using stack = new AsyncDisposableStack();
   const id = (
-    await docker('run', '--detach', '--init', ...networkOptions(), image, 'sleep', 'infinity')
+    await runDocker(['run', '--detach', '--init', ...networkOptions(), image, 'sleep', 'infinity'])
   ).trim();
-  stack.defer(async () => void (await docker('rm', '--force', '--volumes', id)));
+  stack.defer(async () => void (await runDocker(['rm', '--force', '--volumes', id])));
   await copyProject(id);
   const kept = stack.move();
   return {
@@ -82,22 +83,15 @@ async function copyProject(id: string): Promise<void> {
       'git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -cf "$0" -T -';
     const { status, stderr } = spawnSync('sh', ['-c', pack, archive], { cwd: ROOT, encoding: 'utf8' });
     if (status !== 0) throw new Error(`the project could not be packed: ${stderr}`);
-    await docker('cp', archive, `${id}:/project.tar`);
-    await docker(
+    await runDocker(['cp', archive, `${id}:/project.tar`]);
+    await runDocker([
       'exec',
       id,
       'sh',
       '-c',
       `mkdir ${PROJECT} && tar -xf /project.tar -C ${PROJECT} --no-same-owner`,
-    );
+    ]);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-}
-
-async function docker(...args: string[]): Promise<string> {
-  await using child: SpawnedProcess = spawnProgram('docker', args);
-  const exitCode = await child.exited;
-  if (exitCode !== 0) throw new Error(`docker ${args.join(' ')} ended with ${exitCode}:\n${child.stderr()}`);
-  return child.stdout();
 }

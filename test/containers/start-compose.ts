@@ -3,8 +3,8 @@ import { demoTokens } from '../../deploy/local/demo/demo-tokens.ts';
 import { findFreePorts } from '../../deploy/local/settings/ports.ts';
 import type { DemoChain } from '../support/builders/demo-rules.ts';
 import { type CheckClient, makeCheckClient } from '../support/systems/check-client.ts';
-import { spawnProgram } from '../support/systems/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { runDocker } from './docker.ts';
 
 /** Private networks; the project's network gets one of these. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
@@ -87,16 +87,6 @@ export async function startCompose(): Promise<ComposedSystem> {
 }
 
 type Network = { readonly IPAM: { readonly Config: readonly { readonly Gateway: string }[] } };
-
-async function runDocker(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<string> {
-  await using child = spawnProgram('docker', args, env);
-  const exitCode = await child.exited;
-  if (exitCode !== 0) throw new Error(`docker ${args.join(' ')} ended with ${exitCode}:\n${child.stderr()}`);
-  return child.stdout();
-}
 
 /** The values of a query, by the given label. */
 async function queryPrometheus(url: string, query: string, label: string): Promise<Map<string, number>> {
