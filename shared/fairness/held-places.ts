@@ -26,7 +26,7 @@ export const luaHeldPlaces = ({
   readonly place: number;
   readonly leaseMs: number;
 }): string => `${LUA_HAS_ROOM}
-local HELD, HELD_UNTIL = ofSystem('${name}:held'), ofSystem('${name}:held-until')
+local HELD, HELD_UNTIL, LEASE_MS = ofSystem('${name}:held'), ofSystem('${name}:held-until'), ${leaseMs}
 local function heldBy(field) return tonumber(redis.call('HGET', HELD, field) or '0') end
 local function addHeld(account, app, count)
   for _, field in ipairs({ 'all', 'account:' .. account, 'app:' .. app }) do
@@ -51,11 +51,14 @@ local function holdPlaces(id, account, app, count, untilMs)
   redis.call('HSET', HELD, 'of:' .. id, table.concat({ account, app, count }, ' '))
   redis.call('ZADD', HELD_UNTIL, untilMs, id)
 end
-local function takePlaces(id, account, app, count, now, countMax)
+local function hasPlaces(account, app, count, now, countMax)
   for _, ended in ipairs(redis.call('ZRANGEBYSCORE', HELD_UNTIL, '-inf', now, 'LIMIT', 0, ${PRUNED_MAX})) do freePlaces(ended) end
   local ofAccount, ofApp = heldBy('account:' .. account), heldBy('app:' .. app)
-  if not hasRoom(countMax or ${countMax}, ${place}, heldBy('all'), ofAccount, ofApp, count) then return false end
-  holdPlaces(id, account, app, count, now + ${leaseMs})
+  return hasRoom(countMax or ${countMax}, ${place}, heldBy('all'), ofAccount, ofApp, count)
+end
+local function takePlaces(id, account, app, count, now, countMax)
+  if not hasPlaces(account, app, count, now, countMax) then return false end
+  holdPlaces(id, account, app, count, now + LEASE_MS)
   return true
 end
 `;

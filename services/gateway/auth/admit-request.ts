@@ -1,5 +1,6 @@
+import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { Problem } from '#shared/http/problem.ts';
-import type { Admission } from '#shared/stores/checks/admit.ts';
+import type { Admission, AdmitRequest } from '#shared/stores/checks/admit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Request, Response } from '../edge/exchange.ts';
 import { accessProblemOf, type Caller } from './authenticate.ts';
@@ -10,6 +11,8 @@ export type Admitted = Caller & { readonly admission: Admission };
 /**
  * Admits a request before anything of its content is read: key → rate → scope and permission.
  *
+ * @param trialOf the least that the request may ask for: one that would be refused with it is
+ *   refused in the step that charges its rate
  * @throws Problem of the first that refuses it
  */
 export async function admitFirst(
@@ -17,10 +20,12 @@ export async function admitFirst(
   request: Request,
   response: Response,
   bucket: 'per-second' | 'per-second-poll',
+  trialOf: (app: AppAccess) => AdmitRequest['check'] = () => undefined,
 ): Promise<Admitted> {
   const caller = await authenticate(request, request.ip ?? '');
-  const admission = await applyLimits({ app: caller.app, bucket }, response);
+  const { app } = caller;
   const denied = accessProblemOf(caller, response);
+  const admission = await applyLimits({ app, bucket, check: denied ? undefined : trialOf(app) }, response);
   if (denied) throw denied;
   return { ...caller, admission };
 }

@@ -38,6 +38,17 @@ describe('a batch', () => {
     expect([status, body['code']]).toEqual([429, 'rate-limited']);
   });
 
+  it('is refused unread while its account or app has used its share, and read with a key: it may be a replay', async () => {
+    const gateway = await start({
+      admit: async (request) => anAdmission(request, request.check ? { outcome: 'lane-full' } : {}),
+    });
+    const { status, body } = await sendSlowly(gateway, ['{'], { isEnded: false });
+    expect([status, body['code']]).toEqual([503, 'overloaded']);
+    await gateway.postBatch({ entries: accountsOf(3), rules: RULES }, { 'idempotency-key': 'k' });
+    const costs = gateway.admitted.map(({ check }) => check && [check.isTrial, check.cost]);
+    expect(costs).toEqual([[true, 1], undefined, [undefined, 3]]);
+  });
+
   it('is refused whole without quota, and nothing is published', async () => {
     const gateway = await start({
       admit: async (request) => anAdmission(request, request.check ? { outcome: 'quota-exceeded' } : {}),

@@ -30,10 +30,13 @@ import { formatOf } from './receive-values.ts';
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
-    const caller = await admitFirst(deps, request, response, 'per-second');
+    const { idempotencyKey, faults } = readIdempotencyKey(request);
+    // Of one entry: a batch beyond the share of its account or app is refused before its body is
+    // read. An accepted one with this key would be replayed.
+    const trialOf = (of: AppAccess) => (idempotencyKey === undefined ? trial(of, 1) : undefined);
+    const caller = await admitFirst(deps, request, response, 'per-second', trialOf);
     const { app, admission } = caller;
     const format = formatOf(request);
-    const { idempotencyKey, faults } = readIdempotencyKey(request);
     if (faults.length > 0) throw invalidBody(faults);
     const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload && idempotencyKey === undefined) throw overload;
@@ -73,6 +76,9 @@ export function makeAcceptBatch(deps: Dependencies) {
   };
 }
 
+/** Asks whether so many entries would be admitted now. */
+const trial = ({ accountId: batchOf }: AppAccess, cost: number) => ({ seed: '', isTrial: true, cost, batchOf });
+
 /** Asks about a preview as it will be admitted once its members are read. */
 function makeAskLimits(
   deps: Dependencies,
@@ -84,11 +90,11 @@ function makeAskLimits(
   return async ({ memberCount, bodyHash }) => {
     if (overload) return overload;
     const check = {
-      ...{ seed: '', isTrial: true, cost: memberCount, batchOf: app.accountId },
+      ...trial(app, memberCount),
       ...(idempotencyKey === undefined ? {} : { claim: { keyHash: sha256(idempotencyKey), bodyHash } }),
     };
-    const trial = { app, bucket: 'per-second', entered, check } as const;
-    const { outcome, claim, nowMs } = await deps.applyLimits(trial, response);
+    const asking = { app, bucket: 'per-second', entered, check } as const;
+    const { outcome, claim, nowMs } = await deps.applyLimits(asking, response);
     const isPast = claim !== undefined && nowMs - claim.atMs >= deps.retentionMs.batch;
     // The claim answers: `admitCheck` replays its batch, or refuses.
     if (outcome !== 'counted' && !isPast) return inUse();

@@ -13,8 +13,9 @@ type Dependencies = {
 };
 
 /** A request before the limits: its client app, its bucket, and the check if its body is valid. */
-type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & {
+type LimitedRequest = Pick<AdmitRequest, 'bucket'> & {
   readonly app: AppAccess;
+  readonly check?: AdmitRequest['check'] | undefined;
   readonly places?: AdmitRequest['places'] | undefined;
   /** The admission in which this request entered the rate log, if it has: the request is not
    * charged its rate again. */

@@ -455,9 +455,10 @@ local function admit(k, request)
     if user and (owner == '' or string.sub(user, 1, #owner) ~= owner) then enter() return answer('nonce-used') end
   end
   local batchOf = request.batchOf
-  if batchOf ~= '' and not takePlaces(seed, batchOf, client, cost, now) then enter() return answer('lane-full') end
+  if batchOf ~= '' and not hasPlaces(batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
-  if kind == 'ask' then freePlaces(seed) return answer('counted') end
+  if kind == 'ask' then return answer('counted') end
+  if batchOf ~= '' then holdPlaces(seed, batchOf, client, cost, now + LEASE_MS) end
   countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0) + (issued and ${NONCE_BYTES} or 0))
   if issued then redis.call('SET', nonceKey, owner .. seed, 'PX', ${NONCE_MARK_MS}) end
   if quota > 0 then
