@@ -1,5 +1,6 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { FairShares } from '#shared/fairness/fair-shares.ts';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { overloaded } from '#shared/http/problem.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
 import { type LineRange, readBatchLines } from '#shared/stores/batches/batch-lines.ts';
@@ -19,7 +20,8 @@ const BOUNDS = { streamsMax: STREAMS_MAX, stallMsMax: STALL_MS_MAX, streamMsMax:
 
 /**
  * Sends results as NDJSON, one stored part after the other: memory holds one of them, however
- * slowly the client reads.
+ * slowly the client reads. Of all results that are sent, one part is read at a time, by turns: many
+ * that begin at once would take the CPU from all other requests.
  *
  * @throws Problem `overloaded` while too many results are being sent
  */
@@ -28,6 +30,11 @@ export function makeStreamResults(
   { streamsMax, ...times }: StreamBounds = BOUNDS,
 ) {
   const shares = new FairShares(streamsMax);
+  const turns = new FairTaskQueue({
+    atOnceMax: 1,
+    waitingMax: streamsMax,
+    refusal: 'too many parts are to be read',
+  });
   return async function streamResults(
     range: LineRange & { readonly app: AppAccess },
     request: Request,
@@ -42,7 +49,8 @@ export function makeStreamResults(
         ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
         ...headers,
       });
-      await sendStream(response, readBatchLines(batches, range), { isGzip, ...times });
+      const lines = readBatchLines(batches, range, (read) => turns.run(range.app, read));
+      await sendStream(response, lines, { isGzip, ...times });
     } finally {
       shares.give(range.app);
     }
