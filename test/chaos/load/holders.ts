@@ -13,14 +13,14 @@ export type Wanted = Readonly<Partial<Record<Shared, number>>>;
 /** An app, with a finished batch to download where it has one. */
 export type HoldingApp = { readonly apiKey: string; readonly batchId?: string };
 
-type Holder = {
+export type Holder = {
   readonly apps: readonly HoldingApp[];
   readonly urls: readonly string[];
   readonly wanted: Wanted;
   readonly account: string;
   /** A rule at a block that is not mined: a check of it waits for its whole time. */
   readonly waiting: object;
-  readonly webhook: (place: number) => object;
+  readonly webhook: { readonly rules: readonly object[]; readonly callbackUrls: readonly string[] };
   readonly entriesOfBatch: number;
 };
 
@@ -122,7 +122,9 @@ export async function holdPlaces(holder: Holder, counts: Counts, signal: AbortSi
   };
   const sendWebhooks = async (): Promise<void> => {
     for (let place = 0; !signal.aborted; place += 1) {
-      void check(urls[place % urls.length] ?? '', place, webhook(place)).then(({ status }) => {
+      const { rules, callbackUrls } = webhook;
+      const body = { rules, callbackUrl: callbackUrls[place % callbackUrls.length] };
+      void check(urls[place % urls.length] ?? '', place, body).then(({ status }) => {
         if (!signal.aborted) counts.webhooks[status === 202 ? 'held' : 'refused'] += 1;
       });
       await delay(WEBHOOKS_INTERVAL_MS / wanted.webhooks, undefined, { signal }).catch(() => undefined);

@@ -12,7 +12,8 @@ type RawRequest = {
   /** Bytes of the body that are held back for `heldBackMs`; default 0. */
   readonly heldBack?: number;
   readonly heldBackMs?: number;
-  /** How long the answer is not read, once it has begun; default 0. */
+  /** How long the answer is not read, once it has begun, before its connection is cut; default 0:
+   * it is read. */
   readonly unreadMs?: number;
   /** Another address of loopback: the connections of one are bounded. */
   readonly from?: string | undefined;
@@ -38,10 +39,10 @@ export function sendRaw(options: RawRequest): Promise<RawAnswer> {
   return new Promise((resolve) => {
     const end = (status: number, text = ''): void => {
       clearTimeout(rest);
-      clearTimeout(reading);
+      clearTimeout(unread);
       resolve({ status, code: codeOf(status, text), text, tookMs: performance.now() - began });
     };
-    let [rest, reading]: (NodeJS.Timeout | undefined)[] = [];
+    let [rest, unread]: (NodeJS.Timeout | undefined)[] = [];
     let begunStatus = 0;
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const outgoing = request(url, {
@@ -61,10 +62,13 @@ export function sendRaw(options: RawRequest): Promise<RawAnswer> {
     outgoing.on('timeout', () => outgoing.destroy());
     outgoing.on('response', (answer) => {
       begunStatus = answer.statusCode ?? 0;
-      const read = (): void => readText(answer, (text) => end(begunStatus, text));
+      const cut = (): void => {
+        end(begunStatus);
+        outgoing.destroy();
+      };
       // A refusal is read at once.
-      if (unreadMs > 0 && answer.statusCode === 200) reading = setTimeout(read, unreadMs);
-      else read();
+      if (unreadMs > 0 && answer.statusCode === 200) unread = setTimeout(cut, unreadMs);
+      else readText(answer, (text) => end(begunStatus, text));
     });
     if (bytes && heldBack > 0) {
       outgoing.write(bytes.subarray(0, bytes.length - heldBack));

@@ -7,13 +7,12 @@ import { waitUntil } from '../../../support/wait-until.ts';
 import type { Fault, Scene } from '../../fault.ts';
 import { withBatches } from '../../judges/finished-batches.ts';
 import { atLeast, atMost, begunIn, resultTimes, timesBaseline } from '../../judges/measure.ts';
+import { startHolding } from '../../load/hold-apart.ts';
 import {
   type Counts,
   type HoldingApp,
-  holdPlaces,
   idOf,
   isRefused,
-  noCounts,
   pollOf,
   SHARED,
   type Shared,
@@ -80,59 +79,57 @@ export const f39HoldShares: Fault = {
     for (let i = 0; i < ACCOUNTS; i += 1) others.push(...(await createApps(system, 1)));
     const newcomers: Credentials[] = [];
     for (const _ of urls) newcomers.push(...(await createApps(system, 1)));
-    const holding = [
+    const owned = [
       ...(await withBatches(system, apps.slice(0, DOWNLOADING), DOWNLOAD_ENTRIES)),
       ...apps.slice(DOWNLOADING),
     ];
-    const holdingOthers = await withBatches(system, others, DOWNLOAD_ENTRIES);
+    const ownedByEach = await withBatches(system, others, DOWNLOAD_ENTRIES);
     const visitors = await withBatches(system, newcomers, 10);
 
     const hanging = scope.use(await receiveWebhooks({ host: '0.0.0.0', answer: () => undefined }));
     const healthy = scope.use(await receiveWebhooks());
     const holder = {
       ...{ urls, account: system.chain.holder, waiting: await waitingCheck(system) },
-      webhook: (place: number) => ({
+      webhook: {
         rules: [demoRules(system.chain).native()],
-        callbackUrl: hanging.url.replace(
-          '0.0.0.0',
-          `127.1.${Math.floor((place % HANGING_ORIGINS) / 100)}.${(place % 100) + 1}`,
+        callbackUrls: Array.from({ length: HANGING_ORIGINS }, (_, place) =>
+          hanging.url.replace('0.0.0.0', `127.1.${Math.floor(place / 100)}.${(place % 100) + 1}`),
         ),
-      }),
+      },
     };
-    const ended = new AbortController();
-    scope.defer(() => ended.abort());
-    const [ofOne, ofEach] = [noCounts(), noCounts()];
+    const holding = scope.use(startHolding());
+    const ofOne = () => holding.countsOf('one');
+    const ofEach = () => holding.countsOf('each');
     const deferrals = await deferralsOf(system);
 
     const baseline = await rest(seconds * 500);
-    const held: Promise<void>[] = [];
-    const hold = (own: readonly HoldingApp[], wanted: Wanted, counts: Counts, entriesOfBatch: number) =>
-      held.push(holdPlaces({ ...holder, apps: own, wanted, entriesOfBatch }, counts, ended.signal));
-    hold(holding, SENT_BY_ONE, ofOne, BATCH_ENTRIES_OF_ONE);
+    const hold = (group: 'one' | 'each', apps: readonly HoldingApp[], wanted: Wanted, entriesOfBatch: number) =>
+      holding.hold({ ...holder, group, apps, wanted, entriesOfBatch });
+    hold('one', owned, SENT_BY_ONE, BATCH_ENTRIES_OF_ONE);
     await waitUntil('the shares of the large account to be used up', () =>
-      areRefused(ofOne, ['batches', 'bodies', 'downloads']),
+      areRefused(ofOne(), ['batches', 'bodies', 'downloads']),
     );
     await waitUntil('its webhooks to be deferred', async () => (await deferralsOf(system)) > deferrals);
     const alone = visitAll(visitors, scene, healthy);
     await rest(seconds * 250);
-    hold(holding, WAITING_OF_ONE, ofOne, BATCH_ENTRIES_OF_ONE);
-    await waitUntil('its places for waiting to be used up', () => areRefused(ofOne, ['checks', 'polls']));
+    hold('one', owned, WAITING_OF_ONE, BATCH_ENTRIES_OF_ONE);
+    await waitUntil('its places for waiting to be used up', () => areRefused(ofOne(), ['checks', 'polls']));
     const besideOne = await rest(seconds * 1_000);
     const visitsBesideOne = await alone.end();
-    for (const app of holdingOthers) hold([app], SENT_BY_EACH, ofEach, BATCH_ENTRIES_OF_EACH);
+    for (const app of ownedByEach) hold('each', [app], SENT_BY_EACH, BATCH_ENTRIES_OF_EACH);
     await waitUntil(
       'the batches of the others, and their shares to be used up',
-      () => ofEach.batches.held === ACCOUNTS * urls.length && areRefused(ofEach, ['bodies', 'downloads']),
+      () => ofEach().batches.held === ACCOUNTS * urls.length && areRefused(ofEach(), ['bodies', 'downloads']),
     );
     const beside = visitAll(visitors, scene, healthy);
     await rest(seconds * 250);
-    for (const app of holdingOthers) hold([app], WAITING_OF_EACH, ofEach, BATCH_ENTRIES_OF_EACH);
-    await waitUntil('their places for waiting to be used up', () => areRefused(ofEach, ['checks', 'polls']));
+    for (const app of ownedByEach) hold('each', [app], WAITING_OF_EACH, BATCH_ENTRIES_OF_EACH);
+    await waitUntil('their places for waiting to be used up', () => areRefused(ofEach(), ['checks', 'polls']));
     const besideAll = await rest(seconds * 1_000);
     const visitsBesideAll = await beside.end();
     const deferred = (await deferralsOf(system)) - deferrals;
-    ended.abort();
-    await Promise.all(held);
+    await holding.end();
+    const [one, each] = [ofOne(), ofEach()];
 
     return () => {
       const timesIn = (span: typeof baseline) => resultTimes(begunIn(ledger.attempts, span));
@@ -146,9 +143,9 @@ export const f39HoldShares: Fault = {
           timesBaseline("others' p99 beside all", timesIn(besideAll), timesIn(baseline), 2),
           atMost("checks of the load's account refused", Math.max(...turnedAway), 0),
           ...SHARED.flatMap((kind) => [
-            atLeast(`${kind} held by the large account`, ofOne[kind].held, 1),
-            ...(kind === 'webhooks' ? [] : [atLeast(`${kind} refused to it`, ofOne[kind].refused, 1)]),
-            atLeast(`${kind} held by the 20`, ofEach[kind].held, 1),
+            atLeast(`${kind} held by the large account`, one[kind].held, 1),
+            ...(kind === 'webhooks' ? [] : [atLeast(`${kind} refused to it`, one[kind].refused, 1)]),
+            atLeast(`${kind} held by the 20`, each[kind].held, 1),
           ]),
           atLeast('webhooks deferred', deferred, 1),
           atLeast('visits of accounts that held nothing', Math.min(...visits.map(({ count }) => count)), 2),
