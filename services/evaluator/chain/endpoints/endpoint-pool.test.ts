@@ -286,7 +286,7 @@ test('reports the health of an endpoint once per change, and not more often than
   jest.useRealTimers();
 });
 
-test('calls whose block a client has named take at most a quarter of the rate', async () => {
+test('calls that serve one client alone take at most a quarter of the rate', async () => {
   const { endpoints, pool } = makePool(1, { rateShare: () => 8 });
   const [endpoint] = endpoints;
   const end = new AbortController();

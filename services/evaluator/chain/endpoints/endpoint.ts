@@ -81,9 +81,9 @@ export type Callable = {
   readonly use: <T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>) => Promise<T>;
 };
 
-/** The part of the rate that calls may use whose block a client has named: such calls are no use to
- * anybody else. */
-const NAMED_PART = 1 / 4;
+/** The part of the rate for calls that serve one client alone: it has named their block, or they ask
+ * a wallet. */
+const OWN_PART = 1 / 4;
 /** Reads of one call, unless the operator or a refusal sets fewer. */
 const READS_MAX = 1_000;
 /** A call that would wait longer for the rate limit fails with `over-rate`. */
@@ -108,7 +108,7 @@ export class Endpoint {
   readonly #strikes = strikesInARow<CallKind>(STRIKES_MAX);
   readonly #breaker: Breaker<Strike<CallKind>>;
   readonly #bucket: RateBucket | undefined;
-  readonly #namedBucket: RateBucket | undefined;
+  readonly #ownBucket: RateBucket | undefined;
   #busyUntilMs = 0;
   #quietSinceMs = 0;
   #capabilities: Capabilities | undefined;
@@ -124,16 +124,16 @@ export class Endpoint {
     const { rateShare, rateOf, monotonicMs } = options;
     if (rateOf !== undefined) {
       this.#bucket = rateOf.#bucket;
-      this.#namedBucket = rateOf.#namedBucket;
+      this.#ownBucket = rateOf.#ownBucket;
       return;
     }
     if (rateShare === undefined) return;
     this.#bucket = new RateBucket(rateShare, monotonicMs);
-    this.#namedBucket = new RateBucket(() => rateShare() * NAMED_PART, monotonicMs);
+    this.#ownBucket = new RateBucket(() => rateShare() * OWN_PART, monotonicMs);
   }
 
   /** The same endpoint for calls that are no evidence about it and in no metric: with a state of its
-   * own, and within the part of the rate that named blocks have. */
+   * own, and within the part of the rate for calls that serve one client. */
   twin(): Endpoint {
     return new Endpoint({ ...this.#options, rateOf: this, onCall: undefined, onDoubt: undefined });
   }
@@ -141,11 +141,11 @@ export class Endpoint {
   /**
    * Calls for balances that clients choose.
    *
-   * @param namesBlock whether they chose the block too
+   * @param isOfOne whether they serve one client alone
    */
-  forClients(namesBlock: boolean): Callable {
+  forClients(isOfOne: boolean): Callable {
     const { limit } = this;
-    return { limit, use: (signal, send) => this.useForClient(signal, send, 'call', namesBlock) };
+    return { limit, use: (signal, send) => this.useForClient(signal, send, 'call', isOfOne) };
   }
 
   get breakerState(): BreakerState {
@@ -255,13 +255,13 @@ export class Endpoint {
     signal: AbortSignal,
     send: (rpc: Rpc) => Promise<T>,
     kind: CallKind,
-    namesBlock = false,
+    isOfOne = false,
   ): Promise<T> {
     const onFailure = (failure: RpcFailure, admission: Admission) => {
       this.#breaker.record({ kind, strikes: 0 }, admission);
       if (!NO_REASONS.has(failure.kind)) this.#options.onDoubt?.(this, kind);
     };
-    return this.#admit(signal, send, kind, onFailure, namesBlock);
+    return this.#admit(signal, send, kind, onFailure, isOfOne);
   }
 
   /** Makes one call that the breaker admits, when the rate limit permits it. @throws RpcFailure */
@@ -270,13 +270,13 @@ export class Endpoint {
     send: (rpc: Rpc) => Promise<T>,
     kind: CallKind,
     onFailure: (failure: RpcFailure, admission: Admission) => void,
-    namesBlock = false,
+    isOfOne = false,
   ): Promise<T> {
     this.#requireFree();
     const admission = this.#breaker.admit();
     if (!admission) throw new RpcFailure('breaker-open');
     try {
-      await this.#awaitRate(signal, namesBlock);
+      await this.#awaitRate(signal, isOfOne);
       return await this.#measure(send, kind, admission);
     } catch (error) {
       const failure = toRpcFailure(error);
@@ -351,10 +351,10 @@ export class Endpoint {
     if (this.#options.monotonicMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
   }
 
-  async #awaitRate(signal: AbortSignal, namesBlock = false): Promise<void> {
+  async #awaitRate(signal: AbortSignal, isOfOne = false): Promise<void> {
     let waitedMs = 0;
-    const isAside = namesBlock || this.#options.rateOf !== undefined;
-    for (const bucket of isAside ? [this.#namedBucket, this.#bucket] : [this.#bucket])
+    const isAside = isOfOne || this.#options.rateOf !== undefined;
+    for (const bucket of isAside ? [this.#ownBucket, this.#bucket] : [this.#bucket])
       for (let waitMs = bucket?.take() ?? 0; waitMs > 0; waitMs = bucket?.take() ?? 0) {
         waitedMs += waitMs;
         if (waitedMs > RATE_WAIT_MS_MAX) throw new RpcFailure('over-rate');

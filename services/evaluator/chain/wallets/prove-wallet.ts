@@ -125,7 +125,7 @@ async function ask(
       async ask(endpoint, ownSignal, capabilities) {
         await endpoint.lag.wait(pool.ageMs(block), ownSignal);
         // The wallet's code is a client's choice: its failure is no evidence about the endpoint.
-        return askWallet(endpoint.forClients(false), block, question, capabilities, ownSignal);
+        return askWallet(endpoint.forClients(true), block, question, capabilities, ownSignal);
       },
       patienceMs: async () => NOT_YET_MS - pool.ageMs(block),
       signal,
