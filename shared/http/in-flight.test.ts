@@ -36,8 +36,20 @@ test('the memory of a body is free once the request needs it no more, and when i
   expect(inFlight.hold(enter(inFlight, 'a'), 100)).toBe(true);
 });
 
-test('refuses a request beyond the number from any sender', () => {
+test('refuses requests beyond the number, of owners and of unknown senders', () => {
   const inFlight = new InFlight({ countMax: 1, observe: () => undefined });
   enter(inFlight, 'a');
+  const unknown = aResponse();
+  expect(inFlight.enter(unknown)).toBe(true);
   expect(inFlight.enter(aResponse())).toBe(false);
+  expect(inFlight.assign(unknown, appOf('b'))).toBe(false);
+});
+
+test('a burst of senders that are not known yet leaves a first place to others', () => {
+  const inFlight = new InFlight({ countMax: 8, observe: () => undefined });
+  for (let i = 0; i < 3; i += 1) enter(inFlight, 'greedy');
+  const burst = Array.from({ length: 7 }, aResponse);
+  expect(burst.every((response) => inFlight.enter(response))).toBe(true);
+  enter(inFlight, 'other');
+  expect(burst.some((response) => inFlight.assign(response, appOf('greedy')))).toBe(false);
 });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 
 type Options = {
-  /** Requests answered at once. */
+  /** Requests of owners answered at once, and of senders that are not known. */
   readonly countMax: number;
   /** Memory of their bodies, and the most that one has. Default: not counted. */
   readonly bytes?: { readonly max: number; readonly ofOneMax: number };
@@ -20,7 +20,8 @@ type Entry = { owner?: Owner; bytes: number };
  *      └────────────────leave, close──────────────────┘
  *
  * They are bounded by their number, and by the memory of their bodies, from `hold` until `free`:
- * clients choose its size.
+ * clients choose its size. Those that have no owner yet have a bound of their own: a burst whose
+ * keys are looked up at the same time must not take the places that others' shares leave.
  */
 export class InFlight {
   readonly #options: Options;
@@ -35,9 +36,9 @@ export class InFlight {
     this.#bytes = bytes && new FairShares(bytes.max, { place: bytes.ofOneMax });
   }
 
-  /** Counts a request in; false if there are too many. */
+  /** Counts a request in; false if too many have no owner. */
   enter(response: ServerResponse): boolean {
-    if (this.#entries.size >= this.#options.countMax) return false;
+    if (this.#entries.size - this.#shares.count >= this.#options.countMax) return false;
     this.#entries.set(response, { bytes: 0 });
     this.#options.observe(this.#entries.size);
     response.once('close', () => this.leave(response));
