@@ -119,7 +119,7 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
     const observed = await reading;
     const proven = await proving;
     finish();
-    await eventLoop.waitForTick(lane);
+    await eventLoop.waitForTick(lane, request);
     const agreed = agree(reads, observed);
     const readings = isOfWatch(request) ? withOwnMinBlock(agreed) : agreed;
     const ofRules = blocksOf(observed);

@@ -10,9 +10,9 @@ function finishing() {
   let nowMs = 0;
   const { waitForTick } = makeEventLoopShares(() => nowMs);
   const finished: string[] = [];
-  const finish = async (lane: 'interactive' | 'bulk') => {
-    await waitForTick(lane);
-    finished.push(lane);
+  const finish = async (lane: 'interactive' | 'bulk', accountId = 'acc') => {
+    await waitForTick(lane, { accountId, clientId: 'app' });
+    finished.push(accountId === 'acc' ? lane : accountId);
     nowMs += 1;
   };
   return { finish, finished };
@@ -27,6 +27,16 @@ test('checks beyond the share of a tick continue in the next ticks, the interact
   all.push(finish('interactive'));
   await Promise.all(all);
   expect([finished.indexOf('interactive'), finished.length]).toEqual([firstCount, 41]);
+});
+
+test('an account whose checks all end at once delays another one by a turn', async () => {
+  const { finish, finished } = finishing();
+  const all = Array.from({ length: 40 }, () => finish('bulk'));
+  await nextTick();
+  const firstCount = finished.length;
+  all.push(finish('bulk', 'other'));
+  await Promise.all(all);
+  expect(finished.indexOf('other')).toBeLessThanOrEqual(firstCount + 1);
 });
 
 test('a tick ends with the check that uses its share up, however many wait', async () => {

@@ -1,3 +1,5 @@
+import { FairQueue } from '#shared/fairness/fair-queue.ts';
+import type { Owner } from '#shared/fairness/fair-shares.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import { TickShare } from '#shared/tick-share.ts';
 import { READ_LANES, type ReadLane } from '../domain/read.ts';
@@ -19,16 +21,18 @@ export type EventLoopShares = ReturnType<typeof makeEventLoopShares>;
  * Shares the event loop among the checks and parts of one process.
  *
  * One answer of a chain completes every check that requested the same read: thousands at once if one
- * client checks one wallet repeatedly. Finishing all of them in one tick, or all entries of a part,
- * would block the event loop for every other client.
+ * client checks one wallet repeatedly, or lets them wait until the same instant. Finishing all of
+ * them in one tick, or all entries of a part, would block the event loop for every other client; so
+ * they are finished a few at a time, by turns of accounts, then of apps.
  *
  * @example
  * const eventLoop = makeEventLoopShares();
- * await eventLoop.waitForTick('bulk');
+ * await eventLoop.waitForTick('bulk', check);
  * await eventLoop.forEachInSlices(entries, (entry) => judge(entry));
  */
 export function makeEventLoopShares(monotonicMs: () => number = () => performance.now()) {
-  const waiting: Record<ReadLane, (() => void)[]> = { interactive: [], bulk: [], batch: [] };
+  const newQueue = () => new FairQueue<() => void>();
+  const waiting = { interactive: newQueue(), bulk: newQueue(), batch: newQueue() };
   const share = new TickShare(FINISHING_MS_PER_TICK, monotonicMs);
   let isContinuing = false;
   let runningCount = 0;
@@ -36,10 +40,10 @@ export function makeEventLoopShares(monotonicMs: () => number = () => performanc
 
   const continueNext = (): void => {
     if (!share.hasTime()) return void setImmediate(continueNext);
-    const lane = READ_LANES.find((each) => waiting[each].length > 0);
+    const lane = READ_LANES.find((each) => waiting[each].size > 0);
     isContinuing = lane !== undefined;
     if (lane === undefined) return;
-    waiting[lane].shift()?.();
+    waiting[lane].take()?.();
     // Behind the microtask in which that check is finished, which takes its time.
     queueMicrotask(continueNext);
   };
@@ -56,10 +60,10 @@ export function makeEventLoopShares(monotonicMs: () => number = () => performanc
 
   return {
     /** Awaited before a check, or a part, whose reads are complete is judged: beyond the share of a
-     * tick it waits for the next ones. Earlier lanes go first. */
-    waitForTick: (lane: ReadLane): Promise<void> =>
+     * tick it waits for the next ones. Earlier lanes go first; in a lane, owners take turns. */
+    waitForTick: (lane: ReadLane, owner: Owner): Promise<void> =>
       new Promise((resolve) => {
-        waiting[lane].push(resolve);
+        waiting[lane].push(owner, resolve);
         if (!isContinuing) queueMicrotask(continueNext);
         isContinuing = true;
       }),
