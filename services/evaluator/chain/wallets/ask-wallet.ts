@@ -42,7 +42,7 @@ export type WalletAnswer = { readonly reading: Reading; readonly isProved: boole
  * @throws RpcFailure as `readByReader` does
  */
 export async function askWallet(
-  endpoint: Callable,
+  endpoint: Pick<Callable, 'use'>,
   block: Block,
   question: WalletQuestion,
   { method, pin, source }: Capabilities,

@@ -1,7 +1,8 @@
-import { Interface, ZeroHash } from 'ethers';
-import { callJsonRpc } from '../../../../deploy/local/infrastructure/json-rpc.ts';
+import { headerRequest, parseBlockAt } from '../../../../services/evaluator/chain/blocks/block.ts';
+import { connectRpc } from '../../../../services/evaluator/chain/rpc/connect-rpc.ts';
+import { askWallet } from '../../../../services/evaluator/chain/wallets/ask-wallet.ts';
 import { aMessage, aSignIn, SIGNER } from '../../../support/builders/a-sign-in.ts';
-import type { Fault } from '../../fault.ts';
+import type { Fault, Scene } from '../../fault.ts';
 import { atLeast, begunIn, resultTimes, type Span, timesBaseline } from '../../judges/measure.ts';
 import { startFlood } from '../../load/flood.ts';
 import { allowSignIns, createApp } from '../../system/create-app.ts';
@@ -15,11 +16,8 @@ const FLOOD_PER_SECOND = 500;
 const FLOOD_SECONDS = 5;
 const NONCES_AT_ONCE = 50;
 const CHAIN = 31_337;
+const NODE_MS_MAX = 10_000;
 const SIGNATURE = `0x${'11'.repeat(65)}`;
-const QUESTION = new Interface(['function isValidSignature(bytes32 hash, bytes signature)']).encodeFunctionData(
-  'isValidSignature',
-  [ZeroHash, SIGNATURE],
-);
 const ANY = [{ type: 'NATIVE', chainId: CHAIN, roleId: 'any', minToken: '0', maxToken: '1' }];
 
 type Answer = { readonly status: number; readonly code: string; readonly roles: readonly unknown[] };
@@ -99,9 +97,9 @@ export const f42SignIns: Fault = {
       await endFlood();
       return { span, perSecond: sent / FLOOD_SECONDS };
     };
-    // As many calls at the node, so that its own CPU time is in both spans.
+    const askNode = await nodeCaller(scene);
     const plain = await beside(() => {
-      askNode(system.chain.rpc, wallet);
+      askNode(wallet);
       return {};
     });
     const flood = await beside((count) => {
@@ -167,7 +165,17 @@ export const f42SignIns: Fault = {
   },
 };
 
-/** Asks a wallet about a signature, as the evaluators do; the answer is an error. */
-function askNode(rpc: string, wallet: string): void {
-  void callJsonRpc(rpc, 'eth_call', [{ to: wallet, data: QUESTION }, 'latest']).catch(() => undefined);
+/** Asks the node about a signature, as the evaluators do and by the same way: what the node and the
+ * harness need for it is then in both spans that are compared. */
+async function nodeCaller({ system, scope }: Scene): Promise<(wallet: string) => void> {
+  const url = system.chains.main[0]?.url ?? '';
+  const rpc = scope.use(connectRpc({ url, headers: {}, timeoutMs: NODE_MS_MAX, bodyBytesMax: 1024 * 1024 }));
+  const { signal } = new AbortController();
+  const number = Number(await rpc.call({ method: 'eth_blockNumber', params: '[]' }, signal));
+  const block = parseBlockAt(number, await rpc.call(headerRequest(number), signal));
+  const how = { method: 'reader', pin: 'hash', source: 'evm', fromBlock: 0 } as const;
+  return (wallet) => {
+    const question = { wallet: wallet.slice(2), hash: '00'.repeat(32), signature: SIGNATURE.slice(2) };
+    void askWallet({ use: (_, send) => send(rpc) }, block, question, how, signal).catch(() => undefined);
+  };
 }
