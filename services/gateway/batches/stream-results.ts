@@ -1,5 +1,4 @@
-import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import { FairShares } from '#shared/fairness/fair-shares.ts';
+import { type AppOwner, FairShares } from '#shared/fairness/fair-shares.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { overloaded } from '#shared/http/problem.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
@@ -36,7 +35,7 @@ export function makeStreamResults(
     refusal: 'too many parts are to be read',
   });
   return async function streamResults(
-    range: LineRange & { readonly app: AppAccess },
+    range: LineRange & { readonly app: AppOwner },
     request: Request,
     response: Response,
     headers: Headers,
