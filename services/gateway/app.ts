@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { type ServiceError, sentenceOf } from '#shared/errors.ts';
+import { FairTicks } from '#shared/fairness/fair-ticks.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { BodyReads } from '#shared/http/body-reads.ts';
 import { setClient } from '#shared/http/exchange-trace.ts';
@@ -30,6 +31,9 @@ export const IN_FLIGHT_BYTES = {
   max: 128 * 1024 * 1024,
   ofOneMax: MEMORY_PER_BYTE * BODY_BYTES_MAX,
 } as const;
+
+/** How long bodies that have arrived are taken up in one tick of the event loop. */
+const TAKING_UP_MS_PER_TICK = 4;
 
 /** Bodies being read at once. */
 export const BODY_READS_MAX = 256;
@@ -99,6 +103,7 @@ function makeBounds(
   inFlight: InFlight,
 ): Bounds & Pick<Services, 'authenticate'> {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs });
+  const takingUp = new FairTicks({ msPerTick: TAKING_UP_MS_PER_TICK });
   const resumeRequest = (response: Response, app: AppAccess): void => {
     if (!inFlight.enter(response)) throw tooManyRequests();
     if (!inFlight.assign(response, app)) throw tooManyOfApp();
@@ -129,6 +134,8 @@ function makeBounds(
     async readBody(request, response, app) {
       try {
         const body = await arrive(request, response, app);
+        // What follows costs most of the request: a burst of one account must not go first.
+        await takingUp.turn(app);
         if (body.ok) holdMemory(response, body.bytes * MEMORY_PER_BYTE);
         return body;
       } catch (refusal) {

@@ -1,7 +1,6 @@
-import { FairQueue } from '#shared/fairness/fair-queue.ts';
 import type { Owner } from '#shared/fairness/fair-shares.ts';
+import { FairTicks } from '#shared/fairness/fair-ticks.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import { TickShare } from '#shared/tick-share.ts';
 import { READ_LANES, type ReadLane } from '../domain/read.ts';
 
 /** How long checks may be finished in one tick of the event loop. */
@@ -31,22 +30,14 @@ export type EventLoopShares = ReturnType<typeof makeEventLoopShares>;
  * await eventLoop.forEachInSlices(entries, (entry) => judge(entry));
  */
 export function makeEventLoopShares(monotonicMs: () => number = () => performance.now()) {
-  const newQueue = () => new FairQueue<() => void>();
-  const waiting = { interactive: newQueue(), bulk: newQueue(), batch: newQueue() };
-  const share = new TickShare(FINISHING_MS_PER_TICK, monotonicMs);
-  let isContinuing = false;
+  const finishing = new FairTicks({
+    msPerTick: FINISHING_MS_PER_TICK,
+    rankCount: READ_LANES.length,
+    monotonicMs,
+  });
   let runningCount = 0;
   let lastSlice: Promise<void> = Promise.resolve();
 
-  const continueNext = (): void => {
-    if (!share.hasTime()) return void setImmediate(continueNext);
-    const lane = READ_LANES.find((each) => waiting[each].size > 0);
-    isContinuing = lane !== undefined;
-    if (lane === undefined) return;
-    waiting[lane].take()?.();
-    // Behind the microtask in which that check is finished, which takes its time.
-    queueMicrotask(continueNext);
-  };
   const startSlice = (): Promise<void> => {
     lastSlice = lastSlice.then(
       () =>
@@ -62,11 +53,7 @@ export function makeEventLoopShares(monotonicMs: () => number = () => performanc
     /** Awaited before a check, or a part, whose reads are complete is judged: beyond the share of a
      * tick it waits for the next ones. Earlier lanes go first; in a lane, owners take turns. */
     waitForTick: (lane: ReadLane, owner: Owner): Promise<void> =>
-      new Promise((resolve) => {
-        waiting[lane].push(owner, resolve);
-        if (!isContinuing) queueMicrotask(continueNext);
-        isContinuing = true;
-      }),
+      finishing.turn(owner, READ_LANES.indexOf(lane)),
     /**
      * Does some work for each item, in order, in slices of at most `SLICE_MS_MAX` (and one item), each
      * in a separate tick: of all long work of a process, one slice runs between two polls of the
