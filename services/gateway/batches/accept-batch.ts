@@ -77,7 +77,12 @@ export function makeAcceptBatch(deps: Dependencies) {
 }
 
 /** Asks whether so many entries would be admitted now. */
-const trial = ({ accountId: batchOf }: AppAccess, cost: number) => ({ seed: '', isTrial: true, cost, batchOf });
+const trial = ({ accountId: batchOf }: AppAccess, cost: number) => ({
+  seed: '',
+  isTrial: true,
+  cost,
+  batchOf,
+});
 
 /** Asks about a preview as it will be admitted once its members are read. */
 function makeAskLimits(

@@ -27,9 +27,7 @@ test('of all downloads one part is read at a time, so that many leave the CPU to
   const server = createServer(app).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const texts = await Promise.all(
-    Array.from({ length: DOWNLOADS }, async () => (await fetch(url)).text()),
-  );
+  const texts = await Promise.all(Array.from({ length: DOWNLOADS }, async () => (await fetch(url)).text()));
   expect(texts).toEqual(Array(DOWNLOADS).fill('0\n1\n2\n3\n'));
   expect([readingMost, partCount]).toEqual([1, DOWNLOADS * LINES]);
   server.closeAllConnections();

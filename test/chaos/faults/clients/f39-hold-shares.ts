@@ -103,8 +103,12 @@ export const f39HoldShares: Fault = {
     const deferrals = await deferralsOf(system);
 
     const baseline = await rest(seconds * 500);
-    const hold = (group: 'one' | 'each', apps: readonly HoldingApp[], wanted: Wanted, entriesOfBatch: number) =>
-      holding.hold({ ...holder, group, apps, wanted, entriesOfBatch });
+    const hold = (
+      group: 'one' | 'each',
+      apps: readonly HoldingApp[],
+      wanted: Wanted,
+      entriesOfBatch: number,
+    ) => holding.hold({ ...holder, group, apps, wanted, entriesOfBatch });
     hold('one', owned, SENT_BY_ONE, BATCH_ENTRIES_OF_ONE);
     await waitUntil('the shares of the large account to be used up', () =>
       areRefused(ofOne(), ['batches', 'bodies', 'downloads']),
@@ -124,7 +128,9 @@ export const f39HoldShares: Fault = {
     const beside = visitAll(visitors, scene, healthy);
     await rest(seconds * 250);
     for (const app of ownedByEach) hold('each', [app], WAITING_OF_EACH, BATCH_ENTRIES_OF_EACH);
-    await waitUntil('their places for waiting to be used up', () => areRefused(ofEach(), ['checks', 'polls']));
+    await waitUntil('their places for waiting to be used up', () =>
+      areRefused(ofEach(), ['checks', 'polls']),
+    );
     const besideAll = await rest(seconds * 1_000);
     const visitsBesideAll = await beside.end();
     const deferred = (await deferralsOf(system)) - deferrals;
