@@ -51,7 +51,7 @@ describe('a batch', () => {
       rules: [{ type: 'NATIVE', chainId: 1, roleId: 'holder', minToken: '1' }],
     });
     expect(gateway.admitted.map(({ isPaid, check }) => [isPaid ?? false, check?.cost])).toEqual([
-      [false, undefined],
+      [false, 1],
       [true, 1_202],
     ]);
     expect(gateway.registered).toMatchObject([
