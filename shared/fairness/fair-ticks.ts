@@ -33,7 +33,7 @@ export class FairTicks {
   /** Resolves in this tick, or beyond its share in one of the next. */
   turn(owner: Owner, rank = 0): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting[rank]?.push(owner, resolve);
+      (this.#waiting[rank] as FairQueue<() => void>).push(owner, resolve);
       if (!this.#isContinuing) queueMicrotask(this.#continueNext);
       this.#isContinuing = true;
     });
