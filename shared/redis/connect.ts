@@ -111,9 +111,7 @@ async function warnOfEviction(redis: Redis, { log }: Pick<Context, 'log'>): Prom
 /**
  * Runs Redis commands, turning every failure of theirs into one of the store's errors.
  *
- * Ends within `boundMs`; a command that failed so may still be executed. (ioredis counts a
- * command's time from when it is sent, and sends nothing while an automatic pipeline is
- * unanswered.)
+ * Ends within `boundMs`; a command that failed so may still be executed.
  *
  * @throws ServiceError `view-rebuilding` where a script found no generation marker, else
  *   `store-unavailable`

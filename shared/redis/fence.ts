@@ -1,4 +1,4 @@
-import { Command, type Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 
 /** A new version raises the number in these names if it changes the format of the views, so that
  * they are rebuilt. */
@@ -75,20 +75,10 @@ const FINAL_REFUSAL = /CROSSSLOT|CLUSTERDOWN|MOVED/;
 /**
  * Checks the views by the first command of every connection, so that no script of this process runs
  * on an unchecked server.
- *
- * NOTE: sent past the automatic pipeline, which waits for the next tick of the event loop.
  */
 export function fenceEachConnection(redis: Redis, onRefused: (error: unknown) => void): void {
   redis.on('ready', () => {
-    const command = new Command(
-      'eval',
-      [READ_VIEW_STATE, `${VIEW_STATE_KEYS.length}`, ...VIEW_STATE_KEYS, ''],
-      {
-        replyEncoding: 'utf8',
-        ...(redis.options.keyPrefix && { keyPrefix: redis.options.keyPrefix }),
-      },
-    );
-    void (redis.sendCommand(command) as Promise<unknown>).catch((error: unknown) => {
+    redis.eval(READ_VIEW_STATE, VIEW_STATE_KEYS.length, ...VIEW_STATE_KEYS, '').catch((error: unknown) => {
       if (redis.status !== 'ready') return;
       onRefused(error);
       if (!(error instanceof Error && FINAL_REFUSAL.test(error.message))) redis.disconnect(true);

@@ -54,7 +54,6 @@ export function openConnection(
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENT_MS_MAX,
     ...(commandTimeoutMs === undefined ? {} : { commandTimeout: commandTimeoutMs }),
-    enableAutoPipelining: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     retryStrategy(times) {

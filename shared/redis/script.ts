@@ -70,10 +70,6 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
  * A call ends within `boundMs`, one of a replay within `REPLAY_TIMEOUT_MS`; a call that has failed by
  * then may still be carried out.
  *
- * ioredis's `defineCommand` is not used: each pipeline copies every command defined on its client,
- * and an automatic pipeline is made in every tick of the event loop. That was a tenth to a quarter
- * of the CPU time of a small call.
- *
  * @example
  * const increment = makeScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
  * await increment(['counter'], [5]);

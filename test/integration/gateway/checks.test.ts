@@ -71,8 +71,6 @@ beforeAll(async () => {
   connection = await connectTestRedis(config);
   await connection.redis.set(GENERATION_KEY, 'test');
   kafka = await connectTestKafka(config);
-  // Before any traffic: ioredis does not know a script in a pipeline that was created before the
-  // script was defined.
   results = makeResults(connection.redis);
   clientApps = makeClientApps(connection.redis);
   admitter = makeAdmitter(connection.redis, Date.now);
