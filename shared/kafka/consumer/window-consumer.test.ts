@@ -17,7 +17,7 @@ type Overrides = Partial<Pick<WindowWork<unknown>, 'process' | 'parse' | 'now' |
 
 /** A consumer of one partition over a kafkajs consumer that the test drives. */
 async function startConsumer(overrides: Overrides) {
-  const events = { GROUP_JOIN: 'join', CRASH: 'crash', FETCH_START: 'fetch' };
+  const events = { GROUP_JOIN: 'join', CRASH: 'crash' };
   const listeners = new Map<string, (event: unknown) => void>();
   const commits: string[] = [];
   const flow: string[] = [];
@@ -64,7 +64,6 @@ async function startConsumer(overrides: Overrides) {
   /** Hands over the records 0 to `count` - 1 of a partition that ends at `highWatermark`, as
    * kafkajs does. */
   const fetch = (count: number, highWatermark = count): Promise<void> => {
-    listeners.get('fetch')?.({});
     const messages = Array.from({ length: count }, (_, i) => ({
       ...{ key: Buffer.from(`k${i}`), value: RESPONSE.subarray(0, 2), offset: String(i) },
     })) as KafkaMessage[];
@@ -88,10 +87,6 @@ function heldRecords() {
   };
   return { process, releaseAll };
 }
-
-const useFakeTimers = () =>
-  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
-afterEach(() => void jest.useRealTimers());
 
 test('starts every record of a long backlog whose records all begin by waiting', async () => {
   await using of = await startConsumer({
@@ -118,29 +113,6 @@ test('starts a backlog in parts, so that the event loop runs between them', asyn
   for (let i = 0; i < 10_000; i++) await undefined;
   expect(of.started.length).toBeLessThan(1_000);
   await waitUntil('all records to start', () => of.started.length === 1_000);
-});
-
-test('pauses between two fetches while many records run and arrive, and not while many only wait', async () => {
-  const held = heldRecords();
-  let nowMs = 0;
-  await using of = await startConsumer({ process: held.process, now: () => nowMs });
-  const settledAtOnce = (fetched: Promise<void>) => {
-    let isSettled = false;
-    void fetched.then(() => {
-      isSettled = true;
-    });
-    return new Promise<boolean>((resolve) => setImmediate(() => resolve(isSettled)));
-  };
-  expect(await settledAtOnce(of.fetch(10))).toBe(true);
-  await of.fetch(200);
-  await waitUntil('all records to start', () => of.started.length === 200);
-  useFakeTimers();
-  expect(await settledAtOnce(of.fetch(200))).toBe(false);
-  nowMs += 1_000;
-  expect(await settledAtOnce(of.fetch(1))).toBe(true);
-  jest.runOnlyPendingTimers();
-  jest.useRealTimers();
-  held.releaseAll();
 });
 
 test('starts nothing while a rebalance settles, commits finished records, and continues after the join', async () => {

@@ -1,7 +1,6 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
-import { ArrivalRate } from './arrival-rate.ts';
 import type { ConsumerProgress } from './check-progress.ts';
 import {
   adoptCommitted,
@@ -21,14 +20,6 @@ const LEAVE_MS_MAX = 3_000;
 const SETTLE_MS_MAX = 1_000;
 /** Fetched bytes of one partition that may wait before it is paused. */
 export const BACKLOG_BYTES_MAX = 1024 * 1024;
-/**
- * With this many records running, a fetch waits a moment if it then brings so many records at
- * least: that saves CPU on both sides. Running records alone do not show it: they may all wait for
- * a receiver that does not answer.
- */
-const BUSY_COUNT = 64;
-const BUSY_FETCH_PAUSE_MS = 5;
-const BUSY_FETCH_COUNT = 2;
 
 /** The part of kafkajs's consumer that the window uses. */
 export type WindowSource = Pick<
@@ -102,8 +93,6 @@ export class WindowConsumer<M> {
   #memberId: string | undefined;
   #windows = new Map<string, PartitionWindow<M>>();
   #order: PartitionWindow<M>[] = [];
-  #mayPauseFetch = true;
-  readonly #arrivals = new ArrivalRate();
 
   constructor(source: WindowSource, options: Options<M>) {
     this.#source = source;
@@ -165,18 +154,12 @@ export class WindowConsumer<M> {
       // kafkajs will not restart the consumer, so the process would run without reading records.
       if (!payload.restart && this.#state !== 'stopping') this.#options.fail(payload.error);
     });
-    this.#source.on(events.FETCH_START, () => {
-      this.#mayPauseFetch = true;
-    });
     await this.#source.connect();
     await this.#source.subscribe({ topics: [...this.#options.topics], fromBeginning: true });
     await this.#source.run({
       autoCommit: false,
       eachBatchAutoResolve: true,
-      eachBatch: async ({ batch }) => {
-        this.#accept(batch);
-        await this.#pauseBusyFetch();
-      },
+      eachBatch: async ({ batch }) => this.#accept(batch),
     });
     this.#committer.start();
     await joined;
@@ -254,22 +237,11 @@ export class WindowConsumer<M> {
   }): void {
     const window = this.#windows.get(`${batch.topic}/${batch.partition}`);
     if (!window) return;
-    this.#arrivals.add(batch.messages.length, this.#options.now());
     const messages = this.#options.mayWaitLong ? batch.messages.map(copyRecord) : batch.messages;
     window.accept(messages, Number(batch.highWatermark));
     const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
     if (this.#state === 'stopping' || isFull) this.#setPaused(window, true);
     this.#scheduler.startRecords();
-  }
-
-  /** Once between two fetches: a broker answers as soon as there is one record, under load a
-   * request for every few. */
-  #pauseBusyFetch(): Promise<void> | undefined {
-    if (!this.#mayPauseFetch || this.runningCount < BUSY_COUNT) return undefined;
-    const gathered = this.#arrivals.perMs(this.#options.now()) * BUSY_FETCH_PAUSE_MS;
-    if (gathered < BUSY_FETCH_COUNT) return undefined;
-    this.#mayPauseFetch = false;
-    return new Promise((resolve) => setTimeout(resolve, BUSY_FETCH_PAUSE_MS));
   }
 
   #resumeIfLow(window: PartitionWindow<M>): void {
