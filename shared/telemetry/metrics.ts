@@ -9,12 +9,16 @@ export const SECONDS_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
+/** How often the delay of the event loop is sampled, which each figure of it includes. Each sample
+ * wakes an idle process: every 10 ms cost 0.3 % of a core. */
+export const EVENT_LOOP_SAMPLING_MS = 50;
+
 /** The registry of a process, with Node's own figures in it and the service's name on every
  * series. */
 export function makeRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS });
   showMemoryLimits(registry);
   return registry;
 }
