@@ -31,6 +31,9 @@ const compactionOf = (supersededMs: number) => ({
   'delete.retention.ms': String(DAY_MS),
 });
 
+/** Every start reads the settings of all topics, so no more of them than are compared. */
+const declaredNamesOf = (topic: TopicSpec): string[] => Object.keys(settingsOf(topic));
+
 /**
  * Creates missing topics and sets the declared settings of existing ones. Other settings of a topic
  * stay as they are.
@@ -55,17 +58,18 @@ export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]) {
   }
   const present = topics.filter(({ name }) => existing.has(name));
   const grown = await addPartitions(admin, present);
-  const settings = await readTopicSettings(admin, present);
+  const settings = await readTopicSettings(admin, present, declaredNamesOf);
   const drifted = present.filter((topic) => hasDrifted(topic, settings.get(topic.name)));
   if (drifted.length > 0) {
     // The request replaces all settings of a topic: what the operator has set is sent again.
     // Kafka's request for single settings is not in kafkajs.
+    const whole = await readTopicSettings(admin, drifted);
     await admin.alterConfigs({
       validateOnly: false,
       resources: drifted.map((topic) => ({
         type: TOPIC_RESOURCE,
         name: topic.name,
-        configEntries: entriesOf({ ...settings.get(topic.name)?.own, ...settingsOf(topic) }),
+        configEntries: entriesOf({ ...whole.get(topic.name)?.own, ...settingsOf(topic) }),
       })),
     });
   }
@@ -126,11 +130,17 @@ type TopicSettings = {
 async function readTopicSettings(
   admin: Pick<Admin, 'describeConfigs'>,
   topics: readonly TopicSpec[],
+  /** The names of the settings to read; none: all of them. */
+  namesOf: (topic: TopicSpec) => string[] = () => [],
 ): Promise<ReadonlyMap<string, TopicSettings>> {
   if (topics.length === 0) return new Map();
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: topics.map(({ name }) => ({ type: TOPIC_RESOURCE, name })),
+    resources: topics.map((topic) => ({
+      type: TOPIC_RESOURCE,
+      name: topic.name,
+      configNames: namesOf(topic),
+    })),
   });
   const asRecord = (entries: readonly ConfigEntries[]) =>
     Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
@@ -148,6 +158,9 @@ async function readTopicSettings(
 /** Whether a declared setting of a topic has another value. */
 const hasDrifted = (topic: TopicSpec, settings: TopicSettings | undefined): boolean =>
   Object.entries(settingsOf(topic)).some(([name, value]) => settings?.inEffect[name] !== value);
+
+/** The settings that are judged beside the declared ones. */
+const JUDGED_SETTINGS = ['compression.type', 'min.insync.replicas', 'unclean.leader.election.enable'];
 
 type Inspected = {
   readonly topic: TopicSpec;
@@ -176,7 +189,8 @@ export async function verifyTopics(
   const present = topics.filter(({ name }) => existing.has(name));
   const { topics: found } = await admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) });
   const partitions = new Map(found.map((each) => [each.name, each.partitions]));
-  const settings = await readTopicSettings(admin, present).catch((error: unknown) => {
+  const namesOf = (topic: TopicSpec) => [...JUDGED_SETTINGS, ...declaredNamesOf(topic)];
+  const settings = await readTopicSettings(admin, present, namesOf).catch((error: unknown) => {
     const advice = 'the settings of topics cannot be verified: allow DescribeConfigs on them';
     log.warn({ error: describeError(error) }, advice);
     return new Map<string, TopicSettings>();

@@ -31,12 +31,12 @@ function clusterOf({
     fetchTopicMetadata: async () => ({
       topics: [{ name: TOPIC.name, partitions: replicas.map((count) => ({ replicas: idsUpTo(count) })) }],
     }),
-    async describeConfigs() {
+    async describeConfigs({ resources }: Parameters<Admin['describeConfigs']>[0]) {
       if (settings instanceof Error) throw settings;
-      const configEntries = Object.entries(settings).map(([configName, configValue]) => ({
-        configName,
-        configValue,
-      }));
+      // As a broker does: the settings that are named.
+      const configEntries = Object.entries(settings)
+        .filter(([configName]) => resources[0]?.configNames?.includes(configName))
+        .map(([configName, configValue]) => ({ configName, configValue }));
       return { resources: [{ resourceName: TOPIC.name, configEntries }] };
     },
   };
