@@ -16,8 +16,8 @@ type ReachCheck = AsyncDisposable & {
  * @param name as in "the broker" does not answer
  *
  * @example
- * const reach = startReachCheck('the broker', () => admin.describeCluster());
- * readiness.add('broker', reach.check);
+ * const reach = startReachCheck('Redis', () => redis.ping());
+ * readiness.add('redis', reach.check);
  */
 export function startReachCheck(name: string, ask: () => Promise<unknown>): ReachCheck {
   let answeredAtMs = performance.now();
