@@ -69,6 +69,12 @@ describe('a batch', () => {
     expect(gateway.parts).toEqual([]);
   });
 
+  it('is refused unread with 409 while too many batches of the app are unfinished', async () => {
+    const gateway = await start({ unfinished: 2 });
+    const { status, body } = await sendSlowly(gateway, ['{'], { isEnded: false });
+    expect([status, body['code']]).toEqual([409, 'limit-reached']);
+  });
+
   it('is refused while its lane has too much lag', async () => {
     const gateway = await start({ isOverloaded: (lane) => lane === 'batch' });
     const response = await gateway.postBatch({ entries: [ACCOUNT], rules: RULES });

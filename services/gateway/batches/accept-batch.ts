@@ -24,9 +24,9 @@ import { formatOf } from './receive-values.ts';
 /**
  * Answers `POST /access-control/check-roles/batch`: key → rate → scope and permission → body →
  * quota and idempotency → broker → 202. The rate comes before the body, whose reading may take long,
- * and so does the question whether quota and lane have room for one entry more; of a preview they
- * are asked again before its members are read. 202 is sent only after the broker acknowledged all
- * parts. If a batch was accepted, its retry is not refused because the lane is full.
+ * and so does the question whether quota, lane and the app's slots have room for one entry more; of a
+ * preview they are asked again before its members are read. 202 is sent only after the broker
+ * acknowledged all parts. If a batch was accepted, its retry is not refused because the lane is full.
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
@@ -40,6 +40,7 @@ export function makeAcceptBatch(deps: Dependencies) {
     if (faults.length > 0) throw invalidBody(faults);
     const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload && idempotencyKey === undefined) throw overload;
+    if (idempotencyKey === undefined) await requireSlot(deps, app, admission.nowMs);
     using body = await deps.openBody(request, response, app);
     const askLimits = makeAskLimits(deps, caller, { idempotencyKey, overload }, response);
     const collector = collectorFor(caller, deps, { idempotencyKey, hold: body.hold, askLimits });
@@ -105,11 +106,20 @@ function makeAskLimits(
     if (outcome !== 'counted' && !isPast) return inUse();
     // A batch that is taken over may hold its slot already.
     if (claim !== undefined) return undefined;
-    const { unfinished } = BATCH_LIMITS[app.limits.tier];
-    if ((await deps.batches.countUnfinishedOf(app.clientId, nowMs)) >= unfinished)
-      throw limitReached(unfinished);
+    await requireSlot(deps, app, nowMs);
     return undefined;
   };
+}
+
+/** Whether the app may have one unfinished batch more: exactly that is decided when it begins.
+ * @throws Problem `limit-reached` */
+async function requireSlot(
+  { batches }: Pick<Dependencies, 'batches'>,
+  { clientId, limits }: AppAccess,
+  nowMs: number,
+): Promise<void> {
+  const { unfinished } = BATCH_LIMITS[limits.tier];
+  if ((await batches.countUnfinishedOf(clientId, nowMs)) >= unfinished) throw limitReached(unfinished);
 }
 
 const collectorFor = (

@@ -183,7 +183,7 @@ describe('the faults of a preview', () => {
       [1, 7],
     ],
     ['the lane', { admit: refuseTrials('lane-full') }, 503, 'overloaded', [1, 7]],
-    ['unfinished batches', { unfinished: 2 }, 409, 'limit-reached', [1, 7, 7]],
+    ['unfinished batches', { unfinished: 2 }, 409, 'limit-reached', [1, 7]],
   ])('are, before any member is read, %s without room for it', async (_, options, status, code, costs) => {
     const onRead = jest.fn();
     const gateway = await startWith(() => membersOf(7), options, { onRead });
