@@ -133,20 +133,22 @@ function applyAnswers({ entries }: Batch, answers: readonly Answer[]): void {
     endpoints: answers.map(({ from }) => from),
   };
   const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
-  let last: Observation = NOT_READ;
+  let column: Observation = NOT_READ;
+  let suspicion: Suspicion | undefined;
+  let isOpen = false;
   for (const [index, entry] of entries.entries()) {
-    const column = columnOf(answers, index);
+    // Most wallets hold nothing: equal readings in a row are judged once, and share one observation.
+    const isSame = ({ readings }: Answer) => readings[index] === readings[index - 1];
+    if (index === 0 || !answers.every(isSame)) {
+      column = columnOf(answers, index);
+      suspicion = suspicionOf(answers, index);
+      isOpen = answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
+    }
     entry.source = source;
-    const suspicion = suspicionOf(answers, index);
     if (suspicion !== undefined) {
       entry.suspected = column;
       entry.suspicion = suspicion;
-      continue;
-    }
-    if (answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of])) continue;
-    // Equal readings in a row share one observation: most wallets hold nothing.
-    if (column.length !== 1 || column[0] !== last[0]) last = column.length === 0 ? NOT_READ : column;
-    entry.observation = last;
+    } else if (!isOpen) entry.observation = column.length === 0 ? NOT_READ : column;
   }
 }
 

@@ -164,6 +164,33 @@ test('an endpoint without a read method is probed less and less often until it r
   jest.useRealTimers();
 });
 
+test('an endpoint that is probed with the same outcome is probed less and less often, and soon again after a change', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
+  const probedAtS: number[] = [];
+  let found: Capabilities = { ...CAPABLE, method: 'plain' };
+  const { pool, clock } = makePool(1, {
+    probe: async () => {
+      probedAtS.push(Math.floor(clock.ms / 1_000));
+      return { ...found, fromBlock: clock.ms };
+    },
+  });
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 250) {
+      clock.ms += 250;
+      pool.candidates();
+      jest.advanceTimersByTime(250);
+      await nextTurn();
+    }
+  };
+  await pass(1_100_000);
+  expect(probedAtS).toEqual([0, 60, 180, 420, 721, 1_021]);
+  found = CAPABLE;
+  await pass(300_000);
+  expect(probedAtS.slice(6)).toEqual([1_321, 1_381]);
+  await pool[Symbol.asyncDispose]();
+  jest.useRealTimers();
+});
+
 test('a pool in which calls wait and none is answered is silent', async () => {
   const { pool, endpoints, clock } = makePool(1);
   const never = Promise.withResolvers<void>();

@@ -15,9 +15,6 @@ const HEAD_MS_MIN = 1_000;
 const DEMAND_MS_MAX = 60_000;
 /** Whether the chain can be read is known while a read used it within this time. */
 const ASKED_MS_MAX = 15_000;
-/** An endpoint's capabilities are probed again after this time; sooner if it lacks the best
- * method. */
-const CAPABILITIES_MS_MAX = { reader: 300_000, multicall3: 60_000, plain: 60_000 } as const;
 /** An endpoint this far behind the newest head of all endpoints is asked last. */
 const LAG_MS_MAX = 10_000;
 /** Hedging may add this fraction to all calls… */
@@ -305,10 +302,8 @@ export class EndpointPool implements AsyncDisposable {
     const isWanted = now - this.#demandMs < DEMAND_MS_MAX;
     for (const endpoint of this.endpoints) {
       if (!endpoint.isUsable) continue;
-      const { capabilities } = endpoint;
-      const isOld =
-        capabilities && isWanted && endpoint.knownForMs > CAPABILITIES_MS_MAX[capabilities.method];
-      if (capabilities === undefined || isOld) this.#probeInBackground(endpoint);
+      const mustProbe = endpoint.capabilities === undefined || (isWanted && endpoint.isOutdated);
+      if (mustProbe) this.#probeInBackground(endpoint);
       else if (isWanted && this.endpoints.length > 1) this.#fetchHead(endpoint, now);
     }
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Admission, Breaker, type BreakerState } from '#shared/breaker/breaker.ts';
 import { type Strike, strikesInARow } from '#shared/breaker/strikes.ts';
 import { pause } from '#shared/wait-for.ts';
@@ -48,6 +49,13 @@ export type Capabilities = {
 /** Consecutive strikes of one kind of call that open the breaker, and how long it is open. */
 const STRIKES_MAX = 6;
 const OPEN_TIMES = { openMsMin: 500, openMsMax: 8_000 };
+/**
+ * What a probe has found is believed for this time, which doubles with each probe that finds the same
+ * and begins anew after a change: a probe may cost twenty calls. The maximum bounds how long an
+ * endpoint that begins to serve another chain is not found out.
+ */
+const BELIEVED_MS_MIN = 60_000;
+const BELIEVED_MS_MAX = 300_000;
 /** How long an endpoint is reported as rate-limited after its last rate-limit error. */
 const RATE_LIMITED_MS = 30_000;
 /** Failures that are not evidence about the endpoint. */
@@ -113,6 +121,7 @@ export class Endpoint {
   #quietSinceMs = 0;
   #capabilities: Capabilities | undefined;
   #learnedMs = 0;
+  #believedMs = BELIEVED_MS_MIN;
   #lastFailure: FailureKind | undefined;
   #rateLimitedUntilMs = 0;
 
@@ -167,8 +176,9 @@ export class Endpoint {
     return this.inFlightCount === 0 ? 0 : this.#options.monotonicMs() - this.#quietSinceMs;
   }
 
-  get knownForMs(): number {
-    return this.#options.monotonicMs() - this.#learnedMs;
+  /** Whether its capabilities were found out so long ago that they may have changed. */
+  get isOutdated(): boolean {
+    return this.#options.monotonicMs() - this.#learnedMs > this.#believedMs;
   }
 
   get health(): EndpointHealth {
@@ -201,6 +211,8 @@ export class Endpoint {
   }
 
   learn(capabilities: Capabilities): void {
+    const isSame = this.#capabilities !== undefined && isAlike(this.#capabilities, capabilities);
+    this.#believedMs = isSame ? Math.min(2 * this.#believedMs, BELIEVED_MS_MAX) : BELIEVED_MS_MIN;
     this.#capabilities = capabilities;
     this.#learnedMs = this.#options.monotonicMs();
   }
@@ -368,3 +380,7 @@ export class Endpoint {
     this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.monotonicMs() + retryAfterMs);
   }
 }
+
+/** Whether a probe has found the same as before, perhaps at another block. */
+const isAlike = (one: Capabilities, other: Capabilities): boolean =>
+  isDeepStrictEqual({ ...one, fromBlock: 0 }, { ...other, fromBlock: 0 });

@@ -88,10 +88,10 @@ export class LogReader {
     return Math.min(CALLS_PER_READ * this.blocksPerCall, this.#blocksPerRead.current);
   }
 
-  /** The blocks that one call of the best endpoint may ask for. */
+  /** The blocks that one call of each endpoint may ask for that is asked. */
   get blocksPerCall(): number {
-    const [best] = this.#candidates();
-    return best === undefined ? BLOCKS_MAX : this.#learnedOf(best).blocks.current;
+    const asked = this.#candidates().slice(0, this.#options.quorum);
+    return Math.min(BLOCKS_MAX, ...asked.map((endpoint) => this.#learnedOf(endpoint).blocks.current));
   }
 
   /**
