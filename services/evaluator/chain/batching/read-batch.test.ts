@@ -24,9 +24,15 @@ async function readBatch(
   avoid: readonly string[] = [],
 ) {
   const endpoints = answers.map((_, index) => ({ name: String(index), lag: new CallLag() }) as Endpoint);
+  // A second passes between any two looks at the clock.
+  let ageMs = NOT_YET_MS;
+  const later = () => {
+    ageMs += 1_000;
+    return ageMs;
+  };
   const perform = makeBatchReader({
     quorum,
-    pool: { ...poolOf(endpoints), ageMs: () => NOT_YET_MS, isBuried: () => false },
+    pool: { ...poolOf(endpoints), ageMs: later, isBuried: () => false },
     onBatch: () => undefined,
     isReplaced: async () => false,
     readFrom: async ({ name }) => {
@@ -85,16 +91,17 @@ test('a read that no endpoint answers ends', async () => {
   ]);
 });
 
-test('a block that fewer endpoints have than the quorum is gone, even if one still has it', async () => {
-  const gone = [failed('block-unavailable')];
-  expect((await readBatch([[FIVE, FIVE], 'block-unavailable', 'block-unavailable'], 2)).observations).toEqual(
-    [gone, gone],
-  );
-  expect((await readBatch([[FIVE, FIVE], [FIVE, FIVE], 'block-unavailable'], 2)).observations).toEqual([
-    [FIVE, FIVE],
-    [FIVE, FIVE],
-  ]);
-});
+test.each(['block-unavailable', 'block-mismatch'] as const)(
+  'a block that fewer endpoints read than the quorum is gone, even if one still does (%s)',
+  async (kind) => {
+    const gone = [failed(kind)];
+    expect((await readBatch([[FIVE, FIVE], kind, kind], 2)).observations).toEqual([gone, gone]);
+    expect((await readBatch([[FIVE, FIVE], [FIVE, FIVE], kind], 2)).observations).toEqual([
+      [FIVE, FIVE],
+      [FIVE, FIVE],
+    ]);
+  },
+);
 
 /** A block that the only endpoint has from this age on; the clock stands still but for the
  * pauses. */

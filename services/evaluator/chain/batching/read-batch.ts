@@ -97,10 +97,11 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       },
       signal,
     });
-    // Too few answers, and the other endpoints no longer have the block: it was replaced, so the
-    // check restarts.
-    const isGone = answers.length < options.quorum && failure?.kind === 'block-unavailable';
-    if (answers.length > 0 && !isGone) return applyAnswers(batch, answers);
+    // Too few answers, and the other endpoints no longer have the block, or answer from another one:
+    // the check restarts at another block.
+    const isGone = failure?.kind === 'block-unavailable' || failure?.kind === 'block-mismatch';
+    const isEnough = answers.length >= options.quorum;
+    if (answers.length > 0 && (isEnough || !isGone)) return applyAnswers(batch, answers);
     if (failure === undefined || failure.kind === 'abandoned') return;
     for (const entry of batch.entries) entry.observation = [failure.reading];
   };

@@ -17,7 +17,12 @@ const LAG_MS_MIN = 10;
  * that announced it. A call that waits for so long is one call instead of several.
  */
 export class CallLag {
+  readonly #msMax: number;
   #ms = 0;
+
+  constructor(msMax = NOT_YET_MS) {
+    this.#msMax = msMax;
+  }
 
   get ms(): number {
     return this.#ms;
@@ -30,7 +35,7 @@ export class CallLag {
 
   /** A call at a block of this age found that the endpoint did not have it yet. */
   late(ageMs: number): void {
-    this.#ms = Math.min(NOT_YET_MS, Math.max(this.#ms, ageMs) * GROWTH + GROWTH_MS);
+    this.#ms = Math.min(this.#msMax, Math.max(this.#ms, ageMs) * GROWTH + GROWTH_MS);
   }
 
   /** A call at a block of this age was answered; only one that came as early as the lag allows

@@ -82,7 +82,11 @@ function anEndpoint(name: string, node: Node) {
 
 function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): LogReader {
   return new LogReader({
-    pool: { ...poolOf(endpoints.map(({ endpoint }) => endpoint)), doubt: () => undefined },
+    pool: {
+      ...poolOf(endpoints.map(({ endpoint }) => endpoint)),
+      doubt: () => undefined,
+      ageMs: () => 0,
+    },
     quorum,
     blockTime: new BlockTime(500),
   });
@@ -223,14 +227,33 @@ test('an endpoint without the newest blocks is believed up to the last one that 
   expect([logs.map(({ blockNumber }) => blockNumber), last.number]).toEqual([[991], 993]);
 });
 
-test('how far an endpoint is behind is remembered, so that the next read costs one call', async () => {
+test('how far an endpoint is behind is remembered, so that further reads cost one call each', async () => {
   const node = anEndpoint('0', { blocks: [], newest: 990 });
   const reader = readerOf([node]);
   const range = { fromBlock: 900, toBlock: 1_000, contracts: [contractOf(0)] };
   await reader.read(range, head, signal);
   node.asked.length = 0;
-  await reader.read(range, head, signal);
-  expect(node.asked.length).toBeLessThanOrEqual(2);
+  for (let reads = 0; reads < 4; reads += 1) await reader.read(range, head, signal);
+  expect(node.asked).toHaveLength(4);
+});
+
+test('an endpoint that has the logs earlier is asked before one that is behind', async () => {
+  const late = anEndpoint('0', { blocks: [], newest: 990 });
+  const early = anEndpoint('1', { blocks: [] });
+  const reader = readerOf([late, early]);
+  for (let reads = 0; reads < 2; reads += 1) await numbersOf(reader, 985, 1_000);
+  expect(early.asked).toEqual(['985-1000/1']);
+});
+
+test('a read is planned for the endpoint of the quorum that takes the fewest blocks in a call', async () => {
+  const free = anEndpoint('0', { blocks: [] });
+  const limited = anEndpoint('1', {
+    blocks: [],
+    allow: (from, to) => (to - from >= 20 ? refuse('rpc-error') : undefined),
+  });
+  const reader = readerOf([free, limited], 2);
+  await numbersOf(reader, 1, 80);
+  expect(reader.blocksPerCall).toBe(20);
 });
 
 test('an endpoint that has none of the blocks fails the read as not there yet', async () => {

@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { type Block, fetchBlockAside, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
-import { NOT_YET_MS } from '../endpoints/call-lag.ts';
+import { CallLag, NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import { LearnedLimit } from '../endpoints/learned-limit.ts';
@@ -25,8 +25,8 @@ const CALLS_PER_READ = 16;
 /** How many times a read ends some blocks lower because the endpoint does not have the newest ones
  * yet. */
 const CUTS_MAX = 6;
-/** The share of the blocks that an endpoint was behind by which the next read ends lower. */
-const BEHIND_DECAY = 0.9;
+/** The longest lag of an endpoint's logs that is learned. */
+const LAG_MS_MAX = 15_000;
 
 /** One contract has more transfers in one block than any endpoint returns. */
 export class TooManyTransfers extends RpcFailure {
@@ -51,17 +51,17 @@ export class TooManyLogs extends RpcFailure {
 }
 
 type LogReaderOptions = {
-  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'doubt'>;
+  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'doubt' | 'ageMs'>;
   readonly quorum: number;
-  readonly blockTime: Pick<BlockTime, 'blocksIn'>;
+  readonly blockTime: Pick<BlockTime, 'blocksIn' | 'ms'>;
 };
 
 /** The facts that were learned of an endpoint. */
 type Learned = {
   readonly blocks: LearnedLimit;
   readonly addresses: LearnedLimit;
-  /** Blocks by which its logs were behind the head at the last read. */
-  blocksBehind: number;
+  /** How long after a block was seen its logs are there. */
+  readonly lag: CallLag;
 };
 
 /** The logs of a range, as far as the endpoints have its blocks. */
@@ -163,13 +163,15 @@ export class LogReader {
     return answers;
   }
 
-  /** The endpoints that may be asked, those that failed to serve logs last. */
+  /** The endpoints that may be asked: those that have the logs early first, those that failed to
+   * serve logs last. */
   #candidates(head?: Block): Endpoint[] {
     const now = performance.now();
     const isResting = (endpoint: Endpoint) => (this.#restingUntilMs.get(endpoint) ?? 0) > now;
+    const lagOf = (endpoint: Endpoint) => this.#learnedOf(endpoint).lag.ms;
     return this.#options.pool
       .candidates(head, { isAside: true })
-      .toSorted((a, b) => Number(isResting(a)) - Number(isResting(b)));
+      .toSorted((a, b) => Number(isResting(a)) - Number(isResting(b)) || lagOf(a) - lagOf(b));
   }
 
   #learnedOf(endpoint: Endpoint): Learned {
@@ -178,15 +180,20 @@ export class LogReader {
     const learned: Learned = {
       blocks: new LearnedLimit(BLOCKS_MAX),
       addresses: new LearnedLimit(ADDRESSES_MAX),
-      blocksBehind: 0,
+      lag: new CallLag(LAG_MS_MAX),
     };
     this.#learned.set(endpoint, learned);
     return learned;
   }
 
   async #readFrom(endpoint: Endpoint, range: LogRange, head: Block, signal: AbortSignal): Promise<LogsRead> {
-    const newestFrom = head.number + 1 - this.#options.blockTime.blocksIn(NOT_YET_MS);
-    const read = new EndpointRead({ endpoint, learned: this.#learnedOf(endpoint), head, newestFrom, signal });
+    const { pool, blockTime } = this.#options;
+    const read = new EndpointRead({
+      ...{ endpoint, learned: this.#learnedOf(endpoint), head, signal },
+      newestFrom: head.number + 1 - blockTime.blocksIn(NOT_YET_MS),
+      blockTimeMs: blockTime.ms,
+      ageMsOf: (number) => pool.ageMs(head) + (head.number - number) * blockTime.ms,
+    });
     const blockCount = range.toBlock - range.fromBlock + 1;
     try {
       const answer = await read.range(range);
@@ -210,6 +217,9 @@ type ReadOf = {
   readonly head: Block;
   /** The logs of this block and later ones may not be there yet. */
   readonly newestFrom: number;
+  readonly blockTimeMs: number;
+  /** How long ago about a block was made. */
+  readonly ageMsOf: (number: number) => number;
   readonly signal: AbortSignal;
 };
 
@@ -233,18 +243,21 @@ class EndpointRead {
    * Reads part after part. A part that is refused, in whatever words, is read again smaller, down
    * to one block. The read ends some blocks lower if the endpoint does not have the newest ones
    * yet, or refuses to return their logs; then the refusals say nothing about the size of a call.
+   * It begins as late, and ends as much lower, as the lag that was learned of the endpoint makes
+   * one call enough.
    */
   async range(range: LogRange): Promise<LogsRead> {
-    const { blocks, blocksBehind } = this.#of.learned;
+    const { ageMsOf, blockTimeMs, signal, learned } = this.#of;
+    const { blocks, lag } = learned;
     const { fromBlock, toBlock } = range;
-    const isToHead = toBlock >= this.#of.head.number;
-    const planned = Math.max(
-      fromBlock,
-      isToHead ? toBlock - Math.floor(BEHIND_DECAY * blocksBehind) : toBlock,
-    );
+    const earlyMs = Math.max(0, lag.ms - ageMsOf(toBlock));
+    const planned = Math.max(fromBlock, toBlock - Math.floor(earlyMs / blockTimeMs));
+    await lag.wait(ageMsOf(planned), signal);
     try {
+      const ageMs = ageMsOf(planned);
       const end = await this.#parts(range, planned);
-      if (isToHead) this.#of.learned.blocksBehind = toBlock - end;
+      if (end === planned) lag.ready(ageMs);
+      else lag.late(ageMs + (planned - end - 1) * blockTimeMs);
       if (end === planned && this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
     } catch (error) {
       if (this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
