@@ -1,5 +1,6 @@
 // Lets the holders of a role through, for `auth_request` of nginx (forward-auth.nginx.conf) and for
-// forward authentication of Caddy (forward-auth.Caddyfile) and Traefik: npm install express @rolecall/client
+// forward authentication of Caddy (forward-auth.Caddyfile) and Traefik. Needs express and
+// @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… ROLECALL_CLIENT_ID=app_… RULE_SET=holders ROLE=gold CHAIN_ID=1 \
 //   ORIGIN=https://club.example PORT=3001 node forward-auth.mjs
 import { foldRoles, Rolecall, RolecallError, signInMessage, verifyProof } from '@rolecall/client';

@@ -1,4 +1,4 @@
-// An Express app with a route for holders of every role of a rule set: npm install express
+// An Express app with a route for holders of every role of a rule set. Needs express and
 // @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… RULE_SET=holders PORT=3000 node gate-express.mjs
 import { Rolecall, requireRole } from '@rolecall/client';

@@ -1,4 +1,4 @@
-// Checks every member of a CSV file and prints `ref,role,outcome`: npm install @rolecall/client
+// Checks every member of a CSV file and prints `ref,role,outcome`. Needs @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… RULE_SET=holders node recheck-csv.mjs members.csv [address column] [ref column] > roles.csv
 // Columns count from 1. Without them, the address is in the only column that has addresses, and
 // your own id is in the column whose header is `ref` or `id`; the address stands for it where there

@@ -1,4 +1,4 @@
-// An Express app that visitors enter with their wallet: npm install express @rolecall/client
+// An Express app that visitors enter with their wallet. Needs express and @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… RULE_SET=holders ROLE=gold CHAIN_ID=1 \
 //   ORIGIN=http://127.0.0.1:3000 PORT=3000 node sign-in-express.mjs
 // The host of ORIGIN must be a domain of the client app.

@@ -1,4 +1,4 @@
-// A bot that keeps the roles of a chat in sync with its members' holdings: npm install express
+// A bot that keeps the roles of a chat in sync with its members' holdings. Needs express and
 // @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… WEBHOOK_SECRET=whsec_… CHAT_URL=… PUBLIC_URL=… node sync-roles.mjs
 // CHAT_URL is the chat's API: GET /members, PUT and DELETE /members/{id}/roles/{role}.
