@@ -26,6 +26,10 @@ const SESSION = {
 };
 const WATCHES = '/api/apps/app_1/watches';
 
+const takeId = async ({ param }: { param: (name: string) => string }) => {
+  throw new ServiceError('conflict', `the handler got ${param('ruleSetId')}`);
+};
+
 /** A portal whose list of watches takes a moment; `running` counts those lists at a time. */
 function makePortal(
   take: (draws: readonly Draw[]) => Promise<void> = async () => undefined,
@@ -47,10 +51,16 @@ function makePortal(
           return { watches: [] };
         },
         listSessions: async () => [{ ...SESSION, token: 'secret' }],
+        putRuleSet: takeId,
+        readRuleSet: takeId,
+        deleteRuleSet: takeId,
         signIn: (call: { setSession: (account: Account) => Promise<void> }) => call.setSession(ACCOUNT),
       } as never,
       sessions: { find: async () => ACCOUNT, open: async () => 'token' },
-      apps: { read: async () => ({ clientId: 'app_1', accountId: ACCOUNT.accountId }) as ClientApp },
+      apps: {
+        read: async () =>
+          ({ clientId: 'app_1', accountId: ACCOUNT.accountId, scope: 'approved' }) as ClientApp,
+      },
       throttle: { take },
       config: {
         origin,
@@ -77,6 +87,21 @@ test('an answer has what its schema names, and nothing else of what a handler re
   const { app } = makePortal();
   await using server = await serveOnLoopback(app);
   expect(await (await ask(server.url, '/api/sessions')).json()).toEqual([SESSION]);
+});
+
+test('a handler judges a malformed id of what is made; any other malformed id is not found', async () => {
+  const { app } = makePortal();
+  await using server = await serveOnLoopback(app);
+  const path = `${server.url}/api/apps/app_1/rule-sets/a%20b`;
+  const headers = {
+    cookie: 'rolecall_session=token',
+    origin: server.url,
+    'content-type': 'application/json',
+  };
+  const put = await fetch(path, { method: 'PUT', headers, body: JSON.stringify({ ruleSet: {} }) });
+  expect([put.status, await put.json()]).toMatchObject([409, { detail: 'The handler got a b.' }]);
+  expect((await fetch(path, { headers })).status).toBe(404);
+  expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(404);
 });
 
 test('reads of one account beyond its budget are answered 429 with Retry-After', async () => {

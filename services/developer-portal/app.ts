@@ -185,7 +185,8 @@ async function authorize(
   if (draws.length > 0) await deps.throttle.take(draws);
   const param = (name: string): string => {
     const value = exchange.param(name);
-    if (!PathId.safeParse(value).success) throw notFound();
+    // A name with a schema of its own is judged by the handler, with the body.
+    if (!operation.params?.[name] && !PathId.safeParse(value).success) throw notFound();
     return value;
   };
   const permission = permissionOf(operation);
@@ -205,7 +206,7 @@ async function authorize(
     owner,
     token,
     idempotencyKey,
-    once: (make, execute, step = '') =>
+    once: (fresh, execute, step = '') =>
       deps.once(
         {
           accountId: account.accountId,
@@ -213,7 +214,7 @@ async function authorize(
           key: idempotencyKey,
           content: [request.path, body],
         },
-        make,
+        fresh,
         execute,
       ),
     ...origin,

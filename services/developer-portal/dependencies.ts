@@ -31,9 +31,9 @@ type Parts = {
 export type Dependencies = ReturnType<typeof makeDependencies>;
 
 export function makeDependencies({ work, kafka, config, chains, log, mail, identityProvider }: Parts) {
-  const { redis, box, throttle, accounts } = work;
+  const { redis, box, throttle } = work;
   const passwords = makePasswords({ ln: config.passwordCost });
-  const sessions = makeSessions({ redis, readAccount: accounts.read, now: work.now, ...config.session });
+  const sessions = makeSessions(work, config.session);
   return {
     ...work,
     config,
@@ -48,6 +48,6 @@ export function makeDependencies({ work, kafka, config, chains, log, mail, ident
     once: makeIdempotency(redis, box),
     ...makeReadRecords(kafka),
     watchEvents: makeReadWatchEvents(work),
-    countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
+    countDeadLetters: makeCountDeadLetters(kafka),
   };
 }

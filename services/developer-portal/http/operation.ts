@@ -23,6 +23,25 @@ export type Operation = BaseOperation<Access> & {
   readonly isHeavy?: true;
 };
 
+/** An operation as its feature declares it. */
+export type Declaration = Omit<Operation, 'method' | 'path' | 'access'> & {
+  /** Its method and path, by which the page calls it. */
+  readonly call: `${Uppercase<Operation['method']>} /api/${string}`;
+  /** Absent: a signed-in account, and operators only below `/api/operator`. */
+  readonly access?: 'public';
+};
+
+export function operationOf({ call, access, ...rest }: Declaration): Operation {
+  const [method, path] = call.split(' ') as [Uppercase<Operation['method']>, string];
+  const isOfOperators = path.startsWith('/api/operator/');
+  return {
+    ...rest,
+    method: method.toLowerCase() as Operation['method'],
+    path,
+    access: access ?? (isOfOperators ? 'operator' : 'session'),
+  };
+}
+
 /** A body that is taken as it arrives. */
 export type Upload = {
   readonly chunks: AsyncIterable<Buffer>;
@@ -37,14 +56,5 @@ export type Download = {
   readonly pieces: AsyncIterable<Buffer>;
 };
 
-/** The path of a client app; what is below it is about this app. */
-export const APP = '/api/apps/:clientId';
-
-/** The common members of the operations of a kind. */
-export const READ = { method: 'get', access: 'session' } as const;
-export const WRITE = { method: 'post', access: 'session' } as const;
-export const REMOVAL = { method: 'delete', access: 'session' } as const;
-export const CREATION = { ...WRITE, isIdempotent: true, status: 201 } as const;
-export const PUBLIC_WRITE = { method: 'post', access: 'public' } as const;
-export const OPERATOR_READ = { method: 'get', access: 'operator' } as const;
-export const OPERATOR_WRITE = { method: 'post', access: 'operator' } as const;
+/** The common members of operations that create something. */
+export const CREATION = { isIdempotent: true, status: 201 } as const;

@@ -13,9 +13,9 @@ import { SINGLE_SIGN_ON_OPERATIONS } from '../features/single-sign-on/single-sig
 import { MEMBER_OPERATIONS } from '../features/team/member-operations.ts';
 import { USAGE_OPERATIONS } from '../features/usage/usage-operations.ts';
 import { WATCH_OPERATIONS } from '../features/watches/watch-operations.ts';
-import type { Download, Operation, Upload } from './operation.ts';
+import { type Declaration, type Download, type Operation, operationOf, type Upload } from './operation.ts';
 
-export const OPERATIONS = {
+const DECLARATIONS = {
   ...ACCOUNT_OPERATIONS,
   ...SINGLE_SIGN_ON_OPERATIONS,
   ...APP_OPERATIONS,
@@ -27,17 +27,22 @@ export const OPERATIONS = {
   ...WATCH_OPERATIONS,
   ...MEMBER_OPERATIONS,
   ...OPERATOR_OPERATIONS,
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;
 
-export type OperationId = keyof typeof OPERATIONS;
-type Declared = typeof OPERATIONS;
+/** With the types of each body, query and answer. */
+export type Declared = typeof DECLARATIONS;
+export type OperationId = keyof Declared;
+
+export const OPERATIONS = Object.fromEntries(
+  Object.entries<Declaration>(DECLARATIONS).map(([id, declaration]) => [id, operationOf(declaration)]),
+) as Readonly<Record<OperationId, Operation>>;
 
 type OutputOf<O, Name extends string> = O extends { readonly [N in Name]: infer S extends z.ZodType }
   ? z.output<S>
   : undefined;
 
 /** Read for the operation by its path: an app of the account, or of a team that it belongs to. */
-type AppOf<Id extends OperationId> = Declared[Id]['path'] extends `/api/apps/:clientId${string}`
+type AppOf<Id extends OperationId> = Declared[Id]['call'] extends `${string} /api/apps/:clientId${string}`
   ? ClientApp
   : undefined;
 type UploadOf<Id extends OperationId> = Declared[Id] extends { readonly upload: string } ? Upload : undefined;
@@ -56,7 +61,8 @@ export type Call<Id extends OperationId> = SessionOrigin & {
   readonly body: OutputOf<Declared[Id], 'body'>;
   readonly query: OutputOf<Declared[Id], 'query'>;
   readonly upload: UploadOf<Id>;
-  /** A path parameter. @throws Problem `not-found` if it cannot be an id */
+  /** A path parameter. @throws Problem `not-found` if it cannot be an id and has no schema of its
+   * own */
   readonly param: (name: string) => string;
   /** The signed-in account; an empty account for public operations. */
   readonly account: Account;
@@ -68,11 +74,11 @@ export type Call<Id extends OperationId> = SessionOrigin & {
   /** The `Idempotency-Key` header; empty if the operation is not idempotent. */
   readonly idempotencyKey: string;
   /**
-   * Makes a plan and executes it, once for the `Idempotency-Key`: see `idempotency.ts`.
+   * Executes a plan, once for the `Idempotency-Key`: see `idempotency.ts`.
    *
    * @param step names a further plan of the same request
    */
-  readonly once: <T>(make: () => T, execute?: (plan: T) => Promise<unknown>, step?: string) => Promise<T>;
+  readonly once: <T>(fresh: T, execute?: (plan: T) => Promise<unknown>, step?: string) => Promise<T>;
   /** Whose turn it is in queues; budgets count by its site, the `accountId`. */
   readonly visitor: AppOwner;
   /** The session token in the request's cookie, valid or not. */

@@ -1,19 +1,20 @@
 import { z } from 'zod';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
+import { PresentedMember, PresentedWatch, WatchId } from '#shared/contracts/watches/presented-watch.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { EntryBody } from '../batches/validate-entry.ts';
 import { MEMBER_CHANGES_EXAMPLE, WATCH_EXAMPLE, WATCH_EXAMPLES } from '../docs/examples.ts';
 import { ETAG, header, json, nothing, type Operation, PRECONDITIONS } from '../edge/operation.ts';
 import { pageQuery } from '../edge/parse-query.ts';
-import { Id, MemberChanges, MemberList, Watch, WatchList, WatchMember } from './answers.ts';
+import { MemberChanges, MemberList, WatchList } from './answers.ts';
 import { MEMBER_ID } from './receive-members.ts';
 import { WatchBody } from './validate-watch.ts';
 
 const WATCH = `${WATCHES_PATH}/:id`;
-const params = { id: Id.meta({ example: 'members' }) };
+const params = { id: WatchId.meta({ example: 'members' }) };
 const answer = (description: string, headers = {}) =>
-  json(description, Watch, {
+  json(description, PresentedWatch, {
     headers: { ...ETAG, ...headers },
     examples: { members: { value: WATCH_EXAMPLE } },
   });
@@ -133,7 +134,7 @@ export const WATCH_OPERATIONS = {
         .string()
         .meta({ description: 'Its ref, or its account if it has none.', example: 'discord:42' }),
     },
-    answers: { 200: json('The member.', WatchMember) },
+    answers: { 200: json('The member.', PresentedMember) },
     codes: ['watch-not-found', 'member-not-found'],
   },
 } as const satisfies Record<string, Operation>;

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { EvaluatedCheck } from './check-completed.ts';
 import { UndeterminedCode } from './result.ts';
 
 /** The newest checks that are kept of each client app. */
@@ -9,31 +8,33 @@ export const CHECK_LOG_COUNT_MAX = 1_000;
 export const LOGGED_ROLES_MAX = 32;
 const ROLE_TAG_LENGTH = 8;
 
+const count = z.number().int().nonnegative();
 /** One check in the log of its client app. */
-export type LoggedCheck = {
-  readonly requestId: string;
-  readonly mode: EvaluatedCheck['mode'];
-  readonly status: 'completed' | 'failed';
-  readonly acceptedAtMs: number;
+export const LoggedCheck = z.object({
+  requestId: z.string().min(1),
+  mode: z.enum(['sync', 'poll', 'webhook']),
+  status: z.enum(['completed', 'failed']),
+  acceptedAtMs: count,
   /** From acceptance to the end of the evaluation. */
-  readonly durationMs: number;
+  durationMs: z.number().int(),
   /** Rules by outcome. */
-  readonly granted: number;
-  readonly denied: number;
-  readonly undetermined: number;
+  granted: count,
+  denied: count,
+  undetermined: count,
   /** The codes of its errors, each once. */
-  readonly codes: readonly UndeterminedCode[];
+  codes: z.array(UndeterminedCode).readonly(),
   /** The API key of the request. */
-  readonly keyId: string;
+  keyId: z.string(),
   /** `roleTagOf` of its roles, at most `LOGGED_ROLES_MAX`. */
-  readonly roleTags: readonly string[];
+  roleTags: z.array(z.string()).readonly(),
   /** The position of the request in the topic of its lane. */
-  readonly request: { readonly partition: number; readonly offset: number };
+  request: z.object({ partition: count, offset: count }),
   /** From acceptance to the beginning of the evaluation; absent for a check that was given up. */
-  readonly waitedMs?: number;
+  waitedMs: count.optional(),
   /** From acceptance to the stored result; absent if the log was rebuilt. */
-  readonly storedMs?: number;
-};
+  storedMs: count.optional(),
+});
+export type LoggedCheck = Readonly<z.infer<typeof LoggedCheck>>;
 
 /** A short hash of a role id: role ids may be long, and may hold spaces. */
 export const roleTagOf = (roleId: string): string =>
@@ -66,45 +67,28 @@ export const lineOfCheck = (check: LoggedCheck): string =>
     check.storedMs ?? '',
   ].join(' ');
 
-const count = z.coerce.number().int().nonnegative();
-const Line = z.tuple([
-  z.string().min(1),
-  z.enum(['sync', 'poll', 'webhook']),
-  z.enum(['completed', 'failed']),
-  count,
-  z.coerce.number().int(),
-  count,
-  count,
-  count,
-  z.string(),
-  z.string(),
-  z.string(),
-  z.string().regex(/^[0-9]{1,5}\/[0-9]{1,16}$/),
-  z.string().regex(/^[0-9]{0,15}$/),
-  z.string().regex(/^[0-9]{0,15}$/),
-]);
-
 /** `undefined` for a line that is none. */
 export function parseCheckLine(line: string): LoggedCheck | undefined {
-  const parsed = Line.safeParse(line.split(' '));
-  if (!parsed.success) return undefined;
-  const [requestId, mode, status, acceptedAtMs, durationMs, ...outcome] = parsed.data;
+  const [requestId, mode, status, acceptedAtMs, durationMs, ...outcome] = line.split(' ');
   const [granted, denied, undetermined, codes, keyId, roleTags, position, waitedMs, storedMs] = outcome;
-  const [partition = 0, offset = 0] = position.split('/').map(Number);
-  return {
+  if (outcome.length !== 9) return undefined;
+  const [partition, offset] = listOf(position, '/').map(Number);
+  return LoggedCheck.safeParse({
     requestId,
     mode,
     status,
-    acceptedAtMs,
-    durationMs,
-    granted,
-    denied,
-    undetermined,
-    codes: codes.split(',').flatMap((code) => UndeterminedCode.safeParse(code).data ?? []),
+    acceptedAtMs: Number(acceptedAtMs),
+    durationMs: Number(durationMs),
+    granted: Number(granted),
+    denied: Number(denied),
+    undetermined: Number(undetermined),
+    codes: listOf(codes).filter((code) => UndeterminedCode.safeParse(code).success),
     keyId,
-    roleTags: roleTags.split(',').filter((tag) => tag !== ''),
+    roleTags: listOf(roleTags),
     request: { partition, offset },
-    ...(waitedMs !== '' && { waitedMs: Number(waitedMs) }),
-    ...(storedMs !== '' && { storedMs: Number(storedMs) }),
-  };
+    ...(waitedMs && { waitedMs: Number(waitedMs) }),
+    ...(storedMs && { storedMs: Number(storedMs) }),
+  }).data;
 }
+
+const listOf = (text = '', separator = ','): string[] => (text === '' ? [] : text.split(separator));

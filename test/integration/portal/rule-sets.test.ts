@@ -91,7 +91,11 @@ test('every fault of the rules has its pointer, and a concurrent change gets 412
     '/rules/1/contractAddress',
     '/rules/1/roleId',
   ]);
-  expect((await put('Upper', { rules: [RULE] })).body).toMatchObject({ errors: [{ pointer: '/id' }] });
+  for (const id of ['Upper', 'a b', 'ä', 'a'.repeat(65)])
+    expect([id, await put(encodeURIComponent(id), { rules: [RULE] })]).toMatchObject([
+      id,
+      { status: 422, body: { code: 'validation-failed', errors: [{ pointer: '/id' }] } },
+    ]);
   await put('a', { rules: [RULE] }, 0);
   expect(await put('a', { rules: [{ ...RULE, minToken: '3' }] }, 0)).toMatchObject({
     status: 412,

@@ -11,7 +11,7 @@ import {
   TriedPassword,
   TwoFactor,
 } from '../../http/api.ts';
-import { type Operation, PUBLIC_WRITE, READ, REMOVAL, WRITE } from '../../http/operation.ts';
+import type { Declaration } from '../../http/operation.ts';
 
 const AccountAnswer = z
   .object({
@@ -34,12 +34,10 @@ const RecoveryCodes = z.object({
 });
 const PasswordAndCode = z.strictObject({ password: TriedPassword.optional(), code: OneTimeCode });
 
-const TWO_FACTOR = '/api/account/two-factor';
-
 export const ACCOUNT_OPERATIONS = {
   signUp: {
-    ...PUBLIC_WRITE,
-    path: '/api/sign-up',
+    call: 'POST /api/sign-up',
+    access: 'public',
     summary: 'Create an account; the answer is the same if the address has an account already',
     body: z.strictObject({
       email: Email,
@@ -52,8 +50,8 @@ export const ACCOUNT_OPERATIONS = {
     codes: ['sign-up-closed', 'rate-limited'],
   },
   signIn: {
-    ...PUBLIC_WRITE,
-    path: '/api/sign-in',
+    call: 'POST /api/sign-in',
+    access: 'public',
     summary: 'Open a session and set its cookie',
     body: z.strictObject({
       email: z.string().min(1).max(EMAIL_CHARS_MAX).trim(),
@@ -65,35 +63,32 @@ export const ACCOUNT_OPERATIONS = {
     codes: ['credentials-invalid', 'code-required', 'code-invalid', 'rate-limited'],
   },
   signOut: {
-    ...PUBLIC_WRITE,
-    path: '/api/sign-out',
+    call: 'POST /api/sign-out',
+    access: 'public',
     summary: 'Close the session, if there is one',
   },
   readSession: {
-    ...READ,
+    call: 'GET /api/session',
     isOpenWithoutTwoFactor: true,
-    path: '/api/session',
     summary: 'Read the account of the session',
     answer: SessionAnswer,
   },
   changePassword: {
-    ...WRITE,
-    path: '/api/account/password',
+    call: 'POST /api/account/password',
     summary: 'Change the password; all other sessions end',
     body: z.strictObject({ current: TriedPassword, next: NewPassword }),
     endsSomething: true,
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
   resetPassword: {
-    ...PUBLIC_WRITE,
-    path: '/api/reset-password',
+    call: 'POST /api/reset-password',
+    access: 'public',
     summary: "Set a new password by an operator's link; all sessions end, and the link is used up",
     body: z.strictObject({ token: z.string().min(1).max(128), password: NewPassword }),
     codes: ['reset-link-invalid', 'conflict', 'not-found', 'rate-limited'],
   },
   readSignInOptions: {
-    method: 'get',
-    path: '/api/sign-in-options',
+    call: 'GET /api/sign-in-options',
     access: 'public',
     summary: 'The ways to sign in and to sign up that this portal offers',
     answer: z.object({
@@ -105,8 +100,8 @@ export const ACCOUNT_OPERATIONS = {
     }),
   },
   requestResetLink: {
-    ...PUBLIC_WRITE,
-    path: '/api/forgotten-password',
+    call: 'POST /api/forgotten-password',
+    access: 'public',
     summary:
       'Send a link for a new password to an account; the answer is the same if the address has no account',
     body: z.strictObject({ email: Email }),
@@ -115,25 +110,21 @@ export const ACCOUNT_OPERATIONS = {
     codes: ['conflict', 'rate-limited'],
   },
   setNotices: {
-    method: 'put',
-    path: '/api/account/notices',
-    access: 'session',
+    call: 'PUT /api/account/notices',
     summary: 'Turn e-mail about the apps of the account on or off',
     body: z.strictObject({ enabled: z.boolean() }).meta({ id: 'SetNotices' }),
     status: 204,
     codes: ['conflict'],
   },
   deleteAccount: {
-    ...WRITE,
-    path: '/api/account/delete',
+    call: 'POST /api/account/delete',
     summary: 'Delete the account and its apps; their keys are refused within a second',
     body: z.strictObject({ password: TriedPassword.optional() }),
     endsSomething: true,
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
   listSessions: {
-    ...READ,
-    path: '/api/sessions',
+    call: 'GET /api/sessions',
     summary: 'The live sessions of the account, the last used first; at most 50',
     answer: z.array(
       z.object({
@@ -150,20 +141,17 @@ export const ACCOUNT_OPERATIONS = {
     ),
   },
   endSession: {
-    ...REMOVAL,
-    path: '/api/sessions/:sessionId',
+    call: 'DELETE /api/sessions/:sessionId',
     summary: 'End a session; its next request is refused',
   },
   endOtherSessions: {
-    ...WRITE,
-    path: '/api/sessions/end-others',
+    call: 'POST /api/sessions/end-others',
     summary: 'End all sessions of the account except the one of this request',
     endsSomething: true,
   },
   beginTwoFactor: {
+    call: 'POST /api/account/two-factor/begin',
     isOpenWithoutTwoFactor: true,
-    ...WRITE,
-    path: `${TWO_FACTOR}/begin`,
     summary: 'Make a secret for an authenticator app; it is turned on by a first code within ten minutes',
     body: z.strictObject({ password: TriedPassword.optional() }),
     answer: z.object({
@@ -177,28 +165,25 @@ export const ACCOUNT_OPERATIONS = {
     codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
   enableTwoFactor: {
+    call: 'POST /api/account/two-factor',
     isOpenWithoutTwoFactor: true,
-    ...WRITE,
-    path: TWO_FACTOR,
     summary: 'Turn the second factor on with a first code; all other sessions end',
     body: z.strictObject({ code: OneTimeCode }),
     answer: RecoveryCodes,
     codes: ['code-invalid', 'conflict', 'rate-limited'],
   },
   renewRecoveryCodes: {
-    ...WRITE,
-    path: `${TWO_FACTOR}/recovery-codes`,
+    call: 'POST /api/account/two-factor/recovery-codes',
     summary: 'Make new recovery codes; the earlier ones stop working',
     body: PasswordAndCode,
     answer: RecoveryCodes,
     codes: ['credentials-invalid', 'code-invalid', 'conflict', 'rate-limited'],
   },
   disableTwoFactor: {
-    ...WRITE,
-    path: `${TWO_FACTOR}/disable`,
+    call: 'POST /api/account/two-factor/disable',
     summary: 'Turn the second factor off; all other sessions end',
     body: PasswordAndCode,
     endsSomething: true,
     codes: ['credentials-invalid', 'code-invalid', 'conflict', 'rate-limited'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

@@ -12,7 +12,7 @@ import {
   Name,
   ScopeAnswer,
 } from '../../http/api.ts';
-import { APP, CREATION, type Operation, READ, REMOVAL, WRITE } from '../../http/operation.ts';
+import { CREATION, type Declaration } from '../../http/operation.ts';
 import { mayHave } from './credentials.ts';
 
 /** Domains that one request may name, of which each counts once. */
@@ -52,16 +52,15 @@ const CreatedKey = z.object({ keyId: z.string(), apiKey: z.string() });
 
 export const APP_OPERATIONS = {
   listApps: {
-    ...READ,
-    path: '/api/apps',
+    call: 'GET /api/apps',
     summary:
       'The client apps of the account, oldest first, then apps of other accounts of which it is a member',
     isHeavy: true,
     answer: z.array(AppSummary),
   },
   createApp: {
+    call: 'POST /api/apps',
     ...CREATION,
-    path: '/api/apps',
     summary: 'Create a client app; its key and secret are returned only once',
     body: AppName,
     /** The key and the secret are returned only in this answer. */
@@ -75,24 +74,19 @@ export const APP_OPERATIONS = {
     codes: ['limit-reached'],
   },
   readApp: {
-    ...READ,
-    path: APP,
+    call: 'GET /api/apps/:clientId',
     summary: 'A client app with the displayable parts of its keys and secrets',
     answer: AppAnswer,
   },
   renameApp: {
-    method: 'patch',
-    path: APP,
-    access: 'session',
+    call: 'PATCH /api/apps/:clientId',
     permission: 'manage',
     summary: 'Rename a client app',
     body: AppName,
     answer: AppAnswer,
   },
   setAlerts: {
-    method: 'put',
-    path: `${APP}/alerts`,
-    access: 'session',
+    call: 'PUT /api/apps/:clientId/alerts',
     summary: "Set the address for a client app's alerts at 80 % and 100 % of its monthly quota",
     /** `null` ends the alerts. */
     body: z.strictObject({ callbackUrl: CallbackUrl.nullable() }),
@@ -100,23 +94,20 @@ export const APP_OPERATIONS = {
     codes: ['callback-url-refused'],
   },
   setDomains: {
-    method: 'put',
-    path: `${APP}/domains`,
-    access: 'session',
+    call: 'PUT /api/apps/:clientId/domains',
     summary: "Set the domains that an app's sign-in messages may be for",
     /** Each the host of a page, with its port if it has one. */
     body: z.strictObject({ domains: z.array(z.string().max(DOMAIN_CHARS_MAX)).max(DOMAINS_SENT_MAX) }),
     answer: AppAnswer,
   },
   deleteApp: {
-    ...REMOVAL,
-    path: APP,
+    call: 'DELETE /api/apps/:clientId',
     permission: 'own',
     summary: 'Delete a client app; its keys are refused within a second',
   },
   createKey: {
+    call: 'POST /api/apps/:clientId/keys',
     ...CREATION,
-    path: `${APP}/keys`,
     summary: 'Create an API key, returned only once',
     body: z
       .strictObject({
@@ -135,31 +126,29 @@ export const APP_OPERATIONS = {
     codes: ['limit-reached'],
   },
   revokeKey: {
-    ...REMOVAL,
-    path: `${APP}/keys/:keyId`,
+    call: 'DELETE /api/apps/:clientId/keys/:keyId',
     summary: 'Revoke a key; it is refused within a second',
   },
   rollKey: {
+    call: 'POST /api/apps/:clientId/keys/:keyId/roll',
     ...CREATION,
-    path: `${APP}/keys/:keyId/roll`,
     summary: 'Replace a key by a new one; the old key stays usable for the overlap',
     body: Overlap,
     answer: CreatedKey,
     codes: ['conflict', 'limit-reached'],
   },
   rotateSecret: {
+    call: 'POST /api/apps/:clientId/secret/rotate',
     ...CREATION,
-    path: `${APP}/secret/rotate`,
     summary: 'Create a webhook secret, returned only once; earlier secrets sign for the overlap',
     body: Overlap,
     answer: z.object({ webhookSecret: z.string() }),
   },
   requestScope: {
-    ...WRITE,
-    path: `${APP}/scope`,
+    call: 'POST /api/apps/:clientId/scope',
     summary: 'Request the token-gating scope, or update the purpose of the request',
     body: z.strictObject({ purpose: lines(1_000) }),
     answer: AppAnswer,
     codes: ['conflict'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

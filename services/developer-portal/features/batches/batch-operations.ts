@@ -4,10 +4,7 @@ import { RoleVerdict } from '#shared/contracts/checks/result.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
 import { BatchLine, SELECTIONS } from '../../domain/batch-lines.ts';
 import { count, DeliveryAnswer, Month, next, page } from '../../http/api.ts';
-import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
-
-const BATCHES = `${APP}/batches` as const;
-const BATCH = `${BATCHES}/:requestId` as const;
+import type { Declaration } from '../../http/operation.ts';
 
 const Entries = z.object({
   entries: z.array(
@@ -22,8 +19,7 @@ const Entries = z.object({
 /** An app's batches: many wallets under one rule set, started with one of the app's keys. */
 export const BATCH_OPERATIONS = {
   listBatches: {
-    ...READ,
-    path: BATCHES,
+    call: 'GET /api/apps/:clientId/batches',
     summary: 'The newest 200 batches whose results are kept, newest first',
     query: z.strictObject(page),
     answer: z.object({
@@ -32,8 +28,7 @@ export const BATCH_OPERATIONS = {
     }),
   },
   readBatchOptions: {
-    ...READ,
-    path: `${APP}/batch-options`,
+    call: 'GET /api/apps/:clientId/batch-options',
     summary: "The tier's limits for batches, and the month's quota that their entries are charged to",
     answer: z.object({
       /** The tier's: entries of a batch, and batches that may be unfinished at once. */
@@ -42,8 +37,7 @@ export const BATCH_OPERATIONS = {
     }),
   },
   startBatch: {
-    ...WRITE,
-    path: BATCHES,
+    call: 'POST /api/apps/:clientId/batches',
     summary: "Send a batch with one of the app's keys (`X-Api-Key`) and return the gateway's response",
     upload: 'application/x-ndjson',
     isIdempotent: true,
@@ -55,8 +49,7 @@ export const BATCH_OPERATIONS = {
     codes: ['gateway-unavailable', 'media-type-unsupported', 'request-timeout', 'validation-failed'],
   },
   readBatch: {
-    ...READ,
-    path: BATCH,
+    call: 'GET /api/apps/:clientId/batches/:requestId',
     summary: 'The status of a batch: how many entries are done, and how many hold each role',
     answer: StoredBatchStatus.extend({
       /** Of a batch with a callback URL. */
@@ -64,8 +57,7 @@ export const BATCH_OPERATIONS = {
     }),
   },
   listEntries: {
-    ...READ,
-    path: `${BATCH}/entries`,
+    call: 'GET /api/apps/:clientId/batches/:requestId/entries',
     summary:
       'Entries of a finished batch: all, those with a rule that could not be read, or in a preview those who would gain or lose a role',
     query: z.strictObject({
@@ -84,11 +76,10 @@ export const BATCH_OPERATIONS = {
     codes: ['conflict'],
   },
   downloadBatch: {
-    ...READ,
-    path: `${BATCH}/results`,
+    call: 'GET /api/apps/:clientId/batches/:requestId/results',
     summary: 'The results of a finished batch as a file, one line per entry',
     query: z.strictObject({ format: z.enum(['ndjson', 'csv']).default('ndjson') }),
     download: ['application/x-ndjson', 'text/csv'],
     codes: ['conflict'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

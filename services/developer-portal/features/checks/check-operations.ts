@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { LoggedCheck } from '#shared/contracts/checks/check-log.ts';
 import { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import { DemoChain } from '#shared/contracts/demo-chain.ts';
 import { MODES, STATUSES } from '#shared/contracts/usage/day-figures.ts';
 import { ROLE_ID_LENGTH_MAX } from '#shared/rules/body-texts.ts';
 import { count, DeliveryAnswer, Instant, instant, next, page } from '../../http/api.ts';
-import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
+import type { Declaration } from '../../http/operation.ts';
 
 /** Filters of the log of checks; a check matches if it meets all of them. */
 export const ChecksQuery = z.strictObject({
@@ -22,22 +23,13 @@ export const ChecksQuery = z.strictObject({
   since: Instant.optional(),
   ...page,
 });
-const LoggedCheckFacts = {
-  requestId: z.string(),
-  mode: z.enum(MODES),
-  status: z.enum(STATUSES),
-  acceptedAt: instant,
-  /** From acceptance to the end of the evaluation. */
-  durationMs: z.number(),
-  /** Rules by outcome. */
-  granted: count,
-  denied: count,
-  undetermined: count,
-  /** The codes in `errors`, each once. */
-  codes: z.array(UndeterminedCode).readonly(),
-  /** The API key of the request. */
-  keyId: z.string(),
-};
+const CheckFacts = LoggedCheck.omit({
+  acceptedAtMs: true,
+  roleTags: true,
+  request: true,
+  waitedMs: true,
+  storedMs: true,
+}).extend({ acceptedAt: instant });
 const Tried = z
   .object({
     status: z.number().int(),
@@ -53,23 +45,20 @@ const Tried = z
 const ApiKey = z.string().min(1).max(100);
 export const CHECK_OPERATIONS = {
   listChecks: {
-    ...READ,
-    path: `${APP}/checks`,
+    call: 'GET /api/apps/:clientId/checks',
     summary: 'The newest 1 000 checks that have a result, newest first',
     query: ChecksQuery,
     isHeavy: true,
     answer: z.object({
-      checks: z.array(z.object(LoggedCheckFacts)),
+      checks: z.array(CheckFacts),
       /** Given where there are more: the next page's `before`. */
       next,
     }),
   },
   readCheck: {
-    ...READ,
-    path: `${APP}/checks/:requestId`,
+    call: 'GET /api/apps/:clientId/checks/:requestId',
     summary: 'One of these checks with its result and its webhook',
-    answer: z.object({
-      ...LoggedCheckFacts,
+    answer: CheckFacts.extend({
       /** The steps that were reached, in order; one whose time is not known is left out. */
       steps: z.array(
         z.object({
@@ -85,8 +74,7 @@ export const CHECK_OPERATIONS = {
     }),
   },
   readCheckRequest: {
-    ...READ,
-    path: `${APP}/checks/:requestId/request`,
+    call: 'GET /api/apps/:clientId/checks/:requestId/request',
     summary: 'The request of one of these checks, read from the broker while it is kept there (7 days)',
     /** The request of a check, to be sent again. */
     answer: z.object({
@@ -97,8 +85,7 @@ export const CHECK_OPERATIONS = {
     }),
   },
   readTryOptions: {
-    ...READ,
-    path: '/api/try-options',
+    call: 'GET /api/try-options',
     summary: 'The configured chains and whether each can be read, and the demo wallets of a local system',
     answer: z.object({
       /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
@@ -118,8 +105,7 @@ export const CHECK_OPERATIONS = {
     }),
   },
   tryCheck: {
-    ...WRITE,
-    path: `${APP}/try`,
+    call: 'POST /api/apps/:clientId/try',
     summary: "Send a check or a batch with one of the app's keys and return the gateway's response",
     body: z.strictObject({
       apiKey: ApiKey,
@@ -133,16 +119,14 @@ export const CHECK_OPERATIONS = {
     codes: ['gateway-unavailable'],
   },
   pollTried: {
-    ...WRITE,
-    path: `${APP}/try/:requestId`,
+    call: 'POST /api/apps/:clientId/try/:requestId',
     summary: "Poll a check with one of the app's keys, for up to 5 s, and return the gateway's response",
     body: z.strictObject({ apiKey: ApiKey }),
     answer: Tried,
     codes: ['gateway-unavailable'],
   },
   composeSignIn: {
-    ...WRITE,
-    path: `${APP}/sign-in-messages`,
+    call: 'POST /api/apps/:clientId/sign-in-messages',
     summary: "Get a nonce with one of the app's keys, and compose the message that a wallet signs",
     body: z.strictObject({
       apiKey: ApiKey,
@@ -161,4 +145,4 @@ export const CHECK_OPERATIONS = {
     }),
     codes: ['conflict', 'gateway-unavailable'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

@@ -10,7 +10,7 @@ import {
   next,
   page,
 } from '../../http/api.ts';
-import { APP, type Operation, READ } from '../../http/operation.ts';
+import type { Declaration } from '../../http/operation.ts';
 
 const DeliverySummary = z.object({
   requestId: z.string(),
@@ -23,34 +23,25 @@ const DeliverySummary = z.object({
 const Accepted = z.object({ requestId: z.string() });
 
 /** The common members of operations that send a webhook. */
-const SENDING = {
-  method: 'post',
-  access: 'session',
-  needs: 'active',
-  isIdempotent: true,
-  status: 202,
-} as const;
+const SENDING = { needs: 'active', isIdempotent: true, status: 202 } as const;
 
 export const DELIVERY_OPERATIONS = {
   listDeliveries: {
-    ...READ,
-    path: `${APP}/deliveries`,
+    call: 'GET /api/apps/:clientId/deliveries',
     summary: 'Webhook deliveries, newest first',
     query: z.strictObject({ state: WebhookState.optional(), since: Instant.optional(), ...page }),
     isHeavy: true,
     answer: z.object({ deliveries: z.array(DeliverySummary), next }),
   },
   readDelivery: {
-    ...READ,
-    path: `${APP}/deliveries/:requestId`,
+    call: 'GET /api/apps/:clientId/deliveries/:requestId',
     summary: 'One delivery with its payload and its attempts, oldest first',
     /** The body, byte for byte as it is sent on every attempt; absent once its retention has
      * ended. */
     answer: DeliveryAnswer.extend({ payload: z.string().optional() }),
   },
   readReceiverAnswer: {
-    ...READ,
-    path: `${APP}/deliveries/:requestId/answer`,
+    call: 'GET /api/apps/:clientId/deliveries/:requestId/answer',
     summary: "The receiver's answer to the last attempt, read from Kafka; kept for 30 days",
     isHeavy: true,
     /** The first 4 KiB of what the receiver answered to the last attempt that reached it; absent if
@@ -58,25 +49,25 @@ export const DELIVERY_OPERATIONS = {
     answer: z.object({ answer: z.string().optional() }),
   },
   resendDelivery: {
+    call: 'POST /api/apps/:clientId/deliveries/:requestId/resend',
     ...SENDING,
-    path: `${APP}/deliveries/:requestId/resend`,
     summary: 'Deliver a webhook again, with the same bytes and the same id',
     answer: Accepted,
   },
   resendFailed: {
+    call: 'POST /api/apps/:clientId/deliveries/resend-failed',
     ...SENDING,
-    path: `${APP}/deliveries/resend-failed`,
     summary: 'Deliver all webhooks again that failed since an instant, at most 300 000 of an app in 24 hours',
     body: z.strictObject({ since: Instant }),
     answer: z.object({ count }),
     codes: ['rate-limited'],
   },
   sendTestEvent: {
+    call: 'POST /api/apps/:clientId/test-event',
     ...SENDING,
-    path: `${APP}/test-event`,
     summary: 'Deliver a signed event of type `test`, at most one in 20 s',
     body: z.strictObject({ callbackUrl: CallbackUrl }),
     answer: Accepted,
     codes: ['callback-url-refused', 'rate-limited'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -7,39 +6,28 @@ import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
 
-/** How long a count is cached: counting reads every dead-letter topic. */
-const CACHE_MS = 10_000;
 /** A browser waits longer than this. */
 const COUNT_TIMEOUT_MS = 10_000;
-
-type CountDeadLetters = () => Promise<{ topic: string; count: number }[]>;
 
 type Kafka = Pick<KafkaConnection, 'admin' | 'readTopic' | 'publishRecord'>;
 
 /**
- * Counts unsettled dead-lettered records by source topic; topics without any are omitted. Callers
- * share one count, even if it takes longer than they wait.
+ * Counts unsettled dead-lettered records by source topic; topics without any are omitted. Counting
+ * reads every dead-letter topic, so callers share the count that runs, also one that takes longer
+ * than they wait.
  *
- * @param monotonicMs a monotonic clock
  * @param timeoutMs how long a caller waits
  * @throws ServiceError `broker-unavailable` after `timeoutMs`
  */
-export function makeCountDeadLetters(
-  kafka: Kafka,
-  monotonicMs: () => number,
-  timeoutMs = COUNT_TIMEOUT_MS,
-): CountDeadLetters {
-  const counts = new LRUCache<'all', Awaited<ReturnType<CountDeadLetters>>>({
-    max: 1,
-    ttl: CACHE_MS,
-    ttlResolution: 0,
-    perf: { now: monotonicMs },
-    fetchMethod: () => countAll(kafka),
-  });
+export function makeCountDeadLetters(kafka: Kafka, timeoutMs = COUNT_TIMEOUT_MS) {
+  let running: ReturnType<typeof countAll> | undefined;
   return async () => {
+    running ??= countAll(kafka).finally(() => {
+      running = undefined;
+    });
     const expired = AbortSignal.timeout(timeoutMs);
     try {
-      return (await unlessAborted(counts.fetch('all'), expired)) ?? [];
+      return await unlessAborted(running, expired);
     } catch (error) {
       if (!expired.aborted) throw error;
       throw new ServiceError(

@@ -1,12 +1,12 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { limitsOf } from '#shared/contracts/apps/tiers.ts';
+import type { PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { validationFailed } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { existing } from '../basis.ts';
 import { presentAccount, presentOperatorApp, withUse } from '../present.ts';
-import type { WatchAnswer } from '../watches/watch-operations.ts';
 import {
   listScopeRequests,
   pageAudit,
@@ -166,7 +166,7 @@ async function readDetail(deps: Dependencies, { clientId, keys }: ClientApp) {
       stopped: countOf('stopped'),
     },
     batches,
-    watches: (await deps.watchWrites.presentMany(watches)) as WatchAnswer[],
+    watches: (await deps.watchWrites.presentMany(watches)) as PresentedWatch[],
   };
 }
 

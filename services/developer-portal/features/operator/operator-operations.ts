@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Audit } from '#shared/contracts/apps/audit.ts';
 import { Tier, TierLimits } from '#shared/contracts/apps/client-app.ts';
 import { EndpointReport } from '#shared/contracts/chain-report.ts';
+import { PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
 import { BatchSummary } from '#shared/stores/batches/batches.ts';
 import {
@@ -20,9 +21,7 @@ import {
   ScopeAnswer,
   TwoFactor,
 } from '../../http/api.ts';
-import { OPERATOR_READ, OPERATOR_WRITE, type Operation } from '../../http/operation.ts';
-
-const OPERATOR = '/api/operator';
+import type { Declaration } from '../../http/operation.ts';
 
 /** A part of an e-mail address or of a name, or a whole id. */
 const SearchText = z.string().max(EMAIL_CHARS_MAX).trim().optional();
@@ -48,8 +47,7 @@ export const OperatorApp = z
   .meta({ id: 'OperatorApp' });
 export const OPERATOR_OPERATIONS = {
   listScopeRequests: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/scope-requests`,
+    call: 'GET /api/operator/scope-requests',
     summary: 'Apps that wait for the scope, the longest-waiting first',
     answer: z.array(
       z.object({
@@ -62,40 +60,34 @@ export const OPERATOR_OPERATIONS = {
     ),
   },
   approveScope: {
-    ...OPERATOR_WRITE,
-    path: `${OPERATOR}/apps/:clientId/approve`,
+    call: 'POST /api/operator/apps/:clientId/approve',
     summary: 'Approve the scope of an app',
     answer: OperatorApp,
   },
   rejectScope: {
-    ...OPERATOR_WRITE,
-    path: `${OPERATOR}/apps/:clientId/reject`,
+    call: 'POST /api/operator/apps/:clientId/reject',
     summary: 'Reject the scope of an app, with a reason for its developer',
     body: z.strictObject({ reason: lines(REASON_CHARS_MAX) }),
     answer: OperatorApp,
   },
   suspendApp: {
-    ...OPERATOR_WRITE,
-    path: `${OPERATOR}/apps/:clientId/suspend`,
+    call: 'POST /api/operator/apps/:clientId/suspend',
     summary: "Refuse an app's requests until it is resumed",
     answer: OperatorApp,
   },
   resumeApp: {
-    ...OPERATOR_WRITE,
-    path: `${OPERATOR}/apps/:clientId/resume`,
+    call: 'POST /api/operator/apps/:clientId/resume',
     summary: 'End a suspension',
     answer: OperatorApp,
   },
   listAccounts: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/accounts`,
+    call: 'GET /api/operator/accounts',
     summary: 'Find accounts by a part of their e-mail address or by their id; a page looks at 5 000 accounts',
     query: z.strictObject({ query: SearchText, after: SearchCursor }),
     answer: z.object({ accounts: z.array(OperatorAccount), next }),
   },
   readOperatorAccount: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/accounts/:accountId`,
+    call: 'GET /api/operator/accounts/:accountId',
     summary: "An account with its limits, and its apps with this month's checks",
     answer: z.object({
       ...accountMembers,
@@ -110,8 +102,7 @@ export const OPERATOR_OPERATIONS = {
     }),
   },
   setTier: {
-    ...OPERATOR_WRITE,
-    path: `${OPERATOR}/accounts/:accountId/tier`,
+    call: 'POST /api/operator/accounts/:accountId/tier',
     summary: 'Set the tier of an account and the limits of all its apps',
     body: z.strictObject({
       tier: Tier,
@@ -121,8 +112,7 @@ export const OPERATOR_OPERATIONS = {
     answer: OperatorAccount,
   },
   makeResetLink: {
-    ...OPERATOR_WRITE,
-    path: `${OPERATOR}/accounts/:accountId/reset-link`,
+    call: 'POST /api/operator/accounts/:accountId/reset-link',
     summary:
       'Make a link for a new password, valid for an hour; an earlier link of the account stops working',
     status: 201,
@@ -131,14 +121,12 @@ export const OPERATOR_OPERATIONS = {
     codes: ['conflict'],
   },
   resetTwoFactor: {
-    ...OPERATOR_WRITE,
-    path: `${OPERATOR}/accounts/:accountId/two-factor/reset`,
+    call: 'POST /api/operator/accounts/:accountId/two-factor/reset',
     summary: 'Turn the second factor of an account off, for somebody who lost it; all its sessions end',
     codes: ['conflict'],
   },
   listOperatorApps: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/apps`,
+    call: 'GET /api/operator/apps',
     summary:
       "Find client apps by a part of their name, by their id, or by their account's e-mail address; a page looks at 5 000 apps",
     query: z.strictObject({
@@ -153,8 +141,7 @@ export const OPERATOR_OPERATIONS = {
     answer: z.object({ apps: z.array(OperatorApp), next }),
   },
   readOperatorApp: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/apps/:clientId`,
+    call: 'GET /api/operator/apps/:clientId',
     summary: "A client app with its limits, this month's checks, keys, webhooks, batches and watches",
     answer: OperatorApp.extend({
       createdAt: instant,
@@ -166,19 +153,11 @@ export const OPERATOR_OPERATIONS = {
       /** The newest 10. */
       batches: z.array(BatchSummary),
       /** At most 25, by id. */
-      watches: z.array(
-        z.object({
-          watchId: z.string(),
-          state: z.enum(['active', 'paused', 'held']),
-          members: count,
-          ruleSet: z.string(),
-        }),
-      ),
+      watches: z.array(PresentedWatch.pick({ watchId: true, state: true, members: true, ruleSet: true })),
     }),
   },
   listAudit: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/audit`,
+    call: 'GET /api/operator/audit',
     summary:
       'Audit entries by account, app, action and time, newest first; a page may have fewer than `limit`',
     query: z.strictObject({
@@ -198,8 +177,7 @@ export const OPERATOR_OPERATIONS = {
     }),
   },
   readChainReports: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/chains`,
+    call: 'GET /api/operator/chains',
     summary: 'What each RPC endpoint of the chain file can do, as an evaluator found it out last',
     /** `name` is absent if the portal does not know the chain file. */
     answer: z.array(
@@ -212,9 +190,8 @@ export const OPERATOR_OPERATIONS = {
     ),
   },
   countDeadLetters: {
-    ...OPERATOR_READ,
-    path: `${OPERATOR}/dead-letters`,
+    call: 'GET /api/operator/dead-letters',
     summary: 'Number of unsettled dead-lettered records by topic; topics without any are omitted',
     answer: z.array(z.object({ topic: z.string(), count })),
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

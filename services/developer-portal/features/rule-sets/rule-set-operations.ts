@@ -1,45 +1,36 @@
 import { z } from 'zod';
-import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
-import { RULE_SET_ID } from '#shared/contracts/rules/rule-set.ts';
-import { count, instant, next } from '../../http/api.ts';
-import { APP, type Operation, READ, REMOVAL } from '../../http/operation.ts';
+import { RULE_SET_ID, RuleSet } from '#shared/contracts/rules/rule-set.ts';
+import { count, next } from '../../http/api.ts';
+import type { Declaration } from '../../http/operation.ts';
 
-const RULE_SETS = `${APP}/rule-sets` as const;
-const RULE_SET = `${RULE_SETS}/:ruleSetId` as const;
-
-const ruleSet = {
-  ruleSetId: z.string(),
-  version: count,
-  digest: z.string(),
-  name: z.string().optional(),
-  onUndetermined: OnUndetermined,
-  updatedAt: instant,
-};
-const RuleSetAnswer = z
-  .object({ ...ruleSet, rules: z.array(z.record(z.string(), z.unknown())) })
+const RuleSetAnswer = RuleSet.pick({
+  digest: true,
+  name: true,
+  onUndetermined: true,
+  rules: true,
+  updatedAt: true,
+})
+  .extend({ ruleSetId: z.string(), version: count })
   .meta({ id: 'RuleSet' });
 /** The stored rule sets of an app, as checks name them by `ruleSet`. */
 export const RULE_SET_OPERATIONS = {
   listRuleSets: {
-    ...READ,
-    path: RULE_SETS,
+    call: 'GET /api/apps/:clientId/rule-sets',
     summary: 'The rule sets of an app without their rules, by id',
     query: z.strictObject({ after: z.string().regex(RULE_SET_ID).optional() }),
     answer: z.object({
-      ruleSets: z.array(z.object({ ...ruleSet, ruleCount: count })),
+      ruleSets: z.array(RuleSetAnswer.omit({ rules: true }).extend({ ruleCount: count })),
       next,
     }),
   },
   readRuleSet: {
-    ...READ,
-    path: RULE_SET,
+    call: 'GET /api/apps/:clientId/rule-sets/:ruleSetId',
     summary: 'A rule set with its rules',
     answer: RuleSetAnswer,
   },
   putRuleSet: {
-    method: 'put',
-    path: RULE_SET,
-    access: 'session',
+    call: 'PUT /api/apps/:clientId/rule-sets/:ruleSetId',
+    params: { ruleSetId: z.string().regex(RULE_SET_ID) },
     needs: 'approved',
     summary: 'Store a rule set; in effect on every gateway within a second',
     /** A rule set as the gateway takes it, and the version that it replaces: 0 for a new rule set. */
@@ -52,9 +43,8 @@ export const RULE_SET_OPERATIONS = {
     codes: ['limit-reached', 'version-conflict'],
   },
   deleteRuleSet: {
-    ...REMOVAL,
-    path: RULE_SET,
+    call: 'DELETE /api/apps/:clientId/rule-sets/:ruleSetId',
     summary: 'Delete a rule set, unless a watch refers to it',
     codes: ['rule-set-in-use'],
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+} as const satisfies Readonly<Record<string, Declaration>>;

@@ -1,24 +1,23 @@
 import { z } from 'zod';
 import { InvitationToken, OneTimeCode } from '../../http/api.ts';
-import { type Operation, PUBLIC_WRITE } from '../../http/operation.ts';
+import type { Declaration } from '../../http/operation.ts';
 import { SessionAnswer } from '../accounts/account-operations.ts';
 
 /** Opaque to the page, which sends it back. */
 const Attempt = z.string().min(1).max(2_048);
-const SINGLE_SIGN_ON = '/api/single-sign-on';
 
 export const SINGLE_SIGN_ON_OPERATIONS = {
   beginSingleSignOn: {
-    ...PUBLIC_WRITE,
-    path: `${SINGLE_SIGN_ON}/begin`,
+    call: 'POST /api/single-sign-on/begin',
+    access: 'public',
     summary: "Begin to sign in at the identity provider; send the browser to the answer's URL",
     /** The attempt lasts ten minutes, for the browser that began it. */
     answer: z.object({ url: z.url(), attempt: Attempt }),
     codes: ['conflict', 'rate-limited'],
   },
   finishSingleSignOn: {
-    ...PUBLIC_WRITE,
-    path: SINGLE_SIGN_ON,
+    call: 'POST /api/single-sign-on',
+    access: 'public',
     summary: "Open a session by the identity provider's answer; an account that is new is made",
     body: z.strictObject({
       attempt: Attempt,
@@ -34,11 +33,11 @@ export const SINGLE_SIGN_ON_OPERATIONS = {
     codes: ['conflict', 'credentials-invalid', 'sign-up-closed', 'rate-limited'],
   },
   proveSingleSignOn: {
-    ...PUBLIC_WRITE,
-    path: `${SINGLE_SIGN_ON}/code`,
+    call: 'POST /api/single-sign-on/code',
+    access: 'public',
     summary: 'Open the session of an account that has a second factor',
     body: z.strictObject({ attempt: Attempt, code: OneTimeCode }),
     answer: SessionAnswer,
     codes: ['conflict', 'credentials-invalid', 'code-invalid', 'rate-limited'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { Invitation, Member, MemberRole } from '#shared/contracts/apps/client-app.ts';
 import { AppRole, Email, InvitationToken, instant } from '../../http/api.ts';
-import { APP, CREATION, type Operation, READ, REMOVAL, WRITE } from '../../http/operation.ts';
+import { CREATION, type Declaration } from '../../http/operation.ts';
 
 const WithToken = z.strictObject({ token: InvitationToken });
 
 export const MEMBER_OPERATIONS = {
   listMembers: {
-    ...READ,
-    path: `${APP}/members`,
+    call: 'GET /api/apps/:clientId/members',
     summary: 'The owner, the members and the open invitations of an app',
     answer: z.object({
       owner: z.string(),
@@ -18,8 +17,8 @@ export const MEMBER_OPERATIONS = {
     }),
   },
   createInvitation: {
+    call: 'POST /api/apps/:clientId/invitations',
     ...CREATION,
-    path: `${APP}/invitations`,
     permission: 'manage',
     summary: 'Make a link by which one account becomes a member, valid for seven days; returned only once',
     body: z.strictObject({ role: MemberRole, email: Email.optional() }),
@@ -28,46 +27,39 @@ export const MEMBER_OPERATIONS = {
     codes: ['limit-reached'],
   },
   withdrawInvitation: {
-    ...REMOVAL,
-    path: `${APP}/invitations/:invitationId`,
+    call: 'DELETE /api/apps/:clientId/invitations/:invitationId',
     permission: 'manage',
     summary: 'Withdraw an invitation; its link stops working',
   },
   setMemberRole: {
-    method: 'patch',
-    path: `${APP}/members/:accountId`,
-    access: 'session',
+    call: 'PATCH /api/apps/:clientId/members/:accountId',
     permission: 'manage',
     summary: 'Set the role of a member',
     body: z.strictObject({ role: MemberRole }),
   },
   removeMember: {
-    ...REMOVAL,
-    path: `${APP}/members/:accountId`,
+    call: 'DELETE /api/apps/:clientId/members/:accountId',
     permission: 'manage',
     summary: 'Remove a member, whose access ends at once; API keys that the member knows still work',
   },
   leaveApp: {
-    ...WRITE,
-    path: `${APP}/leave`,
+    call: 'POST /api/apps/:clientId/leave',
     permission: 'view',
     summary: 'Leave the team of an app',
     endsSomething: true,
   },
   readInvitation: {
-    ...WRITE,
-    path: '/api/invitations/read',
+    call: 'POST /api/invitations/read',
     summary: 'Read the app and the role of an invitation',
     body: WithToken,
     answer: z.object({ clientId: z.string(), name: z.string(), owner: z.string(), role: AppRole }),
     codes: ['not-found'],
   },
   acceptInvitation: {
-    ...WRITE,
-    path: '/api/invitations/accept',
+    call: 'POST /api/invitations/accept',
     summary: 'Become a member of an app; the invitation is used up',
     body: WithToken,
     answer: z.object({ clientId: z.string() }),
     codes: ['not-found', 'conflict', 'limit-reached'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

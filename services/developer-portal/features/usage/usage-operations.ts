@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AuditEntry, count, Month } from '../../http/api.ts';
-import { APP, type Operation, READ } from '../../http/operation.ts';
+import type { Declaration } from '../../http/operation.ts';
 
 /** Milliseconds from acceptance to the result; absent if nothing was done. */
 const percentile = z.number().nonnegative().nullable();
@@ -42,8 +42,7 @@ const UsageHour = z.object({
 });
 export const USAGE_OPERATIONS = {
   readUsage: {
-    ...READ,
-    path: `${APP}/usage`,
+    call: 'GET /api/apps/:clientId/usage',
     summary: 'This month against the quota, and the last 30 days; a check counts once it has its result',
     answer: z.object({
       month: Month,
@@ -69,16 +68,14 @@ export const USAGE_OPERATIONS = {
     }),
   },
   readAppAudit: {
-    ...READ,
-    path: `${APP}/audit`,
+    call: 'GET /api/apps/:clientId/audit',
     summary: 'The audit entries of a client app, newest first',
     answer: z.array(AuditEntry),
   },
   readAccountAudit: {
-    ...READ,
-    path: '/api/audit',
+    call: 'GET /api/audit',
     summary: 'The audit entries of the account and its apps, newest first',
     isHeavy: true,
     answer: z.array(AuditEntry),
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Declaration>;

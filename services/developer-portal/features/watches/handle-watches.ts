@@ -1,9 +1,10 @@
+import type { PresentedMember, PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { presentMember } from '#shared/stores/watches/present-watch.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/operations.ts';
 import { existing } from '../basis.ts';
-import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';
+import type { WATCH_OPERATIONS } from './watch-operations.ts';
 
 /** Watches that are listed; only enterprise accounts may have more. */
 const LISTED_MAX = 1_000;
@@ -16,20 +17,20 @@ export function makeWatchHandlers({
   watchEvents,
   watchWrites,
 }: Dependencies): Handlers<Ids> {
-  const present = async (watch: Watch) => (await watchWrites.present(watch)) as WatchAnswer;
+  const present = async (watch: Watch) => (await watchWrites.present(watch)) as PresentedWatch;
   const ownWatch = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<Watch> =>
     existing(await watches.read(app.clientId, param('watchId')), 'there is no such watch');
   return {
     async listWatches({ app: { clientId } }) {
       const found = await watches.list(clientId, { countMax: LISTED_MAX });
-      return { watches: (await watchWrites.presentMany(found)) as WatchAnswer[] };
+      return { watches: (await watchWrites.presentMany(found)) as PresentedWatch[] };
     },
     readWatch: async (call) => present(await ownWatch(call)),
     async listWatchMembers(call) {
       const { after, limit: countMax } = call.query;
       const { members, next } = await watchMembers.page(watchUid(await ownWatch(call)), { after, countMax });
       return {
-        members: members.map((member) => presentMember(member) as WatchMemberAnswer),
+        members: members.map((member) => presentMember(member) as PresentedMember),
         next,
       };
     },

@@ -1,87 +1,32 @@
 import { z } from 'zod';
+import { PresentedMember, PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import { next, PageLimit, page } from '../../http/api.ts';
-import { APP, type Operation, READ, WRITE } from '../../http/operation.ts';
+import type { Declaration } from '../../http/operation.ts';
 import { WatchEventAnswer } from './read-watch-events.ts';
-
-const WATCHES = `${APP}/watches` as const;
-
-const Following = z.object({
-  chainId: z.number(),
-  contractAddress: z.string(),
-  state: z.enum(['live', 'sweeps-only']),
-  reason: z.string().optional(),
-});
-const WatchAnswer = z
-  .object({
-    watchId: z.string(),
-    version: z.number(),
-    state: z.enum(['active', 'paused', 'held']),
-    /** Why it is paused. */
-    reason: z.string().optional(),
-    /** Roles whose revocations are held. */
-    held: z.array(z.string()),
-    /** Chains that cannot be read for it, and since when. */
-    stalled: z.array(z.object({ chainId: z.number(), since: z.string() })).optional(),
-    members: z.number(),
-    following: z.array(Following),
-    ruleSet: z.string(),
-    callbackUrl: z.string(),
-    everySeconds: z.number(),
-  })
-  .loose()
-  .meta({ id: 'Watch' });
-const WatchMemberAnswer = z
-  .object({
-    account: z.string().optional(),
-    accounts: z.array(z.string()).optional(),
-    ref: z.string().optional(),
-    roles: z.array(
-      z.object({
-        id: z.string(),
-        granted: z.boolean(),
-        since: z.string(),
-        revocationHeld: z.boolean().optional(),
-      }),
-    ),
-    vaults: z.array(z.string()).optional(),
-    /** Revocations in their grace. */
-    pending: z.array(z.object({ id: z.string(), since: z.string() })).optional(),
-    sequence: z.number(),
-    checkedAt: z.string().optional(),
-    blockNumbers: z.record(z.string(), z.number()),
-    /** Of the last check. */
-    errors: z.array(z.object({ roleId: z.string(), message: z.string() })),
-  })
-  .loose()
-  .meta({ id: 'WatchMember' });
 
 /** An app's watches. Clients make them by the API; here a developer looks at them and releases held
  * revocations. */
 export const WATCH_OPERATIONS = {
   listWatches: {
-    ...READ,
-    path: WATCHES,
+    call: 'GET /api/apps/:clientId/watches',
     summary: 'The watches of an app',
     isHeavy: true,
-    answer: z.object({ watches: z.array(WatchAnswer) }),
+    answer: z.object({ watches: z.array(PresentedWatch) }),
   },
   readWatch: {
-    ...READ,
-    path: `${WATCHES}/:watchId`,
+    call: 'GET /api/apps/:clientId/watches/:watchId',
     summary: 'One watch: its state, and how its contracts are followed',
-    answer: WatchAnswer,
+    answer: PresentedWatch,
   },
   listWatchMembers: {
-    ...READ,
-    path: `${WATCHES}/:watchId/members`,
+    call: 'GET /api/apps/:clientId/watches/:watchId/members',
     summary: 'Members with their roles, by ref or account',
     /** `after` is the `next` of the page before. */
     query: z.strictObject({ after: z.string().min(1).max(128).optional(), limit: PageLimit }),
-    answer: z.object({ members: z.array(WatchMemberAnswer), next }),
+    answer: z.object({ members: z.array(PresentedMember), next }),
   },
   listWatchEvents: {
-    ...READ,
-    path: `${WATCHES}/:watchId/events`,
+    call: 'GET /api/apps/:clientId/watches/:watchId/events',
     summary:
       'Events of the last 72 hours, newest first, among the newest 10 000 webhooks of the app, or of one member',
     /** `member`: the ref or account of a member, for its events alone. */
@@ -90,13 +35,9 @@ export const WATCH_OPERATIONS = {
     answer: z.object({ events: z.array(WatchEventAnswer), next }),
   },
   releaseWatch: {
+    call: 'POST /api/apps/:clientId/watches/:watchId/release',
     needs: 'active',
-    ...WRITE,
-    path: `${WATCHES}/:watchId/release`,
     summary: 'Send the revocations that are held',
-    answer: WatchAnswer,
+    answer: PresentedWatch,
   },
-} as const satisfies Record<string, Operation>;
-
-export type WatchAnswer = z.infer<typeof WatchAnswer>;
-export type WatchMemberAnswer = z.infer<typeof WatchMemberAnswer>;
+} as const satisfies Record<string, Declaration>;

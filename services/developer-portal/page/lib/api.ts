@@ -1,10 +1,7 @@
 import type { z } from 'zod';
-import type { OPERATIONS } from '../../http/operations.ts';
+import type { Declared } from '../../http/operations.ts';
 
-type Operations = typeof OPERATIONS;
-type ByCall = {
-  [Id in keyof Operations as `${Uppercase<Operations[Id]['method']>} ${Operations[Id]['path']}`]: Operations[Id];
-};
+type ByCall = { [Id in keyof Declared as Declared[Id]['call']]: Declared[Id] };
 type ParamOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamOf<Rest>
   : Path extends `${string}:${infer Name}`
