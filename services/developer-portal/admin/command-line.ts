@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { z } from 'zod';
 import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
 import { judgeSignInDomains } from '#shared/contracts/sign-in/sign-in-domain.ts';
 import type { LocalSystem } from './local-system.ts';
@@ -20,14 +21,11 @@ export type Run = (
 /** The work of a subcommand: it gets the arguments in their order, then the options. */
 type Work = (system: OpenSystem, ...given: never[]) => Promise<unknown>;
 
-/** Makes the function that adds a subcommand to a command: `list <id>`, what it does, and its work. */
+/** Makes the function that adds a subcommand to a command: `list <id>`, and its work. */
 export const adderTo =
   (command: Command, run: Run) =>
-  (usage: string, description: string, work: Work): Command =>
-    command
-      .command(usage)
-      .description(description)
-      .action((...given) => run((system) => work(system, ...(given as never[]))));
+  (usage: string, work: Work): Command =>
+    command.command(usage).action((...given) => run((system) => work(system, ...(given as never[]))));
 /** The same for a new group of subcommands. */
 export const addGroup = (program: Command, run: Run, name: string, description: string) =>
   adderTo(program.command(name).description(description), run);
@@ -47,32 +45,26 @@ const parser =
     return value;
   };
 
-export const wholeNumber = parser('It must be a whole number.', (text) =>
-  /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined,
-);
-/** A limit of 0 would be a suspension. */
-export const figure = (text: string): number =>
-  parser('It must be at least 1.', () => wholeNumber(text) || undefined)(text);
-export const figureUpTo = (max: number) =>
-  parser(`It must be at most ${max}.`, (text) => (figure(text) <= max ? figure(text) : undefined));
+/** @param min 1 for a limit: 0 would be a suspension */
+export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  parser(`It must be a whole number from ${min} to ${max}.`, (text) => {
+    const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
+    return number >= min && number <= max ? number : undefined;
+  });
 export const instant = parser('It must be an ISO 8601 instant such as 2026-11-21T10:00:00Z.', (text) => {
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? undefined : ms;
 });
-/** Checks only parts that every address has; a stricter check would refuse valid addresses. */
-export const emailAddress = parser('It must be an e-mail address such as dev@example.com.', (text) =>
-  /^[^\s@]{1,64}@[^\s@]{1,255}$/.test(text) ? text : undefined,
-);
+/** A text as the portal's forms take it. */
+export const formText = (schema: z.ZodType<string>) => (text: string) => {
+  const { data, error } = schema.safeParse(text);
+  if (error) throw new InvalidArgumentError(error.issues[0]?.message ?? '');
+  return data;
+};
 export const keyPermissions = parser(
   'It must be a list of check, read and manage, such as check,read.',
   (text) => KeyPermissions.safeParse(text.split(',')).data,
 );
-/** Text with the same bounds as in the portal's forms. */
-export const textUpTo = (charsMax: number) =>
-  parser(`It must have 1 to ${charsMax} characters.`, (text) => {
-    const { length } = [...text.trim()];
-    return length >= 1 && length <= charsMax ? text.trim() : undefined;
-  });
 export function signInDomains(text: string): readonly string[] {
   const judged = judgeSignInDomains(text.trim() === '' ? [] : text.split(','));
   if ('fault' in judged) throw new InvalidArgumentError(judged.fault);

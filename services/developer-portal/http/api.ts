@@ -18,7 +18,7 @@ import { WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 export const EMAIL_CHARS_MAX = 254;
 const PASSWORD_CHARS_MIN = 12;
 const PASSWORD_CHARS_MAX = 128;
-export const NAME_CHARS_MAX = 64;
+const NAME_CHARS_MAX = 64;
 export const REASON_CHARS_MAX = 500;
 const PAGE_COUNT_MAX = 100;
 

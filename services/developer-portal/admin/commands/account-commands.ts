@@ -5,7 +5,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { makePasswords } from '../../features/accounts/passwords.ts';
 import { existing } from '../../features/basis.ts';
 import { setTier, showOperatorAccount } from '../../features/operator/operate.ts';
-import { adderTo, figureUpTo, type Run, type Vouch, vouchOption } from '../command-line.ts';
+import { adderTo, type Run, type Vouch, vouchOption, wholeNumber } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const PASSWORD_BYTES = 15;
@@ -43,37 +43,30 @@ export async function ensureOperator(
 
 export function addAccounts(program: Command, run: Run): void {
   const account = program.command('account').description("developers' and operators' accounts of the portal");
-  adderTo(account, run)(
-    'list',
-    'list all accounts, by e-mail address',
-    async (system, { query }: { query: string }) => {
-      const found = (await system.accounts.list()).filter(({ email }) =>
-        email.toLowerCase().includes(query.toLowerCase()),
-      );
-      return Promise.all(
-        found.map(async (one) => {
-          const { verified, createdAt } = one;
-          return { ...(await showOperatorAccount(system, one)), verified, createdAt };
-        }),
-      );
-    },
-  ).option('--query <text>', 'only addresses that contain this text', '');
+  const add = adderTo(account, run);
+  add('list', async (system, { query }: { query: string }) => {
+    const found = (await system.accounts.list()).filter(({ email }) =>
+      email.toLowerCase().includes(query.toLowerCase()),
+    );
+    return Promise.all(
+      found.map(async (one) => {
+        const { verified, createdAt } = one;
+        return { ...(await showOperatorAccount(system, one)), verified, createdAt };
+      }),
+    );
+  })
+    .description('list all accounts, by e-mail address')
+    .option('--query <text>', 'only addresses that contain this text', '');
   const act = <O extends object>(
     name: string,
-    description: string,
     work: (system: OpenSystem, account: Account, options: O & Vouch) => Promise<object>,
   ) =>
-    adderTo(account, run)(
-      `${name} <email>`,
-      description,
-      async (system, email: string, options: O & Vouch) => ({
-        email,
-        ...(await work(system, await accountOf(system, email, options), options)),
-      }),
-    ).addOption(vouchOption());
+    add(`${name} <email>`, async (system, email: string, options: O & Vouch) => ({
+      email,
+      ...(await work(system, await accountOf(system, email, options), options)),
+    })).addOption(vouchOption());
   act<{ withdraw: boolean; readOnly: boolean }>(
     'operator',
-    'allow an account to see all accounts and apps in the portal, approve scopes, set tiers and suspend apps; ends its sessions and prints a new password',
     async ({ accountWork, actor }, { accountId }, { withdraw, readOnly }) => {
       if (withdraw) await accountWork.withdrawOperator(actor, accountId);
       if (withdraw) return { accountId, operator: false };
@@ -83,45 +76,34 @@ export function addAccounts(program: Command, run: Run): void {
       return { accountId, operator: true, operatorRights, password };
     },
   )
+    .description(
+      'allow an account to see all accounts and apps in the portal, approve scopes, set tiers and suspend apps; ends its sessions and prints a new password',
+    )
     .option('--read-only', 'allow it to see, and to change nothing', false)
     .option('--withdraw', 'withdraw the operator rights', false);
-  act(
-    'reset-password',
-    'set a new password for an account, print it once, and end its sessions',
-    async ({ accountWork, actor }, { accountId }) => {
-      const { password, passwordHash } = await newPassword();
-      await accountWork.setPassword(actor, accountId, passwordHash);
-      return { password };
-    },
-  );
-  act(
-    'reset-link',
+  act('reset-password', async ({ accountWork, actor }, { accountId }) => {
+    const { password, passwordHash } = await newPassword();
+    await accountWork.setPassword(actor, accountId, passwordHash);
+    return { password };
+  }).description('set a new password for an account, print it once, and end its sessions');
+  act('reset-link', async ({ resetLinks, portalOrigin, actor }, one) => {
+    const { token, expiresAt } = await resetLinks.make(actor, one);
+    return { link: `${portalOrigin}/reset-password#${token}`, expiresAt };
+  }).description(
     'make a link for a new password, valid for an hour; without PORTAL_ORIGIN the link is a path of the portal',
-    async ({ resetLinks, portalOrigin, actor }, one) => {
-      const { token, expiresAt } = await resetLinks.make(actor, one);
-      return { link: `${portalOrigin}/reset-password#${token}`, expiresAt };
-    },
   );
-  act(
-    'reset-two-factor',
-    'turn the second factor of an account off and end its sessions; the password stays',
-    async ({ twoFactor, actor }, one) => {
-      await twoFactor.disable(actor, one, 'two-factor-reset');
-      return { accountId: one.accountId, twoFactor: false };
-    },
-  );
-  act(
-    'reset-single-sign-on',
-    'let the next person of the identity provider who has the address join the account',
-    async ({ accountWork, actor }, { accountId }) => {
-      await accountWork.resetSingleSignOn(actor, accountId);
-      return { accountId, singleSignOn: false };
-    },
-  );
-  act('delete', 'delete an account and its client apps', async ({ accountWork, actor }, { accountId }) => {
+  act('reset-two-factor', async ({ twoFactor, actor }, one) => {
+    await twoFactor.disable(actor, one, 'two-factor-reset');
+    return { accountId: one.accountId, twoFactor: false };
+  }).description('turn the second factor of an account off and end its sessions; the password stays');
+  act('reset-single-sign-on', async ({ accountWork, actor }, { accountId }) => {
+    await accountWork.resetSingleSignOn(actor, accountId);
+    return { accountId, singleSignOn: false };
+  }).description('let the next person of the identity provider who has the address join the account');
+  act('delete', async ({ accountWork, actor }, { accountId }) => {
     await accountWork.remove(actor, accountId);
     return { accountId, deleted: true };
-  });
+  }).description('delete an account and its client apps');
   addTiers(program, run);
 }
 
@@ -141,7 +123,6 @@ function addTiers(program: Command, run: Run): void {
   const tier = program.command('tier').description("accounts' tiers");
   const set = adderTo(tier, run)(
     'set <email>',
-    'set the tier of an account and the limits of all its apps',
     async (system, email: string, tier: Tier, options: Vouch & Record<string, number | undefined>) => {
       const given = LIMIT_OPTIONS.flatMap(([flag, limit]) => {
         const value = options[new Option(`--${flag}`).attributeName()];
@@ -153,12 +134,13 @@ function addTiers(program: Command, run: Run): void {
       return setTier(system, system.actor, accountId, tier, Object.fromEntries(given));
     },
   )
+    .description('set the tier of an account and the limits of all its apps')
     .addArgument(new Argument('<tier>').choices(Tier.options))
     .addOption(vouchOption());
   for (const [flag, limit, words] of LIMIT_OPTIONS)
     set.option(
       `--${flag} <n>`,
       `enterprise: ${words}, at most ${LIMITS_MAX[limit]}`,
-      figureUpTo(LIMITS_MAX[limit]),
+      wholeNumber(1, LIMITS_MAX[limit]),
     );
 }

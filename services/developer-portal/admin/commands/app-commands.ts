@@ -12,15 +12,14 @@ import {
 } from '../../features/apps/credentials.ts';
 import { listScopeRequests, showOperatorApp } from '../../features/operator/operate.ts';
 import { withUse } from '../../features/present.ts';
-import { KeyAnswer, NAME_CHARS_MAX, REASON_CHARS_MAX } from '../../http/api.ts';
+import { Email, KeyAnswer, lines, Name, REASON_CHARS_MAX } from '../../http/api.ts';
 import {
   addGroup,
   duration,
-  emailAddress,
+  formText,
   keyPermissions,
   type Run,
   signInDomains,
-  textUpTo,
   type Vouch,
   vouchOption,
 } from '../command-line.ts';
@@ -72,62 +71,59 @@ async function resealSecrets({ apps, clientApps, accounts, twoFactor, actor }: O
 
 export function addApps(program: Command, run: Run): void {
   const add = addGroup(program, run, 'app', 'client apps');
-  add('create', 'create a client app; prints its credentials once', createApp)
-    .requiredOption('--email <address>', 'e-mail address of the account; created if missing', emailAddress)
-    .requiredOption('--name <name>', 'name of the app', textUpTo(NAME_CHARS_MAX))
+  add('create', createApp)
+    .description('create a client app; prints its credentials once')
+    .requiredOption('--email <address>', 'e-mail address of the account; created if missing', formText(Email))
+    .requiredOption('--name <name>', 'name of the app', formText(Name))
     .addOption(new Option('--tier <tier>', "the account's tier").choices(Tier.options))
     .option('--approve', 'approve the token-gating scope at once', false)
     .addOption(vouchOption());
-  add('list', 'list all client apps, oldest first', async (system) => {
+  add('list', async (system) => {
     const found = await system.clientApps.list((one) => one);
     return Promise.all(found.map((one) => showOperatorApp(system, one)));
-  });
+  }).description('list all client apps, oldest first');
   const changed =
     (work: (system: OpenSystem, id: string, options: { reason: string }) => Promise<ClientApp>) =>
     async (system: OpenSystem, id: string, options: { reason: string }) =>
       showOperatorApp(system, await work(system, id, options));
   add(
     'suspend <id>',
-    'refuse the requests of an app with 403 until it is resumed',
     changed(({ apps, actor }, id) => apps.suspend(actor, id)),
-  );
+  ).description('refuse the requests of an app with 403 until it is resumed');
   add(
     'resume <id>',
-    'end a suspension',
     changed(({ apps, actor }, id) => apps.resume(actor, id)),
-  );
-  add(
-    'delete <id>',
-    'delete an app and revoke its keys; accepted checks are still delivered',
-    async ({ apps, actor }, clientId: string) => {
-      await apps.remove(actor, clientId);
-      return { clientId, deleted: true };
-    },
-  );
-  add(
-    'domains <id>',
-    'print the domains that sign-in messages of an app may be for, or set them',
-    async ({ apps, actor }, id: string, { set }: { set?: readonly string[] }) => {
-      const app = set ? await apps.setDomains(actor, id, set) : await apps.read(id);
-      return { domains: app.domains ?? [] };
-    },
-  ).option(
-    '--set <domains>',
-    'hosts, with their ports where they have one, with commas; an empty text ends signing in',
-    signInDomains,
-  );
+  ).description('end a suspension');
+  add('delete <id>', async ({ apps, actor }, clientId: string) => {
+    await apps.remove(actor, clientId);
+    return { clientId, deleted: true };
+  }).description('delete an app and revoke its keys; accepted checks are still delivered');
+  add('domains <id>', async ({ apps, actor }, id: string, { set }: { set?: readonly string[] }) => {
+    const app = set ? await apps.setDomains(actor, id, set) : await apps.read(id);
+    return { domains: app.domains ?? [] };
+  })
+    .description('print the domains that sign-in messages of an app may be for, or set them')
+    .option(
+      '--set <domains>',
+      'hosts, with their ports where they have one, with commas; an empty text ends signing in',
+      signInDomains,
+    );
   const addScope = addGroup(program, run, 'scope', 'requests for the token-gating scope');
-  addScope('list', 'list the apps that requested the scope', listScopeRequests);
+  addScope('list', listScopeRequests).description('list the apps that requested the scope');
   addScope(
     'approve <id>',
-    'allow the app to request checks',
     changed(({ apps, actor }, id) => apps.approveScope(actor, id)),
-  );
+  ).description('allow the app to request checks');
   addScope(
     'reject <id>',
-    'refuse the request, with a reason',
     changed(({ apps, actor }, id, { reason }) => apps.rejectScope(actor, id, reason)),
-  ).requiredOption('--reason <text>', 'the reason shown to the developer', textUpTo(REASON_CHARS_MAX));
+  )
+    .description('refuse the request, with a reason')
+    .requiredOption(
+      '--reason <text>',
+      'the reason shown to the developer',
+      formText(lines(REASON_CHARS_MAX)),
+    );
   addKeys(program, run);
 }
 
@@ -135,54 +131,39 @@ type CreateKey = { name: string; marketplace: boolean; permissions?: KeyPermissi
 
 function addKeys(program: Command, run: Run): void {
   const addKey = addGroup(program, run, 'key', 'API keys of a client app');
-  addKey(
-    'create <id>',
-    'create an API key; prints it once',
-    async ({ apps, actor }, id: string, options: CreateKey) => {
-      if (!mayHave(options.marketplace, options.permissions))
-        throw new ServiceError('usage-invalid', 'a marketplace key has the permission check alone');
-      const made = newKey();
-      await apps.createKey(actor, id, made, options);
-      return made;
-    },
-  )
-    .option('--name <name>', 'name of the key', textUpTo(NAME_CHARS_MAX), 'key')
+  addKey('create <id>', async ({ apps, actor }, id: string, options: CreateKey) => {
+    if (!mayHave(options.marketplace, options.permissions))
+      throw new ServiceError('usage-invalid', 'a marketplace key has the permission check alone');
+    const made = newKey();
+    await apps.createKey(actor, id, made, options);
+    return made;
+  })
+    .description('create an API key; prints it once')
+    .option('--name <name>', 'name of the key', formText(Name), 'key')
     .option('--marketplace', 'a key for a third party; counts against the limit of the account', false)
     .option(
       '--permissions <list>',
       'of check, read and manage, such as check,read; default: all, of a marketplace key check alone',
       keyPermissions,
     );
-  addKey(
-    'list <id>',
-    'list the keys of an app, including revoked keys',
-    async ({ apps, keyUse }, id: string) => {
-      const [{ keys }, usedAt] = [await apps.read(id), await keyUse.read(id)];
-      return withUse(keys, usedAt).map((one) => KeyAnswer.parse(one));
-    },
-  );
-  addKey(
-    'revoke <id> <key>',
-    'revoke a key; requests with it are refused within a second',
-    async ({ apps, actor }, id: string, keyId: string) => {
-      await apps.revokeKey(actor, id, keyId);
-      return { keyId, revoked: true };
-    },
-  );
+  addKey('list <id>', async ({ apps, keyUse }, id: string) => {
+    const [{ keys }, usedAt] = [await apps.read(id), await keyUse.read(id)];
+    return withUse(keys, usedAt).map((one) => KeyAnswer.parse(one));
+  }).description('list the keys of an app, including revoked keys');
+  addKey('revoke <id> <key>', async ({ apps, actor }, id: string, keyId: string) => {
+    await apps.revokeKey(actor, id, keyId);
+    return { keyId, revoked: true };
+  }).description('revoke a key; requests with it are refused within a second');
   const addSecret = addGroup(program, run, 'secret', 'webhook secrets');
-  addSecret(
-    'reseal',
+  addSecret('reseal', resealSecrets).description(
     'encrypt all stored secrets again with the newest key of ROLECALL_SECRET_KEYS; their values stay the same',
-    resealSecrets,
   );
-  addSecret(
-    'rotate <id>',
-    'create a new webhook secret; prints it once; earlier secrets sign for the overlap',
-    async ({ apps, actor }, id: string, { overlap }: { overlap: number }) => {
-      await apps.read(id);
-      const webhookSecret = newWebhookSecret();
-      await apps.rotateSecret(actor, id, apps.seal(id, webhookSecret), overlap);
-      return { webhookSecret };
-    },
-  ).option('--overlap <duration>', 'how long the earlier secrets still sign', duration, DAY_MS);
+  addSecret('rotate <id>', async ({ apps, actor }, id: string, { overlap }: { overlap: number }) => {
+    await apps.read(id);
+    const webhookSecret = newWebhookSecret();
+    await apps.rotateSecret(actor, id, apps.seal(id, webhookSecret), overlap);
+    return { webhookSecret };
+  })
+    .description('create a new webhook secret; prints it once; earlier secrets sign for the overlap')
+    .option('--overlap <duration>', 'how long the earlier secrets still sign', duration, DAY_MS);
 }

@@ -4,7 +4,7 @@ import { parseMessage } from '#shared/contracts/topic.ts';
 import { isRetriable } from '#shared/errors.ts';
 import { WRITES_MAX } from '#shared/stores/audit/audit-trail.ts';
 import { type AuditFilters, pageAudit } from '../../features/operator/operate.ts';
-import { addGroup, figureUpTo, instant, type PrintLines, type Run } from '../command-line.ts';
+import { addGroup, instant, type PrintLines, type Run, wholeNumber } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 const LISTED_COUNT = 50;
@@ -59,20 +59,17 @@ function readEntry(value: Buffer | null) {
 
 export function addAudit(program: Command, run: Run): void {
   const add = addGroup(program, run, 'audit', 'audit entries of accounts and apps');
-  add(
-    'list',
-    `list audit entries of the last 90 days, newest first; of writes of rule sets, watches and members the newest ${WRITES_MAX} of each account`,
-    listAudit,
-  )
+  add('list', listAudit)
+    .description(
+      `list audit entries of the last 90 days, newest first; of writes of rule sets, watches and members the newest ${WRITES_MAX} of each account`,
+    )
     .option('--account <account>', "an account's e-mail address or id")
     .option('--app <id>', 'a client id')
     .option('--action <action>', 'an action such as key-revoked')
     .option('--since <instant>', 'only entries of this instant or later', instant)
     .option('--until <instant>', 'only entries of this instant or earlier', instant)
-    .option('--limit <n>', `entries, at most ${LISTED_MAX}`, figureUpTo(LISTED_MAX), LISTED_COUNT);
-  add(
-    'export',
-    'print every audit entry that the broker has, 400 days of them, as NDJSON',
-    async (system, { since }: { since: number }) => exportAudit(system, since),
-  ).requiredOption('--since <instant>', 'only entries of this instant or later', instant);
+    .option('--limit <n>', `entries, at most ${LISTED_MAX}`, wholeNumber(1, LISTED_MAX), LISTED_COUNT);
+  add('export', async (system, { since }: { since: number }) => exportAudit(system, since))
+    .description('print every audit entry that the broker has, 400 days of them, as NDJSON')
+    .requiredOption('--since <instant>', 'only entries of this instant or later', instant);
 }

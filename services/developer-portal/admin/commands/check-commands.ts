@@ -85,42 +85,32 @@ const shownOf = ({ state, callbackUrl, nextAttemptAt, attempts }: DeliveryView) 
 
 export function addChecks(program: Command, run: Run): void {
   const addCheck = addGroup(program, run, 'check', 'results of checks');
-  addCheck(
-    'show <requestId>',
+  addCheck('show <requestId>', showCheck).description(
     'show a check: its app, request, steps, stored result and the attempts of its webhook',
-    showCheck,
   );
   const addBatch = addGroup(program, run, 'batch', 'batches');
-  addBatch(
-    'show <requestId>',
+  addBatch('show <requestId>', showBatch).description(
     'show the status of a batch, its stored parts and the attempts of its webhook',
-    showBatch,
   );
   const add = addGroup(program, run, 'webhook', 'deliveries');
-  add('show <requestId>', 'one delivery with its attempts', async ({ deliveries }, id: string) => {
+  add('show <requestId>', async ({ deliveries }, id: string) => {
     const delivery = await deliveries.read(id);
     return shownOf(existing(delivery, `there is no webhook of request ${id}`));
-  });
-  add(
-    'list <id>',
-    `a client app's deliveries, newest first; kept are the newest ${LISTED_MAX} of each app`,
-    listWebhooks,
-  ).addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options));
-  add(
-    'resend <requestId>',
+  }).description('one delivery with its attempts');
+  add('list <id>', listWebhooks)
+    .description(`a client app's deliveries, newest first; kept are the newest ${LISTED_MAX} of each app`)
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options));
+  add('resend <requestId>', ({ resends }, id: string) => resends.resend(id)).description(
     'deliver a webhook again, with the same bytes and the same id; returns once a webhook-dispatcher has taken it',
-    ({ resends }, id: string) => resends.resend(id),
   );
-  add(
-    'resend-failed <id>',
-    'deliver all failed webhooks of a client app again',
-    async ({ resends, clientApps }, id: string, { since }: { since: number }) => {
-      await requireApp(clientApps, id);
-      return resends.resendFailed(id, since);
-    },
-  ).requiredOption(
-    '--since <instant>',
-    'only webhooks exhausted or stopped at this instant or later',
-    instant,
-  );
+  add('resend-failed <id>', async ({ resends, clientApps }, id: string, { since }: { since: number }) => {
+    await requireApp(clientApps, id);
+    return resends.resendFailed(id, since);
+  })
+    .description('deliver all failed webhooks of a client app again')
+    .requiredOption(
+      '--since <instant>',
+      'only webhooks exhausted or stopped at this instant or later',
+      instant,
+    );
 }

@@ -4,7 +4,8 @@ import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { existing } from '../../features/basis.ts';
 import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
 import { makeReadWatchEvents } from '../../features/watches/read-watch-events.ts';
-import { adderTo, addGroup, emailAddress, type Run } from '../command-line.ts';
+import { Email } from '../../http/api.ts';
+import { adderTo, addGroup, formText, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { exportSystem } from '../transfer/export-system.ts';
 import { importSystem } from '../transfer/import-system.ts';
@@ -32,27 +33,19 @@ const readWatch = async ({ watches }: OpenSystem, clientId: string, watchId: str
 
 export function addDocuments(program: Command, run: Run): void {
   const addRuleSet = addGroup(program, run, 'rule-set', 'stored rule sets of a client app');
-  addRuleSet('list <id>', 'list the rule sets of an app, by id', listRuleSets);
-  addRuleSet('show <id> <ruleSetId>', 'one rule set with its rules', showRuleSet);
+  addRuleSet('list <id>', listRuleSets).description('list the rule sets of an app, by id');
+  addRuleSet('show <id> <ruleSetId>', showRuleSet).description('one rule set with its rules');
   const addWatch = addGroup(program, run, 'watch', 'watches of client apps');
-  addWatch(
-    'list <id>',
-    "a client app's watches",
-    async ({ clientApps, watches, watchWrites }, clientId: string) => {
-      await requireApp(clientApps, clientId);
-      return watchWrites.presentMany(await watches.list(clientId, { countMax: WATCHES_MAX }));
-    },
-  );
-  addWatch(
-    'show <id> <watchId>',
-    'one watch: its state, held revocations, and how its contracts are followed',
-    async (system, id: string, watchId: string) =>
-      system.watchWrites.present(await readWatch(system, id, watchId)),
-  );
+  addWatch('list <id>', async ({ clientApps, watches, watchWrites }, clientId: string) => {
+    await requireApp(clientApps, clientId);
+    return watchWrites.presentMany(await watches.list(clientId, { countMax: WATCHES_MAX }));
+  }).description("a client app's watches");
+  addWatch('show <id> <watchId>', async (system, id: string, watchId: string) =>
+    system.watchWrites.present(await readWatch(system, id, watchId)),
+  ).description('one watch: its state, held revocations, and how its contracts are followed');
   // An option, because the audit trail has arguments, and must not have members.
   addWatch(
     'events <id> <watchId>',
-    'the newest events of the last 72 hours: why roles changed, and whether the client was told',
     async (system, id: string, watchId: string, { member }: { member?: string }) => {
       const watch = await readWatch(system, id, watchId);
       const page = { countMax: EVENTS_MAX };
@@ -62,20 +55,21 @@ export function addDocuments(program: Command, run: Run): void {
         : reader.ofMember(watch, member, page));
       return events;
     },
-  ).option('--member <text>', 'only those of the member with this ref or account');
-  const act = (action: 'pause' | 'resume' | 'release', description: string) =>
-    addWatch(`${action} <id> <watchId>`, description, async (system, id: string, watchId: string) => {
+  )
+    .description('the newest events of the last 72 hours: why roles changed, and whether the client was told')
+    .option('--member <text>', 'only those of the member with this ref or account');
+  const act = (action: 'pause' | 'resume' | 'release') =>
+    addWatch(`${action} <id> <watchId>`, async (system, id: string, watchId: string) => {
       const { accountId } = await readWatch(system, id, watchId);
       const request = { clientId: id, accountId, watchId, actor: system.actor };
       return system.watchWrites.present(await system.watchWrites[action](request));
     });
-  act('pause', 'check no members and send nothing until it is resumed');
-  act('resume', 'check all members now, and continue');
-  act('release', 'send the revocations that are held');
+  act('pause').description('check no members and send nothing until it is resumed');
+  act('resume').description('check all members now, and continue');
+  act('release').description('send the revocations that are held');
   const add = adderTo(program, run);
   add(
     'export',
-    'print accounts, client apps, rule sets, watches and members as NDJSON, with hashes of keys and passwords, and secrets as they are encrypted',
     async (
       system,
       { account: email, withoutUnreadable }: { account?: string; withoutUnreadable: boolean },
@@ -85,15 +79,16 @@ export function addDocuments(program: Command, run: Run): void {
       return exportSystem(system, { accountId, withoutUnreadable });
     },
   )
-    .option('--account <email>', 'only this account and what belongs to it', emailAddress)
+    .description(
+      'print accounts, client apps, rule sets, watches and members as NDJSON, with hashes of keys and passwords, and secrets as they are encrypted',
+    )
+    .option('--account <email>', 'only this account and what belongs to it', formText(Email))
     .option(
       '--without-unreadable',
       'leave out records that cannot be read; the last line counts them',
       false,
     );
-  add(
-    'import <file>',
+  add('import <file>', importSystem).description(
     'import an export: nothing unless the whole file is valid; what the system has in the same or a newer version stays',
-    importSystem,
   );
 }

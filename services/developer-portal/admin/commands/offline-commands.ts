@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { z } from 'zod';
 import {
   commonConfig,
@@ -16,7 +16,7 @@ import { newProofKey, publicRingOf } from '#shared/proof-keys.ts';
 import { KEY_NUMBER_MAX } from '#shared/secret-box.ts';
 import { aclsOf, adminAcls, kafkaAclsCommand, SERVICES } from '../access/kafka-access.ts';
 import { adminRules, redisRulesOf } from '../access/redis-access.ts';
-import type { Print } from '../command-line.ts';
+import { type Print, wholeNumber } from '../command-line.ts';
 
 /** The `admin` command has a login of its own. */
 const ADMIN = 'admin';
@@ -61,13 +61,6 @@ function createProofKey(number: number, isEnvFile: boolean): unknown {
     : { kids, ROLECALL_PROOF_KEYS: privateEntry, ROLECALL_PROOF_PUBLIC_KEYS: publicEntry };
 }
 
-const keyNumber = (text: string): number => {
-  const number = /^[0-9]{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number <= KEY_NUMBER_MAX))
-    throw new InvalidArgumentError(`It must be a whole number of at most ${KEY_NUMBER_MAX}.`);
-  return number;
-};
-
 function addProofKeys(program: Command, print: Print, env: Environment): void {
   const proofKey = program
     .command('proof-key')
@@ -82,7 +75,12 @@ private entry at once, and the old public entry two days later, when no proof of
   proofKey
     .command('create')
     .description('create a key; prints its entry for either ring, once')
-    .option('--number <n>', 'its number in the rings; the highest number signs', keyNumber, 1)
+    .option(
+      '--number <n>',
+      'its number in the rings; the highest number signs',
+      wholeNumber(0, KEY_NUMBER_MAX),
+      1,
+    )
     .option('--env', 'print lines for an environment file', false)
     .action(({ number, env }) => print(createProofKey(number, env)));
   proofKey

@@ -86,45 +86,34 @@ export function addSystem(program: Command, run: Run): void {
       })),
     );
   const addTopics = addGroup(program, run, 'topics', 'topics of the broker');
-  addTopics(
-    'apply',
-    'create missing topics, and set the others to their declared configuration',
-    async ({ kafka, topics, retention }) => ({ ...(await applyTopics(kafka.admin, topics)), retention }),
-  );
+  addTopics('apply', async ({ kafka, topics, retention }) => ({
+    ...(await applyTopics(kafka.admin, topics)),
+    retention,
+  })).description('create missing topics, and set the others to their declared configuration');
   const addStore = addGroup(program, run, 'store', 'the Redis views');
-  addStore('rebuild', 'rebuild the Redis views from the topics', rebuildStore);
+  addStore('rebuild', rebuildStore).description('rebuild the Redis views from the topics');
   const add = addGroup(program, run, 'dead-letter', 'dead-lettered records, by source topic');
-  add(
-    'list <topic>',
-    'list the records that are neither redriven nor discarded',
-    async ({ kafka }, topic: string) => (await recordsOf(kafka, topic)).map(summaryOf),
-  );
+  add('list <topic>', async ({ kafka }, topic: string) =>
+    (await recordsOf(kafka, topic)).map(summaryOf),
+  ).description('list the records that are neither redriven nor discarded');
   const addOfRecord = (
     usage: string,
-    description: string,
     work: (system: OpenSystem, topic: string, found: DeadLetter) => Promise<unknown>,
   ) =>
-    add(usage, description, async (system, topic: string, partition: number, offset: number) =>
+    add(usage, async (system, topic: string, partition: number, offset: number) =>
       work(system, topic, await findRecord(system.kafka, topic, partition, offset)),
     )
-      .argument('<partition>', '', wholeNumber)
-      .argument('<offset>', '', wholeNumber);
-  addOfRecord('inspect <topic>', 'one record with its content', async (_system, _topic, found) => ({
+      .argument('<partition>', '', wholeNumber())
+      .argument('<offset>', '', wholeNumber());
+  addOfRecord('inspect <topic>', async (_system, _topic, found) => ({
     ...summaryOf(found),
     value: found.record.value?.toString() ?? null,
-  }));
-  add('redrive <topic>', 'publish the records to their source topic again', redriveRecords).option(
-    '--since <instant>',
-    'only records that failed at this instant or later',
-    instant,
-    0,
-  );
-  addOfRecord(
-    'discard <topic>',
-    'settle one record without redriving it',
-    async ({ kafka }, topic, found) => {
-      await settleDeadLetter(kafka, topic, found, 'discarded');
-      return { discarded: true };
-    },
-  );
+  })).description('one record with its content');
+  add('redrive <topic>', redriveRecords)
+    .description('publish the records to their source topic again')
+    .option('--since <instant>', 'only records that failed at this instant or later', instant, 0);
+  addOfRecord('discard <topic>', async ({ kafka }, topic, found) => {
+    await settleDeadLetter(kafka, topic, found, 'discarded');
+    return { discarded: true };
+  }).description('settle one record without redriving it');
 }
