@@ -1,12 +1,18 @@
 import { SetUpTwoFactor } from './features/accounts/account.ts';
 import { Frame } from './features/frame/frame.ts';
 import { findPage } from './features/frame/routes.ts';
-import { ForgottenPassword, ResetPassword, SignIn, SignInAgain } from './features/sessions/sign-in.ts';
-import { SingleSignOn } from './features/sessions/single-sign-on.ts';
+import {
+  ForgottenPassword,
+  ResetPassword,
+  SignIn,
+  SignInAgain,
+  SingleSignOn,
+} from './features/sessions/sign-in.ts';
 import { type Account, ask, onSessionLost } from './lib/api.ts';
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './lib/html.ts';
 import { followLinks, navigate, usePath } from './lib/router.ts';
 import { keptKeys, Session, tellOtherTabs, watchOtherTabs } from './lib/session.ts';
+import { OpenDialog } from './ui/form.ts';
 import { Toasts } from './ui/toasts.ts';
 
 const SIGN_IN_PATHS = ['/sign-in', '/sign-up'];
@@ -82,6 +88,7 @@ function Portal() {
     : findPage(path, account);
   return html`<${Session.Provider} key=${account.accountId} value=${{ account, signIns, reload, leave }}>
     <${Frame} path=${path}><${page} key=${parts.id} ...${parts} /><//>
+    <${OpenDialog} key=${path} />
     ${isLost && html`<${SignInAgain} account=${account} onSignedIn=${signedIn} onLeave=${leave} />`}
   <//>`;
 }

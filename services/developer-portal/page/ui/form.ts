@@ -8,7 +8,6 @@ import {
   useLayoutEffect,
   useRef,
   useState,
-  type Value,
   type VNode,
 } from '../lib/html.ts';
 import { keptKeys, useApp, useSession } from '../lib/session.ts';
@@ -250,35 +249,39 @@ export function Dialog({ title, onClose, children, isCovering = false }) {
   </dialog>`;
 }
 
-/** Of the dialog around: the functions that close it, and that say a text when it is done. */
-const Opened = createContext({ close() {}, done(_said?: string) {} });
+/** Set once the place of the dialog is drawn. */
+let show: (dialog: VNode | undefined) => void = () => {};
+const closeDialog = () => show(undefined);
 
 /**
- * The dialog that a page has open, if any, and the function that opens one. It closes itself when it
- * is cancelled or done.
+ * Opens a dialog over the page. It closes itself when it is cancelled or done.
  *
  * @example
- * const [dialog, open] = useDialog(reload);
- * open(html`<${Confirm} title="Revoke the key?" action="Revoke" said="Key revoked" send=${send} />`);
+ * openDialog(html`<${Confirm} title="Revoke the key?" action="Revoke" said="Key revoked" send=${send} after=${reload} />`);
  */
-export function useDialog(afterwards?: () => void): [Value, (dialog: VNode) => void] {
-  const [shown, setShown] = useState<VNode | null>(null);
-  const close = () => setShown(null);
-  const done = (said?: string) => {
-    close();
-    if (said) toast(said);
-    afterwards?.();
-  };
-  return [shown && html`<${Opened.Provider} value=${{ close, done }}>${shown}<//>`, setShown];
+export const openDialog = (dialog: VNode) => show(dialog);
+
+/** The place of the open dialog, if any. */
+export function OpenDialog() {
+  const [shown, setShown] = useState<VNode>();
+  useLayoutEffect(() => {
+    show = setShown;
+  }, []);
+  return shown;
+}
+
+function finish(said: string | undefined, after?: () => unknown) {
+  closeDialog();
+  if (said) toast(said);
+  after?.();
 }
 
 /** A dialog with a form; the rest is that of `SendForm`. When it is done, it says `said`, a text or
- * what makes one of the answer, or calls `onDone` instead. */
-export function FormDialog({ title, said, onDone, children, ...rest }) {
-  const { close, done } = useContext(Opened);
-  const sent = onDone ?? ((answer) => done(typeof said === 'function' ? said(answer) : said));
-  return html`<${Dialog} title=${title} onClose=${close}>
-    <${SendForm} ...${rest} onDone=${sent} onCancel=${close}>${children}<//>
+ * what makes one of the answer, and calls `after`; or it calls `onDone` instead. */
+export function FormDialog({ title, said, after, onDone, children, ...rest }) {
+  const sent = onDone ?? ((answer) => finish(typeof said === 'function' ? said(answer) : said, after));
+  return html`<${Dialog} title=${title} onClose=${closeDialog}>
+    <${SendForm} ...${rest} onDone=${sent} onCancel=${closeDialog}>${children}<//>
   <//>`;
 }
 
@@ -296,18 +299,18 @@ export const Confirm = ({ action, typed, send, children, ...rest }) => html`<${F
 <//>`;
 
 /** A dialog whose form makes secrets, which it then shows once, as `show` tells of the answer. Once
- * they are stored, it says `said` or calls `onDone`; the rest is that of `FormDialog`. */
-export function MakeSecrets({ show, onMade, said, onDone, ...rest }) {
-  const { done } = useContext(Opened);
+ * they are stored, it says `said` and calls `after`, or calls `onDone`; the rest is that of
+ * `FormDialog`. */
+export function MakeSecrets({ show: describe, onMade, said, after, onDone, ...rest }) {
   const [made, setMade] = useState(undefined);
   const keep = (answer) => {
     onMade?.(answer);
     setMade(answer);
   };
   if (made === undefined) return html`<${FormDialog} key="ask" ...${rest} onDone=${keep} />`;
-  const { title, intro, ...secrets } = show(made);
+  const { title, intro, ...secrets } = describe(made);
   return html`<${Dialog} key="made" title=${title}>
-    ${intro}<${SecretsShown} ...${secrets} onDone=${() => (onDone ? onDone(made) : done(said))} />
+    ${intro}<${SecretsShown} ...${secrets} onDone=${() => (onDone ? onDone(made) : finish(said, after))} />
   <//>`;
 }
 

@@ -55,20 +55,13 @@ export const Missing = () => html`
   <p><a class="button" href="/apps">Back to your apps</a></p>
 `;
 
-/**
- * The rows of `usePages`, and the button for the next page. A page that found nothing may have a
- * next one.
- * @param empty shown where there is nothing at all
- */
-export const paged = <Row>(
-  { first, rows, readMore }: { first: Resource<unknown>; rows: Row[]; readMore: (() => void) | undefined },
-  empty: Value,
-  draw: (rows: Row[]) => Value,
-) =>
+/** What the rows of `usePages` are drawn as, or `empty` where there are none at all, and the button
+ * for the next page. A page that found nothing may have a next one. */
+export const Paged = ({ of: { first, rows, readMore }, empty, children }) =>
   loaded(
     first,
     () => html`
-    ${rows.length > 0 ? draw(rows) : readMore ? html`<${Empty} title="Nothing so far"><p>There are more entries to search.</p><//>` : empty}
+    ${rows.length > 0 ? children : readMore ? html`<${Empty} title="Nothing so far"><p>There are more entries to search.</p><//>` : empty}
     ${readMore && html`<div class="actions"><button type="button" onClick=${readMore}>${rows.length === 0 ? 'Search on' : 'Show more'}</button></div>`}
   `,
   );

@@ -1,7 +1,6 @@
 import type { Limits } from '../lib/api.ts';
 import { formatCount, formatDistance, formatMinute } from '../lib/format.ts';
-import { html, type VNode } from '../lib/html.ts';
-import { paged } from './page.ts';
+import { html } from '../lib/html.ts';
 
 export const Badge = ({ tone = 'quiet', children }) =>
   html`<span class=${`badge ${tone}`}>${children}</span>`;
@@ -61,16 +60,9 @@ export const LIMITS: Record<keyof Limits, string> = {
 export const limitPairs = (limits: Limits) =>
   Object.entries(LIMITS).map(([name, term]) => [term, formatCount(limits[name as keyof Limits])]);
 
-/** A list of rows, each drawn as `li`, or what is shown where there are none. */
-export const rows = <T>(list: readonly T[], empty, draw: (one: T, place: number) => VNode, className = '') =>
-  list.length === 0 ? empty : html`<ul class=${`rows ${className}`}>${list.map(draw)}</ul>`;
-
-export const pagedRows = <T>(
-  pages: Parameters<typeof paged<T>>[0],
-  empty,
-  draw: (one: T, place: number) => VNode,
-  className = '',
-) => paged(pages, empty, (list) => rows(list, null, draw, className));
+/** A list of `li`, or `empty` where there are none. */
+export const Rows = ({ empty, class: className = '', children }) =>
+  children.length === 0 ? empty : html`<ul class=${`rows ${className}`}>${children}</ul>`;
 
 /** A table that scrolls by itself where it is wider than the screen. A head that begins with `#`
  * is of numbers. */

@@ -11,13 +11,13 @@ import {
   FormDialog,
   MakeSecrets,
   OwnPassword,
+  openDialog,
   Password,
   SendForm,
-  useDialog,
 } from '../../ui/form.ts';
 import { Card, DangerZone, loaded, PageHead } from '../../ui/page.ts';
 import { toast } from '../../ui/toasts.ts';
-import { Badge, Facts, limitPairs, rows, Time } from '../../ui/values.ts';
+import { Badge, Facts, limitPairs, Time } from '../../ui/values.ts';
 import { AuditList } from '../apps/audit-list.ts';
 
 type OpenSession = Answer<'GET /api/sessions'>[number];
@@ -25,12 +25,8 @@ type OpenSession = Answer<'GET /api/sessions'>[number];
 export function Account() {
   const { account, leave, reload } = useSession();
   const audit = useResource('GET /api/audit', {});
-  const [dialog, open] = useDialog(() => {
-    toast('Account deleted');
-    leave();
-  });
   const destroy = () =>
-    open(html`<${FormDialog} title="Delete your account?" submit="Delete account" tone="danger" send=${sends('POST /api/account/delete', {})}>
+    openDialog(html`<${FormDialog} said="Account deleted" after=${leave} title="Delete your account?" submit="Delete account" tone="danger" send=${sends('POST /api/account/delete', {})}>
         <p class="prose">This cannot be undone.</p><${OwnPassword} autofocus />
       <//>`);
   return html`
@@ -49,7 +45,6 @@ export function Account() {
     <${DangerZone} title="Delete this account" action="Delete account…" onClick=${destroy}>
       All its apps are deleted with it, and their keys stop working at once.
     <//>
-    ${dialog}
   `;
 }
 
@@ -82,15 +77,14 @@ function Notices({ isOn, reload }) {
 
 function Sessions() {
   const sessions = useResource('GET /api/sessions', {});
-  const [dialog, open] = useDialog(sessions.reload);
   const others = sessions.value?.filter(({ current }) => !current).length ?? 0;
   const endOthers = () =>
-    open(html`<${Confirm} title="End all other sessions?" action="End sessions"
+    openDialog(html`<${Confirm} after=${sessions.reload} title="End all other sessions?" action="End sessions"
         said="Other sessions ended" send=${sends('POST /api/sessions/end-others', {})}>
         <p>${formatPlural(others, 'session')} must sign in again. Change your password as well if somebody else may know it.</p>
       <//>`);
   const end = ({ sessionId, browser, address }: OpenSession) =>
-    open(html`<${Confirm} title="End this session?" action="End session"
+    openDialog(html`<${Confirm} after=${sessions.reload} title="End this session?" action="End session"
         said="Session ended" send=${() => ask('DELETE /api/sessions/:sessionId', { params: { sessionId } }).catch(passEnded)}>
         <p>${browser} at ${address} must sign in again.</p>
       <//>`);
@@ -111,8 +105,7 @@ function Sessions() {
     others > 0 &&
     html`<button type="button" class="danger-quiet" onClick=${endOthers}>End all others</button>`
   }>
-    ${loaded(sessions, (list) => rows(list, null, drawSession))}
-    ${dialog}
+    ${loaded(sessions, (list) => html`<ul class="rows">${list.map(drawSession)}</ul>`)}
   <//>`;
 }
 
@@ -128,15 +121,14 @@ const ENDED = 'Other sessions have ended.';
 export function TwoFactor() {
   const { account, reload } = useSession();
   const { twoFactor } = account;
-  const [dialog, open] = useDialog(() => void reload());
   const renew = () =>
-    open(html`<${MakeSecrets} title="Make new recovery codes?" submit="Make codes"
+    openDialog(html`<${MakeSecrets} after=${reload} title="Make new recovery codes?" submit="Make codes"
         send=${sends('POST /api/account/two-factor/recovery-codes', {})} show=${showCodes}
         said="Earlier recovery codes no longer work">
         <p class="prose">Your current codes stop working.</p><${OwnPassword} /><${CodeField} />
       <//>`);
   const turnOff = () =>
-    open(html`<${FormDialog} title="Turn off two-factor authentication?" submit="Turn off" tone="danger"
+    openDialog(html`<${FormDialog} after=${reload} title="Turn off two-factor authentication?" submit="Turn off" tone="danger"
         send=${sends('POST /api/account/two-factor/disable', {})}
         said=${`Two-factor authentication is off. ${ENDED}`}>
         <p class="prose">After that, one factor alone is enough to sign in.</p><${OwnPassword} /><${CodeField} />
@@ -149,9 +141,8 @@ export function TwoFactor() {
           <div class="actions"><button type="button" onClick=${renew}>New recovery codes…</button>
             <button type="button" class="danger-quiet" onClick=${turnOff}>Turn off…</button></div>`
         : html`<p class="prose">With an authenticator app a stolen password is not enough to sign in.</p>
-          <div class="actions"><button type="button" class="primary" onClick=${() => open(html`<${TurnOn} />`)}>Turn on…</button></div>`
+          <div class="actions"><button type="button" class="primary" onClick=${() => openDialog(html`<${TurnOn} after=${reload} />`)}>Turn on…</button></div>`
     }
-    ${dialog}
   <//>`;
 }
 
@@ -170,10 +161,10 @@ const showCodes = ({ recoveryCodes }: Answer<'POST /api/account/two-factor'>) =>
 
 /** Asks for the password, shows the secret and asks for a first code, then shows the recovery
  * codes. */
-function TurnOn() {
+function TurnOn({ after }) {
   const [setup, setSetup] = useState<Answer<'POST /api/account/two-factor/begin'>>();
   if (setup)
-    return html`<${MakeSecrets} title="Scan this code" submit="Turn on" show=${showCodes}
+    return html`<${MakeSecrets} after=${after} title="Scan this code" submit="Turn on" show=${showCodes}
       send=${sends('POST /api/account/two-factor', {})} said=${`Two-factor authentication is on. ${ENDED}`}>
       <p class="prose">Scan it with your authenticator app, then enter the code that the app shows.</p>
       <img class="qr" src=${`data:image/svg+xml,${encodeURIComponent(setup.qr)}`} alt="QR code of the secret below" />

@@ -4,25 +4,24 @@ import { html } from '../../lib/html.ts';
 import { useResource } from '../../lib/resources.ts';
 import { navigate } from '../../lib/router.ts';
 import { keptKeys, useSession } from '../../lib/session.ts';
-import { Field, MakeSecrets, useDialog } from '../../ui/form.ts';
+import { Field, MakeSecrets, openDialog } from '../../ui/form.ts';
 import { Empty, loaded, PageHead } from '../../ui/page.ts';
-import { Badge, rows, StateBadge } from '../../ui/values.ts';
+import { Badge, Rows, StateBadge } from '../../ui/values.ts';
 
 export function Apps() {
   const { account } = useSession();
   const apps = useResource('GET /api/apps', {});
-  const [dialog, open] = useDialog();
-  const create = html`<button type="button" class="primary" onClick=${() => open(html`<${Creation} />`)}>Create app</button>`;
+  const create = html`<button type="button" class="primary" onClick=${() => openDialog(html`<${Creation} />`)}>Create app</button>`;
   const hasApps = (apps.value?.length ?? 0) > 0;
   return html`
     <${PageHead} title="Your apps" aside=${hasApps && create}>
       ${hasApps && html`<p class="sub">${apps.value?.filter(({ role }) => role === 'owner').length} of ${formatPlural(account.limits.clientApps, 'app')} in the ${account.tier} tier</p>`}
     <//>
-    ${loaded(apps, (list) =>
-      rows(
-        list,
-        html`<${NoApps} create=${create} />`,
-        ({ clientId, name, role, createdAt, suspended, scope, keyCount }) => html`<li key=${clientId}>
+    ${loaded(
+      apps,
+      (list) =>
+        html`<${Rows} class="app-rows" empty=${html`<${NoApps} create=${create} />`}>${list.map(
+          ({ clientId, name, role, createdAt, suspended, scope, keyCount }) => html`<li key=${clientId}>
           <div class="grow">
             <a class="row-link" href=${`/apps/${encodeURIComponent(clientId)}`}>${name}</a>
             <p class="sub"><code>${clientId}</code></p>
@@ -30,10 +29,8 @@ export function Apps() {
           <div class="badges">${role !== 'owner' && html`<${Badge}>You: ${role}<//>`}${suspended && html`<${Badge} tone="bad">Suspended<//>`}<${StateBadge} of="scope" state=${scope.state} /></div>
           <p class="sub facts">${formatPlural(keyCount, 'key')} · since ${formatDate(createdAt)}</p>
         </li>`,
-        'app-rows',
-      ),
+        )}<//>`,
     )}
-    ${dialog}
   `;
 }
 

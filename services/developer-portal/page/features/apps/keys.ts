@@ -2,9 +2,9 @@ import { type App, type Key, sends } from '../../lib/api.ts';
 import { formatDate } from '../../lib/format.ts';
 import { html, useState } from '../../lib/html.ts';
 import { keptKeys, useApp } from '../../lib/session.ts';
-import { Checkbox, Confirm, Fault, Field, MakeSecrets, ReplaceSecret, useDialog } from '../../ui/form.ts';
+import { Checkbox, Confirm, Fault, Field, MakeSecrets, openDialog, ReplaceSecret } from '../../ui/form.ts';
 import { Empty, PageHead } from '../../ui/page.ts';
-import { Badge, rows, Time } from '../../ui/values.ts';
+import { Badge, Rows, Time } from '../../ui/values.ts';
 
 const DAY_MS = 86_400_000;
 /** The offered lifetimes of a key, in days; 0 is for ever. */
@@ -51,7 +51,6 @@ export const PermissionBadges = ({ of: { permissions } }: { of: Key }) =>
 export function Keys() {
   const { app, clientId, reload, may } = useApp();
   const [showsDead, setShowsDead] = useState(false);
-  const [dialog, open] = useDialog(reload);
   const dead = app.keys.filter(isDead);
   const keep = ({ apiKey }) => keptKeys.set(clientId, apiKey);
   const show = (title) => (made) => ({ title, secrets: [['API key', made.apiKey]] });
@@ -69,7 +68,7 @@ export function Keys() {
         ...(lifeMs > 0 && { expiresAt: new Date(openedAtMs + lifeMs).toISOString() }),
       };
     });
-    open(html`<${MakeSecrets} title="Create an API key" submit="Create key" send=${send}
+    openDialog(html`<${MakeSecrets} after=${reload} title="Create an API key" submit="Create key" send=${send}
         onMade=${keep} show=${show('Your new key')}>
         <${Field} label="Name" name="name" required maxlength="64" autofocus placeholder="Production server"
           hint="Where this key is used, so that you know what breaks when you revoke it." />
@@ -79,14 +78,14 @@ export function Keys() {
   };
   const roll = ({ keyId, name, prefix, lastFour }: Key) => {
     const send = sends('POST /api/apps/:clientId/keys/:keyId/roll', { clientId, keyId });
-    open(html`<${ReplaceSecret} title=${`Roll “${name}”`} submit="Roll key" send=${send} until="The old key stops working"
+    openDialog(html`<${ReplaceSecret} after=${reload} title=${`Roll “${name}”`} submit="Roll key" send=${send} until="The old key stops working"
         onMade=${keep} show=${show(`The new “${name}”`)}>
         <p class="prose">You get a new key under the same name. <code>${prefix}…${lastFour}</code> keeps
           working for the overlap, so that you can deploy without a gap.</p>
       <//>`);
   };
   const revoke = ({ keyId, name, prefix, lastFour }: Key) =>
-    open(html`<${Confirm} title=${`Revoke “${name}”?`} action="Revoke key" said="Key revoked"
+    openDialog(html`<${Confirm} after=${reload} title=${`Revoke “${name}”?`} action="Revoke key" said="Key revoked"
         send=${sends('DELETE /api/apps/:clientId/keys/:keyId', { clientId, keyId })}>
         <p>Requests with <code>${prefix}…${lastFour}</code> are refused with 401 from now on. This cannot be undone.</p>
       <//>`);
@@ -117,14 +116,9 @@ export function Keys() {
     <${PageHead} title="API keys" aside=${may('createKey') && html`<button type="button" class="primary" onClick=${create}>Create key</button>`}>
       <p class="sub">Sent as <code>x-api-key</code>. A revoked key stops working within a second.</p>
     <//>
-    ${rows(
-      app.keys.filter((key) => !isDead(key)),
-      html`<${Empty} title="No working key"><p>Checks of this app need one.</p><//>`,
-      drawKey,
-    )}
+    <${Rows} empty=${html`<${Empty} title="No working key"><p>Checks of this app need one.</p><//>`}>${app.keys.filter((key) => !isDead(key)).map(drawKey)}<//>
     ${dead.length > 0 && html`<button type="button" class="plain" aria-expanded=${showsDead} onClick=${() => setShowsDead(!showsDead)}>${showsDead ? 'Hide' : 'Show'} revoked and expired keys (${dead.length})</button>`}
-    ${showsDead && rows(dead, null, drawKey, 'dim')}
-    ${dialog}
+    ${showsDead && html`<ul class="rows dim">${dead.map(drawKey)}</ul>`}
   `;
 }
 

@@ -3,8 +3,8 @@ import { formatCount, formatMs, formatPlural, formatShare } from '../../lib/form
 import { html } from '../../lib/html.ts';
 import { usePages, useResource } from '../../lib/resources.ts';
 import { useApp } from '../../lib/session.ts';
-import { Card, Crumb, Empty, loadedPage, PageHead, refreshButton } from '../../ui/page.ts';
-import { Badge, Facts, pagedRows, StateBadge, Table, Time } from '../../ui/values.ts';
+import { Card, Crumb, Empty, loadedPage, Paged, PageHead, refreshButton } from '../../ui/page.ts';
+import { Badge, Facts, StateBadge, Table, Time } from '../../ui/values.ts';
 import { adviceOf, DeliveryLink } from '../checks/checks.ts';
 import { NotAllowed } from '../frame/frame.ts';
 import { roleIdsOf } from '../try/describe-detail.ts';
@@ -26,10 +26,8 @@ export function Batches() {
         ${may('startBatch') && html`<a class="button primary" href=${`${base}/batches/${NEW}`}>Start a batch</a>`}`}>
       <p class="sub">A batch judges one rule set for many wallets in one request.</p>
     <//>
-    <${Card}>${pagedRows(
-      pages,
-      html`<${Empty} title="No batches"><p>Paste a list of addresses, or choose a CSV file, to check a whole community.
-          A batch is listed until its results expire.</p><//>`,
+    <${Card}><${Paged} of=${pages} empty=${html`<${Empty} title="No batches"><p>Paste a list of addresses, or choose a CSV file, to check a whole community.
+          A batch is listed until its results expire.</p><//>`}><ul class="rows">${pages.rows.map(
       ({ requestId, status, entries, done, acceptedAt, ruleSet }) => html`<li key=${requestId}>
           <div class="grow">
             <p class="row-title mono break"><a href=${`${base}/batches/${encodeURIComponent(requestId)}`}>${requestId}</a></p>
@@ -37,7 +35,7 @@ export function Batches() {
           </div>
           <div class="badges"><${StateBadge} of="batch" state=${status} /></div>
         </li>`,
-    )}<//>
+    )}</ul><//><//>
   `;
 }
 
@@ -139,7 +137,7 @@ export function EntryLists({ params, roles, rules }) {
 function Entries({ params, of, rules }) {
   const call = 'GET /api/apps/:clientId/batches/:requestId/entries';
   const pages = usePages(call, params, 'entries', 'from', { of });
-  return html`<${Card} title=${TITLES[of]}>${pagedRows(pages, html`<${Empty} title="Nobody" />`, (entry) => drawEntry(entry, rules), 'inner')}<//>`;
+  return html`<${Card} title=${TITLES[of]}><${Paged} of=${pages} empty=${html`<${Empty} title="Nobody" />`}><ul class="rows inner">${pages.rows.map((entry) => drawEntry(entry, rules))}</ul><//><//>`;
 }
 
 function drawEntry(entry: Entry, rules) {

@@ -7,8 +7,18 @@ import { useQuery } from '../../lib/router.ts';
 import { useApp } from '../../lib/session.ts';
 import { Code, JsonView } from '../../ui/copy.ts';
 import { FilterField } from '../../ui/form.ts';
-import { Card, Crumb, Empty, loaded, loadedPage, OnDemand, PageHead, refreshButton } from '../../ui/page.ts';
-import { Badge, choicesOf, Facts, pagedRows, rows, StateBadge, Table, Time } from '../../ui/values.ts';
+import {
+  Card,
+  Crumb,
+  Empty,
+  loaded,
+  loadedPage,
+  OnDemand,
+  Paged,
+  PageHead,
+  refreshButton,
+} from '../../ui/page.ts';
+import { Badge, choicesOf, Facts, StateBadge, Table, Time } from '../../ui/values.ts';
 import { nameOfKey, nameOfKeyId } from '../apps/keys.ts';
 import { fragmentOf } from '../try/check-address.ts';
 import { numberOf, roleIdsOf } from '../try/describe-detail.ts';
@@ -58,9 +68,7 @@ export function Checks() {
         <${FilterField} query=${query} label="Outcome" name="outcome" choices=${OUTCOMES} />
         <${FilterField} query=${query} label="Since" type="datetime-local" name="since" />
       </div>
-      ${pagedRows(
-        checks,
-        empty,
+      <${Paged} of=${checks} empty=${empty}><ul class="rows inner">${checks.rows.map(
         (check) => html`<li key=${check.requestId}>
           <div class="grow">
             <a class="row-link mono" href=${`${base}/checks/${encodeURIComponent(check.requestId)}${location.search}`}>${check.requestId}</a>
@@ -69,8 +77,7 @@ export function Checks() {
           <div class="badges"><${StateBadge} of="check" state=${check.status} /></div>
           <p class="sub facts"><span>${formatMs(check.durationMs)}</span><span><${Time} at=${check.acceptedAt} /></span></p>
         </li>`,
-        'inner',
-      )}
+      )}</ul><//>
     <//>
   `;
 }
@@ -125,16 +132,13 @@ const titleOf = (fault: CheckResult['errors'][number]) =>
 const Result = ({ result }: { result: CheckResult }) => html`
   ${
     result.errors.length > 0 &&
-    html`<${Card} title="Could not be read">${rows(
-      result.errors,
-      null,
+    html`<${Card} title="Could not be read"><ul class="rows inner">${result.errors.map(
       (fault) => html`<li key=${'account' in fault ? fault.account : (fault.path ?? fault.ruleIndex)}>
         <div class="grow"><p class="row-title">${titleOf(fault)}</p><p class="sub">${fault.message}</p></div>
         <div class="badges"><${Badge} tone=${fault.retryable ? 'warn' : 'bad'}>${fault.code}<//></div>
         <p class="sub">${'account' in fault ? adviceOnWallet(fault.retryable) : adviceOf(fault.retryable)}</p>
       </li>`,
-      'inner',
-    )}<//>`
+    )}</ul><//>`
   }
   ${
     result.details

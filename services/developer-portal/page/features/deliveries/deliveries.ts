@@ -9,13 +9,23 @@ import {
   Field,
   FilterField,
   FormDialog,
+  openDialog,
   ReplaceSecret,
   SendButton,
   SendForm,
-  useDialog,
 } from '../../ui/form.ts';
-import { Card, Crumb, Empty, loaded, loadedPage, OnDemand, PageHead, refreshButton } from '../../ui/page.ts';
-import { Badge, choicesOf, Facts, pagedRows, rows, StateBadge, Time } from '../../ui/values.ts';
+import {
+  Card,
+  Crumb,
+  Empty,
+  loaded,
+  loadedPage,
+  OnDemand,
+  Paged,
+  PageHead,
+  refreshButton,
+} from '../../ui/page.ts';
+import { Badge, choicesOf, Facts, StateBadge, Time } from '../../ui/values.ts';
 import { headersOf, verifyCommand } from './webhook-headers.ts';
 
 const HOUR_MS = 3_600_000;
@@ -29,14 +39,13 @@ export function Deliveries() {
     state,
     since: instantOf(since),
   });
-  const [dialog, open] = useDialog(deliveries.first.reload);
   const resendFailed = () => {
     // Fixed when the form is opened: a second try must send the very same.
     const openedAtMs = Date.now();
     const send = sends('POST /api/apps/:clientId/deliveries/resend-failed', { clientId }, ({ hours }) => ({
       since: new Date(openedAtMs - Number(hours) * HOUR_MS).toISOString(),
     }));
-    open(html`<${FormDialog} title="Resend failed deliveries" submit="Resend" send=${send}
+    openDialog(html`<${FormDialog} after=${deliveries.first.reload} title="Resend failed deliveries" submit="Resend" send=${send}
         said=${({ count }) => (count === 0 ? 'No failed delivery since then' : `${formatPlural(count, 'delivery', 'deliveries')} will be sent again`)}>
         <p class="prose">Every delivery that is exhausted or was stopped by a 410 is sent again with the same id and body.
           Your receiver should ignore ids it has handled.</p>
@@ -60,9 +69,7 @@ export function Deliveries() {
         <${FilterField} query=${query} label="State" name="state" choices=${choicesOf('delivery')} />
         <${FilterField} query=${query} label="Since" type="datetime-local" name="since" required />
       </div>
-      ${pagedRows(
-        deliveries,
-        empty,
+      <${Paged} of=${deliveries} empty=${empty}><ul class="rows inner">${deliveries.rows.map(
         ({ requestId, state, callbackUrl, attempts, lastAttempt: last }) => html`<li key=${requestId}>
           <div class="grow">
             <a class="row-link mono" href=${`${base}/webhooks/${encodeURIComponent(requestId)}${location.search}`}>${requestId}</a>
@@ -74,19 +81,16 @@ export function Deliveries() {
             ${last && html`<span>${wordsOfAttempt(last)} in ${formatMs(last.durationMs)}</span><span><${Time} at=${last.at} /></span>`}
           </p>
         </li>`,
-        'inner',
-      )}
+      )}</ul><//>
     <//>
-    ${dialog}
   `;
 }
 
 function SigningSecret() {
   const { app, clientId, reload, may } = useApp();
-  const [dialog, open] = useDialog(reload);
   const send = sends('POST /api/apps/:clientId/secret/rotate', { clientId });
   const rotate = () =>
-    open(html`<${ReplaceSecret} title="Rotate the signing secret" submit="Rotate secret" send=${send} until="The old secret stops signing"
+    openDialog(html`<${ReplaceSecret} after=${reload} title="Rotate the signing secret" submit="Rotate secret" send=${send} until="The old secret stops signing"
         show=${({ webhookSecret }) => ({
           title: 'Your new signing secret',
           secrets: [['Webhook secret', webhookSecret]],
@@ -96,17 +100,13 @@ function SigningSecret() {
       <//>`);
   return html`<${Card} title="Signing secret"
     aside=${may('rotateSecret') && html`<button type="button" onClick=${rotate}>Rotate…</button>`}>
-    ${rows(
-      app.secrets,
-      null,
+    <ul class="rows inner">${app.secrets.map(
       ({ createdAt, expiresAt }) => html`<li key=${createdAt}>
         <div class="grow"><code>whsec_••••••••</code> ${expiresAt ? html`<${Badge} tone="warn">Ends <${Time} at=${expiresAt} /><//>` : html`<${Badge} tone="good">Current<//>`}</div>
         <p class="sub facts">Since ${formatDate(createdAt)}</p>
       </li>`,
-      'inner',
-    )}
+    )}</ul>
     <p class="hint">Each message is signed with every secret that is listed. <a href="/docs/webhooks">How to verify</a></p>
-    ${dialog}
   <//>`;
 }
 

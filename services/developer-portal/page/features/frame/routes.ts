@@ -3,7 +3,7 @@ import { Account } from '../accounts/account.ts';
 import { App } from '../apps/app.ts';
 import { Apps } from '../apps/apps.ts';
 import { Operator } from '../operator/operator.ts';
-import { Invitation } from '../team/invitation.ts';
+import { Invitation } from '../team/team.ts';
 import { partsOf } from './path-parts.ts';
 
 const PAGES = new Map<string, object>([

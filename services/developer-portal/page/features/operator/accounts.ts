@@ -5,9 +5,9 @@ import { usePages, useResource } from '../../lib/resources.ts';
 import { useQuery } from '../../lib/router.ts';
 import { useMayChange } from '../../lib/session.ts';
 import { Identifier } from '../../ui/copy.ts';
-import { Confirm, Field, FormDialog, MakeSecrets, SearchField, useDialog } from '../../ui/form.ts';
-import { Card, Empty, loadedPage, PageHead } from '../../ui/page.ts';
-import { Badge, Facts, LIMITS, limitPairs, pagedRows, rows } from '../../ui/values.ts';
+import { Confirm, Field, FormDialog, MakeSecrets, openDialog, SearchField } from '../../ui/form.ts';
+import { Card, Empty, loadedPage, Paged, PageHead } from '../../ui/page.ts';
+import { Badge, Facts, LIMITS, limitPairs, Rows } from '../../ui/values.ts';
 import { AppBadges } from './apps.ts';
 import { RecentAudit } from './audit.ts';
 
@@ -18,46 +18,45 @@ const TIERS = ['free', 'paid', 'enterprise'];
 export function OperatorAccounts() {
   const [{ query }, setQuery] = useQuery({ query: '' });
   const pages = usePages('GET /api/operator/accounts', {}, 'accounts', 'after', { query }, 'accountId');
-  const [dialog, open] = useDialog(pages.first.reload);
   const mayChange = useMayChange();
   return html`
     <${PageHead} title="Accounts" />
     <${SearchField} label="Find by e-mail address or account ID" value=${query} onSearch=${(text) => setQuery({ query: text })} />
-    ${pagedRows(pages, html`<${Empty} title="Nothing found"><p>No account matches.</p><//>`, (account) => {
-      const { accountId, email, tier, operator, limits, apps } = account;
-      return html`<li key=${accountId}>
+    <${Paged} of=${pages} empty=${html`<${Empty} title="Nothing found"><p>No account matches.</p><//>`}><ul class="rows">${pages.rows.map(
+      (account) => {
+        const { accountId, email, tier, operator, limits, apps } = account;
+        return html`<li key=${accountId}>
           <div class="grow"><a class="row-link break" href=${`/operator/accounts/${encodeURIComponent(accountId)}`}>${email}</a>
             <p class="sub">${formatPlural(apps, 'app')} · ${formatCount(limits.requestsPerSecond)} per second · ${formatCount(limits.requestsPerMonth)} per month</p></div>
           <div class="badges">${operator && html`<${Badge} tone="warn">Operator<//>`}<${Badge}>${tier}<//></div>
           ${
             mayChange &&
             html`<div class="row-actions">
-            ${!operator && html`<button type="button" aria-label=${`Reset password of ${email}`} onClick=${() => open(drawResetLink(account))}>Reset password</button>`}
-            <button type="button" aria-label=${`Set tier of ${email}`} onClick=${() => open(html`<${SetTier} data=${account} />`)}>Set tier</button>
+            ${!operator && html`<button type="button" aria-label=${`Reset password of ${email}`} onClick=${() => openDialog(drawResetLink(account, pages.first.reload))}>Reset password</button>`}
+            <button type="button" aria-label=${`Set tier of ${email}`} onClick=${() => openDialog(html`<${SetTier} after=${pages.first.reload} data=${account} />`)}>Set tier</button>
           </div>`
           }
         </li>`;
-    })}
-    ${dialog}
+      },
+    )}</ul><//>
   `;
 }
 
 export function OperatorAccount({ item }) {
   const resource = useResource('GET /api/operator/accounts/:accountId', { accountId: item });
-  const [dialog, open] = useDialog(resource.reload);
   const mayChange = useMayChange();
   return loadedPage(resource, 'Account', (account) => {
     const { accountId, email, tier, operator, verified, twoFactor, limits, clientApps } = account;
     const resetTwoFactor = () =>
-      open(html`<${Confirm} title="Reset two-factor authentication?" action="Reset"
+      openDialog(html`<${Confirm} after=${resource.reload} title="Reset two-factor authentication?" action="Reset"
             said="Two-factor authentication reset"
             send=${sends('POST /api/operator/accounts/:accountId/two-factor/reset', { accountId })}>
             <p class="break">After that, the password alone is enough to sign in to ${email}. Its sessions end. Make sure that the owner of the account asks for this.</p>
           <//>`);
     const actions = html`
-        ${!operator && html`<button type="button" onClick=${() => open(drawResetLink(account))}>Reset password</button>`}
+        ${!operator && html`<button type="button" onClick=${() => openDialog(drawResetLink(account, resource.reload))}>Reset password</button>`}
         ${!operator && twoFactor && html`<button type="button" onClick=${resetTwoFactor}>Reset two-factor</button>`}
-        <button type="button" onClick=${() => open(html`<${SetTier} data=${account} />`)}>Set tier</button>`;
+        <button type="button" onClick=${() => openDialog(html`<${SetTier} after=${resource.reload} data=${account} />`)}>Set tier</button>`;
     return html`
       <${PageHead} title=${email} aside=${mayChange && actions}>
         <p class="badges"><${Identifier} value=${accountId} what="Account ID" />
@@ -76,25 +75,21 @@ export function OperatorAccount({ item }) {
         <${Card} title="Limits"><${Facts} pairs=${limitPairs(limits)} /><//>
       </div>
       <${Card} title="Apps">
-        ${rows(
-          clientApps,
-          html`<${Empty} title="No app"><p>This account has not made one.</p><//>`,
+        <${Rows} class="inner" empty=${html`<${Empty} title="No app"><p>This account has not made one.</p><//>`}>${clientApps.map(
           (app) => html`<li key=${app.clientId}>
             <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
               <p class="sub"><code>${app.clientId}</code></p></div>
             <div class="badges"><${AppBadges} app=${app} /></div>
             <p class="sub facts">${formatCount(app.month.used)} of ${formatPlural(app.month.quota, 'check')} this month</p>
           </li>`,
-          'inner',
-        )}
+        )}<//>
         ${account.apps > clientApps.length && html`<p class="sub">The oldest ${clientApps.length} of ${formatCount(account.apps)}.</p>`}
       <//>
-      <${RecentAudit} filters=${{ account: item }} after=${account} />
-      ${dialog}`;
+      <${RecentAudit} filters=${{ account: item }} after=${account} />`;
   });
 }
 
-const drawResetLink = ({ accountId, email }: SomeAccount) => html`<${MakeSecrets}
+const drawResetLink = ({ accountId, email }: SomeAccount, after) => html`<${MakeSecrets} after=${after}
   title="Make a link for a new password?" submit="Make link"
   send=${sends('POST /api/operator/accounts/:accountId/reset-link', { accountId })}
   show=${({ token, expiresAt }) => ({
@@ -107,14 +102,15 @@ const drawResetLink = ({ accountId, email }: SomeAccount) => html`<${MakeSecrets
 
 /** Sets the tier of an account, and the limits of an enterprise account. The name of a limit's
  * field is the pointer of its faults, the page's and the server's. */
-function SetTier({ data: { accountId, email, tier: current, limits } }: { data: SomeAccount }) {
+function SetTier({ data, after }: { data: SomeAccount; after: () => void }) {
+  const { accountId, email, tier: current, limits } = data;
   const [tier, setTier] = useState(current);
   const send = sends('POST /api/operator/accounts/:accountId/tier', { accountId }, (values) => {
     const given = Object.keys(LIMITS).filter((name) => values[`limits/${name}`]?.trim());
     const own = Object.fromEntries(given.map((name) => [name, Number(values[`limits/${name}`])]));
     return { tier: values.tier, ...(given.length > 0 && { limits: own }) };
   });
-  return html`<${FormDialog} title="Set the tier" submit="Set tier" said="Tier set" send=${send}>
+  return html`<${FormDialog} after=${after} title="Set the tier" submit="Set tier" said="Tier set" send=${send}>
     <p class="sub break">${email}</p>
     <${Field} label="Tier" name="tier" choices=${TIERS} value=${tier} onChange=${(event) => setTier(event.target.value)} />
     ${

@@ -5,9 +5,9 @@ import { usePages, useResource } from '../../lib/resources.ts';
 import { useQuery } from '../../lib/router.ts';
 import { useMayChange } from '../../lib/session.ts';
 import { Identifier } from '../../ui/copy.ts';
-import { Confirm, SearchField, Segments, useDialog } from '../../ui/form.ts';
-import { Card, Empty, loadedPage, PageHead } from '../../ui/page.ts';
-import { Badge, choicesOf, Facts, limitPairs, pagedRows, rows, StateBadge, Time } from '../../ui/values.ts';
+import { Confirm, openDialog, SearchField, Segments } from '../../ui/form.ts';
+import { Card, Empty, loadedPage, Paged, PageHead } from '../../ui/page.ts';
+import { Badge, choicesOf, Facts, limitPairs, Rows, StateBadge, Time } from '../../ui/values.ts';
 import { KeyUse, PermissionBadges } from '../apps/keys.ts';
 import { ScopeTexts } from '../apps/scope.ts';
 import { RecentAudit } from './audit.ts';
@@ -17,44 +17,43 @@ const FILTERS = Object.entries({ '': 'All', true: 'Suspended', false: 'Active' }
 export const AppBadges = ({ app: { suspended, scope, tier } }) =>
   html`${suspended && html`<${Badge} tone="bad">Suspended<//>`}<${StateBadge} of="scope" state=${scope.state} /><${Badge}>${tier}<//>`;
 
-const drawSuspension = ({ clientId, name, suspended }) =>
+const drawSuspension = ({ clientId, name, suspended }, after) =>
   suspended
-    ? html`<${Confirm} title=${`Resume “${name}”?`} action="Resume" tone="" said=${`${name} resumed`}
+    ? html`<${Confirm} after=${after} title=${`Resume “${name}”?`} action="Resume" tone="" said=${`${name} resumed`}
         send=${sends('POST /api/operator/apps/:clientId/resume', { clientId })}><p>Its keys work again within a second.</p><//>`
-    : html`<${Confirm} title=${`Suspend “${name}”?`} action="Suspend" said=${`${name} suspended`}
+    : html`<${Confirm} after=${after} title=${`Suspend “${name}”?`} action="Suspend" said=${`${name} suspended`}
         send=${sends('POST /api/operator/apps/:clientId/suspend', { clientId })}><p>All its requests are answered with 403 until it is resumed.</p><//>`;
 
 export function OperatorApps() {
   const [filters, setQuery] = useQuery({ query: '', suspended: '' });
   const pages = usePages('GET /api/operator/apps', {}, 'apps', 'after', filters, 'clientId');
-  const [dialog, open] = useDialog(pages.first.reload);
   const mayChange = useMayChange();
   return html`
     <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
     <${SearchField} label="Find by name, client ID or e-mail address" value=${filters.query} onSearch=${(query) => setQuery({ query })} />
-    ${pagedRows(pages, html`<${Empty} title="Nothing found"><p>No app matches.</p><//>`, (app) => {
-      const action = app.suspended ? 'Resume' : 'Suspend';
-      const button = html`<button type="button" aria-label=${`${action} ${app.name}`} onClick=${() => open(drawSuspension(app))}>${action}</button>`;
-      return html`<li key=${app.clientId}>
+    <${Paged} of=${pages} empty=${html`<${Empty} title="Nothing found"><p>No app matches.</p><//>`}><ul class="rows">${pages.rows.map(
+      (app) => {
+        const action = app.suspended ? 'Resume' : 'Suspend';
+        const button = html`<button type="button" aria-label=${`${action} ${app.name}`} onClick=${() => openDialog(drawSuspension(app, pages.first.reload))}>${action}</button>`;
+        return html`<li key=${app.clientId}>
           <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
             <p class="sub break">${app.email} · <code>${app.clientId}</code></p></div>
           <div class="badges"><${AppBadges} app=${app} /></div>
           ${mayChange && html`<div class="row-actions">${button}</div>`}
         </li>`;
-    })}
-    ${dialog}
+      },
+    )}</ul><//>
   `;
 }
 
 export function OperatorApp({ item }) {
   const resource = useResource('GET /api/operator/apps/:clientId', { clientId: item });
-  const [dialog, open] = useDialog(resource.reload);
   const mayChange = useMayChange();
   return loadedPage(
     resource,
     'App',
     (app) => html`
-    <${PageHead} title=${app.name} aside=${mayChange && html`<button type="button" onClick=${() => open(drawSuspension(app))}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
+    <${PageHead} title=${app.name} aside=${mayChange && html`<button type="button" onClick=${() => openDialog(drawSuspension(app, resource.reload))}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
       <p class="badges"><${Identifier} value=${app.clientId} what="Client ID" /><${AppBadges} app=${app} /></p>
       <p class="sub break">Of <a href=${`/operator/accounts/${encodeURIComponent(app.accountId)}`}>${app.email || app.accountId}</a></p>
     <//>
@@ -72,9 +71,7 @@ export function OperatorApp({ item }) {
       <${Card} title="Limits"><${Facts} pairs=${limitPairs(app.limits)} /><//>
     </div>
     ${app.scope.purpose && html`<${Card} title="Scope"><${ScopeTexts} ...${app.scope} /><//>`}
-    <${Card} title="API keys">${rows(
-      app.keys,
-      html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`,
+    <${Card} title="API keys"><${Rows} class="inner" empty=${html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`}>${app.keys.map(
       (key) => {
         const { keyId, name, prefix, lastFour, marketplace, revokedAt, expiresAt, lastUsedAt } = key;
         return html`<li key=${keyId}>
@@ -84,28 +81,20 @@ export function OperatorApp({ item }) {
           ${expiresAt && html`<span>Expires <${Time} at=${expiresAt} /></span>`}</p>
       </li>`;
       },
-      'inner',
-    )}<//>
-    <${Card} title="Batches">${rows(
-      app.batches,
-      html`<p class="sub">No batch with stored results.</p>`,
+    )}<//><//>
+    <${Card} title="Batches"><${Rows} class="inner" empty=${html`<p class="sub">No batch with stored results.</p>`}>${app.batches.map(
       ({ requestId, status, done, entries, acceptedAt }) => html`<li key=${requestId}>
         <div class="grow"><p class="mono break">${requestId}</p><p class="sub">${formatCount(done)} of ${formatPlural(entries, 'entry', 'entries')}</p></div>
         <div class="badges"><${StateBadge} of="batch" state=${status} /></div><p class="sub facts"><${Time} at=${acceptedAt} /></p>
       </li>`,
-      'inner',
-    )}<//>
-    <${Card} title="Watches">${rows(
-      app.watches,
-      html`<p class="sub">No watch.</p>`,
+    )}<//><//>
+    <${Card} title="Watches"><${Rows} class="inner" empty=${html`<p class="sub">No watch.</p>`}>${app.watches.map(
       ({ watchId, state, members, ruleSet }) => html`<li key=${watchId}>
         <div class="grow"><p class="break">${watchId}</p><p class="sub">${formatPlural(members, 'member')} under <code>${ruleSet}</code></p></div>
         <div class="badges"><${StateBadge} of="watch" state=${state} /></div>
       </li>`,
-      'inner',
-    )}<//>
+    )}<//><//>
     <${RecentAudit} filters=${{ app: item }} after=${app} />
-    ${dialog}
   `,
   );
 }

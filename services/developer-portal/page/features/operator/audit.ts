@@ -4,7 +4,7 @@ import { html, useEffect, useRef } from '../../lib/html.ts';
 import { usePages, useResource } from '../../lib/resources.ts';
 import { useQuery } from '../../lib/router.ts';
 import { FilterField } from '../../ui/form.ts';
-import { Card, Empty, loaded, PageHead, paged, refreshButton } from '../../ui/page.ts';
+import { Card, Empty, loaded, Paged, PageHead, refreshButton } from '../../ui/page.ts';
 import { ACTIONS, AuditList } from '../apps/audit-list.ts';
 
 const RECENT_COUNT = 10;
@@ -29,11 +29,8 @@ export function OperatorAudit() {
         <${FilterField} query=${query} label="Since" name="since" type="datetime-local" />
         <${FilterField} query=${query} label="Until" name="until" type="datetime-local" />
       </div>
-      ${paged(
-        pages,
-        html`<${Empty} title="Nothing found"><p>No entry matches these filters.</p><//>`,
-        (entries) => html`<${AuditList} entries=${entries} about=${drawAbout} />`,
-      )}
+      <${Paged} of=${pages} empty=${html`<${Empty} title="Nothing found"><p>No entry matches these filters.</p><//>`}>
+        <${AuditList} entries=${pages.rows} about=${drawAbout} /><//>
     <//>
   `;
 }

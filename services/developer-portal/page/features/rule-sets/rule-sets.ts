@@ -6,10 +6,10 @@ import { navigate } from '../../lib/router.ts';
 import { useApp } from '../../lib/session.ts';
 import { useSubmit } from '../../lib/submit.ts';
 import { JsonView } from '../../ui/copy.ts';
-import { Confirm, Field, Form, useDialog } from '../../ui/form.ts';
-import { Card, DangerZone, Empty, loaded, loadedPage, PageHead } from '../../ui/page.ts';
+import { Confirm, Field, Form, openDialog } from '../../ui/form.ts';
+import { Card, DangerZone, Empty, loaded, loadedPage, Paged, PageHead } from '../../ui/page.ts';
 import { toast } from '../../ui/toasts.ts';
-import { Badge, pagedRows, Time } from '../../ui/values.ts';
+import { Badge, Time } from '../../ui/values.ts';
 import { NeedsScope, NotAllowed } from '../frame/frame.ts';
 import { newRule, textOf, withMember } from './edit-rules.ts';
 import { EditorPanes, useJsonEditor } from './json-editor.ts';
@@ -29,9 +29,7 @@ export function RuleSets() {
       <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> instead of <code>rules</code>.</p>
     <//>
     <${NeedsScope}>Rule sets can be stored once the scope is approved.<//>
-    <${Card}>${pagedRows(
-      pages,
-      html`<${Empty} title="No rule sets yet"><p>Store the rules of your roles once, and every check may name them.</p><//>`,
+    <${Card}><${Paged} of=${pages} empty=${html`<${Empty} title="No rule sets yet"><p>Store the rules of your roles once, and every check may name them.</p><//>`}><ul class="rows">${pages.rows.map(
       ({ ruleSetId, version, name, ruleCount, updatedAt }) => html`<li key=${ruleSetId}>
           <div class="grow">
             <p class="row-title break"><a href=${`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`}>${ruleSetId}</a></p>
@@ -39,7 +37,7 @@ export function RuleSets() {
           </div>
           <div class="badges"><${Badge}>Version ${version}<//></div>
         </li>`,
-    )}<//>
+    )}</ul><//><//>
   `;
 }
 
@@ -74,7 +72,6 @@ const Editor = (props) =>
 /** A rule set that is new, or `stored` and read again by `reload`. */
 function EditorForm({ stored, reload, chains }) {
   const { clientId, base, may } = useApp();
-  const [dialog, open] = useDialog(() => navigate(`${base}/rule-sets`));
   const first: Partial<StoredRuleSet> = stored ?? {};
   const { name, rules = [newRule(chains[0]?.chainId, 'holder')], onUndetermined } = first;
   const editor = useJsonEditor(() => ({
@@ -96,7 +93,7 @@ function EditorForm({ stored, reload, chains }) {
     else navigate(`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`);
   });
   const destroy = () =>
-    open(html`<${Confirm} title="Delete this rule set?" action="Delete rule set" said="Rule set deleted"
+    openDialog(html`<${Confirm} after=${() => navigate(`${base}/rule-sets`)} title="Delete this rule set?" action="Delete rule set" said="Rule set deleted"
         send=${sends('DELETE /api/apps/:clientId/rule-sets/:ruleSetId', { clientId, ruleSetId: stored.ruleSetId })}>
         <p>Checks that name <strong class="break">${stored.ruleSetId}</strong> will be answered with 422.</p>
       <//>`);
@@ -125,6 +122,5 @@ function EditorForm({ stored, reload, chains }) {
         Checks that name it are refused from then on. Accepted checks are not affected.
       <//>`
     }
-    ${dialog}
   `;
 }

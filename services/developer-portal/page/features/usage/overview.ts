@@ -1,12 +1,14 @@
 import type { Answer } from '../../lib/api.ts';
 import { formatBytes, formatCount, formatMs, formatShare } from '../../lib/format.ts';
-import { html } from '../../lib/html.ts';
+import { html, useMemo } from '../../lib/html.ts';
 import { useResource } from '../../lib/resources.ts';
+import { useQuery } from '../../lib/router.ts';
 import { useApp } from '../../lib/session.ts';
-import { Card, loaded, PageHead, refreshButton } from '../../ui/page.ts';
-import { rows, StateBadge, Table, Time } from '../../ui/values.ts';
+import { Segments } from '../../ui/form.ts';
+import { Card, Empty, loaded, PageHead, refreshButton } from '../../ui/page.ts';
+import { StateBadge, Table, Time } from '../../ui/values.ts';
 import { nameOfKeyId } from '../apps/keys.ts';
-import { UsageCharts } from './usage-charts.ts';
+import { Chart, type Row, type View } from './chart.ts';
 
 type Usage = Answer<'GET /api/apps/:clientId/usage'>;
 
@@ -49,20 +51,21 @@ export function Overview() {
 
 function Chains() {
   const options = useResource('GET /api/try-options', {});
-  return loaded(options, ({ chains }) => {
-    const list = rows(
-      chains,
-      null,
-      ({ chainId, name, state, since }) => html`<li key=${chainId}>
-        <div class="grow">${name} <span class="sub">${chainId}</span></div>
-        <p class="sub facts">${since && html`since <${Time} at=${since} />`}</p>
-        <div class="badges"><${StateBadge} of="chain" state=${state} /></div>
-      </li>`,
-      'inner',
-    );
-    const hint = 'A rule on a chain that cannot be read is undetermined: it takes no role away.';
-    return list && html`<${Card} title="Chains">${list}<p class="hint">${hint}</p><//>`;
-  });
+  return loaded(
+    options,
+    ({ chains }) =>
+      chains.length > 0 &&
+      html`<${Card} title="Chains">
+        <ul class="rows inner">${chains.map(
+          ({ chainId, name, state, since }) => html`<li key=${chainId}>
+            <div class="grow">${name} <span class="sub">${chainId}</span></div>
+            <p class="sub facts">${since && html`since <${Time} at=${since} />`}</p>
+            <div class="badges"><${StateBadge} of="chain" state=${state} /></div>
+          </li>`,
+        )}</ul>
+        <p class="hint">A rule on a chain that cannot be read is undetermined: it takes no role away.</p>
+      <//>`,
+  );
 }
 
 function KeyUsage({ keys }) {
@@ -114,4 +117,94 @@ function NextSteps({ isUnused }) {
     ${step(state === 'approved', `${base}/scope`, 'Get the token-gating scope', scopeNote, may('requestScope'))}
     ${step(!isUnused, `${base}/try`, 'Make a first check', 'With Try it: a wallet and a rule of yours.', may('tryCheck'))}
   </ol><//>`;
+}
+
+const VIEWS: Record<string, View> = {
+  modes: {
+    name: 'By mode',
+    unit: 'checks',
+    format: formatCount,
+    series: { sync: 'Sync', poll: 'Poll', webhook: 'Webhook', batch: 'Batch' },
+    colours: ['1', '2', '3', '4'],
+  },
+  outcomes: {
+    name: 'By outcome',
+    unit: 'rules',
+    format: formatCount,
+    series: { granted: 'Granted', denied: 'Denied', undetermined: 'Undetermined' },
+    colours: ['good', 'quiet', 'warn'],
+  },
+  causes: {
+    name: 'Undetermined',
+    unit: 'rules',
+    format: formatCount,
+    series: {
+      undeterminedClient: 'Because of the rule',
+      undeterminedService: 'Because of an endpoint',
+      undeterminedOther: 'Cause not recorded',
+    },
+    colours: ['1', 'warn', 'quiet'],
+  },
+  results: {
+    name: 'By result',
+    unit: 'requests',
+    format: formatCount,
+    series: { completed: 'Completed', failed: 'Failed', refused: 'Refused by a limit' },
+    colours: ['good', 'bad', 'warn'],
+  },
+  bytes: {
+    name: 'Bytes written',
+    unit: 'bytes',
+    format: formatBytes,
+    series: { bytes: 'Bytes' },
+    colours: ['1'],
+  },
+  latency: {
+    name: 'Latency',
+    unit: 'ms',
+    isLines: true,
+    format: formatMs,
+    series: { p50Ms: 'p50', p95Ms: 'p95' },
+    colours: ['1', '2'],
+  },
+};
+
+const RANGES = Object.entries({ hours: '48 hours', days: '30 days' });
+const CAUSES_HINT =
+  'A rule is undetermined because of the rule itself (a wrong contract, or a block that no node has) or because an endpoint could not be read. Batches do not record the cause.';
+
+type Day = Answer<'GET /api/apps/:clientId/usage'>['days'][number];
+
+/** Batches do not tell why their rules are undetermined. */
+const withOther = (row: Day): Row => ({
+  ...row,
+  undeterminedOther: Math.max(0, row.undetermined - row.undeterminedClient - row.undeterminedService),
+});
+
+const drawFigures = ({ hour, date, ...row }: Row, { series, format }: View) => html`<tr key=${hour ?? date}>
+  <th scope="row">${hour ? `${hour.replace('T', ' ')}:00` : date}</th>
+  ${Object.keys(series).map((field) => html`<td class="number">${format(row[field] ?? null)}</td>`)}
+</tr>`;
+
+function UsageCharts({ usage, isUnused }) {
+  const [{ chart, range }, setQuery] = useQuery({ chart: 'modes', range: 'days' });
+  const days = useMemo(() => (range === 'hours' ? usage.hours : usage.days).map(withOther), [usage, range]);
+  const chosen = Object.hasOwn(VIEWS, chart) ? chart : 'modes';
+  const view = VIEWS[chosen] as View;
+  const options = Object.entries(VIEWS).map(([value, { name }]) => [value, name]);
+  return html`<${Card} title="Usage" class="usage"
+    aside=${html`<${Segments} label="How far back" options=${RANGES} value=${range === 'hours' ? range : 'days'} onChange=${(value) => setQuery({ range: value })} />
+      <${Segments} label="What the chart shows" options=${options} value=${chosen} onChange=${(value) => setQuery({ chart: value })} />`}>
+    ${
+      isUnused
+        ? html`<${Empty} title="No checks yet"><p>As soon as this app makes its first check, its days appear here.</p><//>`
+        : html`<${Chart} key=${`${chosen}/${range}`} days=${days} view=${view} />
+            <p class="hint">All checks with their result, also those that were not charged. ${chosen === 'causes' && CAUSES_HINT}</p>
+            <details class="figures"><summary>Show the figures</summary>
+              <${Table} label="Figures" heads=${['UTC', ...Object.values(view.series).map((name) => `#${name}`)]}>
+                ${days.toReversed().map((row) => drawFigures(row, view))}
+              <//>
+            </details>`
+    }
+  <//>`;
 }

@@ -4,8 +4,8 @@ import { html } from '../../lib/html.ts';
 import { usePages, useResource } from '../../lib/resources.ts';
 import { useQuery } from '../../lib/router.ts';
 import { useApp } from '../../lib/session.ts';
-import { Confirm, FilterField, useDialog } from '../../ui/form.ts';
-import { Card, Empty, loaded, loadedPage, PageHead, paged, refreshButton } from '../../ui/page.ts';
+import { Confirm, FilterField, openDialog } from '../../ui/form.ts';
+import { Card, Empty, loaded, loadedPage, Paged, PageHead, refreshButton } from '../../ui/page.ts';
 import { Badge, StateBadge, Table, Time } from '../../ui/values.ts';
 import { fragmentOf } from '../try/check-address.ts';
 import { Why } from '../try/why.ts';
@@ -70,9 +70,8 @@ export function Watch({ item }) {
   const reload = () => {
     for (const one of [resource, events.first, members.first]) one.reload();
   };
-  const [dialog, open] = useDialog(reload);
   const release = () =>
-    open(html`<${Confirm} title="Release the held revocations?" action="Release"
+    openDialog(html`<${Confirm} after=${reload} title="Release the held revocations?" action="Release"
         send=${sends('POST /api/apps/:clientId/watches/:watchId/release', params)}
         said="The held revocations are being sent">
         <p>The receiver of this watch gets the revocations of these roles. If a provider answered wrong balances, wait for
@@ -108,12 +107,8 @@ export function Watch({ item }) {
       ${
         events.first.error?.status === 404
           ? html`<${Empty} title="This watch has no such member" />`
-          : paged(
-              events,
-              html`<${Empty} title="Nothing found"><p>A member has its first event after its first check.</p><//>`,
-              (list) =>
-                html`<ul class="rows inner" aria-label="Events">${list.map((one) => drawEvent(one, base))}</ul>`,
-            )
+          : html`<${Paged} of=${events} empty=${html`<${Empty} title="Nothing found"><p>A member has its first event after its first check.</p><//>`}>
+              <ul class="rows inner" aria-label="Events">${events.rows.map((one) => drawEvent(one, base))}</ul><//>`
       }
     <//>
     <${Card} title="Contracts">${
@@ -127,15 +122,11 @@ export function Watch({ item }) {
             </tr>`,
           )}<//>`
     }<//>
-    <${Card} title="Members">${paged(
-      members,
-      html`<${Empty} title="No members yet" />`,
-      (list) =>
-        html`<${Table} label="Members" heads=${['Member', 'Roles', 'Events', 'Checked']}>${list.map((one) =>
-          drawMember(one, may('tryCheck') && tryOf(one, watch.ruleSet, base)),
-        )}<//>`,
-    )}<//>
-    ${dialog}
+    <${Card} title="Members"><${Paged} of=${members} empty=${html`<${Empty} title="No members yet" />`}>
+      <${Table} label="Members" heads=${['Member', 'Roles', 'Events', 'Checked']}>${members.rows.map((one) =>
+        drawMember(one, may('tryCheck') && tryOf(one, watch.ruleSet, base)),
+      )}<//>
+    <//><//>
   `,
   );
 }
