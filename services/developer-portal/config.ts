@@ -105,6 +105,7 @@ export function loadConfig(env: Environment) {
     /** The portal's own origin; if absent, `Origin` must match the request's `Host`. */
     origin: parsed.PORTAL_ORIGIN,
     session: {
+      /** A session ends after this long without use, and after `lifeMsMax` even if it is in use. */
       idleMs: hoursToMs(parsed.PORTAL_SESSION_IDLE_HOURS),
       lifeMsMax: hoursToMs(parsed.PORTAL_SESSION_HOURS),
     },

@@ -20,23 +20,17 @@ export type GatewayRequest = {
   readonly timeoutMs: number;
 };
 
-type GatewayAnswer = {
-  readonly status: number;
-  readonly headers: Headers;
-  /** JSON where it is JSON, else text. */
-  readonly body: unknown;
-};
-
 /**
  * Sends a request to the gateway, which treats a repetition with the same idempotency key as the
  * same request.
  *
+ * @returns the body as JSON where it is JSON, else as text
  * @throws Problem `gateway-unavailable` if no complete answer came in time, and errors of the body
  */
 export async function askGateway(
   fetch: typeof globalThis.fetch,
   { url, apiKey, post, waitS, timeoutMs }: GatewayRequest,
-): Promise<GatewayAnswer> {
+) {
   try {
     const response = await fetch(url, {
       method: post ? 'POST' : 'GET',

@@ -23,10 +23,9 @@ export type IdempotentRequest = {
  * nothing. So a crash at any point never makes anything twice.
  */
 export function makeIdempotency(redis: Redis, box: SecretBox) {
-  /** The first request stores the plan of `make`, each repetition reads it back. */
-  const plan = async <T>(name: string, content: unknown, make: () => T): Promise<T> => {
+  /** The first request stores its plan, each repetition reads it back. */
+  const plan = async <T>(name: string, content: unknown, mine: T): Promise<T> => {
     const contentHash = digest(content);
-    const mine = make();
     const sealed = `${contentHash} ${box.seal(JSON.stringify(mine), name)}`;
     const stored = await inStore(async () =>
       (await redis.set(name, sealed, 'PX', PLAN_TTL_MS, 'NX')) === 'OK' ? sealed : redis.get(name),
@@ -46,18 +45,18 @@ export function makeIdempotency(redis: Redis, box: SecretBox) {
     return JSON.parse(box.open(planned, name)) as T;
   };
   /**
-   * Plans a request, then executes the plan, and returns it. A refused execution deletes the plan, so
-   * a repetition makes a new one.
+   * Executes the plan of a request, and returns it: `fresh`, or that of the first request. A refused
+   * execution deletes the plan, so a repetition has a new one.
    *
    * @throws Problem `idempotency-key-reused` if the key was used for another request
    */
   return async function once<T>(
     { accountId, operation, key, content }: IdempotentRequest,
-    make: () => T,
+    fresh: T,
     execute: (plan: T) => Promise<unknown> = async () => undefined,
   ): Promise<T> {
     const name = `once:${digest([accountId, operation, key])}`;
-    const planned = await plan(name, content, make);
+    const planned = await plan(name, content, fresh);
     try {
       await execute(planned);
     } catch (error) {

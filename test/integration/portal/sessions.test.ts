@@ -145,15 +145,10 @@ test('an account lists its sessions and ends one or all others, and every portal
 
 test('an account has at most 50 sessions, and another one ends the oldest', async () => {
   const { redis } = stores;
-  const sessions = makeSessions({
-    redis,
-    readAccount: openViews(redis).accounts.read,
-    now: Date.now,
-    idleMs: 60_000,
-    lifeMsMax: 60_000,
-  });
+  const { accounts } = openViews(redis);
+  const sessions = makeSessions({ redis, accounts, now: Date.now }, { idleMs: 60_000, lifeMsMax: 60_000 });
   const client = await signUp(portal.url);
-  const account = await openViews(redis).accounts.findByEmail(client.email);
+  const account = await accounts.findByEmail(client.email);
   if (!account) throw new Error('the account is missing');
   const tokens = [];
   for (let i = 0; i < 51; i++) tokens.push(await sessions.open(account, { browser: 'x', address: 'y' }));

@@ -69,15 +69,10 @@ export function makeAccountWork({
       }),
     /** Gives a verified account operator rights and a new password, which ends its sessions. */
     grantOperator: (actor: string, accountId: string, passwordHash: string, rights: OperatorRights) =>
-      changeAccount(
-        actor,
-        accountId,
-        rights === 'read' ? 'operator-read-granted' : 'operator-granted',
-        (current) => {
-          requireVerified(current, false);
-          return { ...current, operator: rights, passwordHash };
-        },
-      ),
+      changeAccount(actor, accountId, GRANTED[rights], (current) => {
+        requireVerified(current, false);
+        return { ...current, operator: rights, passwordHash };
+      }),
     /**
      * Binds a verified account to a person of the identity provider. The account has no password from
      * then on, and its sessions end.
@@ -158,7 +153,7 @@ export function makeAccountWork({
       // same address.
       for (const clientId of await clientApps.listShared(accountId, idOf))
         await apps
-          .changeMembers(actor, clientId, 'member-left', removeMember(accountId), accountId)
+          .change(actor, clientId, 'member-left', accountId, removeMember(accountId))
           .catch(ignoreNotFound);
       const deletedAt = new Date(now()).toISOString();
       await changeAccount(actor, accountId, 'account-deleted', (current) => {
@@ -173,6 +168,8 @@ export function makeAccountWork({
 }
 
 const idOf = ({ clientId }: ClientApp): string => clientId;
+
+const GRANTED = { read: 'operator-read-granted', change: 'operator-granted' } as const;
 
 const PASSWORD_CHANGED = 'the password was changed meanwhile; sign in again';
 const LINK_USED_UP = 'the password was changed meanwhile, so the link is used up';

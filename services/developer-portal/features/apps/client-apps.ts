@@ -32,18 +32,19 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
   const existingApp = (app: ClientApp | undefined, clientId: string) =>
     existing(app, `there is no client app ${clientId}`);
   const read = async (clientId: string) => existingApp(await clientApps.read(clientId), clientId);
+  /** @param subject of the audit entry: the app itself, or a key or member of it */
   const changeApp = (
     actor: string,
     clientId: string,
     action: string,
+    subject: string,
     by: change.ChangeApp,
-    subject = clientId,
   ) => writes.app(clientId, { actor, action, subject }, (current) => by(existingApp(current, clientId)));
   /** If the account was deleted while the app was created, deletes the app too. */
   const deleteIfAccountGone = async (actor: string, { clientId, accountId }: ClientApp) => {
     const owner = await accounts.read(accountId);
     if (owner !== undefined && owner.deletedAt === undefined) return;
-    await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
+    await changeApp(actor, clientId, 'app-deleted', clientId, change.remove(now()));
     throw new ServiceError('not-found', 'the account was deleted');
   };
   const limitsOfOwner = async (accountId: string): Promise<TierLimits> =>
@@ -88,30 +89,25 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
       const created = await writes.app(clientId, auditEntry, (current) => (current ? undefined : document));
       await deleteIfAccountGone(actor, created);
     },
-    /** Changes the members or invitations of an app.
-     * @param subject the member or the invitation, for the audit log */
-    changeMembers: changeApp,
-    rename: (actor: string, clientId: string, name: string) =>
-      changeApp(actor, clientId, 'app-renamed', change.set({ name })),
-    setAlertUrl: (actor: string, clientId: string, alertUrl: string | undefined) =>
-      changeApp(actor, clientId, 'alerts-set', change.set({ alertUrl })),
+    change: changeApp,
     setDomains: (actor: string, clientId: string, [...domains]: readonly string[]) =>
-      changeApp(actor, clientId, 'domains-set', change.set(domains.length > 0 ? { domains } : NO_DOMAINS)),
+      changeApp(
+        actor,
+        clientId,
+        'domains-set',
+        clientId,
+        change.set(domains.length > 0 ? { domains } : NO_DOMAINS),
+      ),
     remove: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'app-deleted', change.remove(now())),
+      changeApp(actor, clientId, 'app-deleted', clientId, change.remove(now())),
     suspend: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'app-suspended', change.set({ suspended: true })),
+      changeApp(actor, clientId, 'app-suspended', clientId, change.set({ suspended: true })),
     resume: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'app-resumed', change.set({ suspended: false })),
-    requestScope: (actor: string, clientId: string, purpose: string) =>
-      changeApp(actor, clientId, 'scope-requested', (app) => {
-        if (app.scope === 'approved') throw new ServiceError('conflict', 'the scope is approved already');
-        return change.requestScope(purpose, nowIso())(app);
-      }),
+      changeApp(actor, clientId, 'app-resumed', clientId, change.set({ suspended: false })),
     approveScope: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'scope-approved', change.approveScope(nowIso())),
+      changeApp(actor, clientId, 'scope-approved', clientId, change.approveScope(nowIso())),
     rejectScope: (actor: string, clientId: string, reason: string) =>
-      changeApp(actor, clientId, 'scope-rejected', change.rejectScope(reason, nowIso())),
+      changeApp(actor, clientId, 'scope-rejected', clientId, change.rejectScope(reason, nowIso())),
     async createKey(actor: string, clientId: string, key: NewKey, facts: KeyFacts): Promise<void> {
       const { accountId } = await read(clientId);
       const limits = await limitsOfOwner(accountId);
@@ -120,47 +116,36 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
         throw new ServiceError('limit-reached', `this account may have ${marketplaceKeys} marketplace keys`);
       const record = keyRecord(key, facts, nowIso());
       const add = withinLiveKeys(limits, change.addKey(record, now()));
-      await changeApp(actor, clientId, 'key-created', add, key.keyId);
+      await changeApp(actor, clientId, 'key-created', key.keyId, add);
     },
     revokeKey: (actor: string, clientId: string, keyId: string) =>
-      changeApp(
-        actor,
-        clientId,
-        'key-revoked',
-        (app) => {
-          keyOf(app, keyId);
-          return change.revokeKey(keyId, nowIso())(app);
-        },
-        keyId,
-      ),
+      changeApp(actor, clientId, 'key-revoked', keyId, (app) => {
+        keyOf(app, keyId);
+        return change.revokeKey(keyId, nowIso())(app);
+      }),
     /** Replaces a key by `fresh`; the old key stays usable for `overlapMs`. */
     async rollKey(actor: string, clientId: string, keyId: string, fresh: NewKey, overlapMs: number) {
       const limits = await limitsOfOwner((await read(clientId)).accountId);
-      await changeApp(
-        actor,
-        clientId,
-        'key-rolled',
-        (app) => {
-          const { name, marketplace, permissions, expiresAt, replacedBy } = keyOf(app, keyId);
-          if (replacedBy === fresh.keyId) return undefined;
-          if (replacedBy !== undefined || !change.isUsable(keyOf(app, keyId), now()))
-            throw new ServiceError('conflict', 'the key was rolled or revoked already, or has expired');
-          const record = keyRecord(fresh, { name, marketplace, permissions, expiresAt }, nowIso());
-          return withinLiveKeys(limits, change.rollKey(keyId, record, now(), overlapMs))(app);
-        },
-        keyId,
-      );
+      await changeApp(actor, clientId, 'key-rolled', keyId, (app) => {
+        const { name, marketplace, permissions, expiresAt, replacedBy } = keyOf(app, keyId);
+        if (replacedBy === fresh.keyId) return undefined;
+        if (replacedBy !== undefined || !change.isUsable(keyOf(app, keyId), now()))
+          throw new ServiceError('conflict', 'the key was rolled or revoked already, or has expired');
+        const record = keyRecord(fresh, { name, marketplace, permissions, expiresAt }, nowIso());
+        return withinLiveKeys(limits, change.rollKey(keyId, record, now(), overlapMs))(app);
+      });
     },
     seal: (clientId: string, webhookSecret: string) => box.seal(webhookSecret, clientId),
     /** `sealed` comes from `seal`. */
     rotateSecret: (actor: string, clientId: string, sealed: string, overlapMs: number) =>
-      changeApp(actor, clientId, 'secret-rotated', change.rotateSecret(sealed, now(), overlapMs)),
+      changeApp(actor, clientId, 'secret-rotated', clientId, change.rotateSecret(sealed, now(), overlapMs)),
     /** Encrypts the app's secrets again with the newest key; their values stay the same. */
     resealSecrets: (actor: string, clientId: string) =>
       changeApp(
         actor,
         clientId,
         'secrets-resealed',
+        clientId,
         change.resealSecrets((encrypted) => box.reseal(encrypted, clientId)),
       ),
   };

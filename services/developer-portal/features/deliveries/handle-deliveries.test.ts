@@ -68,7 +68,7 @@ const call = {
   browser: '',
   token: undefined,
   setSession: async () => undefined,
-  once: async (make: () => unknown) => make(),
+  once: async (fresh: unknown) => fresh,
   param: () => 'app_1',
   query: {},
   upload: undefined,

@@ -60,28 +60,22 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async resendDelivery(call) {
       const { requestId, clientId, resendCount } = await ownDelivery(call);
-      await call.once(
-        () => ({ resendCount: resendCount + 1, at: nowIso() }),
-        async ({ resendCount, at }) => {
-          await resends.resend(requestId, {
-            resendCount,
-            requireRoom: () => deps.requireRoom(clientId),
-          });
-          await record(call, 'webhook-resent', requestId, at);
-        },
-      );
+      await call.once({ resendCount: resendCount + 1, at: nowIso() }, async ({ resendCount, at }) => {
+        await resends.resend(requestId, { resendCount, requireRoom: () => deps.requireRoom(clientId) });
+        await record(call, 'webhook-resent', requestId, at);
+      });
       return { requestId };
     },
     async resendFailed(call) {
       const { clientId } = call.app;
       await bulkResends.take(clientId);
       const { since } = call.body;
-      const { at } = await call.once(() => ({ at: nowIso() }));
+      const { at } = await call.once({ at: nowIso() });
       const period = { sinceMs: Date.parse(since), untilMs: Date.parse(at) };
       const sent = await bulkResends.send({ accountId: call.owner.accountId, clientId }, period);
       // A repetition finds nothing left to send, so it returns the stored count of the first
       // request.
-      const counted = await call.once(() => sent, undefined, 'sent');
+      const counted = await call.once(sent, undefined, 'sent');
       await record(call, 'webhooks-resent', `${counted.count} since ${since}`, at);
       return counted;
     },
@@ -89,16 +83,14 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { clientId, accountId } = call.app;
       const judged = judgeCallbackUrl(call.body.callbackUrl, deps.config.callback);
       if ('fault' in judged) throw invalidBody([{ pointer: '/callbackUrl', ...judged.fault }]);
-      return call.once(
-        () => ({ requestId: TEST_EVENT_PREFIX + randomBytes(ID_BYTES).toString('hex'), at: nowIso() }),
-        async ({ requestId, at }) => {
-          await deps.requireRoom(clientId);
-          await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
-          const event = testEvent({ requestId, clientId, accountId, callbackUrl: judged.href }, at);
-          await deps.publish(webhookRequested, event);
-          await record(call, 'test-event-sent', requestId, at);
-        },
-      );
+      const fresh = { requestId: TEST_EVENT_PREFIX + randomBytes(ID_BYTES).toString('hex'), at: nowIso() };
+      return call.once(fresh, async ({ requestId, at }) => {
+        await deps.requireRoom(clientId);
+        await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
+        const event = testEvent({ requestId, clientId, accountId, callbackUrl: judged.href }, at);
+        await deps.publish(webhookRequested, event);
+        await record(call, 'test-event-sent', requestId, at);
+      });
     },
   };
 }

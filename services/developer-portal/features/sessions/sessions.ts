@@ -1,7 +1,9 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
-import { inStore, type Redis } from '#shared/redis/connect.ts';
+import { inStore } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
+import type { PortalConfig } from '../../config.ts';
 import { credentialOf, idOfToken, newToken, sha256 } from '../apps/credentials.ts';
+import type { Basis } from '../basis.ts';
 
 /** Opening another ends the oldest. An account has rarely more than one for each browser. */
 const SESSIONS_OF_ACCOUNT_MAX = 50;
@@ -34,17 +36,6 @@ type Session = SessionOrigin & {
 
 export type Sessions = ReturnType<typeof makeSessions>;
 
-type Options = {
-  readonly redis: Redis;
-  readonly readAccount: (accountId: string) => Promise<Account | undefined>;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-  /** A session ends after this long without use. */
-  readonly idleMs: number;
-  /** A session ends this long after sign-in, even if it is in use. */
-  readonly lifeMsMax: number;
-};
-
 /** The id of a token's session. */
 export const sessionIdOf = (token: string): string => sha256(token).slice(0, ID_CHARS);
 
@@ -53,7 +44,10 @@ export const sessionIdOf = (token: string): string => sha256(token).slice(0, ID_
  * password it was opened with: a new password, or the deletion of the account, ends all earlier
  * sessions at once.
  */
-export function makeSessions({ redis, readAccount, now, idleMs, lifeMsMax }: Options) {
+export function makeSessions(
+  { redis, accounts, now }: Pick<Basis, 'redis' | 'accounts' | 'now'>,
+  { idleMs, lifeMsMax }: PortalConfig['session'],
+) {
   const touch = makeScript<number>(redis, TOUCH);
   const isInTime = ({ startedAtMs, usedAtMs }: Session): boolean =>
     startedAtMs + lifeMsMax > now() && usedAtMs + idleMs > now();
@@ -95,7 +89,7 @@ export function makeSessions({ redis, readAccount, now, idleMs, lifeMsMax }: Opt
       if (accountId === undefined) return undefined;
       const [key, digest] = [keyOf(accountId), sha256(token)];
       const [account, stored] = await Promise.all([
-        readAccount(accountId),
+        accounts.read(accountId),
         inStore(() => redis.hget(key, digest)),
       ]);
       if (stored === null || !account || account.deletedAt !== undefined) return undefined;

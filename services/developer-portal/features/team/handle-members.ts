@@ -36,40 +36,38 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
     async createInvitation(call) {
       const { account, body } = call;
       const { clientId } = call.app;
-      return call.once(
-        () => ({
-          invitationId: newId('inv'),
-          token: newToken(clientId),
-          expiresAt: new Date(now() + INVITATION_MS).toISOString(),
-        }),
-        ({ invitationId, token, expiresAt }) => {
-          const createdAt = new Date(now()).toISOString();
-          const rest = { tokenHash: sha256(token), invitedBy: account.accountId, createdAt, expiresAt };
-          const by = change.invite({ invitationId, ...body, ...rest }, now());
-          const invited = body.email === undefined ? invitationId : accountIdOf(body.email);
-          const subject = withRole(invited, body.role);
-          return apps.changeMembers(account.accountId, clientId, 'member-invited', by, subject);
-        },
-      );
+      const fresh = {
+        invitationId: newId('inv'),
+        token: newToken(clientId),
+        expiresAt: new Date(now() + INVITATION_MS).toISOString(),
+      };
+      return call.once(fresh, ({ invitationId, token, expiresAt }) => {
+        const createdAt = new Date(now()).toISOString();
+        const rest = { tokenHash: sha256(token), invitedBy: account.accountId, createdAt, expiresAt };
+        const by = change.invite({ invitationId, ...body, ...rest }, now());
+        const invited = body.email === undefined ? invitationId : accountIdOf(body.email);
+        const subject = withRole(invited, body.role);
+        return apps.change(account.accountId, clientId, 'member-invited', subject, by);
+      });
     },
     async withdrawInvitation({ account, app, param }) {
       const id = param('invitationId');
       const by = change.withdrawInvitation(id);
-      await apps.changeMembers(account.accountId, app.clientId, 'invitation-withdrawn', by, id);
+      await apps.change(account.accountId, app.clientId, 'invitation-withdrawn', id, by);
     },
     async setMemberRole({ account, app, param, body: { role } }) {
       const id = param('accountId');
       const by = change.setMemberRole(id, role);
-      await apps.changeMembers(account.accountId, app.clientId, 'member-role-set', by, withRole(id, role));
+      await apps.change(account.accountId, app.clientId, 'member-role-set', withRole(id, role), by);
     },
     async removeMember({ account, app, param }) {
       const id = param('accountId');
       const by = change.removeMember(id);
-      await apps.changeMembers(account.accountId, app.clientId, 'member-removed', by, id);
+      await apps.change(account.accountId, app.clientId, 'member-removed', id, by);
     },
     async leaveApp({ account: { accountId }, app }) {
       const by = change.removeMember(accountId);
-      await apps.changeMembers(accountId, app.clientId, 'member-left', by, accountId);
+      await apps.change(accountId, app.clientId, 'member-left', accountId, by);
     },
     async readInvitation({ account, body }) {
       const [{ clientId, name, accountId }, { role }] = await invitationOf(account, body.token);
@@ -82,7 +80,7 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
         throw new ServiceError('limit-reached', `an account may be a member of ${SHARED_APPS_MAX} apps`);
       const by = change.acceptInvitation(tokenHash, account.accountId, now());
       const subject = withRole(account.accountId, role);
-      await apps.changeMembers(account.accountId, clientId, 'member-joined', by, subject);
+      await apps.change(account.accountId, clientId, 'member-joined', subject, by);
       return { clientId };
     },
   };
