@@ -5,7 +5,6 @@ import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 import type { Redis } from '../redis/connect.ts';
 import { LUA_NOW } from '../redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '../redis/script.ts';
-import { startRepeating } from '../repeat.ts';
 import { ACCOUNT_SUMMARIES_KEY } from '../stores/apps/accounts.ts';
 import { APP_SUMMARIES_KEY } from '../stores/apps/client-apps.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '../stores/usage/usage-days.ts';
@@ -91,7 +90,8 @@ export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>) {
   const count = makeCount(redis);
   const waiting = new Map<string, number>();
   const full = new Set<string>();
-  const add = (clientId: string, bytes: number): void => {
+  const warn = makeThrottledWarning(log, 'written bytes could not be counted', LOG_INTERVAL_MS);
+  const put = (clientId: string, bytes: number): void => {
     waiting.set(clientId, (waiting.get(clientId) ?? 0) + bytes);
   };
   const flush = async (): Promise<void> => {
@@ -99,7 +99,7 @@ export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>) {
       const apps = [...waiting.entries().take(APPS_MAX)];
       for (const [clientId] of apps) waiting.delete(clientId);
       const days = await count(apps).catch((error: unknown) => {
-        for (const [clientId, bytes] of apps) add(clientId, bytes);
+        for (const [clientId, bytes] of apps) put(clientId, bytes);
         throw error;
       });
       for (const [index, day] of days.entries()) {
@@ -109,17 +109,27 @@ export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>) {
       }
     }
   };
-  const repeating = startRepeating(flush, {
-    intervalMs: INTERVAL_MS,
-    onError: makeThrottledWarning(log, 'written bytes could not be counted', LOG_INTERVAL_MS),
-  });
+  // No periodic timer: it would wake an idle process ten times a second.
+  let timer: NodeJS.Timeout | undefined;
+  const flushSoon = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      flush().catch((error: unknown) => {
+        warn(error);
+        flushSoon();
+      });
+    }, INTERVAL_MS).unref();
+  };
   return {
-    add,
+    add(clientId: string, bytes: number): void {
+      put(clientId, bytes);
+      flushSoon();
+    },
     /** Whether the account of an app had used its bytes of the day when the app's last record was
      * counted. */
     isFull: (clientId: string): boolean => full.has(clientId),
     async [Symbol.asyncDispose]() {
-      await repeating[Symbol.asyncDispose]();
+      clearTimeout(timer);
       await flush().catch(() => undefined);
     },
   };
