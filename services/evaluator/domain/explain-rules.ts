@@ -1,88 +1,87 @@
 import type { RuleDetail } from '#shared/contracts/checks/result.ts';
 import { textOfWord } from '#shared/contracts/rules/abi-type.ts';
-import {
-  type Condition,
-  type ContractCondition,
-  isComposedRule,
-  type TokenCondition,
-} from '#shared/contracts/rules/rule.ts';
+import type { Condition, ContractCondition, TokenCondition } from '#shared/contracts/rules/rule.ts';
 import { judgeWallets } from './judge-call.ts';
-import {
-  decimalsOf,
-  type JudgeContext,
-  judgeRules,
-  UNREAD_CONTEXT,
-  UNREAD_PLAN,
-  type Verdict,
-} from './judge-rules.ts';
-import { type KnownTokens, knownAmount, type ReadingOf, textOfTokens } from './known-amount.ts';
+import type { Verdict } from './judge-rules.ts';
+import { decimalsOf, type KnownTokens, knownAmount, type ReadingOf, textOfTokens } from './known-amount.ts';
 import type { Outcome } from './outcome.ts';
-import { planCall, settle } from './plan-call.ts';
-import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
+import { planCall, settle, Unplannable } from './plan-call.ts';
+import { type AmountNeeds, type NeedsOf, type RuleNeeds, unread } from './plan-reads.ts';
+import { failed } from './read.ts';
 import { formatTokenAmount } from './token-amount.ts';
 
-type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
-
+const INTERNAL = failed('internal');
 const UNJUDGED: Verdict = { outcome: 'undetermined', code: 'internal' };
 
 /**
- * Explains each verdict: the exact value that was compared, and the required one. Takes the
- * arguments of `judgeRules`, and its verdicts.
+ * Explains each verdict: the exact value that was compared, and the required one.
  *
+ * @param verdicts of `judgeRules`, none of rules that were not judged
  * @example
- * explainRules([rule], plan, context, judgeRules([rule], plan, context));
+ * explainRules(plan.needs, judgeRules(plan.needs, context), context.readingOf);
  * // [{ ruleIndex: 0, outcome: 'granted', observed: '1500.5', required: { min: '1500' } }]
  */
 export const explainRules = (
-  rules: readonly Condition[],
-  { needs }: Pick<ReadPlan, 'needs'>,
-  context: JudgeContext,
+  needs: readonly RuleNeeds[],
   verdicts: readonly Verdict[],
+  readingOf: ReadingOf,
 ): RuleDetail[] =>
-  rules.map((rule, ruleIndex) => ({
-    ruleIndex,
-    ...explainRule(rule, needs[ruleIndex], context, verdicts[ruleIndex]),
-  }));
+  needs.map((each, ruleIndex) => ({ ruleIndex, ...explainRule(each, readingOf, verdicts[ruleIndex]) }));
 
-/** Explains the rules of a check that could not be evaluated: each is undetermined. */
+/** Explains rules of which nothing was read. */
 export const explainUnread = (rules: readonly Condition[]): RuleDetail[] =>
-  explainRules(rules, UNREAD_PLAN, UNREAD_CONTEXT, judgeRules(rules, UNREAD_PLAN, UNREAD_CONTEXT));
+  explainRules(unread(rules, INTERNAL), [], () => INTERNAL);
 
 function explainRule(
-  rule: Condition,
-  needs: RuleNeeds | undefined,
-  context: JudgeContext,
-  { outcome, inside: verdicts, amounts }: Verdict = UNJUDGED,
+  needs: RuleNeeds,
+  readingOf: ReadingOf,
+  { outcome, inside, amounts }: Verdict = UNJUDGED,
 ): RuleDetail {
-  if (isComposedRule(rule)) {
-    const inside = needs?.kind === 'composed' ? needs.rules : [];
-    return {
-      outcome,
-      required: {},
-      rules: rule.rules.map((each, index) => explainRule(each, inside[index], context, verdicts?.[index])),
-    };
-  }
-  if (rule.type !== 'CONTRACT') {
-    const { minToken: min, maxToken: max } = rule;
-    const required = { min, ...(max === undefined ? {} : { max }) };
-    if (rule.type === 'SUM') {
-      // Each term is shown before its weights.
-      const rules = rule.rules.map((_, index) => observedTokens(amounts?.terms[index]?.amount));
-      return { outcome, ...observedTokens(amounts?.sum), required, rules };
+  switch (needs.kind) {
+    case 'composed': {
+      const rules = needs.rules.map((each, index) => explainRule(each, readingOf, inside?.[index]));
+      return { outcome, required: {}, rules };
     }
-    const amount = needs?.kind === 'amount' ? observedAmount(rule, needs.amount, context) : undefined;
-    return { outcome, ...observed(amount), required };
+    case 'amount':
+      return {
+        outcome,
+        ...observed(observedAmount(needs.amount, readingOf)),
+        required: requiredRange(needs.rule),
+      };
+    case 'sum': {
+      // Each term is shown before its weights.
+      const rules = amounts?.terms.map(({ amount }) => observedTokens(amount));
+      return { outcome, ...observedTokens(amounts?.sum), required: requiredRange(needs.rule), rules };
+    }
+    case 'call': {
+      const settled = settle(needs.comparison, needs.time && readingOf(needs.time));
+      const { operator, value } = 'ok' in settled ? needs.comparison : settled;
+      const text = observedOutput(needs, outcome, readingOf);
+      return { outcome, ...observed(text), required: { operator, value } };
+    }
+    case 'unread': {
+      const { rule } = needs;
+      if (rule.type === 'CONTRACT') return { outcome, required: requiredOutput(rule) };
+      const required = requiredRange(rule);
+      return { outcome, required, ...(rule.type === 'SUM' && { rules: rule.rules.map(() => ({})) }) };
+    }
   }
-  const called = needs?.kind === 'call' ? needs : undefined;
-  const planned = called ?? planCall(rule);
-  if ('fault' in planned) return { outcome, required: {} };
-  const settled = settle(planned.comparison, called?.time && context.readingOf(called.time));
-  const { operator, value } = 'ok' in settled ? planned.comparison : settled;
-  return {
-    outcome,
-    ...observed(called && observedOutput(called, rule, outcome, context.readingOf)),
-    required: { operator, value },
-  };
+}
+
+const requiredRange = ({ minToken: min, maxToken: max }: Pick<TokenCondition, 'minToken' | 'maxToken'>) => ({
+  min,
+  ...(max === undefined ? {} : { max }),
+});
+
+/** Nothing of a rule that could not be planned. */
+function requiredOutput(rule: ContractCondition): RuleDetail['required'] {
+  try {
+    const { operator, value } = planCall(rule).comparison;
+    return { operator, value };
+  } catch (error) {
+    if (!(error instanceof Unplannable)) throw error;
+    return {};
+  }
 }
 
 const observed = (text: string | undefined): { observed?: string } =>
@@ -91,13 +90,9 @@ const observed = (text: string | undefined): { observed?: string } =>
 const observedTokens = (tokens: KnownTokens | undefined) => observed(tokens && textOfTokens(tokens));
 
 /** The amount, if every read that it is made of is known. */
-function observedAmount(
-  { chainId }: TokenCondition,
-  amount: AmountNeeds,
-  context: JudgeContext,
-): string | undefined {
-  const known = knownAmount(amount, context.readingOf);
-  const decimals = decimalsOf(chainId, amount, context);
+function observedAmount(amount: AmountNeeds, readingOf: ReadingOf): string | undefined {
+  const known = knownAmount(amount, readingOf);
+  const decimals = decimalsOf(amount, readingOf);
   return known.fault !== undefined || typeof decimals !== 'number'
     ? undefined
     : formatTokenAmount(known.least, decimals);
@@ -105,14 +100,9 @@ function observedAmount(
 
 /** The output of the first wallet that decides the rule as it was decided; a vault that has not
  * delegated does not. */
-function observedOutput(
-  needs: CallNeeds,
-  rule: ContractCondition,
-  outcome: Outcome,
-  readingOf: ReadingOf,
-): string | undefined {
+function observedOutput(needs: NeedsOf<'call'>, outcome: Outcome, readingOf: ReadingOf): string | undefined {
   if (outcome === 'undetermined') return undefined;
-  const verdicts = judgeWallets(needs, rule, readingOf);
+  const verdicts = judgeWallets(needs, readingOf);
   const decisive = needs.wallets[verdicts.findIndex((verdict) => verdict.outcome === outcome)];
   const reading = decisive && readingOf(decisive.read);
   return reading?.ok ? textOfWord(needs.comparison.type, reading.value) : undefined;

@@ -3,10 +3,8 @@ import type { ContractCondition } from '#shared/contracts/rules/rule.ts';
 import { faultToReport, knownDelegation, type ReadingOf } from './known-amount.ts';
 import { allOf, anyOf, not, type Outcome } from './outcome.ts';
 import { type Comparison, satisfies, settle } from './plan-call.ts';
-import type { RuleNeeds, WalletCall } from './plan-reads.ts';
+import type { Holding, NeedsOf } from './plan-reads.ts';
 import { type FailedReading, failed } from './read.ts';
-
-type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
 
 type CallVerdict = {
   readonly outcome: Outcome;
@@ -14,12 +12,10 @@ type CallVerdict = {
   readonly fault?: FailedReading | undefined;
 };
 
-type WalletsRule = Pick<ContractCondition, 'wallets' | 'onRevert'>;
-
 /** Judges a `CONTRACT` rule: whether any or all of the wallets satisfy it. */
-export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: ReadingOf): CallVerdict {
-  const { wallets = 'any' } = rule;
-  const verdicts = judgeWallets(needs, rule, readingOf);
+export function judgeCall(needs: NeedsOf<'call'>, readingOf: ReadingOf): CallVerdict {
+  const { wallets = 'any' } = needs.rule;
+  const verdicts = judgeWallets(needs, readingOf);
   const outcomes = verdicts.map(({ outcome }) => outcome);
   const open = verdicts.filter(({ outcome }) => outcome === 'undetermined');
   return {
@@ -30,11 +26,8 @@ export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: Readin
 
 /** Judges a `CONTRACT` rule for each wallet. A vault that has not delegated is none of the
  * wallets. */
-export function judgeWallets(
-  needs: CallNeeds,
-  { wallets = 'any', onRevert }: WalletsRule,
-  readingOf: ReadingOf,
-): CallVerdict[] {
+export function judgeWallets(needs: NeedsOf<'call'>, readingOf: ReadingOf): CallVerdict[] {
+  const { wallets = 'any', onRevert } = needs.rule;
   const comparison = settle(needs.comparison, needs.time && readingOf(needs.time));
   return needs.wallets.map((wallet) => {
     const called = judgeOutput(wallet, comparison, onRevert, readingOf);
@@ -49,7 +42,7 @@ export function judgeWallets(
 
 /** Whether the output that a wallet got satisfies the rule. */
 function judgeOutput(
-  { read, account }: WalletCall,
+  { read, account }: Holding,
   comparison: Comparison | FailedReading,
   onRevert: ContractCondition['onRevert'],
   readingOf: ReadingOf,
@@ -65,7 +58,7 @@ function judgeOutput(
   return { outcome: satisfies(comparison, reading.value, account) ? 'granted' : 'denied' };
 }
 
-function judgeDelegation({ delegations }: WalletCall, readingOf: ReadingOf): CallVerdict {
+function judgeDelegation({ delegations }: Holding, readingOf: ReadingOf): CallVerdict {
   if (delegations === undefined) return { outcome: 'granted' };
   const { least, most, fault } = knownDelegation(delegations, readingOf);
   if (least > 0n) return { outcome: 'granted' };

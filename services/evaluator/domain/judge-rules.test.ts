@@ -8,7 +8,7 @@ import { failed, type Read, type Reading } from './read.ts';
 const ACCOUNT = `0x${'aa'.repeat(20)}`;
 const OWNER: Reading = { ok: true, value: BigInt(ACCOUNT) };
 const OTHER: Reading = { ok: true, value: 1n };
-const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
+const chains = { delegateRegistry: () => `0x${'dd'.repeat(20)}`, nativeDecimals: () => 18 };
 const TOKEN = `0x${'bb'.repeat(20)}`;
 const aRule = (over: Partial<TokenRule>): TokenRule => ({
   type: 'ERC20',
@@ -21,18 +21,14 @@ const aRule = (over: Partial<TokenRule>): TokenRule => ({
 
 /** Judges one rule; `answer` gives the reading of each of its reads. */
 function judge(rule: TokenRule, answer: (read: Read) => Reading | undefined): Verdict | undefined {
-  const plan = makePlanner([rule], { delegateRegistry })({ account: ACCOUNT });
+  const plan = makePlanner([rule], chains)({ account: ACCOUNT });
   if ('fault' in plan) throw new Error(plan.fault);
   const readings = new Map<Read, Reading>();
   for (const read of [...plan.reads.values()].flat()) {
     const reading = answer(read);
     if (reading !== undefined) readings.set(read, reading);
   }
-  return judgeRules(
-    [rule],
-    plan,
-    judgeContextOf(readings, () => 18),
-  )[0];
+  return judgeRules(plan.needs, judgeContextOf(readings))[0];
 }
 
 const value = (amount: bigint): Reading => ({ ok: true, value: amount });

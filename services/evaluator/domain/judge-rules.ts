@@ -1,16 +1,9 @@
 import type { Undetermined } from '#shared/contracts/checks/result.ts';
-import {
-  type ComposedCondition,
-  type Condition,
-  type ContractCondition,
-  isComposedRule,
-  type SumCondition,
-  type SumTerm,
-  type TokenCondition,
-} from '#shared/contracts/rules/rule.ts';
+import type { Condition, SumTerm } from '#shared/contracts/rules/rule.ts';
 import type { Readings } from './agree.ts';
 import { judgeCall } from './judge-call.ts';
 import {
+  decimalsOf,
   type Known,
   type KnownTerm,
   type KnownTokens,
@@ -21,8 +14,8 @@ import {
   type ReadingOf,
 } from './known-amount.ts';
 import { compose, type Outcome } from './outcome.ts';
-import type { AmountNeeds, ReadPlan, RuleNeeds } from './plan-reads.ts';
-import { type FailedReading, failed, type Read } from './read.ts';
+import type { NeedsOf, RuleNeeds } from './plan-reads.ts';
+import { failed, type Read } from './read.ts';
 import type { TokenBounds } from './token-amount.ts';
 
 /** The simple rule or the term that left a composed rule or a sum undetermined. */
@@ -43,17 +36,12 @@ export type Verdict = (
   readonly amounts?: { readonly sum: KnownTokens; readonly terms: readonly KnownTerm[] };
 };
 
-/** Native coin decimals by chain id. */
-export type NativeDecimals = (chainId: number) => number;
-
 export type JudgeContext = {
   readonly readingOf: ReadingOf;
   /** The same for the terms of a sum over several chains. */
   readonly readingAtInstant: ReadingOf;
-  readonly nativeDecimals: NativeDecimals;
 };
 
-const DECIMALS_MAX = 255n;
 const GRANTED: Verdict = { outcome: 'granted' };
 const DENIED: Verdict = { outcome: 'denied' };
 
@@ -66,44 +54,39 @@ const DENIED: Verdict = { outcome: 'denied' };
  * and a wallet without id 1 is undetermined, not denied.
  *
  * @example
- * const context = judgeContextOf(new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
- * judgeRules([rule], plan, context);
+ * const context = judgeContextOf(new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]));
+ * judgeRules(plan.needs, context);
  * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
  */
-export const judgeRules = (
-  rules: readonly Condition[],
-  { needs }: Pick<ReadPlan, 'needs'>,
-  context: JudgeContext,
-): Verdict[] => rules.map((rule, index) => judgeRule(rule, needs[index], context));
-
-/** The verdicts of rules that nothing was read for: each is undetermined, for the same reason. */
-export const judgeUnread = (rules: readonly Condition[], reason: FailedReading): Verdict[] =>
-  judgeRules(rules, UNREAD_PLAN, UNREAD_CONTEXT).map((verdict) => ({ ...verdict, ...undetermined(reason) }));
+export const judgeRules = (needs: readonly RuleNeeds[], context: JudgeContext): Verdict[] =>
+  needs.map((each) => judgeRule(each, context));
 
 /**
  * @param behind chains that were not read at the instant of the others: amounts of theirs are not
  *   added to those of others
  */
-export function judgeContextOf(
-  readings: Readings,
-  nativeDecimals: NativeDecimals,
-  behind: ReadonlySet<number> = new Set(),
-): JudgeContext {
+export function judgeContextOf(readings: Readings, behind: ReadonlySet<number> = new Set()): JudgeContext {
   const readingOf = (read: Read) => readings.get(read) ?? failed('internal');
   const readingAtInstant = (read: Read) =>
     behind.has(read.chainId) ? failed('chain-stale') : readingOf(read);
-  return { readingOf, readingAtInstant, nativeDecimals };
+  return { readingOf, readingAtInstant };
 }
 
-/** Of rules that nothing was read for. */
-export const UNREAD_PLAN: Pick<ReadPlan, 'needs'> = { needs: [] };
-export const UNREAD_CONTEXT: JudgeContext = judgeContextOf(new Map(), () => 0);
-
-function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
-  if (isComposedRule(rule)) return judgeComposed(rule, needs, context);
-  if (rule.type === 'CONTRACT') return judgeContract(rule, needs, context);
-  if (rule.type === 'SUM') return judgeSum(rule, needs, context);
-  return judgeToken(rule, needs, context);
+function judgeRule(needs: RuleNeeds, context: JudgeContext): Verdict {
+  switch (needs.kind) {
+    case 'amount':
+      return judgeToken(needs, context.readingOf);
+    case 'sum':
+      return judgeSum(needs, needs.isOverChains ? context.readingAtInstant : context.readingOf);
+    case 'call': {
+      const { outcome, fault } = judgeCall(needs, context.readingOf);
+      return outcome === 'undetermined' ? undetermined(fault ?? failed('internal')) : { outcome };
+    }
+    case 'composed':
+      return judgeComposed(needs, context);
+    case 'unread':
+      return undetermined(needs.reason);
+  }
 }
 
 /**
@@ -111,65 +94,41 @@ function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: Judge
  * first simple rule inside that left it open: each undetermined rule inside of an undetermined one
  * does, and none inside of a decided one.
  */
-function judgeComposed(
-  rule: ComposedCondition,
-  needs: RuleNeeds | undefined,
-  context: JudgeContext,
-): Verdict {
-  const needsInside = needs?.kind === 'composed' ? needs.rules : [];
-  const inside = rule.rules.map((each, index) => judgeRule(each, needsInside[index], context));
+function judgeComposed({ rule, rules }: NeedsOf<'composed'>, context: JudgeContext): Verdict {
+  const inside = judgeRules(rules, context);
   const outcome: Outcome = compose(
     rule,
     inside.map((verdict) => verdict.outcome),
   );
   if (outcome !== 'undetermined') return { outcome, inside };
   for (const [index, verdict] of inside.entries()) {
-    const each = rule.rules[index];
-    if (verdict.outcome !== 'undetermined' || each === undefined) continue;
-    const pointer = `/rules/${index}`;
-    if (verdict.open !== undefined)
-      return {
-        ...undetermined(verdict),
-        open: { ...verdict.open, path: pointer + verdict.open.path },
-        inside,
-      };
-    if ('chainId' in each)
-      return {
-        ...undetermined(verdict),
-        open: { path: pointer, chainId: each.chainId, contractAddress: each.contractAddress },
-        inside,
-      };
+    if (verdict.outcome !== 'undetermined') continue;
+    const open = openIn(rule.rules[index], `/rules/${index}`, verdict.open);
+    return { ...undetermined(verdict), ...(open && { open }), inside };
   }
   return { ...undetermined(failed('internal')), inside };
 }
 
-function judgeContract(
-  rule: ContractCondition,
-  needs: RuleNeeds | undefined,
-  context: JudgeContext,
-): Verdict {
-  if (needs?.kind !== 'call') return undetermined(failed('internal'));
-  const { outcome, fault } = judgeCall(needs, rule, context.readingOf);
-  return outcome === 'undetermined' ? undetermined(fault ?? failed('internal')) : { outcome };
+/** What left a rule inside of another one open: that rule, or one inside of it. */
+function openIn(rule: Condition | undefined, path: string, inside: OpenRule | undefined) {
+  if (inside !== undefined) return { ...inside, path: path + inside.path };
+  if (rule === undefined || !('chainId' in rule)) return undefined;
+  return { path, chainId: rule.chainId, contractAddress: rule.contractAddress };
 }
 
-function judgeToken(rule: TokenCondition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
-  if (needs?.kind !== 'amount') return undetermined(failed('internal'));
-  const known = knownAmount(needs.amount, context.readingOf);
-  const decimals = decimalsOf(rule.chainId, needs.amount, context);
+function judgeToken({ amount, range }: NeedsOf<'amount'>, readingOf: ReadingOf): Verdict {
+  const known = knownAmount(amount, readingOf);
+  const decimals = decimalsOf(amount, readingOf);
   if (typeof decimals !== 'number') return undetermined(known.fault ?? decimals);
-  return judgeAmount(known, needs.range.boundsAt(decimals));
+  return judgeAmount(known, range.boundsAt(decimals));
 }
-
-type SumNeeds = Extract<RuleNeeds, { kind: 'sum' }>;
 
 /** An undetermined sum is reported by its first open term. */
-function judgeSum(rule: SumCondition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
-  if (needs?.kind !== 'sum') return undetermined(failed('internal'));
-  const terms = knownTermsOf(rule, needs, context);
+function judgeSum({ rule, range, terms: needed }: NeedsOf<'sum'>, readingOf: ReadingOf): Verdict {
+  const terms = needed.map((term) => knownTerm(term, readingOf));
   const sum = knownSum(terms.map(({ value }) => value));
   const amounts = { sum, terms };
-  const { min, max } = needs.range.boundsAt(sum.decimals);
+  const { min, max } = range.boundsAt(sum.decimals);
   const verdict = judgeAmount(sum, {
     min: min * sum.divisor,
     max: max === undefined ? undefined : max * sum.divisor,
@@ -190,14 +149,6 @@ const partOf = (term: SumTerm, part: OpenPart): { readonly contractAddress?: str
   return part === '' || typeof weight !== 'object' ? term : weight;
 };
 
-function knownTermsOf(rule: SumCondition, needs: SumNeeds, context: JudgeContext): KnownTerm[] {
-  const readingOf = needs.isOverChains ? context.readingAtInstant : context.readingOf;
-  return needs.terms.map((term, index) => {
-    const chainId = rule.rules[index]?.chainId ?? 0;
-    return knownTerm(term, decimalsOf(chainId, term.amount, { ...context, readingOf }), readingOf);
-  });
-}
-
 /** Compares the bounds of the amount with the rule's minimum and maximum; all bounds are
  * inclusive. */
 function judgeAmount(known: Known, { min, max }: TokenBounds): Verdict {
@@ -208,21 +159,6 @@ function judgeAmount(known: Known, { min, max }: TokenBounds): Verdict {
   const isSurelyTooMuch = max !== undefined && known.least > max;
   if (isSurelyTooLittle || isSurelyTooMuch) return DENIED;
   return known.fault === undefined ? DENIED : undetermined(known.fault);
-}
-
-export function decimalsOf(
-  chainId: number,
-  amount: AmountNeeds,
-  { readingOf, nativeDecimals }: JudgeContext,
-): number | FailedReading {
-  if (amount.kind === 'outputs') return amount.decimals;
-  if (amount.kind !== 'balances') return 0;
-  if (amount.decimals === undefined) return nativeDecimals(chainId);
-  const reading = readingOf(amount.decimals);
-  if (reading.ok)
-    return reading.value <= DECIMALS_MAX ? Number(reading.value) : failed('decimals-unavailable');
-  const isAnswered = reading.code === 'call-reverted' || reading.code === 'return-malformed';
-  return isAnswered ? failed('decimals-unavailable') : reading;
 }
 
 const undetermined = ({ code, cause }: Undetermined): Extract<Verdict, { outcome: 'undetermined' }> => ({

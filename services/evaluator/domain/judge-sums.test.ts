@@ -38,14 +38,14 @@ const sum = (rules: SumTerm[], minToken = '10', maxToken?: string): SumCondition
 });
 
 function planned(group: WalletGroup, rules: readonly Condition[]) {
-  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY })(group);
+  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY, nativeDecimals: () => 18 })(group);
   if ('fault' in plan) throw new Error(plan.fault);
   return { plan, reads: [...plan.reads.values()].flat() };
 }
 
-function judgeAndExplain(rule: Condition, plan: ReadPlan, context: JudgeContext) {
-  const verdicts = judgeRules([rule], plan, context);
-  const [[verdict], [detail]] = [verdicts, explainRules([rule], plan, context, verdicts)];
+function judgeAndExplain(plan: ReadPlan, context: JudgeContext) {
+  const verdicts = judgeRules(plan.needs, context);
+  const [[verdict], [detail]] = [verdicts, explainRules(plan.needs, verdicts, context.readingOf)];
   return { verdict, detail };
 }
 
@@ -68,11 +68,7 @@ function judge(rule: Condition, answers: Answers, group: WalletGroup = { account
       return [read, typeof answer === 'bigint' ? value(answer) : answer] as const;
     }),
   );
-  const { verdict, detail } = judgeAndExplain(
-    rule,
-    plan,
-    judgeContextOf(readings, () => 18),
-  );
+  const { verdict, detail } = judgeAndExplain(plan, judgeContextOf(readings));
   return { verdict, detail, text: textOf(verdict) };
 }
 const textOf = (verdict: Verdict | undefined): string =>
@@ -253,11 +249,7 @@ describe('a sum over several chains', () => {
   const verdictOf = (rule: Condition, behind: ReadonlySet<number>) => {
     const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
     const readings = new Map(reads.map((read) => [read, value(10n)]));
-    const { verdict, detail } = judgeAndExplain(
-      rule,
-      plan,
-      judgeContextOf(readings, () => 18, behind),
-    );
+    const { verdict, detail } = judgeAndExplain(plan, judgeContextOf(readings, behind));
     return [textOf(verdict), detail?.rules];
   };
 
@@ -425,11 +417,7 @@ describe('of any sum', () => {
         return [read, answer === undefined ? TIMEOUT : value(answer)] as const;
       }),
     );
-    const { verdict, detail } = judgeAndExplain(
-      rule,
-      plan,
-      judgeContextOf(readings, () => 18),
-    );
+    const { verdict, detail } = judgeAndExplain(plan, judgeContextOf(readings));
     const judged = verdict?.outcome === 'undetermined' ? verdict.open?.path : verdict?.outcome;
     return { judged, observed: detail?.observed, expected: decide(rule, wallets, lookUp) };
   }

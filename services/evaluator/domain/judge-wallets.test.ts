@@ -36,17 +36,13 @@ const member = (wallets?: 'any' | 'all', over: Partial<ContractCondition> = {}):
 });
 
 function planned(group: WalletGroup, rules: readonly Condition[]) {
-  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY })(group);
+  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY, nativeDecimals: () => 18 })(group);
   if ('fault' in plan) throw new Error(plan.fault);
   return { plan, reads: [...plan.reads.values()].flat() };
 }
 function judge(group: WalletGroup, rule: Condition, answer: (read: Read) => Reading): Verdict | undefined {
   const { plan, reads } = planned(group, [rule]);
-  return judgeRules(
-    [rule],
-    plan,
-    judgeContextOf(new Map(reads.map((read) => [read, answer(read)])), () => 18),
-  )[0];
+  return judgeRules(plan.needs, judgeContextOf(new Map(reads.map((read) => [read, answer(read)]))))[0];
 }
 const codeOf = (verdict: Verdict | undefined) =>
   verdict?.outcome === 'undetermined' ? verdict.code : verdict?.outcome;
@@ -120,11 +116,11 @@ describe('a value that stands for a time', () => {
   const judgeAt = (rule: Condition, answer: Reading, time: Reading) => {
     const { plan, reads } = planned({ account: ACCOUNT }, [rule]);
     const readings = new Map(reads.map((read) => [read, read.kind === 'time' ? time : answer]));
-    const context = judgeContextOf(readings, () => 18);
-    const verdicts = judgeRules([rule], plan, context);
+    const context = judgeContextOf(readings);
+    const verdicts = judgeRules(plan.needs, context);
     return {
       verdict: codeOf(verdicts[0]),
-      required: explainRules([rule], plan, context, verdicts)[0]?.required,
+      required: explainRules(plan.needs, verdicts, context.readingOf)[0]?.required,
     };
   };
 
@@ -201,9 +197,9 @@ it.each([
       return value(account === VAULT ? undelegated : delegated);
     };
     const readings = new Map(reads.map((read) => [read, answer(read)]));
-    const context = judgeContextOf(readings, () => 18);
-    const verdicts = judgeRules([rule], plan, context);
-    expect(explainRules([rule], plan, context, verdicts)).toMatchObject([{ outcome, observed }]);
+    const context = judgeContextOf(readings);
+    const verdicts = judgeRules(plan.needs, context);
+    expect(explainRules(plan.needs, verdicts, context.readingOf)).toMatchObject([{ outcome, observed }]);
   },
 );
 
@@ -328,9 +324,9 @@ it('gives the verdict that it would give if all was read, or none, and explains 
         seen.set(read, number < 3 ? (FAILURES[number] ?? TIMEOUT) : reading);
       }
       const judgeAndExplain = (readings: Map<Read, Reading>) => {
-        const context = judgeContextOf(readings, () => 0);
-        const verdicts = judgeRules([rule], plan, context);
-        const [detail] = explainRules([rule], plan, context, verdicts);
+        const context = judgeContextOf(readings);
+        const verdicts = judgeRules(plan.needs, context);
+        const [detail] = explainRules(plan.needs, verdicts, context.readingOf);
         expect(detail?.outcome).toBe(verdicts[0]?.outcome);
         expectComposed(rule, detail);
         return detail?.outcome;

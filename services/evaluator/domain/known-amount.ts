@@ -32,27 +32,27 @@ const leastOf = (a: bigint, b: bigint): bigint => (a - b < 0n ? a : b);
 
 /** The known bounds of the amount that a rule or a term is about, in its smallest unit. */
 export function knownAmount(needs: AmountNeeds, readingOf: ReadingOf): Known {
-  switch (needs.kind) {
-    case 'owned-ids':
-      return knownCount(needs.ids, needs.accounts, readingOf);
-    case 'outputs':
-      return knownTotal(needs.holdings, readingOf, needs.type);
-    case 'balances':
-    case 'count':
-      return knownTotal(needs.holdings, readingOf);
-  }
-}
-
-/** The amount that several wallets hold together. */
-function knownTotal(holdings: readonly Holding[], readingOf: ReadingOf, type?: AbiType): Known {
+  if ('ids' in needs) return knownCount(needs.ids, needs.accounts, readingOf);
+  const { holdings, type } = needs;
   const [only] = holdings;
   if (only !== undefined && holdings.length === 1) return knownHolding(only, readingOf, type);
   return add(holdings.map((holding) => knownHolding(holding, readingOf, type)));
 }
 
+const DECIMALS_MAX = 255n;
+
+export function decimalsOf({ decimals }: AmountNeeds, readingOf: ReadingOf): number | FailedReading {
+  if (typeof decimals === 'number') return decimals;
+  const reading = readingOf(decimals);
+  if (reading.ok)
+    return reading.value <= DECIMALS_MAX ? Number(reading.value) : failed('decimals-unavailable');
+  const isAnswered = reading.code === 'call-reverted' || reading.code === 'return-malformed';
+  return isAnswered ? failed('decimals-unavailable') : reading;
+}
+
 /** @param type of an output */
-function knownHolding({ balance, delegations }: Holding, readingOf: ReadingOf, type?: AbiType): Known {
-  const reading = ofType(readingOf(balance), type);
+function knownHolding({ read, delegations }: Holding, readingOf: ReadingOf, type?: AbiType): Known {
+  const reading = ofType(readingOf(read), type);
   const held = reading.ok ? exactly(reading.value) : unknown(reading);
   return delegations === undefined ? held : limit(held, knownDelegation(delegations, readingOf));
 }
@@ -155,15 +155,9 @@ const ONE: KnownTokens = { ...exactly(1n), ...WHOLE };
  * The amount times `times`, divided by `per`. Zero times anything is zero, whatever else was not
  * read; otherwise an unread factor or divisor leaves the value open upwards, as a divisor of zero
  * does.
- *
- * @param decimals of the amount
  */
-export function knownTerm(
-  needs: TermNeeds,
-  decimals: number | FailedReading,
-  readingOf: ReadingOf,
-): KnownTerm {
-  const amount = tokensOf(knownAmount(needs.amount, readingOf), decimals);
+export function knownTerm(needs: TermNeeds, readingOf: ReadingOf): KnownTerm {
+  const amount = knownTokens(needs.amount, readingOf);
   const times = needs.times === undefined ? ONE : knownWeight(needs.times, readingOf);
   if (isZero(amount) || isZero(times)) return { amount, value: ZERO };
   const per = needs.per === undefined ? ONE : invert(knownWeight(needs.per, readingOf));
@@ -178,19 +172,19 @@ export function knownTerm(
 }
 
 /** An amount of unknown decimals may be anything, unless it is zero. */
-function tokensOf(known: Known, decimals: number | FailedReading): KnownTokens {
+function knownTokens(needs: AmountNeeds, readingOf: ReadingOf): KnownTokens {
+  const known = knownAmount(needs, readingOf);
   if (isZero(known)) return ZERO;
+  const decimals = decimalsOf(needs, readingOf);
   return typeof decimals === 'number'
     ? { ...known, decimals, divisor: 1n }
     : { ...unknown(known.fault ?? decimals), ...WHOLE };
 }
 
-function knownWeight(weight: WeightNeeds, readingOf: ReadingOf): KnownTokens {
-  const { decimals } = weight;
-  if (weight.kind === 'number') return { ...exactly(weight.value), decimals, divisor: 1n };
-  const reading = ofType(readingOf(weight.read), weight.type);
-  return { ...(reading.ok ? exactly(reading.value) : unknown(reading)), decimals, divisor: 1n };
-}
+const knownWeight = (weight: WeightNeeds, readingOf: ReadingOf): KnownTokens =>
+  'value' in weight
+    ? { ...exactly(weight.value), decimals: weight.decimals, divisor: 1n }
+    : knownTokens(weight, readingOf);
 
 /** One divided by a weight. */
 function invert({ least, decimals, fault }: KnownTokens): KnownTokens {

@@ -6,7 +6,7 @@ import { makePlanner } from './plan-reads.ts';
 import { failed, type Read, type Reading } from './read.ts';
 
 const ACCOUNT = `0x${'aa'.repeat(20)}`;
-const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
+const chains = { delegateRegistry: () => `0x${'dd'.repeat(20)}`, nativeDecimals: () => 18 };
 
 /** A leaf by the place of its contract, or a node over others. */
 type Tree =
@@ -43,7 +43,7 @@ function ruleOf(tree: Tree, leaves: Outcome[]): Condition {
 function judge(tree: Tree): Verdict | undefined {
   const leaves: Outcome[] = [];
   const rule = { ...ruleOf(tree, leaves), roleId: 'r' } as Rule;
-  const plan = makePlanner([rule], { delegateRegistry })({ account: ACCOUNT });
+  const plan = makePlanner([rule], chains)({ account: ACCOUNT });
   if ('fault' in plan) throw new Error(plan.fault);
   const readings = new Map<Read, Reading>();
   for (const read of [...plan.reads.values()].flat()) {
@@ -51,11 +51,7 @@ function judge(tree: Tree): Verdict | undefined {
     const value = leaf === 'granted' ? 1n : 0n;
     readings.set(read, leaf === 'undetermined' ? failed('rpc-timeout') : { ok: true, value });
   }
-  return judgeRules(
-    [rule],
-    plan,
-    judgeContextOf(readings, () => 18),
-  )[0];
+  return judgeRules(plan.needs, judgeContextOf(readings))[0];
 }
 
 // The oracle: truth tables of strong Kleene logic over 0 (denied), 1 (undetermined) and 2

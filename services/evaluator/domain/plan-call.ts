@@ -31,40 +31,39 @@ export type Comparison = {
   readonly offset?: bigint | undefined;
 };
 
-/** Why a rule must not be judged. */
-export type PlanFault = { readonly fault: string };
+/** A rule that must not be judged; the message says why. */
+export class Unplannable extends Error {}
 
-type PlannedCall = { readonly call: Call; readonly comparison: Comparison };
+export function refuse(fault: string): never {
+  throw new Unplannable(fault);
+}
 
 /** The call that reads one output, and the type of the output. */
-export function planOutput(view: ViewCall): { readonly call: Call; readonly type: AbiType } | PlanFault {
+export function planOutput(view: ViewCall): { readonly call: Call; readonly type: AbiType } {
   const parsed = parseViewFunction(view.function);
-  if (!parsed.ok) return { fault: `the function ${parsed.detail}` };
+  if (!parsed.ok) return refuse(`the function ${parsed.detail}`);
   const output = findOutput(parsed.fn, view.returns);
-  if (!output.ok) return { fault: `the output ${output.detail}` };
-  const call = makeCall(parsed.fn, view.args ?? [], output.word);
-  return 'fault' in call ? call : { call, type: output.type };
+  if (!output.ok) return refuse(`the output ${output.detail}`);
+  return { call: makeCall(parsed.fn, view.args ?? [], output.word), type: output.type };
 }
 
 /** The call and the comparison of a `CONTRACT` rule. */
-export function planCall(rule: ContractCondition): PlannedCall | PlanFault {
-  const planned = planOutput(rule);
-  if ('fault' in planned) return planned;
-  const { call, type } = planned;
+export function planCall(rule: ContractCondition): { readonly call: Call; readonly comparison: Comparison } {
+  const { call, type } = planOutput(rule);
   const operator = rule.operator ?? (type.kind === 'bool' ? 'eq' : undefined);
   const value = rule.value ?? (type.kind === 'bool' ? 'true' : undefined);
-  if (operator === undefined || value === undefined) return { fault: 'nothing to compare with' };
+  if (operator === undefined || value === undefined) return refuse('nothing to compare with');
   if (operator !== 'eq' && operator !== 'ne' && !isInteger(type))
-    return { fault: `the operator ${operator} is for integers` };
+    refuse(`the operator ${operator} is for integers`);
   const wrong = judgeValue(type, value);
-  if (wrong !== undefined) return { fault: `the value ${wrong}` };
+  if (wrong !== undefined) refuse(`the value ${wrong}`);
   return { call, comparison: { type, operator, value, offset: offsetFromBlockTime(value) } };
 }
 
 /** The call of a function, with the inputs that are `$account` left open. */
-export function makeCall(fn: ViewFunction, args: readonly string[], word: number): Call | PlanFault {
+export function makeCall(fn: ViewFunction, args: readonly string[], word: number): Call {
   const encoded = encodeCall(fn, args, ZERO_ADDRESS);
-  if (!encoded.ok) return { fault: `argument ${encoded.index ?? ''} ${encoded.detail}` };
+  if (!encoded.ok) return refuse(`argument ${encoded.index ?? ''} ${encoded.detail}`);
   const { calldata } = encoded;
   const accountInputs = [...args.keys()].filter(
     (index) => args[index] === ACCOUNT && fn.inputs[index]?.type.kind === 'address',

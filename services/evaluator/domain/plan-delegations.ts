@@ -48,7 +48,6 @@ export function needDelegations(
     const place = 'contract' in scope ? [scope.contract] : [];
     const id = 'id' in scope ? [String(scope.id)] : [];
     const call = makeCall(functionOf(scope.kind), [account, vault, ...place, ...id, NO_RIGHTS], 0);
-    if ('fault' in call) throw new RangeError(call.fault);
     return collector.source(chainId, 'call', registry, { call }).of(account);
   });
   return { reads, isAmount: scope.kind === 'erc20' || scope.kind === 'erc1155' };

@@ -4,7 +4,7 @@ import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { makePlanner, type ReadPlan } from './plan-reads.ts';
 
 const ACCOUNT = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
-const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
+const chains = { delegateRegistry: () => `0x${'dd'.repeat(20)}`, nativeDecimals: () => 18 };
 const TOKEN = `0x${'ab'.repeat(20)}`;
 const aRule = (over: Partial<TokenRule>): TokenRule => ({
   type: 'ERC20',
@@ -17,7 +17,7 @@ const aRule = (over: Partial<TokenRule>): TokenRule => ({
 const aNative = (chainId = 1): TokenRule => ({ type: 'NATIVE', chainId, roleId: 'r', minToken: '1' });
 
 function planned(rules: readonly TokenRule[]): ReadPlan {
-  const plan = makePlanner(rules, { delegateRegistry })({ account: ACCOUNT });
+  const plan = makePlanner(rules, chains)({ account: ACCOUNT });
   if ('fault' in plan) throw new Error(plan.fault);
   return plan;
 }
@@ -83,7 +83,7 @@ test('an address means the same read whatever its case', () => {
 test('an owner and the decimals are the same read for every account', () => {
   const rules = [aRule({ type: 'ERC721', tokenId: '1' }), aRule({})];
   const keysFor = (account: string) => {
-    const plan = makePlanner(rules, { delegateRegistry })({ account });
+    const plan = makePlanner(rules, chains)({ account });
     return 'fault' in plan ? [] : [...plan.reads.values()].flat().map(({ kind, key }) => `${kind}: ${key}`);
   };
   const shared = keysFor(ACCOUNT).filter((key) => keysFor(`0x${'1'.repeat(40)}`).includes(key));
@@ -100,13 +100,13 @@ test.each<[string, TokenRule]>([
   ['a contract of the native coin', { ...aNative(), contractAddress: TOKEN }],
   ['ids of the native coin', { ...aNative(), tokenId: '1' }],
 ])('a rule that the gateway would have refused is named and not planned: %s', (_, rule) => {
-  expect(makePlanner([aNative(), rule], { delegateRegistry })({ account: ACCOUNT })).toEqual({
+  expect(makePlanner([aNative(), rule], chains)({ account: ACCOUNT })).toEqual({
     fault: expect.stringContaining('rule 1: '),
   });
 });
 
 test('a malformed account is named and not planned', () => {
-  expect(makePlanner([aNative()], { delegateRegistry })({ account: 'vitalik.eth' })).toEqual({
+  expect(makePlanner([aNative()], chains)({ account: 'vitalik.eth' })).toEqual({
     fault: 'the account is not an address',
   });
 });
@@ -116,20 +116,20 @@ test('a planner plans each person as alone, and a read that several of them need
   const rules = [aRule({}), aRule({ type: 'ERC721', tokenId: '2' }), aNative(2)];
   const vaults = [`0x${'2'.repeat(40)}`];
   const groups = [{ account: ACCOUNT }, { account: other, vaults }, { account: other }, { account: ACCOUNT }];
-  const planWallets = makePlanner(rules, { delegateRegistry });
+  const planWallets = makePlanner(rules, chains);
   const keysOf = (plan: ReturnType<typeof planWallets>) =>
     'fault' in plan ? [] : [...plan.reads.values()].flat().map(({ key }) => key);
   const together = groups.map(planWallets);
   for (const [place, group] of groups.entries())
     expect(together[place]).toMatchObject({
-      needs: (makePlanner(rules, { delegateRegistry })(group) as ReadPlan).needs,
+      needs: (makePlanner(rules, chains)(group) as ReadPlan).needs,
     });
-  const alone = groups.flatMap((group) => keysOf(makePlanner(rules, { delegateRegistry })(group)));
+  const alone = groups.flatMap((group) => keysOf(makePlanner(rules, chains)(group)));
   expect(keysOf(together[0] ?? { fault: '' }).sort()).toEqual([...new Set(alone)].sort());
 });
 
 test('a read names the first entry that needs it', () => {
-  const planWallets = makePlanner([aRule({ type: 'ERC721' })], { delegateRegistry });
+  const planWallets = makePlanner([aRule({ type: 'ERC721' })], chains);
   const [first, second] = ['1', '2'].map((digit) => `0x${digit.repeat(40)}`);
   for (const account of [first, second, first]) planWallets({ account: account ?? '' });
   const plan = planWallets({ account: `0x${'3'.repeat(40)}` }) as ReadPlan;
@@ -137,7 +137,7 @@ test('a read names the first entry that needs it', () => {
 });
 
 test('the limit on reads is that of one person, however many are planned', () => {
-  const planWallets = makePlanner([aNative()], { delegateRegistry, readsMax: 2 });
+  const planWallets = makePlanner([aNative()], chains, 2);
   for (const digit of '123')
     expect(planWallets({ account: `0x${digit.repeat(40)}` })).not.toHaveProperty('fault');
   const accounts = [...'456'].map((digit) => `0x${digit.repeat(40)}`);

@@ -2,6 +2,7 @@ import type { AbiType } from '#shared/contracts/rules/abi-type.ts';
 import { isAddressText, ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
 import { distinctWallets, READS_MAX, type WalletGroup } from '#shared/contracts/rules/count-reads.ts';
 import {
+  type ComposedCondition,
   type Condition,
   type ContractCondition,
   isComposedRule,
@@ -12,51 +13,40 @@ import {
   type ViewCall,
 } from '#shared/contracts/rules/rule.ts';
 import { parseTokenIds } from '#shared/contracts/rules/token-ids.ts';
-import { type Comparison, type PlanFault, planCall, planOutput } from './plan-call.ts';
+import { type Comparison, planCall, planOutput, refuse, Unplannable } from './plan-call.ts';
 import { type DelegationScope, type Delegations, needDelegations } from './plan-delegations.ts';
-import type { Read } from './read.ts';
-import { ReadCollector, type ReadSource } from './read.ts';
+import { type FailedReading, type Read, ReadCollector, type ReadSource } from './read.ts';
 import { isTokenAmount, scaleTokenAmount, TokenRange } from './token-amount.ts';
 
-/** The holding of a wallet: an account's in full, the delegated part of a vault's. */
-export type Holding = { readonly balance: Read; readonly delegations?: Delegations };
-
-/** An id, its owner, and the delegations of this id by each vault, which is known by its address as
- * a number. */
-export type OwnedId = { readonly owner: Read; readonly delegations: ReadonlyMap<bigint, Delegations> };
-
-/** A call for one wallet. */
-export type WalletCall = {
+/** What a wallet holds, or an output for it: an account's in full, the delegated part of a
+ * vault's. */
+export type Holding = {
   readonly account: string;
   readonly read: Read;
   /** Of a vault. */
   readonly delegations?: Delegations;
 };
 
+/** An id, its owner, and the delegations of this id by each vault, which is known by its address as
+ * a number. */
+export type OwnedId = { readonly owner: Read; readonly delegations: ReadonlyMap<bigint, Delegations> };
+
 /** The reads of an amount, which are made for some wallets. */
-export type AmountNeeds =
+export type AmountNeeds = (
   | {
-      readonly kind: 'balances';
       readonly holdings: readonly Holding[];
-      /** Absent for the native coin. */
-      readonly decimals?: Read;
+      /** Of an output of a view function. */
+      readonly type?: AbiType | undefined;
     }
-  | { readonly kind: 'count'; readonly holdings: readonly Holding[] }
   | {
-      readonly kind: 'owned-ids';
       readonly ids: readonly OwnedId[];
       /** The addresses as numbers, as `ownerOf` returns them. */
       readonly accounts: ReadonlySet<bigint>;
     }
-  | ({ readonly kind: 'outputs'; readonly holdings: readonly Holding[] } & Output);
-
-/** An unsigned output of a view function, as a number with decimals. */
-type Output = { readonly type: AbiType; readonly decimals: number };
+) & { readonly decimals: number | Read };
 
 /** What a term is multiplied with or divided by: a number that the client wrote, or an output. */
-export type WeightNeeds =
-  | { readonly kind: 'number'; readonly value: bigint; readonly decimals: number }
-  | ({ readonly kind: 'output'; readonly read: Read } & Output);
+export type WeightNeeds = { readonly value: bigint; readonly decimals: number } | AmountNeeds;
 
 export type TermNeeds = {
   readonly amount: AmountNeeds;
@@ -64,11 +54,17 @@ export type TermNeeds = {
   readonly per?: WeightNeeds | undefined;
 };
 
-/** The reads that one rule needs. */
+/** A rule and the reads that it needs for the wallets of one person. */
 export type RuleNeeds =
-  | { readonly kind: 'amount'; readonly range: TokenRange; readonly amount: AmountNeeds }
+  | {
+      readonly kind: 'amount';
+      readonly rule: TokenCondition;
+      readonly range: TokenRange;
+      readonly amount: AmountNeeds;
+    }
   | {
       readonly kind: 'sum';
+      readonly rule: SumCondition;
       readonly range: TokenRange;
       readonly terms: readonly TermNeeds[];
       /** Whether its terms are on several chains: then they are read at one instant. */
@@ -76,12 +72,31 @@ export type RuleNeeds =
     }
   | {
       readonly kind: 'call';
-      readonly wallets: readonly WalletCall[];
+      readonly rule: ContractCondition;
+      readonly wallets: readonly Holding[];
       readonly comparison: Comparison;
       /** Of the block, if the comparison is with a time. */
       readonly time?: Read | undefined;
     }
-  | { readonly kind: 'composed'; readonly rules: readonly RuleNeeds[] };
+  | { readonly kind: 'composed'; readonly rule: ComposedCondition; readonly rules: readonly RuleNeeds[] }
+  | UnreadNeeds;
+
+export type NeedsOf<K extends RuleNeeds['kind']> = Extract<RuleNeeds, { kind: K }>;
+
+/** A rule that is not read. */
+type UnreadNeeds = {
+  readonly kind: 'unread';
+  readonly rule: TokenCondition | SumCondition | ContractCondition;
+  readonly reason: FailedReading;
+};
+
+/** Rules that are not read: each is undetermined, for the same reason. */
+export const unread = (rules: readonly Condition[], reason: FailedReading): RuleNeeds[] =>
+  rules.map((rule) =>
+    isComposedRule(rule)
+      ? { kind: 'composed', rule, rules: unread(rule.rules, reason) }
+      : { kind: 'unread', rule, reason },
+  );
 
 export type ReadPlan = {
   /** By chain id; each read appears once. Of all wallets that the planner has planned. */
@@ -90,15 +105,16 @@ export type ReadPlan = {
   readonly needs: readonly RuleNeeds[];
 };
 
-type PlanOptions = {
-  /** Most reads that the wallets of one person may add. */
-  readonly readsMax?: number;
+/** What is configured of the chains. */
+type ChainFacts = {
   /** The delegation registry of a chain, in lower case. */
   readonly delegateRegistry: (chainId: number) => string;
+  /** The decimals of a chain's native coin. */
+  readonly nativeDecimals: (chainId: number) => number;
 };
 
 /** Plans the reads of a person's wallets; says why they must not be judged, if so. */
-type PlanWallets = (group: WalletGroup) => ReadPlan | PlanFault;
+type PlanWallets = (group: WalletGroup) => ReadPlan | { readonly fault: string };
 
 /**
  * Makes the function that plans the reads of a person's wallets: the reads of all rules, those
@@ -109,16 +125,18 @@ type PlanWallets = (group: WalletGroup) => ReadPlan | PlanFault;
  * wrote the message: the fault is reported and the check is not judged. The caller checks whether
  * each chain is configured.
  *
+ * @param readsMax most reads that the wallets of one person may add
  * @example
  * const rules = [{ type: 'NATIVE', chainId: 1, roleId: 'whale', minToken: '100' }];
- * makePlanner(rules, options)({ account: '0xabc…' });
- * // { reads: Map { 1 => [{ kind: 'native', … }] }, needs: [{ kind: 'amount', holdings: [{ balance: … }], … }] }
+ * makePlanner(rules, chains)({ account: '0xabc…' });
+ * // { reads: Map { 1 => [{ kind: 'native', … }] }, needs: [{ kind: 'amount', amount: { holdings: [{ read: … }], decimals: 18 }, … }] }
  */
 export function makePlanner(
   rules: readonly Condition[],
-  { readsMax = READS_MAX.bulk, delegateRegistry }: PlanOptions,
+  chains: ChainFacts,
+  readsMax: number = READS_MAX.bulk,
 ): PlanWallets {
-  const parser = new RuleParser(delegateRegistry);
+  const parser = new RuleParser(chains);
   const { collector } = parser;
   let parsed: readonly PlanRule[];
   try {
@@ -150,15 +168,8 @@ type PlanTerm = (wallets: DistinctWallets) => TermNeeds;
 
 const NO_DELEGATIONS: OwnedId['delegations'] = new Map();
 
-/** A rule that must not be judged; the message says why. */
-class Unplannable extends Error {}
-
-function refuse(fault: string): never {
-  throw new Unplannable(fault);
-}
-
-const planned = <P extends object>(plan: P | PlanFault): P =>
-  'fault' in plan ? refuse((plan as PlanFault).fault) : plan;
+/** An output that is the same for every wallet. */
+const ofNoWallet = (calls: ReadSource): Holding => ({ account: ZERO_ADDRESS, read: calls.of(ZERO_ADDRESS) });
 
 /** A new token type does not compile until it is planned. */
 const unplanned = (type: never): never => refuse(`a rule of type ${type} has no plan`);
@@ -178,10 +189,10 @@ const parseContract = (address: string | undefined): string =>
  * as `Unplannable`. */
 class RuleParser {
   readonly collector = new ReadCollector();
-  readonly #registry: (chainId: number) => string;
+  readonly #chains: ChainFacts;
 
-  constructor(registry: (chainId: number) => string) {
-    this.#registry = registry;
+  constructor(chains: ChainFacts) {
+    this.#chains = chains;
   }
 
   /** Names a part that must not be judged by its place. */
@@ -198,20 +209,20 @@ class RuleParser {
 
   parse(rule: Condition): PlanRule {
     if (rule.type === 'SUM') return this.#parseSum(rule);
-    if (isComposedRule(rule)) return this.#parseComposed(rule.rules);
+    if (isComposedRule(rule)) return this.#parseComposed(rule);
     return rule.type === 'CONTRACT' ? this.#parseCall(rule) : this.#parseToken(rule);
   }
 
-  #parseComposed(rules: readonly Condition[]): PlanRule {
-    if (rules.length === 0) refuse('a composed rule without rules');
-    const parsed = rules.map((rule) => this.parse(rule));
-    return (wallets) => ({ kind: 'composed', rules: parsed.map((planRule) => planRule(wallets)) });
+  #parseComposed(rule: ComposedCondition): PlanRule {
+    if (rule.rules.length === 0) refuse('a composed rule without rules');
+    const parsed = rule.rules.map((each) => this.parse(each));
+    return (wallets) => ({ kind: 'composed', rule, rules: parsed.map((planRule) => planRule(wallets)) });
   }
 
   #parseToken(rule: TokenCondition): PlanRule {
     const range = parseRange(rule);
     const planAmount = this.#parseAmount(rule);
-    return (wallets) => ({ kind: 'amount', range, amount: planAmount(wallets) });
+    return (wallets) => ({ kind: 'amount', rule, range, amount: planAmount(wallets) });
   }
 
   #parseSum(rule: SumCondition): PlanRule {
@@ -219,12 +230,10 @@ class RuleParser {
     if (rule.rules.length === 0) refuse('a sum without terms');
     const parsed = this.parseAll('term', rule.rules, (term) => this.#parseTerm(term));
     const isOverChains = new Set(rule.rules.map(({ chainId }) => chainId)).size > 1;
-    return (wallets) => ({
-      kind: 'sum',
-      range,
-      terms: parsed.map((planTerm) => planTerm(wallets)),
-      isOverChains,
-    });
+    return (wallets) => {
+      const terms = parsed.map((planTerm) => planTerm(wallets));
+      return { kind: 'sum', rule, range, terms, isOverChains };
+    };
   }
 
   #parseTerm(term: SumTerm): PlanTerm {
@@ -239,8 +248,7 @@ class RuleParser {
     if (typeof weight === 'string') {
       if (!isTokenAmount(weight)) refuse('a factor is malformed');
       const decimals = weight.split('.')[1]?.length ?? 0;
-      const value = scaleTokenAmount(weight, decimals, 'down');
-      const number: WeightNeeds = { kind: 'number', decimals, value };
+      const number = { decimals, value: scaleTokenAmount(weight, decimals, 'down') };
       return () => number;
     }
     const { calls, isOfWallet, type } = this.#parseOutput(chainId, weight);
@@ -248,7 +256,7 @@ class RuleParser {
     const { decimals = 0 } = weight;
     let needs: WeightNeeds | undefined;
     return () => {
-      needs ??= { kind: 'output', type, decimals, read: calls.of(ZERO_ADDRESS) };
+      needs ??= { holdings: [ofNoWallet(calls)], type, decimals };
       return needs;
     };
   }
@@ -258,17 +266,16 @@ class RuleParser {
     const { calls, isOfWallet, type, contract } = this.#parseOutput(chainId, term);
     const holdings = this.#holdings(calls, { kind: 'contract', contract });
     return (wallets) => ({
-      kind: 'outputs',
+      holdings: isOfWallet ? holdings(wallets) : [ofNoWallet(calls)],
       type,
       decimals,
-      holdings: isOfWallet ? holdings(wallets) : [{ balance: calls.of(ZERO_ADDRESS) }],
     });
   }
 
   /** An unsigned output of a view function. */
   #parseOutput(chainId: number, view: ViewCall) {
     const contract = parseContract(view.contractAddress);
-    const { call, type } = planned(planOutput(view));
+    const { call, type } = planOutput(view);
     if (type.kind !== 'uint') refuse('the output is not an unsigned integer');
     const calls = this.collector.source(chainId, 'call', contract, { call });
     return { calls, type, contract, isOfWallet: call.accountInputs.length > 0 };
@@ -279,10 +286,10 @@ class RuleParser {
     if (type === 'NATIVE') {
       if (rule.contractAddress !== undefined) refuse('NATIVE with a contract address');
       if (rule.tokenId !== undefined) refuse('NATIVE with a token id');
-      const holdings = this.#holdings(this.collector.source(chainId, 'native', ZERO_ADDRESS), {
-        kind: 'all',
-      });
-      return (wallets) => ({ kind: 'balances', holdings: holdings(wallets) });
+      const coins = this.collector.source(chainId, 'native', ZERO_ADDRESS);
+      const holdings = this.#holdings(coins, { kind: 'all' });
+      const decimals = this.#chains.nativeDecimals(chainId);
+      return (wallets) => ({ holdings: holdings(wallets), decimals });
     }
     const contract = parseContract(rule.contractAddress);
     if (type === 'ERC20') {
@@ -290,85 +297,73 @@ class RuleParser {
       const balances = this.collector.source(chainId, 'balance', contract);
       const holdings = this.#holdings(balances, { kind: 'erc20', contract });
       const decimals = this.collector.source(chainId, 'decimals', contract);
-      return (wallets) => ({
-        kind: 'balances',
-        holdings: holdings(wallets),
-        decimals: decimals.of(ZERO_ADDRESS),
-      });
+      return (wallets) => ({ holdings: holdings(wallets), decimals: decimals.of(ZERO_ADDRESS) });
     }
     if (rule.tokenId === undefined) {
       if (type === 'ERC1155') refuse('ERC1155 without a token id');
       const balances = this.collector.source(chainId, 'balance', contract);
       const holdings = this.#holdings(balances, { kind: 'contract', contract });
-      return (wallets) => ({ kind: 'count', holdings: holdings(wallets) });
+      return (wallets) => ({ holdings: holdings(wallets), decimals: 0 });
     }
     const ids = parseTokenIds(rule.tokenId);
     if (!ids.ok) return refuse(`the token ids are malformed (${ids.reason})`);
     if (type === 'ERC721') return this.#parseOwnedIds(chainId, contract, ids.ids);
     if (type !== 'ERC1155') return unplanned(type);
-    const ofIds = ids.ids.map((id) =>
-      this.#holdings(this.collector.source(chainId, 'balance-of-id', contract, { id }), {
-        kind: 'erc1155',
-        contract,
-        id,
-      }),
-    );
-    return (wallets) => ({ kind: 'count', holdings: ofIds.flatMap((holdings) => holdings(wallets)) });
+    const ofIds = ids.ids.map((id) => {
+      const balances = this.collector.source(chainId, 'balance-of-id', contract, { id });
+      return this.#holdings(balances, { kind: 'erc1155', contract, id });
+    });
+    return (wallets) => ({ holdings: ofIds.flatMap((holdings) => holdings(wallets)), decimals: 0 });
   }
 
   #parseOwnedIds(chainId: number, contract: string, ids: readonly bigint[]): PlanAmount {
-    const owners = ids.map((id) => ({
-      id,
-      owner: this.collector.source(chainId, 'owner', contract, { id }),
-    }));
-    const ownedId = (owner: ReadSource, delegations = NO_DELEGATIONS): OwnedId => ({
-      owner: owner.of(ZERO_ADDRESS),
-      delegations,
-    });
+    const owners = ids.map((id) => this.collector.source(chainId, 'owner', contract, { id }));
     // Without vaults they are the same for everybody.
     let undelegated: readonly OwnedId[] | undefined;
     const idsFor = (wallets: DistinctWallets): readonly OwnedId[] => {
       if (wallets.vaults.length === 0) {
-        undelegated ??= owners.map(({ owner }) => ownedId(owner));
+        undelegated ??= owners.map((owner) => ({
+          owner: owner.of(ZERO_ADDRESS),
+          delegations: NO_DELEGATIONS,
+        }));
         return undelegated;
       }
-      return owners.map(({ id, owner }) => {
+      return ids.map((id, index) => {
         const ofVaults = this.#ofVaults(chainId, wallets, { kind: 'owned-id', contract, id });
-        return ownedId(
-          owner,
-          new Map(ofVaults.map(({ vault, delegations }) => [BigInt(vault), delegations])),
-        );
+        const delegations = ofVaults.map(({ vault, delegations }) => [BigInt(vault), delegations] as const);
+        return { owner: (owners[index] as ReadSource).of(ZERO_ADDRESS), delegations: new Map(delegations) };
       });
     };
     return (wallets) => ({
-      kind: 'owned-ids',
       ids: idsFor(wallets),
       accounts: new Set(wallets.accounts.map(BigInt)),
+      decimals: 0,
     });
   }
 
   #parseCall(rule: ContractCondition): PlanRule {
     const contract = parseContract(rule.contractAddress);
-    const { call, comparison } = planned(planCall(rule));
+    const { call, comparison } = planCall(rule);
     const calls = this.collector.source(rule.chainId, 'call', contract, { call });
     const isTimed = comparison.offset !== undefined;
     const times = isTimed ? this.collector.source(rule.chainId, 'time', ZERO_ADDRESS) : undefined;
-    return (wallets) => {
-      const own = wallets.accounts.map((account): WalletCall => ({ account, read: calls.of(account) }));
-      const ofVaults = this.#ofVaults(rule.chainId, wallets, { kind: 'contract', contract }).map(
-        ({ vault, delegations }): WalletCall => ({ account: vault, read: calls.of(vault), delegations }),
-      );
-      return { kind: 'call', wallets: [...own, ...ofVaults], comparison, time: times?.of(ZERO_ADDRESS) };
-    };
+    const holdings = this.#holdings(calls, { kind: 'contract', contract });
+    return (wallets) => ({
+      kind: 'call',
+      rule,
+      wallets: holdings(wallets),
+      comparison,
+      time: times?.of(ZERO_ADDRESS),
+    });
   }
 
-  /** The balances of the accounts, then those of the vaults. */
-  #holdings(balances: ReadSource, scope: DelegationScope): (wallets: DistinctWallets) => Holding[] {
+  /** The reads of the accounts, then those of the vaults. */
+  #holdings(source: ReadSource, scope: DelegationScope): (wallets: DistinctWallets) => Holding[] {
     return (wallets) => {
-      const own = wallets.accounts.map((account): Holding => ({ balance: balances.of(account) }));
+      const own = wallets.accounts.map((account): Holding => ({ account, read: source.of(account) }));
       if (wallets.vaults.length === 0) return own;
-      const ofVaults = this.#ofVaults(balances.chainId, wallets, scope).map(
-        ({ vault, delegations }): Holding => ({ balance: balances.of(vault), delegations }),
+      const ofVaults = this.#ofVaults(source.chainId, wallets, scope).map(
+        ({ vault, delegations }): Holding => ({ account: vault, read: source.of(vault), delegations }),
       );
       return [...own, ...ofVaults];
     };
@@ -376,7 +371,7 @@ class RuleParser {
 
   #ofVaults(chainId: number, { accounts, vaults }: DistinctWallets, scope: DelegationScope) {
     return vaults.map((vault) => {
-      const registry = this.#registry(chainId);
+      const registry = this.#chains.delegateRegistry(chainId);
       const delegations = needDelegations(this.collector, { chainId, registry, accounts, vault, scope });
       return { vault, delegations };
     });

@@ -23,9 +23,9 @@ import {
   isUndetermined,
   makeOutcomes,
 } from '../domain/compose-result.ts';
-import { explainRules, explainUnread } from '../domain/explain-rules.ts';
-import { judgeContextOf, judgeRules, judgeUnread } from '../domain/judge-rules.ts';
-import { makePlanner, type ReadPlan } from '../domain/plan-reads.ts';
+import { explainRules } from '../domain/explain-rules.ts';
+import { judgeContextOf, judgeRules } from '../domain/judge-rules.ts';
+import { makePlanner, type ReadPlan, unread } from '../domain/plan-reads.ts';
 import { failed, type ReadLane } from '../domain/read.ts';
 import { planEnd } from './deadline.ts';
 import { makeEncode } from './encode.ts';
@@ -123,7 +123,7 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
     const agreed = agree(reads, observed);
     const readings = isOfWatch(request) ? withOwnMinBlock(agreed) : agreed;
     const ofRules = blocksOf(observed);
-    const context = judgeContextOf(readings, chains.nativeDecimals, behindOf(observed));
+    const context = judgeContextOf(readings, behindOf(observed));
     const evaluation = {
       evaluatedAt: new Date(redisNowMs()).toISOString(),
       blocks: { ...ofOtherChains(proven?.blocks ?? {}, reads), ...ofRules },
@@ -137,7 +137,8 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
     await eventLoop.forEachInSlices(entriesOf(request), (entry, index) => {
       if (fault !== undefined) return answer.add(entry, failWith([fault]));
       const plan = plans[index];
-      const verdicts = plan ? judgeRules(rules, plan, context) : judgeUnread(rules, TOO_MANY_READS);
+      const needs = plan?.needs ?? unread(rules, TOO_MANY_READS);
+      const verdicts = judgeRules(needs, context);
       // The metrics of undetermined rules are about reads that failed.
       if (plan) tallyVerdicts(tallies, verdicts);
       isOpen ||= plan !== undefined && verdicts.some(isUndetermined);
@@ -145,8 +146,8 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
       const proof =
         request.proof &&
         deps.prove({ ...request, ...entry }, { ...outcome, ...evaluation }, jtiOf(request, index));
-      const explain = () => (plan ? explainRules(rules, plan, context, verdicts) : explainUnread(rules));
-      answer.add(entry, outcome, { details: request.explain ? explain() : undefined, signIn, proof });
+      const details = request.explain ? explainRules(needs, verdicts, context.readingOf) : undefined;
+      answer.add(entry, outcome, { details, signIn, proof });
     });
     const mayBeDecided = fault === undefined ? isOpen && hasRetryable(readings) : fault.retryable;
     if (record.signal.aborted && redisNowMs() < endAtMs && mayBeDecided)
@@ -181,7 +182,7 @@ async function planOrReject(
   const { rules } = request;
   // A member of a watch may need as many reads as a single check.
   const readsMax = lane !== 'batch' ? READS_MAX[lane] : isOfWatch(request) ? READS_MAX.bulk : ENTRY_READS_MAX;
-  const planWallets = makePlanner(rules, { delegateRegistry: chains.delegateRegistry, readsMax });
+  const planWallets = makePlanner(rules, chains, readsMax);
   // A member is judged alone: unlike any other entry, nothing bounds its reads before, and its rule
   // set may change. It does not affect the other members of its part.
   const countReadsOf = isOfWatch(request) ? makeReadCounter(rules) : () => 0;
