@@ -1,45 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Admin, AssignerProtocol } from 'kafkajs';
-import { READER_GROUP_PREFIX } from './read-topic.ts';
+import type { Admin } from 'kafkajs';
+import { TOPICS_OF_GROUPS } from '../contracts/consumer-groups.ts';
+import type { TopicSpec } from '../contracts/topic.ts';
 import { type PartitionOffsets, readTopicOffsets } from './topic-offsets.ts';
 
 /** Uncommitted records, by consumer group and topic. */
 type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/**
- * Reads the lag of every group with a commit or members, over all partitions.
- *
- * A partition without a commit counts from its beginning, where the group would start. So does a
- * whole topic without a commit, while the group has members.
- */
-export async function readLag(admin: Admin): Promise<Lag> {
-  const { groups } = await admin.listGroups();
-  const ids = groups.map(({ groupId }) => groupId).filter((id) => !id.startsWith(READER_GROUP_PREFIX));
-  const ends = new Map<string, ReturnType<typeof readTopicOffsets>>();
-  const endsOf = (topic: string) => {
-    const known = ends.get(topic) ?? readTopicOffsets(admin, topic);
-    ends.set(topic, known);
-    return known;
-  };
-  const subscriptions = await readSubscriptions(admin, ids);
+/** Reads the lag of groups over all partitions of their topics. A partition without a commit counts
+ * from its beginning, where the group would start. */
+export async function readLag(
+  admin: Pick<Admin, 'fetchOffsets' | 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
+  topicsOf: Readonly<Record<string, readonly Pick<TopicSpec, 'name'>[]>> = TOPICS_OF_GROUPS,
+): Promise<Lag> {
   const lag: Record<string, Record<string, number>> = {};
-  for (const groupId of ids.sort()) {
+  for (const [groupId, topics] of Object.entries(topicsOf)) {
     const byTopic: Record<string, number> = {};
-    const subscribed = subscriptions.get(groupId) ?? [];
-    const committed = await admin.fetchOffsets({ groupId });
-    const known = new Set(committed.map(({ topic }) => topic));
-    const untouched = subscribed.filter((topic) => !known.has(topic));
-    const rest = untouched.length > 0 ? await admin.fetchOffsets({ groupId, topics: untouched }) : [];
-    for (const { topic, partitions } of [...committed, ...rest]) {
-      byTopic[topic] = uncommittedOf(await endsOf(topic), partitions);
-    }
+    const committed = await admin.fetchOffsets({ groupId, topics: topics.map(({ name }) => name) });
+    for (const { topic, partitions } of committed)
+      byTopic[topic] = uncommittedOf(await readTopicOffsets(admin, topic), partitions);
     lag[groupId] = byTopic;
   }
   return lag;
 }
 
-/** The records of a topic that a group has not committed. The broker lists only partitions with a
- * commit, unless the request names each partition. */
+/** The records of a topic that a group has not committed. */
 const uncommittedOf = (ends: PartitionOffsets, commits: Commits): number =>
   positionsOf(ends, commits).reduce((sum, { lag }) => sum + lag, 0);
 
@@ -63,22 +48,6 @@ export function positionsOf(ends: PartitionOffsets, commits: Commits): Position[
     return { partition, end, committed, lag: Math.max(0, end - committed) };
   });
 }
-
-/** The topics that each group's members subscribe to. */
-async function readSubscriptions(admin: Admin, groupIds: string[]): Promise<Map<string, string[]>> {
-  if (groupIds.length === 0) return new Map();
-  const { groups } = await admin.describeGroups(groupIds);
-  return new Map(
-    groups.map(({ groupId, members }) => [
-      groupId,
-      [...new Set(members.flatMap(({ memberMetadata }) => topicsIn(memberMetadata)))],
-    ]),
-  );
-}
-
-/** During a rebalance the broker does not tell the members' subscriptions. */
-const topicsIn = (memberMetadata: Buffer): readonly string[] =>
-  memberMetadata.length === 0 ? [] : (AssignerProtocol.MemberMetadata.decode(memberMetadata)?.topics ?? []);
 
 const CAUGHT_UP_POLL_MS = 200;
 

@@ -1,14 +1,4 @@
-import { audit } from '#shared/contracts/apps/audit.ts';
-import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
-import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
-import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
-import { LANES } from '#shared/contracts/checks/check-requested.ts';
-import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
-import type { TopicSpec } from '#shared/contracts/topic.ts';
-import { chainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
-import { watch, watchEvaluated, watchMember } from '#shared/contracts/watches/watch.ts';
-import { webhookRequested, webhookRetry } from '#shared/contracts/webhooks/webhook.ts';
+import { CONSUMER_GROUPS, TOPICS_OF_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type Position, positionsOf } from '#shared/kafka/lag.ts';
@@ -25,21 +15,16 @@ const OTHERS_INTERVAL_MS = 15_000;
 /** A lane without lag for which no request asks is sampled only once in this many intervals. */
 const IDLE_INTERVALS = 5;
 
-const LANE_TOPICS: Readonly<Record<IssuedLane, TopicSpec>> = { ...LANES, batch: checkRequestedBatch };
 const LANE_GROUPS: Readonly<Record<IssuedLane, string>> = {
   ...CONSUMER_GROUPS.lanes,
   batch: CONSUMER_GROUPS.batchLane,
 };
 
-/** The groups behind the lanes, and their topics. */
-const OTHER_GROUPS: Readonly<Record<string, readonly TopicSpec[]>> = {
-  [CONSUMER_GROUPS.results]: [checkCompleted, webhookRequested],
-  [CONSUMER_GROUPS.batchResults]: [batchCompleted],
-  [CONSUMER_GROUPS.documents]: [account, clientApp, ruleSet, watch, watchMember, audit],
-  [CONSUMER_GROUPS.members]: [watchEvaluated],
-  [CONSUMER_GROUPS.transfers]: [chainTransferred],
-  [CONSUMER_GROUPS.webhooks]: [webhookRequested],
-};
+/** The groups behind the lanes. Records of the retries wait until they are due, so that their age
+ * says nothing. */
+const OTHER_GROUPS = Object.keys(TOPICS_OF_GROUPS).filter(
+  (group) => !Object.values(LANE_GROUPS).includes(group) && group !== CONSUMER_GROUPS.webhookRetries,
+);
 
 type Dependencies = {
   readonly kafka: Pick<KafkaConnection, 'observeLag'> & {
@@ -62,8 +47,7 @@ export function startLagSampler(deps: Dependencies) {
   const histories = { interactive: makeLagHistory(), bulk: makeLagHistory(), batch: makeLagHistory() };
   const others = new Map<string, ReturnType<typeof makeLagHistory>>();
   const sampleLane = async (lane: IssuedLane): Promise<void> => {
-    const topic = LANE_TOPICS[lane].name;
-    const [positions = []] = await sampleGroup(deps, LANE_GROUPS[lane], [topic]);
+    const [{ topic = '', positions = [] } = {}] = await sampleGroup(deps, LANE_GROUPS[lane]);
     const lags: number[] = [];
     for (const { partition, lag } of positions) lags[partition] = lag;
     lanes.set(
@@ -87,15 +71,11 @@ export function startLagSampler(deps: Dependencies) {
     await sampleLane('batch');
   };
   const sampleOthers = async () => {
-    for (const [group, topics] of Object.entries(OTHER_GROUPS)) {
-      const sampled = await sampleGroup(
-        deps,
-        group,
-        topics.map(({ name }) => name),
-      );
+    for (const group of OTHER_GROUPS) {
+      const sampled = await sampleGroup(deps, group);
       const nowMs = deps.now();
-      const ages = sampled.map((positions, index) => {
-        const name = `${group}/${topics[index]?.name}`;
+      const ages = sampled.map(({ topic, positions }) => {
+        const name = `${group}/${topic}`;
         const history = others.get(name) ?? makeLagHistory();
         others.set(name, history);
         history.observe(nowMs, positions);
@@ -103,12 +83,7 @@ export function startLagSampler(deps: Dependencies) {
       });
       deps.metrics.oldestUncommitted.set({ group }, Math.max(...ages) / 1_000);
     }
-    // Without an age: records of this group wait until they are due.
-    await sampleGroup(
-      deps,
-      CONSUMER_GROUPS.webhookRetries,
-      Object.values(webhookRetry).map((tier) => tier.name),
-    );
+    await sampleGroup(deps, CONSUMER_GROUPS.webhookRetries);
   };
   const onError = (error: unknown) =>
     deps.log.debug({ error: describeError(error) }, 'the lag of consumer groups could not be read');
@@ -129,13 +104,10 @@ export function startLagSampler(deps: Dependencies) {
 }
 
 /** Reads a group's positions in each of its topics, in their order, and writes its lag to the metric. */
-async function sampleGroup(
-  deps: Dependencies,
-  group: string,
-  topics: readonly string[],
-): Promise<Position[][]> {
-  const committed = deps.kafka.admin.fetchOffsets({ groupId: group, topics: [...topics] });
-  const sampled: Position[][] = [];
+async function sampleGroup(deps: Dependencies, group: string) {
+  const topics = (TOPICS_OF_GROUPS[group] ?? []).map(({ name }) => name);
+  const committed = deps.kafka.admin.fetchOffsets({ groupId: group, topics });
+  const sampled: { readonly topic: string; readonly positions: Position[] }[] = [];
   for (const topic of topics) {
     const [ends, commits] = await Promise.all([deps.kafka.admin.fetchTopicOffsets(topic), committed]);
     const positions = positionsOf(
@@ -144,7 +116,7 @@ async function sampleGroup(
     );
     for (const { partition, lag } of positions)
       deps.metrics.consumerLag.set({ group, topic, partition: String(partition) }, lag);
-    sampled.push(positions);
+    sampled.push({ topic, positions });
   }
   return sampled;
 }

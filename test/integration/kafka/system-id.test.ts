@@ -56,7 +56,8 @@ test('each system reads and writes its own topics and groups, under their common
   await using _ = await first.consume<CheckCompleted>(consuming);
   await using __ = await second.consume<CheckCompleted>(consuming);
   await waitUntil('the record', () => handled.length > 0);
-  await waitUntil('the commit', async () => (await readLag(first.admin))[groupId]?.[topic.name] === 0);
+  const lag = async () => (await readLag(first.admin, { [groupId]: [topic] }))[groupId]?.[topic.name];
+  await waitUntil('the commit', async () => (await lag()) === 0);
   expect(handled).toEqual([message.requestId]);
   const groups = (await all.admin.listGroups()).groups.map((group) => group.groupId);
   expect(groups).toEqual(expect.arrayContaining([`${one}.${groupId}`, `${two}.${groupId}`]));

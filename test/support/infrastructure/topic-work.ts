@@ -30,7 +30,7 @@ export async function waitUntilProcessed(
   topic: string,
 ): Promise<void> {
   await waitUntil(`${groupId} to have processed ${topic}`, async () => {
-    const lag = await readLag(kafka.admin);
+    const lag = await readLag(kafka.admin, { [groupId]: [{ name: topic }] });
     return lag[groupId]?.[topic] === 0;
   });
 }

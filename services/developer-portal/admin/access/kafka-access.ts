@@ -3,7 +3,7 @@ import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
 import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
 import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { checkRequestedBulk, checkRequestedInteractive } from '#shared/contracts/checks/check-requested.ts';
-import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { TOPICS_OF_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import { deadLetterSpecOf, type TopicSpec } from '#shared/contracts/topic.ts';
 import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
@@ -32,15 +32,12 @@ type KafkaAccess = {
   readonly writes: readonly TopicSpec[];
 };
 
-const { lanes, batchLane, results, batchResults, documents, members, transfers, webhooks, webhookRetries } =
-  CONSUMER_GROUPS;
 const DOCUMENTS = [account, clientApp, ruleSet, watch, watchMember];
 const RETRIES = Object.values(webhookRetry);
 
-/** The use of the topics by each service. */
-export const KAFKA_ACCESS: Readonly<Record<Service, KafkaAccess>> = {
+/** The use of the topics by each service, outside of its groups. */
+const USES: Readonly<Record<Service, Omit<KafkaAccess, 'consumes'>>> = {
   gateway: {
-    consumes: {},
     reads: [],
     writes: [
       ...[checkRequestedInteractive, checkRequestedBulk, checkRequestedBatch],
@@ -48,20 +45,10 @@ export const KAFKA_ACCESS: Readonly<Record<Service, KafkaAccess>> = {
     ],
   },
   evaluator: {
-    consumes: {
-      [lanes.interactive]: [checkRequestedInteractive],
-      [lanes.bulk]: [checkRequestedBulk],
-      [batchLane]: [checkRequestedBatch],
-    },
     reads: [],
     writes: [checkCompleted, batchCompleted, watchEvaluated, chainTransferred, webhookRequested],
   },
   'result-store': {
-    consumes: {
-      [results]: [checkCompleted, webhookRequested],
-      [batchResults]: [batchCompleted],
-      [documents]: [...DOCUMENTS, audit],
-    },
     reads: [
       ...[...DOCUMENTS, audit, usage, checkRequestedInteractive, checkRequestedBulk, checkRequestedBatch],
       ...[checkCompleted, batchCompleted, webhookRequested, webhookAttempted],
@@ -69,17 +56,14 @@ export const KAFKA_ACCESS: Readonly<Record<Service, KafkaAccess>> = {
     writes: [...DOCUMENTS, usage, webhookRequested],
   },
   watcher: {
-    consumes: { [members]: [watchEvaluated], [transfers]: [chainTransferred] },
     reads: [],
     writes: [checkRequestedBatch, watchEvaluated, watch, watchMember, webhookRequested],
   },
   'webhook-dispatcher': {
-    consumes: { [webhooks]: [webhookRequested], [webhookRetries]: RETRIES },
     reads: [],
     writes: [...RETRIES, webhookAttempted],
   },
   'developer-portal': {
-    consumes: {},
     reads: [
       ...[checkRequestedInteractive, checkRequestedBulk, webhookAttempted],
       ...SOURCE_TOPICS.map(deadLetterSpecOf),
@@ -87,6 +71,14 @@ export const KAFKA_ACCESS: Readonly<Record<Service, KafkaAccess>> = {
     writes: [account, clientApp, ruleSet, watch, watchEvaluated, webhookRequested, audit],
   },
 };
+
+const consumedBy = (service: Service): KafkaAccess['consumes'] =>
+  Object.fromEntries(Object.entries(TOPICS_OF_GROUPS).filter(([group]) => group.split('.')[0] === service));
+
+/** The use of the topics by each service. */
+export const KAFKA_ACCESS = Object.fromEntries(
+  SERVICES.map((service) => [service, { ...USES[service], consumes: consumedBy(service) }]),
+) as Readonly<Record<Service, KafkaAccess>>;
 
 export type Acl = {
   readonly resource: 'topic' | 'group';
