@@ -20,23 +20,23 @@ export async function waitFor<T>(
   { log, stopping }: { readonly log: Pick<Logger, 'warn'>; readonly stopping: AbortSignal },
 ): Promise<T> {
   const began = Date.now();
-  for (let remindedAt = 0; ; ) {
-    try {
-      return await reach();
-    } catch (error) {
-      const waitedMs = Date.now() - began;
-      const isPermanent = error instanceof ServiceError && !isRetriable(error);
-      if (isPermanent || stopping.aborted) throw error;
-      if (waitedMs > boundMs)
-        throw new ServiceError(code, `${awaited} could not be reached within ${boundMs} ms`, {
-          cause: error,
-        });
-      if (Date.now() - remindedAt > REMIND_MS) {
+  const waitedMs = () => Date.now() - began;
+  const isTransient = (error: unknown) => !(error instanceof ServiceError) || isRetriable(error);
+  let remindedAt = 0;
+  try {
+    return await retry(reach, {
+      delayMs: RETRY_MS,
+      signal: stopping,
+      mayRetry: (error) => isTransient(error) && waitedMs() <= boundMs,
+      onRetry(error) {
+        if (Date.now() - remindedAt <= REMIND_MS) return;
         remindedAt = Date.now();
-        log.warn({ waitedMs, boundMs, error: describeError(error) }, `waiting for ${awaited}`);
-      }
-      await pause(RETRY_MS, stopping);
-    }
+        log.warn({ waitedMs: waitedMs(), boundMs, error: describeError(error) }, `waiting for ${awaited}`);
+      },
+    });
+  } catch (error) {
+    if (!isTransient(error) || stopping.aborted) throw error;
+    throw new ServiceError(code, `${awaited} could not be reached within ${boundMs} ms`, { cause: error });
   }
 }
 

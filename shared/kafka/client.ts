@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, Kafka, type KafkaConfig as KafkaSettings, type LogEntry, logLevel } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { retry } from '#shared/wait-for.ts';
 import type { KafkaConfig } from '../config.ts';
 import { patchKafkajs } from './consumer/patch-kafkajs.ts';
 import { ofSystem, type SystemKafka } from './of-system.ts';
@@ -107,16 +107,14 @@ export async function waitForCoordinator(
   stopping: AbortSignal,
 ): Promise<void> {
   const giveUpAt = performance.now() + COORDINATOR_WAIT_MS_MAX;
-  const isReady = (admin: Admin): Promise<boolean> =>
-    admin.describeGroups([groupId]).then(
-      () => true,
-      () => false,
-    );
-  const wait = async (admin: Admin): Promise<void> => {
-    while (!(await isReady(admin)) && !stopping.aborted && performance.now() < giveUpAt)
-      await delay(COORDINATOR_POLL_MS);
-  };
-  await askQuietly(config, wait).catch(() => undefined);
+  const mayRetry = () => performance.now() < giveUpAt;
+  const isReady = (admin: Admin) =>
+    retry(() => admin.describeGroups([groupId]), {
+      delayMs: COORDINATOR_POLL_MS,
+      mayRetry,
+      signal: stopping,
+    });
+  await askQuietly(config, isReady).catch(() => undefined);
 }
 
 /** Tries of one request of a consumer before it crashes: kafkajs's default. */

@@ -11,7 +11,7 @@ import { makeKafka, probeBroker } from './client.ts';
 import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
 import { type FairMessage, type Fairness, FairPartitioner } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
-import { findRecord, readRecord, readTopic } from './read-topic.ts';
+import { readRecord, readTopic } from './read-topic.ts';
 import { readTopicOffsets } from './topic-offsets.ts';
 import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
@@ -122,7 +122,6 @@ export async function connectKafka(
     consume: <M>(options: ConsumeOptions<M>): Promise<AsyncDisposable> => startConsumer(connection, options),
     readTopic: (options: WithoutKafka<typeof readTopic>) => readTopic({ ...options, kafka }),
     readRecord: (options: WithoutKafka<typeof readRecord>) => readRecord({ ...options, kafka }),
-    findRecord: (options: WithoutKafka<typeof findRecord>) => findRecord({ ...options, kafka }),
     admin,
     /** The id that the cluster was made with. */
     clusterId,

@@ -9,6 +9,25 @@ type ConsumerGauges = Pick<
   'runningCount' | 'parkedCount' | 'isJoined' | 'partitionCount'
 >;
 
+const CONSUMER_GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  read: (state: ConsumerGauges) => number,
+])[] = [
+  ['rolecall_records_in_work', 'Records running now.', (state) => state.runningCount],
+  [
+    'rolecall_records_parked',
+    'Records that wait for something outside of the process, in addition to the running ones.',
+    (state) => state.parkedCount,
+  ],
+  [
+    'rolecall_consumer_joined',
+    '1 while the process is a member of the group.',
+    ({ isJoined }) => (isJoined ? 1 : 0),
+  ],
+  ['rolecall_consumer_partitions', 'Partitions assigned to the process.', (state) => state.partitionCount],
+];
+
 export type KafkaInstruments = ReturnType<typeof makeKafkaInstruments>;
 
 /** All metrics of a process's connection to Kafka. Labels are the names of groups and topics, which
@@ -33,28 +52,11 @@ export function makeKafkaInstruments(registry: Registry) {
   const failedPublishes = counter(
     'rolecall_publish_failures_total',
     'Messages that the broker did not acknowledge in time.',
-    ['code'],
+    { code: PUBLISH_FAILURES },
   );
-  for (const code of PUBLISH_FAILURES) failedPublishes.inc({ code }, 0);
   const consumers = new Map<string, ConsumerGauges>();
-  const gauge = (name: string, help: string, read: (state: ConsumerGauges) => number) =>
-    watched(name, help, ['group'])(() =>
-      [...consumers].map(([group, state]) => [{ group }, read(state)] as const),
-    );
-  gauge('rolecall_records_in_work', 'Records running now.', (state) => state.runningCount);
-  gauge(
-    'rolecall_records_parked',
-    'Records that wait for something outside of the process, in addition to the running ones.',
-    (state) => state.parkedCount,
-  );
-  gauge('rolecall_consumer_joined', '1 while the process is a member of the group.', ({ isJoined }) =>
-    isJoined ? 1 : 0,
-  );
-  gauge(
-    'rolecall_consumer_partitions',
-    'Partitions assigned to the process.',
-    (state) => state.partitionCount,
-  );
+  for (const [name, help, read] of CONSUMER_GAUGES)
+    watched(name, help, ['group'])(() => [...consumers].map(([group, state]) => [{ group }, read(state)]));
   return {
     ofGroup(group: string, topics: readonly string[]) {
       // Present from the first scrape on: `rate` does not count the event with which a series

@@ -146,73 +146,46 @@ export async function readTopic(options: {
 type OneRecord = {
   readonly kafka: SystemKafka;
   readonly topic: string;
+  readonly place: RecordPlace;
+  readonly judge?: (record: KafkaMessage) => Judgement;
   readonly bytesMax: number;
   readonly timeoutMs: number;
 };
 
-/** The position of a record. */
-type RecordPosition = { readonly partition: number; readonly offset: number };
+/** Where a record is, or where the search for it begins: at the first record that was written at
+ * `fromMs` or later to the partition of its key. */
+type RecordPlace =
+  | { readonly partition: number; readonly offset: number }
+  | { readonly key: string; readonly fromMs: number };
 
 /** Whether a record is the wanted one, whether it may be among the next ones, or whether it is not
  * there. */
-export type Judgement = 'wanted' | 'next' | 'none';
-
-/**
- * Reads one record of a topic by its position. That takes a few round trips and the broker's
- * `group.initial.rebalance.delay.ms`, so use it only for a person's request.
- *
- * @returns undefined if the topic no longer has it, or does not have it yet
- * @throws ServiceError `broker-unavailable` after `timeoutMs`
- */
-export const readRecord = ({ partition, offset, ...options }: OneRecord & RecordPosition) =>
-  scan(
-    options,
-    async () => ({ partition, offset }),
-    (record) => (Number(record.offset) === offset ? 'wanted' : 'none'),
-  );
+type Judgement = 'wanted' | 'next' | 'none';
 
 const partitionOf = Partitioners.DefaultPartitioner();
 
 /**
- * Reads the first wanted record among those that were written at `fromMs` or later to the partition
- * of a key.
+ * Reads one record of a topic: the one at a place, or from there on the first that is wanted. That
+ * takes a few round trips and the broker's `group.initial.rebalance.delay.ms`, so use it only for a
+ * person's request.
  *
- * @returns undefined if the topic has none
+ * @param judge default: the record at the place is wanted
+ * @returns undefined if the topic no longer has it, or does not have it yet
  * @throws ServiceError `broker-unavailable` after `timeoutMs`
  */
-export const findRecord = ({
-  key,
-  fromMs,
-  judge,
+export async function readRecord({
+  place,
+  timeoutMs,
+  judge = (record) => ('offset' in place && Number(record.offset) === place.offset ? 'wanted' : 'none'),
   ...options
-}: OneRecord & {
-  readonly key: string;
-  readonly fromMs: number;
-  readonly judge: (record: KafkaMessage) => Judgement;
-}) =>
-  scan(
-    options,
-    async (admin, partitionCount) => {
-      const partitionMetadata = Array.from({ length: partitionCount }, () => ({}) as PartitionMetadata);
-      const message = { key, value: null };
-      const partition = partitionOf({ topic: options.topic, partitionMetadata, message });
-      return { partition, offset: (await readOffsetsAt(admin, options.topic, fromMs)).get(partition) ?? 0 };
-    },
-    judge,
-  );
-
-async function scan(
-  { timeoutMs, ...options }: OneRecord,
-  startOf: (admin: Admin, partitionCount: number) => Promise<RecordPosition>,
-  judge: (record: KafkaMessage) => Judgement,
-): Promise<KafkaMessage | undefined> {
+}: OneRecord): Promise<KafkaMessage | undefined> {
   let found: KafkaMessage | undefined;
   try {
     await read({
       ...options,
       signal: AbortSignal.timeout(timeoutMs),
       async plan(admin, bounds) {
-        const { partition, offset } = await startOf(admin, bounds.size);
+        const { partition, offset } = await startOf(admin, options.topic, place, bounds.size);
         const { low = 0, high = 0 } = bounds.get(partition) ?? {};
         return new Map(offset < low ? [] : [[partition, { next: offset, end: high }]]);
       },
@@ -234,4 +207,12 @@ async function scan(
     );
   }
   return found;
+}
+
+async function startOf(admin: Admin, topic: string, place: RecordPlace, partitionCount: number) {
+  if ('offset' in place) return place;
+  const partitionMetadata = Array.from({ length: partitionCount }, () => ({}) as PartitionMetadata);
+  const message = { key: place.key, value: null };
+  const partition = partitionOf({ topic, partitionMetadata, message });
+  return { partition, offset: (await readOffsetsAt(admin, topic, place.fromMs)).get(partition) ?? 0 };
 }

@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { PART_RESULT_BYTES_MAX } from '#shared/contracts/batches/batch.ts';
 import { BODY_BYTES_MAX } from '#shared/http/read-json-body.ts';
 import { QUEUED_BYTES_MAX } from '#shared/kafka/batching-producer.ts';
-import { PARKED_BYTES_MAX, RUNNING_BYTES_MAX } from '#shared/kafka/consumer/record-scheduler.ts';
-import { BACKLOG_BYTES_MAX } from '#shared/kafka/consumer/window-consumer.ts';
+import {
+  BACKLOG_BYTES_MAX,
+  PARKED_BYTES_MAX,
+  RUNNING_BYTES_MAX,
+} from '#shared/kafka/consumer/window-consumer.ts';
 import { READS_IN_PROGRESS } from '../../services/evaluator/lanes/read-budget.ts';
 import { BODY_READS_MAX, IN_FLIGHT_BYTES } from '../../services/gateway/app.ts';
 import { CACHED_APPS_BYTES_MAX } from '../../services/gateway/auth/authenticate.ts';

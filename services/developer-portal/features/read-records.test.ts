@@ -7,8 +7,7 @@ const { requestId, clientId } = JSON.parse(VALUE.toString()) as { requestId: str
 const logged = { requestId, mode: 'poll', request: { partition: 3, offset: 17 } } as LoggedCheck;
 type Read = Parameters<typeof makeReadRecords>[0]['readRecord'];
 /** Reads requests by a broker that answers so. */
-const makeReadSentCheck = (kafka: { readonly readRecord: Read }) =>
-  makeReadRecords({ ...kafka, findRecord: async () => undefined }).readSentCheck;
+const makeReadSentCheck = (kafka: { readonly readRecord: Read }) => makeReadRecords(kafka).readSentCheck;
 const found = { value: VALUE } as Awaited<ReturnType<Read>>;
 
 test('a request is read at its position in the topic of its lane, with bounds', async () => {
@@ -24,8 +23,7 @@ test('a request is read at its position in the topic of its lane, with bounds', 
   expect(asked).toMatchObject([
     {
       topic: 'check.requested.bulk.v1',
-      partition: 3,
-      offset: 17,
+      place: { partition: 3, offset: 17 },
       bytesMax: 2 * 1024 * 1024,
       timeoutMs: 10_000,
     },

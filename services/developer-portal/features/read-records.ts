@@ -25,10 +25,7 @@ const WRITTEN_WITHIN_MS = 120_000;
  * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did
  *   not come within 10 s
  */
-export function makeReadRecords({
-  readRecord,
-  findRecord,
-}: Pick<KafkaConnection, 'readRecord' | 'findRecord'>) {
+export function makeReadRecords({ readRecord }: Pick<KafkaConnection, 'readRecord'>) {
   const reads = new FairTaskQueue({
     atOnceMax: READS_AT_ONCE_MAX,
     waitingMax: READS_WAITING_MAX,
@@ -47,7 +44,9 @@ export function makeReadRecords({
     ): Promise<CheckRequested | undefined> {
       const topic = LANES[mode === 'sync' ? 'interactive' : 'bulk'];
       const bounds = { bytesMax: topic.messageBytesMax, timeoutMs: READ_TIMEOUT_MS };
-      const record = await reads.run(owner, () => readRecord({ topic: topic.name, ...request, ...bounds }));
+      const record = await reads.run(owner, () =>
+        readRecord({ topic: topic.name, place: request, ...bounds }),
+      );
       if (!record) return undefined;
       const check = parseMessage(topic, record.value);
       // A topic that was created again has other records at the same positions.
@@ -62,7 +61,7 @@ export function makeReadRecords({
     ): Promise<string | undefined> {
       const endedAtMs = Date.parse(sent.at) + Math.floor(sent.durationMs);
       const parse = (value: Buffer | null) => parseMessage<WebhookAttempted>(webhookAttempted, value);
-      const judge: Parameters<typeof findRecord>[0]['judge'] = ({ timestamp, key, value }) => {
+      const judge: Parameters<typeof readRecord>[0]['judge'] = ({ timestamp, key, value }) => {
         if (Number(timestamp) > endedAtMs + WRITTEN_WITHIN_MS) return 'none';
         if (key?.toString() !== requestId) return 'next';
         const { attempt, resendCount, at } = parse(value);
@@ -70,10 +69,9 @@ export function makeReadRecords({
         return isSent ? 'wanted' : 'next';
       };
       const record = await reads.run(owner, () =>
-        findRecord({
+        readRecord({
           topic: webhookAttempted.name,
-          key: requestId,
-          fromMs: endedAtMs - CLOCK_ERROR_MS,
+          place: { key: requestId, fromMs: endedAtMs - CLOCK_ERROR_MS },
           judge,
           bytesMax: webhookAttempted.messageBytesMax,
           timeoutMs: READ_TIMEOUT_MS,

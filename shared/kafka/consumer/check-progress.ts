@@ -2,6 +2,8 @@ import type { Admin } from 'kafkajs';
 import { describeError } from '#shared/errors.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { positionsOf } from '../lag.ts';
+import { byPartition } from '../topic-offsets.ts';
 import type { PartitionWindow } from './partition-window.ts';
 
 /** The interval between two polls of the broker is a quarter of the bound, within these. */
@@ -85,16 +87,15 @@ async function readPositionsBehind({ groupId, topics, progress, admin }: Depende
   // Always asked: an answer proves that the group's coordinator is there.
   const committed = await admin.fetchOffsets({ groupId, topics: [...topics] });
   for (const { topic, partitions } of committed) {
-    const ends = await admin.fetchTopicOffsets(topic);
-    const commits = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+    const ends = byPartition(await admin.fetchTopicOffsets(topic));
     const { isConsuming, fetching } = progress();
     const own = new Map(
       fetching.flatMap((at) => (at.topic === topic ? [[at.partition, at.fetchedOffset]] : [])),
     );
-    for (const { partition, high, low } of ends) {
+    for (const { partition, end, committed: ofGroup } of positionsOf(ends, partitions)) {
       if (isConsuming && !own.has(partition)) continue;
-      const reached = Math.max(own.get(partition) ?? -1, commits.get(partition) ?? -1, Number(low));
-      if (Number(high) > reached) found.set(`${topic}/${partition}`, reached);
+      const reached = Math.max(own.get(partition) ?? -1, ofGroup);
+      if (end > reached) found.set(`${topic}/${partition}`, reached);
     }
   }
   return found;

@@ -103,18 +103,18 @@ async function commitPrefixes(
 ): Promise<void> {
   const grown = windows
     .filter((window) => window.hasNewCommit)
-    .map((window) => ({ window, offset: window.commitOffset }));
+    .map((window) => ({
+      window,
+      topic: window.topic,
+      partition: window.partition,
+      offset: window.commitOffset,
+    }));
   if (grown.length === 0) return;
-  const offsets = grown.map(({ window: { topic, partition }, offset }) => ({
-    topic,
-    partition,
-    offset: String(offset),
-  }));
   try {
-    await beforeCommit(
-      grown.map(({ window: { topic, partition }, offset }) => ({ topic, partition, offset })),
+    await beforeCommit(grown);
+    await source.commitOffsets(
+      grown.map(({ topic, partition, offset }) => ({ topic, partition, offset: String(offset) })),
     );
-    await source.commitOffsets(offsets);
     for (const { window, offset } of grown) window.committedOffset = offset;
   } catch {
     // A rebalance, or no broker: the next tick commits, or the next owner processes the records

@@ -3,8 +3,7 @@ import type { KafkaMessage } from 'kafkajs';
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
   readonly offset: number;
-  /** As fetched, unless the consumer copies records that may wait for long; a copy while it is
-   * processed, and then empty. */
+  /** Empty once it is finished. */
   record: KafkaMessage;
   readonly key: string;
   isFinished: boolean;
@@ -103,10 +102,11 @@ export class PartitionWindow<M> {
   accept(messages: readonly KafkaMessage[], highWatermark: number): void {
     // The topic was created again: offsets begin at zero.
     if (highWatermark < this.#nextOffset) this.#reset();
-    for (const record of messages) {
-      const offset = Number(record.offset);
+    for (const fetched of messages) {
+      const offset = Number(fetched.offset);
       if (offset < this.#nextOffset) continue;
       this.#nextOffset = offset + 1;
+      const record = copyRecord(fetched);
       const entry = { offset, record, key: record.key?.toString() ?? '', isFinished: false };
       this.#unfinished.push(entry);
       this.#waiting.push(entry);
@@ -171,9 +171,9 @@ export class PartitionWindow<M> {
 
 export const bytesOf = (record: KafkaMessage): number => record.value?.length ?? 0;
 
-/** Copies a record: as fetched it is a view of the whole response, and would keep all of it in
- * memory. */
-export function copyRecord(record: KafkaMessage): KafkaMessage {
+/** Copies a record: as fetched it is a view of the whole response of up to 10 MiB, and would keep
+ * all of it in memory while it waits. */
+function copyRecord(record: KafkaMessage): KafkaMessage {
   const copy = { ...record, key: copyBytes(record.key), value: copyBytes(record.value) };
   for (const [name, value] of Object.entries(copy.headers ?? {}))
     if (Buffer.isBuffer(value)) copy.headers = { ...copy.headers, [name]: copyBytes(value) };

@@ -100,7 +100,6 @@ export async function startConsumer<M>(
     readCommitted: () => readCommitted(admin, groupId, topicNames),
     ownerOf: options.ownerOf,
     now: options.due?.now ?? Date.now,
-    mayWaitLong: options.due !== undefined,
     parse: makeParseRecord(topics, options.due?.dueAtOf),
     process: makeProcessRecord<M>({
       groupId,

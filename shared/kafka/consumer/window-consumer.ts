@@ -1,6 +1,8 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
+import type { Owner } from '../../fairness/fair-shares.ts';
+import { TickShare } from '../../tick-share.ts';
 import type { ConsumerProgress } from './check-progress.ts';
 import {
   adoptCommitted,
@@ -10,8 +12,8 @@ import {
   makeCommitter,
   readCommittedWithin,
 } from './commit-offsets.ts';
-import { copyRecord, type PartitionWindow } from './partition-window.ts';
-import { RecordScheduler, type WindowWork } from './record-scheduler.ts';
+import { bytesOf, type PartitionWindow, type WindowRecord } from './partition-window.ts';
+import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
 /** How long a stop waits for the last commit and for leaving the group. */
 const LEAVE_MS_MAX = 3_000;
@@ -20,6 +22,21 @@ const LEAVE_MS_MAX = 3_000;
 const SETTLE_MS_MAX = 1_000;
 /** Fetched bytes of one partition that may wait before it is paused. */
 export const BACKLOG_BYTES_MAX = 1024 * 1024;
+
+/** Parked records, as a multiple of the window; and their bytes. */
+const PARKED_PER_WINDOW = 4;
+export const PARKED_BYTES_MAX = 16 * 1024 * 1024;
+/** Bytes of running records: while a store is away, every one is kept. */
+export const RUNNING_BYTES_MAX = 32 * 1024 * 1024;
+/** How far a partition may run past its oldest unfinished record, as a multiple of the window: more
+ * than can be parked. */
+const AHEAD_PER_WINDOW = 8;
+/** How long records may be started in one tick of the event loop: those of a backlog hold up the
+ * rest of the process, also the records of other groups. */
+const STARTING_MS_PER_TICK = 4;
+/** The longest single timer: a later due time is checked again then. setTimeout itself ends at 24
+ * days. */
+const WAKE_MS_MAX = 60_000;
 
 /** The part of kafkajs's consumer that the window uses. */
 export type WindowSource = Pick<
@@ -53,14 +70,25 @@ export type WindowSource = Pick<
  */
 type ConsumerState = 'joining' | 'catching-up' | 'consuming' | 'settling' | 'stopping';
 
-type Options<M> = WindowWork<M> & {
+export type WindowOptions<M> = {
+  /** Parses a record and says when it is due (epoch ms; 0 is now). Never throws. */
+  readonly parse: (record: KafkaMessage, topic: string) => NonNullable<WindowRecord<M>['parsed']>;
+  /** Processes a record. Resolves true when its offset may be committed, false when it is left to
+   * the next owner. */
+  readonly process: (
+    entry: WindowRecord<M>,
+    topic: string,
+    partition: number,
+    park: WorkSlot['park'],
+  ) => Promise<boolean>;
+  /** Whose share of the slots a record takes. Default: its partition's. */
+  readonly ownerOf?: ((message: M) => Owner) | undefined;
+  /** The clock of due times, epoch ms. */
+  readonly now: () => number;
   readonly topics: readonly string[];
   /** Records that run at once in this process, over all partitions; parked records are in addition
    * to these. */
   readonly window: number;
-  /** Whether records may wait for hours until they are due: as fetched, each keeps a response of up
-   * to 10 MiB in memory. */
-  readonly mayWaitLong?: boolean;
   readonly log: Logger;
   readonly fail: (error: unknown) => void;
   readonly onAssignment: () => void;
@@ -85,25 +113,33 @@ type Options<M> = WindowWork<M> & {
  */
 export class WindowConsumer<M> {
   readonly #source: WindowSource;
-  readonly #options: Options<M>;
+  readonly #options: WindowOptions<M>;
   readonly #backlogMax: number;
   readonly #committer: Committer;
-  readonly #scheduler: RecordScheduler<M>;
+  readonly #aheadMax: number;
+  readonly #slots: WorkSlots;
   #state: ConsumerState = 'joining';
   #memberId: string | undefined;
   #windows = new Map<string, PartitionWindow<M>>();
   #order: PartitionWindow<M>[] = [];
+  #nextIndex = 0;
+  /** Running and parked. */
+  readonly #inProgress = new Set<WindowRecord<M>>();
+  readonly #tickShare = new TickShare(STARTING_MS_PER_TICK);
+  #nextTick: NodeJS.Immediate | undefined;
+  #wakeTimer: NodeJS.Timeout | undefined;
+  #drainWaiters: { readonly isDrained: () => boolean; readonly resolve: () => void }[] = [];
 
-  constructor(source: WindowSource, options: Options<M>) {
+  constructor(source: WindowSource, options: WindowOptions<M>) {
     this.#source = source;
     this.#options = options;
     this.#backlogMax = 2 * options.window;
     this.#committer = makeCommitter(source, () => this.#order, options.beforeCommit);
-    this.#scheduler = new RecordScheduler({
-      ...options,
-      mayStart: () => this.#state === 'consuming',
-      onTaken: (window) => this.#resumeIfLow(window),
-    });
+    this.#aheadMax = AHEAD_PER_WINDOW * options.window;
+    this.#slots = new WorkSlots(
+      { countMax: options.window, bytesMax: RUNNING_BYTES_MAX },
+      { countMax: PARKED_PER_WINDOW * options.window, bytesMax: PARKED_BYTES_MAX },
+    );
   }
 
   get state(): ConsumerState {
@@ -111,11 +147,11 @@ export class WindowConsumer<M> {
   }
 
   get runningCount(): number {
-    return this.#scheduler.runningCount;
+    return this.#slots.runningCount;
   }
 
   get parkedCount(): number {
-    return this.#scheduler.parkedCount;
+    return this.#slots.parkedCount;
   }
 
   get partitionCount(): number {
@@ -136,7 +172,16 @@ export class WindowConsumer<M> {
     const isConsuming = this.#state === 'consuming';
     // In any other state fetched records are not started: only commits count there.
     const fetching = isConsuming ? this.#order.filter(({ isPaused }) => !isPaused) : [];
-    return { isConsuming, silentMs: this.#scheduler.silentMs, fetching };
+    return { isConsuming, silentMs: this.#silentMs, fetching };
+  }
+
+  /** The longest time since a record in progress started or last reported to be alive; 0 without
+   * one. */
+  get #silentMs(): number {
+    const nowMs = performance.now();
+    let silentMs = 0;
+    for (const { aliveAtMs = nowMs } of this.#inProgress) silentMs = Math.max(silentMs, nowMs - aliveAtMs);
+    return silentMs;
   }
 
   /** Joins the group; resolves at the first assignment. */
@@ -172,8 +217,13 @@ export class WindowConsumer<M> {
   async stop(drainMs: number): Promise<void> {
     this.#enter('stopping');
     for (const window of this.#order) this.#setPaused(window, true);
-    this.#scheduler.stop();
-    await within(drainMs, this.#scheduler.whenIdle());
+    clearImmediate(this.#nextTick);
+    clearTimeout(this.#wakeTimer);
+    this.#slots.leaveParked();
+    await within(
+      drainMs,
+      this.#drained(() => this.runningCount + this.parkedCount === 0),
+    );
     this.#committer.stop();
     // A broker that is away answers neither: the next owner continues from the last commit.
     const leave = this.#committer.commitAll().then(() => this.#source.disconnect());
@@ -186,7 +236,10 @@ export class WindowConsumer<M> {
    */
   async settle(): Promise<void> {
     if (this.isJoined) this.#enter('settling');
-    await within(SETTLE_MS_MAX, this.#scheduler.whenNoneRuns());
+    await within(
+      SETTLE_MS_MAX,
+      this.#drained(() => this.runningCount === 0),
+    );
     await within(SETTLE_MS_MAX, this.#committer.commitAll());
   }
 
@@ -202,7 +255,6 @@ export class WindowConsumer<M> {
     this.#memberId = memberId;
     this.#windows = assignWindows(assignment, this.#windows, wasOutside);
     this.#order = [...this.#windows.values()];
-    this.#scheduler.assign(this.#order);
     // kafkajs keeps the flag over a rebalance and loses it over a restart.
     for (const window of this.#order) {
       this.#setPaused(window, window.isPaused);
@@ -214,7 +266,7 @@ export class WindowConsumer<M> {
     if (wasOutside) void this.#catchUp(this.#windows);
     this.#options.onAssignment();
     this.#options.log.info({ partitionCount: this.#order.length }, 'joined consumer group');
-    this.#scheduler.startRecords();
+    this.#startRecords();
   }
 
   async #catchUp(windows: ReadonlyMap<string, PartitionWindow<M>>): Promise<void> {
@@ -226,7 +278,7 @@ export class WindowConsumer<M> {
     if (this.#state !== 'catching-up') return;
     this.#enter('consuming');
     for (const window of this.#order) this.#resumeIfLow(window);
-    this.#scheduler.startRecords();
+    this.#startRecords();
   }
 
   #accept(batch: {
@@ -237,11 +289,10 @@ export class WindowConsumer<M> {
   }): void {
     const window = this.#windows.get(`${batch.topic}/${batch.partition}`);
     if (!window) return;
-    const messages = this.#options.mayWaitLong ? batch.messages.map(copyRecord) : batch.messages;
-    window.accept(messages, Number(batch.highWatermark));
+    window.accept(batch.messages, Number(batch.highWatermark));
     const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
     if (this.#state === 'stopping' || isFull) this.#setPaused(window, true);
-    this.#scheduler.startRecords();
+    this.#startRecords();
   }
 
   #resumeIfLow(window: PartitionWindow<M>): void {
@@ -258,5 +309,107 @@ export class WindowConsumer<M> {
       // Between a crash and the restart there is nothing to pause; the next assignment sets the
       // flag again.
     }
+  }
+
+  /** Starts records, one of each partition in turn, until the slots are full, nothing is due, or
+   * the tick's share is used. */
+  #startRecords(): void {
+    let earliestDueAtMs = Number.POSITIVE_INFINITY;
+    let misses = 0;
+    while (this.#state === 'consuming' && !this.#slots.isFull && misses < this.#order.length) {
+      if (!this.#tickShare.hasTime()) {
+        this.#startRecordsNextTick();
+        break;
+      }
+      const window = this.#order[this.#nextIndex++ % this.#order.length] as PartitionWindow<M>;
+      const dueAtMs = this.#headDueAtMs(window);
+      if (dueAtMs === 0) {
+        misses = 0;
+        this.#startHead(window);
+      } else {
+        misses++;
+        earliestDueAtMs = Math.min(earliestDueAtMs, dueAtMs);
+      }
+    }
+    this.#wakeAt(earliestDueAtMs);
+  }
+
+  #startRecordsNextTick(): void {
+    if (this.#state === 'stopping') return;
+    this.#nextTick ??= setImmediate(() => {
+      this.#nextTick = undefined;
+      this.#startRecords();
+    });
+  }
+
+  #wakeAt(dueAtMs: number): void {
+    clearTimeout(this.#wakeTimer);
+    if (this.#state === 'stopping' || dueAtMs === Number.POSITIVE_INFINITY) return;
+    const waitMs = Math.min(Math.max(dueAtMs - this.#options.now(), 1), WAKE_MS_MAX);
+    this.#wakeTimer = setTimeout(() => this.#startRecords(), waitMs);
+  }
+
+  /** 0 if the head can start now, its due time if that is later, infinity if the partition has none
+   * to start. */
+  #headDueAtMs(window: PartitionWindow<M>): number {
+    const { head } = window;
+    if (!head || window.aheadCount >= this.#aheadMax) return Number.POSITIVE_INFINITY;
+    head.parsed ??= this.#options.parse(head.record, window.topic);
+    if (!this.#slots.mayRun(this.#ownerOf(window, head), bytesOf(head.record)))
+      return Number.POSITIVE_INFINITY;
+    return head.parsed.dueAtMs > this.#options.now() ? head.parsed.dueAtMs : 0;
+  }
+
+  #ownerOf({ topic, partition }: PartitionWindow<M>, { parsed }: WindowRecord<M>): Owner {
+    const message = parsed?.message;
+    const owner = message === undefined ? undefined : this.#options.ownerOf?.(message);
+    return owner ?? `${topic}/${partition}`;
+  }
+
+  #startHead(window: PartitionWindow<M>): void {
+    const entry = window.take();
+    this.#resumeIfLow(window);
+    if (entry) void this.#run(window, entry);
+  }
+
+  /** Runs a record and then, one by one, the records of its key that were deferred behind it. */
+  async #run(window: PartitionWindow<M>, first: WindowRecord<M>): Promise<void> {
+    let entry: WindowRecord<M> | undefined = first;
+    while (entry) {
+      entry.parsed ??= this.#options.parse(entry.record, window.topic);
+      entry.aliveAtMs = performance.now();
+      this.#inProgress.add(entry);
+      const isFinished = await this.#process(window, entry);
+      this.#inProgress.delete(entry);
+      // A record that is left ends the prefix; the records of its key behind it are left too.
+      entry = isFinished ? window.finish(entry) : undefined;
+      if (entry) this.#resumeIfLow(window);
+    }
+    this.#resolveDrained();
+    this.#startRecords();
+  }
+
+  async #process(window: PartitionWindow<M>, entry: WindowRecord<M>): Promise<boolean> {
+    const slot = this.#slots.acquire(this.#ownerOf(window, entry), bytesOf(entry.record));
+    const park = (leave: () => void): boolean => {
+      const isParked = this.#state !== 'stopping' && slot.park(leave);
+      // In a later tick: starting the next record here would nest the calls as deep as the backlog
+      // is long.
+      if (isParked) this.#startRecordsNextTick();
+      return isParked;
+    };
+    const isFinished = await this.#options.process(entry, window.topic, window.partition, park);
+    slot.release();
+    return isFinished;
+  }
+
+  #drained(isDrained: () => boolean): Promise<void> {
+    if (isDrained()) return Promise.resolve();
+    return new Promise((resolve) => this.#drainWaiters.push({ isDrained, resolve }));
+  }
+
+  #resolveDrained(): void {
+    for (const { isDrained, resolve } of this.#drainWaiters) if (isDrained()) resolve();
+    this.#drainWaiters = this.#drainWaiters.filter(({ isDrained }) => !isDrained());
   }
 }

@@ -2,16 +2,11 @@ import { createRequire } from 'node:module';
 import type { KafkaMessage } from 'kafkajs';
 import { addCodecs } from './codecs.ts';
 import { decodeFetch } from './decode-fetch.ts';
-import {
-  type ByteWriter,
-  encodeFetch,
-  encodeProduce,
-  type FetchData,
-  type ProduceData,
-} from './encode-requests.ts';
+import { encodeFetch, encodeProduce, type FetchData, type ProduceData } from './encode-requests.ts';
+import { Decoder, type Encoder } from './primitives.ts';
 
 type Exchange = {
-  readonly request: { readonly encode: () => Promise<ByteWriter> };
+  readonly request: { readonly encode: () => Promise<Encoder> };
   readonly response: {
     readonly decode: (payload: Buffer) => Promise<unknown>;
     readonly parse: (decoded: unknown) => Promise<unknown>;
@@ -20,16 +15,8 @@ type Exchange = {
 type Protocol<O> = (options: O) => Exchange;
 type Definition<O> = { protocol: (version: { readonly version: number }) => Protocol<O> };
 
-/** The options that kafkajs's broker passes on: a consumer has no replica id. */
-type FetchOptions = Omit<FetchData, 'replicaId'> & { readonly replicaId?: number | undefined };
-type ProduceOptions = ProduceData & {
-  readonly compression?: number;
-  readonly transactionalId?: string | null;
-};
-
 const FETCH_VERSION = 11;
 const PRODUCE_VERSION = 7;
-const A_CONSUMER = -1;
 const NO_PRODUCER = -1;
 const NO_COMPRESSION = 0;
 
@@ -45,8 +32,8 @@ const load = createRequire(import.meta.url);
 export function patchProtocol(): void {
   const { requests } = load('kafkajs/src/protocol/requests') as {
     readonly requests: {
-      readonly Fetch: Definition<FetchOptions>;
-      readonly Produce: Definition<ProduceOptions>;
+      readonly Fetch: Definition<FetchData>;
+      readonly Produce: Definition<ProduceData>;
     };
   };
   addCodecs();
@@ -64,10 +51,10 @@ function replaceVersion<O>(
   definition.protocol = (chosen) => (chosen.version === replaced ? patched : protocol(chosen));
 }
 
-function withFetch(original: Protocol<FetchOptions>): Protocol<FetchOptions> {
+function withFetch(original: Protocol<FetchData>): Protocol<FetchData> {
   return (options) => {
     const exchange = original(options);
-    const encode = async () => encodeFetch({ ...options, replicaId: options.replicaId ?? A_CONSUMER });
+    const encode = async () => encodeFetch(options);
     const decode = (payload: Buffer) => decodeFetch(payload, decodeByKafkajs);
     return {
       ...exchange,
@@ -77,7 +64,7 @@ function withFetch(original: Protocol<FetchOptions>): Protocol<FetchOptions> {
   };
 }
 
-function withProduce(original: Protocol<ProduceOptions>): Protocol<ProduceOptions> {
+function withProduce(original: Protocol<ProduceData>): Protocol<ProduceData> {
   return (options) => {
     const exchange = original(options);
     if (!isPlain(options)) return exchange;
@@ -91,7 +78,7 @@ const isPlain = ({
   transactionalId,
   producerId,
   topicData,
-}: ProduceOptions): boolean =>
+}: ProduceData): boolean =>
   compression === NO_COMPRESSION &&
   (transactionalId === undefined || transactionalId === null) &&
   producerId === NO_PRODUCER &&
@@ -100,9 +87,8 @@ const isPlain = ({
   );
 
 async function decodeByKafkajs(sizeAndRecords: Buffer): Promise<readonly KafkaMessage[]> {
-  const Decoder = load('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
   const decodeMessages = load('kafkajs/src/protocol/requests/fetch/v4/decodeMessages') as (
-    decoder: object,
+    decoder: Decoder,
   ) => Promise<readonly KafkaMessage[]>;
   return decodeMessages(new Decoder(sizeAndRecords));
 }
