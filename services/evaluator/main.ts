@@ -1,22 +1,17 @@
+import { connectSystem } from '#shared/connect-system.ts';
 import { checkRequestedBatch } from '#shared/contracts/batches/batch.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { LANES, type Lane } from '#shared/contracts/checks/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { describeError } from '#shared/errors.ts';
-import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
-import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
-import { startClock } from '#shared/redis/clock.ts';
-import { connectRedis } from '#shared/redis/connect.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
-import { joinSystem } from '#shared/stores/replay/join-system.ts';
-import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -47,15 +42,12 @@ await runService(
   },
   async (scope, context, config) => {
     for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
-    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
-    const clock = scope.use(await startClock(redis));
-    const bytes = scope.use(startCountingBytes(redis, context.log));
-    const kafka = scope.use(await connectKafka(config, 'evaluator', context, { countBytes: bytes.add }));
-    scope.use(await joinSystem({ kafka, redis, config, context }));
-    const metrics = makeMetrics(context.metrics);
-    watchClock(context.metrics, clock);
+    const { redis, clock, kafka } = await connectSystem('evaluator', scope, context, config);
+    const metrics = makeMetrics(
+      context.metrics,
+      chainFile.chains.map(({ chainId }) => chainId),
+    );
     const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));
-    metrics.expectChains(chainFile.chains.map(({ chainId }) => chainId));
     const chains = scope.use(
       connectChains(chainFile, {
         attemptTimeoutMs: config.attemptTimeoutMs,

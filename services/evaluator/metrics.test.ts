@@ -3,7 +3,7 @@ import { makeMetrics } from './metrics.ts';
 
 test('the metrics that dashboards use exist with their documented names and labels', async () => {
   const registry = makeRegistry('evaluator');
-  const metrics = makeMetrics(registry);
+  const metrics = makeMetrics(registry, [1, 10]);
   metrics.recordEvaluation(
     {
       requestId: 'r',

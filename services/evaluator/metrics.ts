@@ -13,8 +13,6 @@ import { VerdictMemory } from './lanes/verdict-memory.ts';
 /** Balances that one call carried, up to the hard bound of a batch. */
 const READS_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 
-const OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
-const FLIPS = ['granted-to-denied', 'denied-to-granted'] as const;
 /** Results of a call whose series exist from the start for each endpoint: success and the common
  * failures. */
 const USUAL_RESULTS = [
@@ -29,31 +27,34 @@ const USUAL_RESULTS = [
 
 /** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its position in
  * the chain file. */
-export function makeMetrics(registry: Registry) {
+export function makeMetrics(registry: Registry, chainIds: readonly number[]) {
   const memory = new VerdictMemory();
   const { counter, histogram } = makeInstruments(registry);
-  const verdicts = counter('rolecall_verdicts_total', 'Rules judged, by outcome.', ['chain_id', 'outcome']);
-  const undetermined = counter('rolecall_undetermined_total', 'Rules that could not be read, by code.', [
-    'chain_id',
-    'code',
-  ]);
+  const chain_id = chainIds.map(String);
+  const known = new Set(chainIds);
+  const verdicts = counter('rolecall_verdicts_total', 'Rules judged, by outcome.', {
+    chain_id,
+    outcome: ['granted', 'denied', 'undetermined'],
+  });
+  const undetermined = counter('rolecall_undetermined_total', 'Rules that could not be read, by code.', {
+    chain_id,
+    code: UndeterminedCode.options,
+  });
   const repeats = counter(
     'rolecall_verdicts_repeated_total',
     'Verdicts on a rule that this process had already judged for the same account.',
-    ['chain_id'],
+    { chain_id },
   );
   const flips = counter(
     'rolecall_verdict_flips_total',
     'Repeated verdicts that differ from the previous verdict, by direction.',
-    ['chain_id', 'direction'],
+    { chain_id, direction: ['granted-to-denied', 'denied-to-granted'] },
   );
   const evaluationSeconds = histogram(
     'rolecall_evaluation_seconds',
     'Time from the start of an evaluation, of a check or of a part of a batch, to its published result.',
     SECONDS_BUCKETS,
   );
-  const following = makeFollowingMetrics(registry);
-  const known = new Set<number>();
   const noteRepeat = (check: CheckRequested, rule: Rule, granted: boolean): void => {
     const repeat = memory.note(check, rule, granted);
     if (repeat === undefined) return;
@@ -96,28 +97,16 @@ export function makeMetrics(registry: Registry) {
         undetermined.inc({ chain_id, code: 'internal' }, count);
       }
     },
-    /** Creates the series of each chain at 0: `rate()` misses the event that creates a series. */
-    expectChains(chainIds: readonly number[]): void {
-      for (const chainId of chainIds) {
-        known.add(chainId);
-        const chain_id = String(chainId);
-        for (const outcome of OUTCOMES) verdicts.inc({ chain_id, outcome }, 0);
-        for (const code of UndeterminedCode.options) undetermined.inc({ chain_id, code }, 0);
-        for (const direction of FLIPS) flips.inc({ chain_id, direction }, 0);
-        repeats.inc({ chain_id }, 0);
-        following.expectChain(chainId);
-      }
-    },
     /** The observer of a chain's reads. */
-    observerOf: makeChainMetrics(registry),
-    following,
+    observerOf: makeChainMetrics(registry, chain_id),
+    following: makeFollowingMetrics(registry, chainIds),
   };
 }
 
 export type Metrics = ReturnType<typeof makeMetrics>;
 
 /** The metrics of reading chains: the events of each chain are counted by its observer. */
-function makeChainMetrics(registry: Registry) {
+function makeChainMetrics(registry: Registry, chain_id: readonly string[]) {
   const { counter, gauge, histogram } = makeInstruments(registry);
   const calls = counter('rolecall_rpc_calls_total', 'Calls to RPC endpoints, by result.', [
     'chain_id',
@@ -134,23 +123,23 @@ function makeChainMetrics(registry: Registry) {
     'rolecall_reads_per_call',
     'Balances that one batch carried.',
     READS_BUCKETS,
-    ['chain_id'],
+    { chain_id },
   );
   const readsSaved = counter(
     'rolecall_reads_saved_total',
     'Reads that needed no call of their own, by reason.',
-    ['chain_id', 'reason'],
+    { chain_id, reason: ['dedupe', 'cache', 'decimals', 'batch'] },
   );
   const readSeconds = histogram(
     'rolecall_chain_read_seconds',
     'Time to complete all reads of one check on one chain.',
     SECONDS_BUCKETS,
-    ['chain_id'],
+    { chain_id },
   );
   const hedges = counter(
     'rolecall_rpc_hedges_total',
     'Hedged calls: a second endpoint was called because the first was slow.',
-    ['chain_id'],
+    { chain_id },
   );
   const blockAge = gauge('rolecall_block_age_seconds', 'Age of the newest block when it was last fetched.', [
     'chain_id',
@@ -176,12 +165,8 @@ function makeChainMetrics(registry: Registry) {
           for (const result of USUAL_RESULTS) calls.inc({ ...chain, endpoint, result }, 0);
           callSeconds.zero({ ...chain, endpoint });
         }
-        for (const histogram of [readsPerCall, readSeconds]) histogram.zero(chain);
         // Not known before the first block was fetched.
         blockAge.set(chain, NaN);
-        for (const reason of ['dedupe', 'cache', 'decimals', 'batch'])
-          readsSaved.inc({ ...chain, reason }, 0);
-        hedges.inc(chain, 0);
         watched.set(chainId, gauges);
       },
     };
@@ -264,47 +249,43 @@ const USUAL_LOG_RESULTS = ['ok', 'timeout', 'unreachable', 'rate-limited', 'rpc-
 export type FollowingMetrics = ReturnType<typeof makeFollowingMetrics>;
 
 /** The metrics of following transfers. */
-export function makeFollowingMetrics(registry: Registry) {
-  const instruments = makeInstruments(registry);
-  const { gauge } = instruments;
-  const counter = (name: string, help: string, labels: readonly string[] = []) =>
-    instruments.counter<string>(name, help, ['chain_id', ...labels]);
+export function makeFollowingMetrics(registry: Registry, chainIds: readonly number[] = []) {
+  const { counter, gauge } = makeInstruments(registry);
+  const chain_id = chainIds.map(String);
   const reads = counter(
     'rolecall_log_reads_total',
     'Reads of the transfer logs of watched contracts, by result.',
-    ['result'],
+    { chain_id, result: USUAL_LOG_RESULTS },
   );
   const logs = counter(
     'rolecall_transfer_logs_total',
     'Transfer logs of watched contracts that were read, whether or not they name a member.',
+    { chain_id },
   );
   const published = counter(
     'rolecall_transfers_published_total',
     'Transfers that name a wallet of a watched member, and gaps.',
+    { chain_id },
   );
-  const reorgs = counter('rolecall_reorgs_total', 'Reorgs that replaced blocks whose logs had been read.');
+  const reorgs = counter('rolecall_reorgs_total', 'Reorgs that replaced blocks whose logs had been read.', {
+    chain_id,
+  });
   const gaps = counter(
     'rolecall_log_gaps_total',
     'Contracts whose logs were not read for some blocks, so that all members are due.',
+    { chain_id },
   );
   const lag = gauge(
     'rolecall_log_block_lag',
     'Blocks between the last block whose logs were read and the head, before the last read.',
-    ['chain_id'],
+    { chain_id },
   );
   const state = gauge(
     'rolecall_log_reader_state',
     '1 where this process reads the transfer logs of the chain, otherwise 0.',
-    ['chain_id'],
+    { chain_id },
   );
   return {
-    /** Creates the series of a chain: `rate()` misses the event that creates a series. */
-    expectChain(chainId: number): void {
-      const chain_id = String(chainId);
-      for (const result of USUAL_LOG_RESULTS) reads.inc({ chain_id, result }, 0);
-      for (const each of [logs, published, reorgs, gaps]) each.inc({ chain_id }, 0);
-      for (const each of [lag, state]) each.set({ chain_id }, 0);
-    },
     observerOf(chainId: number): Omit<FollowerObserver, 'onError'> {
       const chain_id = String(chainId);
       return {

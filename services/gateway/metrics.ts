@@ -1,20 +1,18 @@
 import { ADMIT_OUTCOMES } from '#shared/stores/checks/admit.ts';
 import { makeInstruments, type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 
-const MODES = ['sync', 'poll', 'webhook', 'batch'] as const;
-
 /** All metrics of the gateway. Labels are bounded: never a client, a request or an address. */
 export function makeGatewayMetrics(registry: Registry) {
   const { counter, gauge, histogram, watched } = makeInstruments(registry);
   const checksAccepted = counter(
     'rolecall_checks_accepted_total',
     'Checks that the broker has acknowledged; every entry of a batch is one.',
-    ['mode'],
+    { mode: ['sync', 'poll', 'webhook', 'batch'] },
   );
   const limitDecisions = counter(
     'rolecall_limit_decisions_total',
     'Decisions of the limits and idempotency claims; a request that waits for another one has several.',
-    ['decision'],
+    { decision: ADMIT_OUTCOMES },
   );
   const requestSeconds = histogram(
     'rolecall_http_request_seconds',
@@ -25,12 +23,9 @@ export function makeGatewayMetrics(registry: Registry) {
   const keyLookups = counter(
     'rolecall_key_lookups_total',
     'API keys looked up, by whether the client app was cached.',
-    ['result'],
+    { result: ['hit', 'miss'] },
   );
   // Present from the first scrape on: `rate` does not count the event with which a series appears.
-  for (const mode of MODES) checksAccepted.inc({ mode }, 0);
-  for (const decision of ADMIT_OUTCOMES) limitDecisions.inc({ decision }, 0);
-  for (const result of ['hit', 'miss']) keyLookups.inc({ result }, 0);
   for (const status of ['200', '503', '504'])
     requestSeconds.zero({ route: 'checkRoles', status, mode: 'sync' });
   requestSeconds.zero({ route: 'checkRoles', status: '503', mode: 'none' });

@@ -6,23 +6,19 @@ const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
 /** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {
   const { counter, gauge, watched } = makeInstruments(registry);
-  const entries = counter('rolecall_batch_entries_total', 'Entries of batches whose results were stored.', [
-    'outcome',
-  ]);
+  const entries = counter('rolecall_batch_entries_total', 'Entries of batches whose results were stored.', {
+    outcome: ['completed', 'failed'],
+  });
   const usageTotals = counter(
     'rolecall_usage_totals_total',
     'Hourly totals of client apps: published, unchanged since they were published last, or failed.',
-    ['outcome'],
+    { outcome: TOTAL_OUTCOMES },
   );
   const usageComplete = gauge(
     'rolecall_usage_complete_timestamp_seconds',
     'When this process last published every total that had changed; its start before that.',
   );
   usageComplete.setToCurrentTime();
-  for (const outcome of TOTAL_OUTCOMES) usageTotals.inc({ outcome }, 0);
-  // From the first scrape on: a rate over a series that appears with its first event does not see
-  // that event.
-  for (const outcome of ['completed', 'failed']) entries.inc({ outcome }, 0);
   return {
     countEntries({ lineCount, failedCount }: BatchPartCompleted): void {
       entries.inc({ outcome: 'completed' }, lineCount - failedCount);

@@ -7,8 +7,12 @@ export type WatcherMetrics = ReturnType<typeof makeMetrics>;
 /** All metrics of a watcher process. */
 export function makeMetrics(registry: Registry) {
   const { counter, gauge } = makeInstruments(registry);
-  const checks = counter('rolecall_watch_looks_total', 'Checks of members of watches.', ['cause']);
-  const events = counter('rolecall_watch_events_total', 'Events about changed roles.', ['cause']);
+  const checks = counter('rolecall_watch_looks_total', 'Checks of members of watches.', {
+    cause: CheckCause.options,
+  });
+  const events = counter('rolecall_watch_events_total', 'Events about changed roles.', {
+    cause: EventCause.options,
+  });
   const members = gauge('rolecall_watch_members', 'Members of the watches whose sweeps this process starts.');
   const overdue = gauge(
     'rolecall_watch_overdue_seconds',
@@ -19,8 +23,6 @@ export function makeMetrics(registry: Registry) {
     'rolecall_watches_held',
     'Watches with held revocations, of those whose sweeps this process starts.',
   );
-  for (const cause of CheckCause.options) checks.inc({ cause }, 0);
-  for (const cause of EventCause.options) events.inc({ cause }, 0);
   return {
     countChecks: (cause: CheckCause, count: number) => checks.inc({ cause }, count),
     countEvent: (cause: EventCause) => events.inc({ cause }),

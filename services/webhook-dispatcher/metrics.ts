@@ -28,9 +28,9 @@ const DELIVERY_BUCKETS = [...SECONDS_BUCKETS, 300, 1_800, 7_200, 36_000, 144_000
 /** All metrics of the dispatcher. No label names a client, an address or a request. */
 export function makeMetrics(registry: Registry) {
   const { counter, histogram, watched } = makeInstruments(registry);
-  const attempts = counter('rolecall_webhook_attempts_total', 'Attempts to deliver webhooks, by result.', [
-    'class',
-  ]);
+  const attempts = counter('rolecall_webhook_attempts_total', 'Attempts to deliver webhooks, by result.', {
+    class: AttemptClass.options,
+  });
   const firstAttemptSeconds = histogram(
     'rolecall_webhook_first_attempt_seconds',
     'Time from the acceptance of a check to the first attempt at its webhook.',
@@ -50,18 +50,13 @@ export function makeMetrics(registry: Registry) {
   const deferrals = counter(
     'rolecall_webhook_deferrals_total',
     'Messages deferred without an attempt, by reason.',
-    ['reason'],
+    { reason: DEFERRAL_REASONS },
   );
   const dropped = counter(
     'rolecall_webhook_records_dropped_total',
     'Records dropped because another record of the same delivery claimed or finished their step, by reason.',
-    ['reason'],
+    { reason: ['taken', 'superseded', 'finished'] },
   );
-  // Export every series from the first scrape: a rate misses the event with which a series first
-  // appears.
-  for (const attemptClass of AttemptClass.options) attempts.inc({ class: attemptClass }, 0);
-  for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0);
-  for (const reason of ['taken', 'superseded', 'finished']) dropped.inc({ reason }, 0);
   return {
     recordAttempt(outcome: AttemptOutcome, { attempt, state, acceptedAtMs, atMs }: AttemptRecord): void {
       attempts.inc({ class: outcome.class });

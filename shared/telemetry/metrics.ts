@@ -24,31 +24,43 @@ export function makeRegistry(service: string): Registry {
 }
 
 /**
+ * The names of the labels, or the names with the values whose series exist from the first scrape on:
+ * `rate` does not count the event with which a series appears.
+ */
+type Labels<Label extends string> = readonly Label[] | Readonly<Record<Label, readonly string[]>>;
+
+/**
  * Makes the metrics of one registry.
  *
  * @example
  * const { counter } = makeInstruments(registry);
- * counter('rolecall_verdicts_total', 'Rules judged, by outcome.', ['outcome']).inc({ outcome: 'granted' });
+ * const outcomes = counter('rolecall_verdicts_total', 'Rules judged.', { outcome: ['granted', 'denied'] });
+ * outcomes.inc({ outcome: 'granted' });
  */
 export function makeInstruments(registry: Registry) {
   const registers = [registry];
   return {
-    counter: <const Label extends string = never>(
-      name: string,
-      help: string,
-      labelNames: readonly Label[] = [],
-    ) => new Counter<Label>({ name, help, labelNames, registers }),
-    gauge: <const Label extends string = never>(
-      name: string,
-      help: string,
-      labelNames: readonly Label[] = [],
-    ) => new Gauge<Label>({ name, help, labelNames, registers }),
-    histogram: <const Label extends string = never>(
+    counter<const Label extends string = never>(name: string, help: string, labels: Labels<Label> = []) {
+      const counter = new Counter<Label>({ name, help, labelNames: namesOf(labels), registers });
+      for (const series of seriesOf(labels)) counter.inc(series, 0);
+      return counter;
+    },
+    gauge<const Label extends string = never>(name: string, help: string, labels: Labels<Label> = []) {
+      const gauge = new Gauge<Label>({ name, help, labelNames: namesOf(labels), registers });
+      for (const series of seriesOf(labels)) gauge.set(series, 0);
+      return gauge;
+    },
+    histogram<const Label extends string = never>(
       name: string,
       help: string,
       buckets: readonly number[],
-      labelNames: readonly Label[] = [],
-    ) => new Histogram<Label>({ name, help, buckets: [...buckets], labelNames, registers }),
+      labels: Labels<Label> = [],
+    ) {
+      const labelNames = namesOf(labels);
+      const histogram = new Histogram<Label>({ name, help, buckets: [...buckets], labelNames, registers });
+      for (const series of seriesOf(labels)) histogram.zero(series);
+      return histogram;
+    },
     /** A gauge whose figures are read when it is collected, from the source that is passed to the
      * result; while the source fails or has none, the last figures stay. */
     watched: <const Label extends string = never>(
@@ -76,6 +88,22 @@ export function makeInstruments(registry: Registry) {
     },
   };
 }
+
+const namesOf = <Label extends string>(labels: Labels<Label>): readonly Label[] =>
+  isList(labels) ? labels : (Object.keys(labels) as Label[]);
+
+/** Each combination of the values. */
+const seriesOf = <Label extends string>(labels: Labels<Label>): Record<Label, string>[] =>
+  isList(labels)
+    ? []
+    : Object.entries<readonly string[]>(labels).reduce(
+        (series, [name, values]) =>
+          series.flatMap((each) => values.map((value) => ({ ...each, [name]: value }))),
+        [{} as Record<Label, string>],
+      );
+
+const isList = <Label extends string>(labels: Labels<Label>): labels is readonly Label[] =>
+  Array.isArray(labels);
 
 /** One figure, or one for each of several series. */
 type Figures<Label extends string> =

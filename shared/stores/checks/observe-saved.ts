@@ -9,17 +9,13 @@ export function makeObserveSaved(registry: Registry, redisNowMs: () => number): 
     'rolecall_check_seconds',
     'From acceptance to the stored result, observed by the process that stored it.',
     SECONDS_BUCKETS,
-    ['mode'],
+    { mode: ['sync', 'poll', 'webhook'] },
   );
   const resultsSaved = counter(
     'rolecall_results_saved_total',
     'Results of checks to be stored, by kind: the first of its check, or a copy.',
-    ['kind'],
+    { kind: ['first', 'copy'] },
   );
-  // From the first scrape on: a rate over a series that appears with its first event does not see
-  // that event.
-  for (const mode of ['sync', 'poll', 'webhook']) checkSeconds.zero({ mode });
-  for (const kind of ['first', 'copy']) resultsSaved.inc({ kind }, 0);
   return ({ mode, acceptedAtMs }, isFirst) => {
     resultsSaved.inc({ kind: isFirst ? 'first' : 'copy' });
     if (isFirst) checkSeconds.observe({ mode }, (redisNowMs() - acceptedAtMs) / 1000);

@@ -32,9 +32,7 @@ type KnownMetric = {
 const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   gateway: (registry) => void makeGatewayMetrics(registry),
   evaluator: (registry) => {
-    const metrics = makeEvaluatorMetrics(registry);
-    metrics.expectChains([CHAIN_ID]);
-    metrics.observerOf(CHAIN_ID).watch(CHAIN_STATE);
+    makeEvaluatorMetrics(registry, [CHAIN_ID]).observerOf(CHAIN_ID).watch(CHAIN_STATE);
     makeObserveSaved(registry, () => 0);
   },
   'result-store': (registry) => {
