@@ -1,14 +1,9 @@
-import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
+import { connectSystem } from '#shared/connect-system.ts';
 import { startHttpServer } from '#shared/http/http-server.ts';
-import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
-import { startClock } from '#shared/redis/clock.ts';
-import { connectRedis } from '#shared/redis/connect.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
-import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
-import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeApp } from './app.ts';
 import { loadChains, loadConfig, loadSecrets } from './config.ts';
 import { makeDependencies } from './dependencies.ts';
@@ -31,14 +26,7 @@ await runService(
   async (scope, context, config) => {
     const secrets = loadSecrets(process.env);
     const box = makeSecretBox(secrets.keys);
-    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
-    const clock = scope.use(await startClock(redis));
-    watchClock(context.metrics, clock);
-    const bytes = scope.use(startCountingBytes(redis, context.log));
-    const kafka = scope.use(
-      await connectKafka(config, 'developer-portal', context, { countBytes: bytes.add }),
-    );
-    scope.use(await joinSystem({ kafka, redis, config, context }));
+    const { redis, clock, bytes, kafka } = await connectSystem('developer-portal', scope, context, config);
     const metrics = makeMetrics(context.metrics);
     const mail = secrets.mail && {
       origin: secrets.mail.origin,

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { connectSystem } from '#shared/connect-system.ts';
 import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
-import { makeAccountBytes, startCountingBytes } from '#shared/fairness/account-bytes.ts';
+import { makeAccountBytes } from '#shared/fairness/account-bytes.ts';
 import { makeLeasedSlots } from '#shared/fairness/leased-slots.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
 import { startHttpServer } from '#shared/http/http-server.ts';
-import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { readChainFile } from '#shared/read-chain-file.ts';
-import { startClock } from '#shared/redis/clock.ts';
-import { connectRedis } from '#shared/redis/connect.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { ACCOUNT_CHANGED } from '#shared/stores/apps/accounts.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/stores/apps/client-apps.ts';
@@ -18,7 +16,6 @@ import { makeBatches } from '#shared/stores/batches/batches.ts';
 import { makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { makeResults, replyChannelOf } from '#shared/stores/checks/results.ts';
-import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
 import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
@@ -31,7 +28,6 @@ import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { makeBulkResends } from '#shared/stores/webhooks/resend-failed.ts';
 import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
-import { watchClock } from '#shared/telemetry/metrics.ts';
 import { BODY_READS_MAX, makeApp } from './app.ts';
 import { makeAuthenticator } from './auth/authenticate.ts';
 import { makeFailedKeyBudget } from './auth/failed-keys.ts';
@@ -72,15 +68,10 @@ await runService(
     const chainIds = new Set(chains.map(({ chainId }) => chainId));
     for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
 
-    const connection = scope.use(await connectRedis({ ...config, ...config.redis }, context));
-    const clock = scope.use(await startClock(connection.redis));
-    watchClock(context.metrics, clock);
-    const bytes = scope.use(startCountingBytes(connection.redis, context.log));
-    const kafka = scope.use(await connectKafka(config, 'gateway', context, { countBytes: bytes.add }));
-    scope.use(await joinSystem({ kafka, redis: connection.redis, config, context }));
+    const { store, clock, bytes, kafka } = await connectSystem('gateway', scope, context, config);
     const metrics = makeGatewayMetrics(context.metrics);
-    const results = makeResults(connection.redis);
-    const admitter = makeAdmitter(connection.redis, clock.now);
+    const results = makeResults(store.redis);
+    const admitter = makeAdmitter(store.redis, clock.now);
     const replyChannel = replyChannelOf(randomUUID());
     const waiters = scope.use(
       makeWaiters({
@@ -89,7 +80,7 @@ await runService(
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );
-    const batches = makeBatches(connection.redis);
+    const batches = makeBatches(store.redis);
     const readCompletedBatches = readCompleted(batches);
     const batchWaiters = scope.use(
       makeWaiters({
@@ -101,16 +92,16 @@ await runService(
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );
-    const clientApps = makeClientApps(connection.redis);
+    const clientApps = makeClientApps(store.redis);
     const authenticator = makeAuthenticator({
-      noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),
+      noteUse: makeNoteKeyUse({ note: makeKeyUse(store.redis).note, now: clock.now }),
       findKey: clientApps.findKey,
       now: clock.now,
       observeLookup: (result) => metrics.keyLookups.inc({ result }),
       mayFail: makeFailedKeyBudget(() => performance.now()),
     });
 
-    const subscriber = await connection.subscriber();
+    const subscriber = await store.subscriber();
     for (const { notice, reread } of [waiters, batchWaiters])
       await subscribe(subscriber, replyChannel, { onMessage: notice, onGap: reread });
     await subscribe(subscriber, CLIENT_APP_CHANGED, {
@@ -121,7 +112,7 @@ await runService(
       onMessage: authenticator.forgetAccount,
       onGap: authenticator.forgetAll,
     });
-    const ruleSets = makeRuleSets(connection.redis);
+    const ruleSets = makeRuleSets(store.redis);
     const ruleSetCache = makeRuleSetCache(ruleSets);
     await subscribe(subscriber, RULE_SET_CHANGED, {
       onMessage: ruleSetCache.forget,
@@ -141,20 +132,20 @@ await runService(
     const nonces = makeNonces(idKeys);
     const applyLimits = makeApplyLimits({ admit: admitter.admit, metrics });
     const { retentionMs, syncDeadlineMs } = config;
-    const watches = makeWatches(connection.redis);
-    const watchMembers = makeWatchMembers(connection.redis);
+    const watches = makeWatches(store.redis);
+    const watchMembers = makeWatchMembers(store.redis);
     /** The dependencies of every writer of stored documents. */
     const documents = {
-      slots: makeLeasedSlots(connection.redis),
-      throttle: makeThrottle(connection.redis),
-      requireRoom: makeAccountBytes(connection.redis).requireRoom,
-      auditTrail: makeAuditTrail(connection.redis),
+      slots: makeLeasedSlots(store.redis),
+      throttle: makeThrottle(store.redis),
+      requireRoom: makeAccountBytes(store.redis).requireRoom,
+      auditTrail: makeAuditTrail(store.redis),
       publish: kafka.publish,
       timeoutsMs: WRITE_TIMEOUTS_MS,
       now: clock.now,
     };
-    const deliveries = makeDeliveries(connection.redis);
-    const webhookBodies = makeWebhookBodies(connection.redis);
+    const deliveries = makeDeliveries(store.redis);
+    const webhookBodies = makeWebhookBodies(store.redis);
     const resends = makeResendWebhooks({
       clientApps,
       deliveries,
@@ -184,7 +175,7 @@ await runService(
       publishBatch: makePublishBatch({
         publish: kafka.publish,
         admitter,
-        slots: makeLeasedSlots(connection.redis),
+        slots: makeLeasedSlots(store.redis),
         batches,
         retentionMs,
         metrics,
@@ -208,8 +199,8 @@ await runService(
         ...documents,
         watches,
         members: watchMembers,
-        sweeps: makeWatchSweeps(connection.redis),
-        followed: makeFollowedContracts(connection.redis),
+        sweeps: makeWatchSweeps(store.redis),
+        followed: makeFollowedContracts(store.redis),
         ruleSets,
         ruleSetCache,
       }),
@@ -229,7 +220,7 @@ await runService(
       },
       chains,
       demo: config.demo,
-      readChainStates: makeChainStates(connection.redis).read,
+      readChainStates: makeChainStates(store.redis).read,
       retentionMs,
       syncDeadlineMs,
       replyChannel,

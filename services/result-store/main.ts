@@ -1,3 +1,4 @@
+import { connectSystem } from '#shared/connect-system.ts';
 import { audit } from '#shared/contracts/apps/audit.ts';
 import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
 import { batchCompleted } from '#shared/contracts/batches/batch.ts';
@@ -8,23 +9,17 @@ import type { Topic } from '#shared/contracts/topic.ts';
 import { watch, watchMember } from '#shared/contracts/watches/watch.ts';
 import { bringsBody, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { describeError } from '#shared/errors.ts';
-import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
-import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
-import { startClock } from '#shared/redis/clock.ts';
-import { connectRedis } from '#shared/redis/connect.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
-import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
-import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
 import type { Dependencies } from './dependencies.ts';
 import { makeMetrics } from './metrics.ts';
@@ -55,11 +50,7 @@ await runService(
   'result-store',
   () => loadConfig(process.env),
   async (scope, context, config) => {
-    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
-    const clock = scope.use(await startClock(redis));
-    const bytes = scope.use(startCountingBytes(redis, context.log));
-    const kafka = scope.use(await connectKafka(config, 'result-store', context, { countBytes: bytes.add }));
-    scope.use(await joinSystem({ kafka, redis, config, context }));
+    const { redis, clock, kafka } = await connectSystem('result-store', scope, context, config);
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
     const dependencies: Dependencies = {
@@ -79,7 +70,6 @@ await runService(
     const replay = { kafka, redis, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(replay, context.stopping));
     context.readiness.add('views', () => keeper.areComplete() || 'the views are being rebuilt');
-    watchClock(context.metrics, clock);
     metrics.watchViews(() => (keeper.areComplete() ? 1 : 0));
     metrics.watchBatches(() => batches.countUnfinished(clock.now()));
 

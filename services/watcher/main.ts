@@ -1,20 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectSystem } from '#shared/connect-system.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { chainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watches/watch.ts';
-import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { makeThrottle } from '#shared/fairness/throttle.ts';
-import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
-import { startClock } from '#shared/redis/clock.ts';
-import { connectRedis } from '#shared/redis/connect.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { makeAccounts } from '#shared/stores/apps/accounts.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeWriteDocument } from '#shared/stores/documents/write-document.ts';
-import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
 import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import { makeLogPositions } from '#shared/stores/watches/log-positions.ts';
@@ -23,7 +19,6 @@ import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
-import { watchClock } from '#shared/telemetry/metrics.ts';
 import { loadConfig } from './config.ts';
 import type { Dependencies, Stores } from './dependencies.ts';
 import { makeCheckDue } from './members/check-due.ts';
@@ -60,13 +55,8 @@ await runService(
   'watcher',
   () => loadConfig(process.env),
   async (scope, context, config) => {
-    const { redis, subscriber } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
-    const clock = scope.use(await startClock(redis));
-    watchClock(context.metrics, clock);
+    const { store, redis, clock, kafka } = await connectSystem('watcher', scope, context, config);
     const { now } = clock;
-    const bytes = scope.use(startCountingBytes(redis, context.log));
-    const kafka = scope.use(await connectKafka(config, 'watcher', context, { countBytes: bytes.add }));
-    scope.use(await joinSystem({ kafka, redis, config, context }));
     let owned: ReadonlySet<number> = new Set();
     const watches = makeWatches(redis);
     const stores: Stores = {
@@ -100,7 +90,7 @@ await runService(
       sweepSoon: makeSweepSoon(deps),
     });
     const { processWatches, processAllNext } = makeProcessWatches(deps);
-    await subscribe(await subscriber(), RULE_SET_CHANGED, {
+    await subscribe(await store.subscriber(), RULE_SET_CHANGED, {
       onMessage(id) {
         const [clientId = '', ruleSet = ''] = id.split('/');
         watches.setUsersDue(clientId, ruleSet, now()).catch(processAllNext);

@@ -1,3 +1,4 @@
+import { connectSystem } from '#shared/connect-system.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import {
   RETRY_TIERS,
@@ -5,20 +6,14 @@ import {
   webhookRequested,
   webhookRetry,
 } from '#shared/contracts/webhooks/webhook.ts';
-import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
-import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
-import { startClock } from '#shared/redis/clock.ts';
-import { connectRedis } from '#shared/redis/connect.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeObserveSaved } from '#shared/stores/checks/observe-saved.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
-import { joinSystem } from '#shared/stores/replay/join-system.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
-import { watchClock } from '#shared/telemetry/metrics.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig, loadSecretKeys, warningsOf } from './config.ts';
 import { makeDelivery } from './deliver-webhook.ts';
@@ -37,9 +32,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
   const metrics = makeMetrics(context.metrics);
 
-  const store = scope.use(await connectRedis({ ...config, ...config.redis }, context));
-  const clock = scope.use(await startClock(store.redis));
-  watchClock(context.metrics, clock);
+  const { store, clock, bytes, kafka } = await connectSystem('webhook-dispatcher', scope, context, config);
   const deliveries = makeDeliveries(store.redis);
   const signers = makeSigners({
     readClientApp: makeClientApps(store.redis).read,
@@ -51,11 +44,6 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     onGap: () => signers.forget(),
   });
 
-  const bytes = scope.use(startCountingBytes(store.redis, context.log));
-  const kafka = scope.use(
-    await connectKafka(config, 'webhook-dispatcher', context, { countBytes: bytes.add }),
-  );
-  scope.use(await joinSystem({ kafka, redis: store.redis, config, context }));
   const resolve = makeResolveHost(webhook.dnsServers);
   const { attempt } = scope.use(
     connectDelivery({
