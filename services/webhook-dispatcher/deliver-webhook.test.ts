@@ -55,6 +55,13 @@ type Script = {
   readonly failOnce?: 'publishRetry' | 'publishAttempted' | 'record';
 };
 
+/** By whether the receiver took the message. */
+const VERDICTS: Readonly<Record<string, string>> = {
+  true: 'healthy',
+  false: 'failing',
+  undefined: 'unknown',
+};
+
 /** The dispatcher's pipeline over fakes that record every call to a dependency, in order. */
 function setUp(script: Script = {}) {
   const steps: string[] = [];
@@ -70,7 +77,7 @@ function setUp(script: Script = {}) {
   };
   const admission: AdmitResult = script.deferral
     ? { reason: script.deferral }
-    : { end: (verdict) => steps.push(`slot ${verdict}`) };
+    : { end: (isHealthy) => steps.push(`slot ${VERDICTS[String(isHealthy)]}`) };
   const deps: DeliveryDependencies = {
     deliveries: {
       claim: async (_, position) => {

@@ -155,7 +155,7 @@ export function makeDelivery(deps: DeliveryDependencies) {
       atMs = redisNowMs();
       if (body !== undefined) outcome = await attemptWebhook(deps, { ...step, body, signers, atMs });
     } finally {
-      admitted.end(verdictOf(outcome));
+      admitted.end(outcome && judgeClass(outcome.class) !== 'retry');
     }
     if (outcome !== undefined) return scheduleAndLog(step, outcome, atMs);
     // Every body is kept until its delivery has ended, so this one was deleted by hand, or its
@@ -235,11 +235,6 @@ export function makeDelivery(deps: DeliveryDependencies) {
 const wasDeferred = ({ delivery }: Step): boolean => delivery.deferralCount > 0;
 
 const isoOf = (atMs: number): string => new Date(atMs).toISOString();
-
-function verdictOf(outcome: AttemptOutcome | undefined) {
-  if (outcome === undefined) return 'unknown';
-  return judgeClass(outcome.class) === 'retry' ? 'failing' : 'healthy';
-}
 
 const logOf = (delivery: WebhookRetry) => {
   const { requestId, clientId, accountId, resendCount, callbackUrl, acceptedAt, retainUntil } = delivery;

@@ -30,14 +30,14 @@ const appOf = (clientId: string) => ({ accountId: 'acc_1', clientId });
 async function fail(gate: ReturnType<typeof makeAttemptGate>, times: number, url = HOOK, client = 'app_1') {
   const admissions: AdmitResult[] = [];
   for (let i = 0; i < times; i += 1) admissions.push(await gate.admit(appOf(client), url, 1));
-  for (const admission of admissions) admission.end?.('failing');
+  for (const admission of admissions) admission.end?.(false);
 }
 
 test('frees the slot with the health that the attempt showed', async () => {
   const { state, gate } = setUp();
-  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.('healthy');
-  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.('failing');
-  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.('unknown');
+  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.(true);
+  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.(false);
+  (await gate.admit(appOf('app_1'), HOOK, 1)).end?.(undefined);
   expect(state).toMatchObject({ held: 0, releasedAs: [true, false, undefined] });
 });
 
@@ -65,6 +65,6 @@ test('admits one probe once the breaker is half-open, and refuses the others wit
   const probe = await gate.admit(appOf('app_1'), HOOK, 1);
   expect(await gate.admit(appOf('app_1'), HOOK, 1)).toEqual({ reason: 'breaker' });
   expect(state.held).toBe(1);
-  probe.end?.('healthy');
+  probe.end?.(true);
   expect((await gate.admit(appOf('app_1'), HOOK, 1)).end).toBeDefined();
 });

@@ -8,11 +8,12 @@ const WINDOW_MS = 60_000;
 const OPEN_MS_MIN = 30_000;
 const OPEN_MS_MAX = 600_000;
 
-/** How an admitted attempt ended: the receiver took the message, failed, or was not reached. */
-export type AttemptVerdict = 'healthy' | 'failing' | 'unknown';
-
-/** Permission for one attempt; the caller must call `end`. */
-export type Admitted = { readonly reason?: undefined; readonly end: (verdict: AttemptVerdict) => void };
+/** Permission for one attempt; the caller must call `end`. `isHealthy`: the receiver took the message;
+ * `undefined`: it was not reached. */
+export type Admitted = {
+  readonly reason?: undefined;
+  readonly end: (isHealthy: boolean | undefined) => void;
+};
 
 /** Permission for one attempt, or the reason to defer the message. */
 export type AdmitResult =
@@ -33,7 +34,7 @@ type Dependencies = {
  *
  * @example
  * const admission = await gate.admit(delivery, callbackUrl, body.length);
- * if (admission.end) admission.end('healthy');
+ * if (admission.end) admission.end(true);
  */
 export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies) {
   const openTimes = { openMsMin: OPEN_MS_MIN * scale, openMsMax: OPEN_MS_MAX * scale };
@@ -58,9 +59,9 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies) {
         return { reason: 'breaker' };
       }
       return {
-        end(verdict) {
-          breaker.record(verdict === 'unknown' ? undefined : verdict === 'failing', admission);
-          slot.release(verdict === 'unknown' ? undefined : verdict === 'healthy');
+        end(isHealthy) {
+          breaker.record(isHealthy === undefined ? undefined : !isHealthy, admission);
+          slot.release(isHealthy);
         },
       };
     },

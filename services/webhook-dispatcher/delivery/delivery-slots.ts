@@ -49,12 +49,10 @@ type Waiter = {
   readonly settle: (slot: Slot | undefined) => void;
 };
 /** A receiver and the messages that wait for it. */
-type Line = { readonly receiver: Receiver; readonly waiters: Waiter[] };
+type Line = Receiver & { readonly waiters: Waiter[] };
 
-/** A client app with attempts in flight or waiting messages. */
-type App = {
-  readonly owner: AppOwner;
-  inFlightCount: number;
+/** What a client app has in flight and waiting; kept while that is anything. */
+type Usage = {
   waitingCount: number;
   /** Receivers with attempts in flight. */
   readonly active: Set<Receiver>;
@@ -78,14 +76,15 @@ type App = {
 export class DeliverySlots implements Disposable {
   readonly #monotonicMs: () => number;
   readonly #lines = new PerReceiver<Line>({
-    make: (clientId, origin) => ({ receiver: makeReceiver(clientId, origin), waiters: [] }),
-    isIdle: ({ receiver, waiters }) => receiver.inFlightCount() === 0 && waiters.length === 0,
+    make: (app, origin) => ({ ...makeReceiver(app, origin), waiters: [] }),
+    isIdle: ({ inFlightCount, waiters }) => inFlightCount() === 0 && waiters.length === 0,
   });
   readonly #shares = new FairShares(SLOTS);
   /** Of the origins with attempts in flight. */
   readonly #originShares = new Map<string, FairShares>();
   readonly #waitingBytes = new FairShares(WAITING_BYTES_MAX, { place: MESSAGE_BYTES_MAX });
-  readonly #apps = new Map<string, App>();
+  /** By client app. */
+  readonly #usage = new Map<string, Usage>();
   /** Receivers with waiting messages; a receiver whose turn is over is the last one of its app. */
   readonly #waiting = new FairQueue<Line>();
   readonly #sweeping: Repetition;
@@ -110,23 +109,17 @@ export class DeliverySlots implements Disposable {
    *
    * @param bytes size of the message while it waits
    */
-  async acquire({ accountId, clientId }: AppOwner, origin: string, bytes: number): Promise<Slot | undefined> {
-    const app = this.#appOf({ accountId, clientId });
-    const line = this.#lines.of(app.owner, origin);
+  async acquire(app: AppOwner, origin: string, bytes: number): Promise<Slot | undefined> {
+    const line = this.#lines.of(app, origin);
     const queuePosition = line.waiters.length + 1;
-    if (queuePosition === 1 && this.#hasRoom(app, line.receiver)) return this.#take(app, line);
-    const slot = this.#mayWait(app, line.receiver, queuePosition, bytes)
-      ? new Promise<Slot | undefined>((settle) =>
-          this.#enqueue(app, line, { bytes, sinceMs: this.#monotonicMs(), settle }),
-        )
-      : undefined;
-    this.#forgetIfIdle(app);
-    return slot;
+    if (queuePosition === 1 && this.#hasRoom(line)) return this.#take(line);
+    if (!this.#mayWait(line, queuePosition, bytes)) return undefined;
+    return new Promise((settle) => this.#enqueue(line, { bytes, sinceMs: this.#monotonicMs(), settle }));
   }
 
   /** Whether a receiver took a message within the last minute and does not seem to hang. */
   isProven(app: AppOwner, origin: string): boolean {
-    return this.#lines.of(app, origin).receiver.isProven(this.#monotonicMs());
+    return this.#lines.of(app, origin).isProven(this.#monotonicMs());
   }
 
   /** Gives free slots to waiting messages and defers messages that would wait too long. Runs every
@@ -135,96 +128,96 @@ export class DeliverySlots implements Disposable {
     if (this.#waitingCount === 0) return;
     this.#serve();
     const nowMs = this.#monotonicMs();
-    for (const [app, line] of this.#waitingLines()) {
-      const { receiver, waiters } = line;
-      this.#serveLine(app, line);
-      while (this.#expectedWaitMs(receiver, waiters.length) > EXPECTED_WAIT_MS_MAX)
-        this.#dequeue(app, line, waiters.pop())?.settle(undefined);
+    for (const line of this.#waitingLines()) {
+      const { waiters } = line;
+      this.#serveLine(line);
+      while (this.#expectedWaitMs(line, waiters.length) > EXPECTED_WAIT_MS_MAX)
+        this.#dequeue(line, waiters.pop())?.settle(undefined);
       while (waiters[0] !== undefined && nowMs - waiters[0].sinceMs > WAIT_MS_MAX)
-        this.#dequeue(app, line, waiters.shift())?.settle(undefined);
+        this.#dequeue(line, waiters.shift())?.settle(undefined);
     }
   }
 
   [Symbol.dispose](): void {
     this.#sweeping.stop();
-    for (const [app, line] of this.#waitingLines())
-      while (line.waiters.length > 0) this.#dequeue(app, line, line.waiters.pop())?.settle(undefined);
+    for (const line of this.#waitingLines())
+      while (line.waiters.length > 0) this.#dequeue(line, line.waiters.pop())?.settle(undefined);
   }
 
-  #hasRoom(app: App, receiver: Receiver): boolean {
-    if (!this.#shares.hasRoom(app.owner)) return false;
-    if (this.#originShares.get(receiver.origin)?.hasRoom(app.owner) === false) return false;
-    if (receiver.isProven(this.#monotonicMs())) return true;
+  #hasRoom({ app, origin, isProven, inFlightCount }: Line): boolean {
+    if (!this.#shares.hasRoom(app)) return false;
+    if (this.#originShares.get(origin)?.hasRoom(app) === false) return false;
+    if (isProven(this.#monotonicMs())) return true;
     const unprovenCount = this.#unprovenOf(app);
     const slots = UNPROVEN_SHARES.find(([max]) => unprovenCount < max)?.[1] ?? 0;
-    return receiver.inFlightCount() < slots && this.#hasUnprovenRoom(app, unprovenCount);
+    return inFlightCount() < slots && this.#hasUnprovenRoom(app, unprovenCount);
   }
 
   /** Whether the app's unproven receivers may have one more attempt in flight. */
-  #hasUnprovenRoom({ owner, inFlightCount }: App, unprovenCount: number): boolean {
+  #hasUnprovenRoom(app: AppOwner, unprovenCount: number): boolean {
+    const inFlightCount = this.#shares.heldBy(app);
     const left = Math.max(0, PROVEN_SLOTS - (inFlightCount - unprovenCount));
-    return inFlightCount === 0 || this.#shares.hasRoom(owner, 1 + left);
+    return inFlightCount === 0 || this.#shares.hasRoom(app, 1 + left);
   }
 
   /** Attempts in flight to the app's unproven receivers. */
-  #unprovenOf({ active }: App): number {
+  #unprovenOf({ clientId }: AppOwner): number {
     const nowMs = this.#monotonicMs();
     let count = 0;
-    for (const receiver of active) if (!receiver.isProven(nowMs)) count += receiver.inFlightCount();
+    for (const receiver of this.#usage.get(clientId)?.active ?? [])
+      if (!receiver.isProven(nowMs)) count += receiver.inFlightCount();
     return count;
   }
 
   /** Whether a message may wait in memory: there is room, and its turn is expected in time. */
-  #mayWait(app: App, receiver: Receiver, queuePosition: number, bytes: number): boolean {
+  #mayWait(line: Line, queuePosition: number, bytes: number): boolean {
+    const { app } = line;
     if (queuePosition > WAITING_PER_RECEIVER_MAX) return false;
-    if (!this.#waitingBytes.hasRoom(app.owner, bytes)) return false;
-    if (this.#expectedWaitMs(receiver, queuePosition) > EXPECTED_WAIT_MS_MAX) return false;
-    if (receiver.isProven(this.#monotonicMs()) || this.#hasUnprovenRoom(app, this.#unprovenOf(app)))
-      return true;
+    if (!this.#waitingBytes.hasRoom(app, bytes)) return false;
+    if (this.#expectedWaitMs(line, queuePosition) > EXPECTED_WAIT_MS_MAX) return false;
+    if (line.isProven(this.#monotonicMs()) || this.#hasUnprovenRoom(app, this.#unprovenOf(app))) return true;
     return this.#expectedTurnMs(app) <= EXPECTED_WAIT_MS_MAX;
   }
 
-  #take(app: App, line: Line): Slot {
-    const { receiver } = line;
-    const { origin } = receiver;
-    const attempt = receiver.begin(this.#monotonicMs());
+  #take(line: Line): Slot {
+    const { app, origin } = line;
+    const attempt = line.begin(this.#monotonicMs());
     const atOrigin = this.#originShares.get(origin) ?? new FairShares(ORIGIN_SLOTS);
     this.#originShares.set(origin, atOrigin);
-    atOrigin.take(app.owner);
-    this.#shares.take(app.owner);
-    app.active.add(receiver);
-    app.inFlightCount += 1;
+    atOrigin.take(app);
+    this.#shares.take(app);
+    const usage = this.#usageOf(app);
+    usage.active.add(line);
     let isFree = false;
     return {
       release: (isHealthy) => {
         if (isFree) return;
         isFree = true;
-        receiver.end(attempt, isHealthy, this.#monotonicMs());
-        if (receiver.inFlightCount() === 0) app.active.delete(receiver);
-        app.inFlightCount -= 1;
-        this.#shares.give(app.owner);
-        atOrigin.give(app.owner);
+        line.end(attempt, isHealthy, this.#monotonicMs());
+        if (line.inFlightCount() === 0) usage.active.delete(line);
+        this.#shares.give(app);
+        atOrigin.give(app);
         if (atOrigin.count === 0) this.#originShares.delete(origin);
-        if (!this.#serve()) this.#serveLine(app, line);
+        if (!this.#serve()) this.#serveLine(line);
         this.#forgetIfIdle(app);
       },
     };
   }
 
-  #enqueue(app: App, line: Line, waiter: Waiter): void {
-    if (line.waiters.push(waiter) === 1) this.#waiting.push(app.owner, line);
+  #enqueue(line: Line, waiter: Waiter): void {
+    if (line.waiters.push(waiter) === 1) this.#waiting.push(line.app, line);
     this.#waitingCount += 1;
-    app.waitingCount += 1;
-    this.#waitingBytes.take(app.owner, waiter.bytes);
+    this.#usageOf(line.app).waitingCount += 1;
+    this.#waitingBytes.take(line.app, waiter.bytes);
   }
 
-  #dequeue(app: App, line: Line, waiter: Waiter | undefined): Waiter | undefined {
+  #dequeue(line: Line, waiter: Waiter | undefined): Waiter | undefined {
     if (waiter === undefined) return undefined;
-    if (line.waiters.length === 0) this.#waiting.remove(app.owner, line);
+    if (line.waiters.length === 0) this.#waiting.remove(line.app, line);
     this.#waitingCount -= 1;
-    app.waitingCount -= 1;
-    this.#waitingBytes.give(app.owner, waiter.bytes);
-    this.#forgetIfIdle(app);
+    this.#usageOf(line.app).waitingCount -= 1;
+    this.#waitingBytes.give(line.app, waiter.bytes);
+    this.#forgetIfIdle(line.app);
     return waiter;
   }
 
@@ -234,22 +227,21 @@ export class DeliverySlots implements Disposable {
     let isServed = false;
     for (let misses = 0; misses < Math.min(LOOKS_MAX, this.#waiting.size); misses += 1) {
       const line = this.#shares.count < SLOTS ? this.#waiting.take() : undefined;
-      const app = line && this.#apps.get(line.receiver.clientId);
-      if (line === undefined || app === undefined) break;
-      if (this.#serveLine(app, line)) {
+      if (line === undefined) break;
+      if (this.#serveLine(line)) {
         isServed = true;
         misses = -1;
       }
-      if (line.waiters.length > 0) this.#waiting.push(app.owner, line);
+      if (line.waiters.length > 0) this.#waiting.push(line.app, line);
     }
     return isServed;
   }
 
   /** Gives a slot to the first message of a receiver if it has room for an attempt. */
-  #serveLine(app: App, line: Line): boolean {
-    if (line.waiters.length === 0 || !this.#hasRoom(app, line.receiver)) return false;
-    const slot = this.#take(app, line);
-    this.#dequeue(app, line, line.waiters.shift())?.settle(slot);
+  #serveLine(line: Line): boolean {
+    if (line.waiters.length === 0 || !this.#hasRoom(line)) return false;
+    const slot = this.#take(line);
+    this.#dequeue(line, line.waiters.shift())?.settle(slot);
     return true;
   }
 
@@ -258,34 +250,29 @@ export class DeliverySlots implements Disposable {
   }
 
   /** The expected wait behind the client app's earlier messages to unproven receivers. */
-  #expectedTurnMs(app: App): number {
+  #expectedTurnMs(app: AppOwner): number {
     const nowMs = this.#monotonicMs();
+    const { active, waitingCount } = this.#usageOf(app);
     let endingPerMs = 0;
-    for (const receiver of app.active)
+    for (const receiver of active)
       if (!receiver.isProven(nowMs))
         endingPerMs += receiver.inFlightCount() / receiver.expectedDurationMs(nowMs);
-    return (app.waitingCount + 1) / endingPerMs;
+    return (waitingCount + 1) / endingPerMs;
   }
 
-  #appOf(owner: AppOwner): App {
-    const known = this.#apps.get(owner.clientId);
-    if (known !== undefined) return known;
-    const app: App = { owner, inFlightCount: 0, waitingCount: 0, active: new Set() };
-    this.#apps.set(owner.clientId, app);
-    return app;
+  #usageOf({ clientId }: AppOwner): Usage {
+    const usage = this.#usage.get(clientId) ?? { waitingCount: 0, active: new Set() };
+    this.#usage.set(clientId, usage);
+    return usage;
   }
 
-  #forgetIfIdle(app: App): void {
-    if (app.inFlightCount === 0 && app.waitingCount === 0) this.#apps.delete(app.owner.clientId);
+  #forgetIfIdle({ clientId }: AppOwner): void {
+    const usage = this.#usage.get(clientId);
+    if (usage?.waitingCount === 0 && usage.active.size === 0) this.#usage.delete(clientId);
   }
 
   /** Those of now: they change while they are served. */
-  #waitingLines(): [App, Line][] {
-    return [...this.#waiting.queues()].flatMap(([, lines]) =>
-      lines.flatMap((line): [App, Line][] => {
-        const app = this.#apps.get(line.receiver.clientId);
-        return app === undefined ? [] : [[app, line]];
-      }),
-    );
+  #waitingLines(): Line[] {
+    return [...this.#waiting.queues()].flatMap(([, lines]) => lines);
   }
 }

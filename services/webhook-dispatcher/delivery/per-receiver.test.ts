@@ -3,7 +3,7 @@ import { PerReceiver } from './per-receiver.ts';
 const appOf = (clientId: string, accountId = `acc_of_${clientId}`) => ({ accountId, clientId });
 
 const make = () =>
-  new PerReceiver({ make: (_clientId: string, origin: string) => ({ origin }), isIdle: () => true });
+  new PerReceiver({ make: (_app: unknown, origin: string) => ({ origin }), isIdle: () => true });
 
 test('returns the same value for a receiver until it is evicted', () => {
   const perReceiver = make();
@@ -44,7 +44,7 @@ test('an account with 500 apps evicts only its own values', () => {
 test('does not evict a value in use', () => {
   const used = new Set(['https://0.example']);
   const perReceiver = new PerReceiver({
-    make: (_clientId: string, origin: string) => ({ origin }),
+    make: (_app: unknown, origin: string) => ({ origin }),
     isIdle: ({ origin }) => !used.has(origin),
   });
   const value = perReceiver.of(appOf('app_1'), 'https://0.example');

@@ -1,7 +1,7 @@
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 
 type Options<V> = {
-  readonly make: (clientId: string, origin: string) => V;
+  readonly make: (app: AppOwner, origin: string) => V;
   /** Whether a value may be forgotten now. */
   readonly isIdle: (value: V) => boolean;
 };
@@ -36,7 +36,7 @@ export class PerReceiver<V> {
     const name = `${clientId} ${origin}`;
     const known = this.#accounts.get(accountId)?.get(name);
     if (known !== undefined) return known;
-    const value = this.#options.make(clientId, origin);
+    const value = this.#options.make({ accountId, clientId }, origin);
     const account = this.#accounts.get(accountId) ?? new Map<string, V>();
     if (account.size >= REMEMBERED_PER_ACCOUNT_MAX) this.#forgetIdle(accountId, account);
     else if (this.#count >= REMEMBERED_MAX) this.#forgetOfLargest();

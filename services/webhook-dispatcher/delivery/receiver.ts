@@ -1,3 +1,5 @@
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
+
 /** A success counts as proof of health for this long. */
 const PROOF_MS = 60_000;
 /**
@@ -17,11 +19,11 @@ export type Receiver = ReturnType<typeof makeReceiver>;
  * The state of one receiver: attempts in flight, recent durations, recent health.
  *
  * @example
- * const receiver = makeReceiver('app_1', 'https://example.com');
+ * const receiver = makeReceiver(app, 'https://example.com');
  * receiver.end(receiver.begin(0), true, 12);
  * receiver.expectedDurationMs(12); // 12
  */
-export function makeReceiver(clientId: string, origin: string) {
+export function makeReceiver(app: AppOwner, origin: string) {
   const begunAt = new Map<symbol, number>();
   let meanMs: number | undefined;
   let healthyAt = Number.NEGATIVE_INFINITY;
@@ -29,7 +31,7 @@ export function makeReceiver(clientId: string, origin: string) {
   const stuckMs = () => Math.min(Math.max((meanMs ?? 0) * STUCK_MEANS, STUCK_MS_MIN), STUCK_MS_MAX);
 
   return {
-    clientId,
+    app,
     origin,
     inFlightCount: () => begunAt.size,
     /** Begins an attempt; the handle ends it. */
