@@ -2,7 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { TOPICS_OF_GROUPS } from '../contracts/consumer-groups.ts';
 import type { TopicSpec } from '../contracts/topic.ts';
-import { type PartitionOffsets, readTopicOffsets } from './topic-offsets.ts';
+import { retry } from '../wait-for.ts';
+import { isRetriableByBroker, type PartitionOffsets, readTopicOffsets } from './topic-offsets.ts';
+
+/** While the group's coordinator changes: 5 s. */
+const ASKED_AGAIN = { delayMs: 100, triesMax: 50, mayRetry: isRetriableByBroker } as const;
 
 /** Uncommitted records, by consumer group and topic. */
 type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -16,7 +20,8 @@ export async function readLag(
   const lag: Record<string, Record<string, number>> = {};
   for (const [groupId, topics] of Object.entries(topicsOf)) {
     const byTopic: Record<string, number> = {};
-    const committed = await admin.fetchOffsets({ groupId, topics: topics.map(({ name }) => name) });
+    const asked = { groupId, topics: topics.map(({ name }) => name) };
+    const committed = await retry(() => admin.fetchOffsets(asked), ASKED_AGAIN);
     for (const { topic, partitions } of committed)
       byTopic[topic] = uncommittedOf(await readTopicOffsets(admin, topic), partitions);
     lag[groupId] = byTopic;
