@@ -4,6 +4,7 @@ const WORKERS = 4;
 /** What every project shares, the container tests' too. */
 export const common = {
   testEnvironment: '<rootDir>/test/support/jest/environment.ts',
+  runtime: '<rootDir>/test/support/jest/shared-packages-runtime.ts',
   modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache', '<rootDir>/dist'],
   // These are published as ES modules alone.
   transformIgnorePatterns: ['/node_modules/(?!(jose|qr)/)'],
@@ -25,7 +26,7 @@ export default {
   // Beyond every wait of a test, so that what did not come is named.
   testTimeout: 1_200_000,
   maxWorkers: WORKERS,
-  testSequencer: '<rootDir>/test/support/jest/e2e-first.mjs',
+  testSequencer: '<rootDir>/test/support/jest/suite-order.mjs',
   projects: [
     {
       ...common,

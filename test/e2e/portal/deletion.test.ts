@@ -1,3 +1,4 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // An account with everything that the product keeps is deleted. Afterwards every topic, as
 // compaction leaves it, and every key of Redis is searched for it.
 import { randomUUID } from 'node:crypto';
@@ -8,8 +9,8 @@ import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import { dumpRedis } from '../../support/infrastructure/dump-redis.ts';
 import { openTestSystem } from '../../support/systems/open-test-system.ts';
+import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { makePortalClient, PASSWORD, type PortalClient, signUp } from '../../support/systems/start-portal.ts';
-import { type StartedSystem, startSystem } from '../../support/systems/start-system.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
 const NAME = `gone${randomUUID().slice(0, 8)}`;
@@ -17,18 +18,16 @@ const WALLET = `0x${Array.from({ length: 40 }, (_, i) => 'abcdef'[(i * 7 + NAME.
 
 const LEFT_MS_MAX = 60_000;
 
-let system: StartedSystem;
+const system = sharedSystem();
 let receiver: WebhookReceiver;
 let open: OpenSystem;
 beforeAll(async () => {
-  system = await startSystem({ env: { ERASE_AT_ONCE: 'true' } });
   receiver = await receiveWebhooks();
   open = await openTestSystem(system.environment());
 });
 afterAll(async () => {
   await open?.[Symbol.asyncDispose]();
   await receiver?.[Symbol.asyncDispose]();
-  await system?.[Symbol.asyncDispose]();
 });
 
 /** Everything that names the account, what it has, or whom it checks. */

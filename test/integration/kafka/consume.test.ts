@@ -90,7 +90,7 @@ test('a member whose rejoin is refused retries until it joins, and processes the
   const handle = async ({ requestId }: CheckCompleted) => void seen.add(requestId);
   // A member that lost its id is a new one, and the broker waits for the old one until its session
   // ends.
-  await using brief = await connectTestKafka(testConfig(2, 3_000));
+  await using brief = await connectTestKafka(testConfig(2, { KAFKA_SESSION_TIMEOUT_MS: '3000' }));
   await using _ = await consume({ groupId, handle }, brief);
   const other = await consume({ groupId, handle }, brief);
   const { joinGroup } = Broker.prototype;
@@ -196,7 +196,7 @@ test('a member that was expelled commits no older offset when it returns', async
     const [topic] = await kafka.admin.fetchOffsets({ groupId, topics: [checkCompleted.name] });
     return topic?.partitions.map(({ offset }) => Number(offset)) ?? [];
   };
-  await using brief = await connectTestKafka(testConfig(2, 3_000));
+  await using brief = await connectTestKafka(testConfig(2, { KAFKA_SESSION_TIMEOUT_MS: '3000' }));
   const { heartbeat } = Broker.prototype;
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
   let frozen: string | undefined;

@@ -7,7 +7,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 // Scenario: processes that start with a Redis that is theirs, another system's, empty, or wiped,
 // while others run or not. Kafka is what it says about its cluster and its groups.
 
-const config = testConfig(11, 1_500);
+const config = testConfig(11, { KAFKA_SESSION_TIMEOUT_MS: '1500' });
 let store: RedisConnection;
 beforeEach(async () => {
   store = await connectTestRedis(config);

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type CommonConfig, commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
+import {
+  type CommonConfig,
+  commonConfig,
+  commonEnvironment,
+  type Environment,
+  loadEnvironment,
+} from '#shared/config.ts';
 import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
@@ -33,18 +39,20 @@ export const COMMAND_TIMEOUT_MS = 60_000;
  * A service's common settings for the infrastructure of this run. Each test file takes a Redis
  * database of its own.
  *
- * @param sessionTimeoutMs for tests that wait until a member is expelled from its group
+ * @param over variables with other values, such as a short session timeout for a test that waits
+ *   until a member is expelled from its group
  */
-export function testConfig(redisDatabase: number, sessionTimeoutMs = SESSION_TIMEOUT_MS): CommonConfig {
+export function testConfig(redisDatabase: number, over: Environment = {}): CommonConfig {
   const { brokers, redisUrl } = infrastructure();
   const parsed = loadEnvironment(z.object(commonEnvironment), {
     KAFKA_BROKERS: brokers,
     REDIS_URL: `${redisUrl}/${redisDatabase}`,
-    KAFKA_SESSION_TIMEOUT_MS: String(sessionTimeoutMs),
+    KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
     KAFKA_HEARTBEAT_INTERVAL_MS: '500',
     OPS_PORT: '0',
     OPS_HOST: '127.0.0.1',
     LOG_LEVEL: 'silent',
+    ...over,
   });
   return commonConfig(parsed);
 }

@@ -5,8 +5,7 @@ export const VARIABLES = {
   rpcUrl: 'TEST_RPC_URL',
 } as const;
 
-/** The addresses of the infrastructure that the suites of one jest worker share, one after the
- * other. */
+/** The addresses of the infrastructure that suites share, one after the other. */
 export type Infrastructure = Readonly<Record<keyof typeof VARIABLES, string>>;
 
 /** The infrastructure of this test. */

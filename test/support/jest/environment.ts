@@ -10,32 +10,61 @@ import { recordTimers } from './open-timers.ts';
  */
 const CLOSING_TIMEOUT_MS = 120_000;
 
+type Options = ConstructorParameters<typeof TestEnvironment>;
+
+/** The context of all suites of this worker, which run one after the other: so packages are loaded
+ * once (`shared-packages-runtime.ts`). */
+let shared: ReturnType<typeof openContext> | undefined;
+
+function openContext(options: Options) {
+  const { createContext } = vm;
+  // In jest's own context every use of a global, such as `Math`, goes through a proxy. A plain
+  // context saves a quarter of the CPU of the unit tests.
+  vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
+  try {
+    const base = new TestEnvironment(...options);
+    const { global } = base;
+    // swc's code for `using` refers to this name and declares it under another one.
+    Object.assign(global, { _SuppressedError: SuppressedError });
+    return { base, names: new Set(Reflect.ownKeys(global)), exit: global.process.exit, env: { ...global.process.env } };
+  } finally {
+    vm.createContext = createContext;
+  }
+}
+
 /** Fails a suite that leaves a resource open, which would keep its process from ending. */
-export default class Environment extends TestEnvironment {
-  #before: readonly string[];
+export default class Environment {
+  readonly global: TestEnvironment['global'];
+  readonly moduleMocker: TestEnvironment['moduleMocker'];
+  readonly fakeTimers: TestEnvironment['fakeTimers'];
+  readonly fakeTimersModern: TestEnvironment['fakeTimersModern'];
+  readonly #context: NonNullable<typeof shared>;
+  #before: readonly string[] = [];
   readonly #isUnit: boolean;
   #timers: ReturnType<typeof recordTimers> | undefined;
 
-  constructor(...args: ConstructorParameters<typeof TestEnvironment>) {
-    const { createContext } = vm;
-    // In jest's own context every use of a global, such as `Math`, goes through a proxy. A plain
-    // context saves a quarter of the CPU of the unit tests.
-    vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
-    try {
-      super(...args);
-    } finally {
-      vm.createContext = createContext;
-    }
-    this.#before = [];
-    this.#isUnit = args[0].projectConfig.displayName?.name === 'unit';
+  constructor(...options: Options) {
+    shared ??= openContext(options);
+    this.#context = shared;
+    const { global, moduleMocker, fakeTimers, fakeTimersModern } = shared.base;
+    this.global = global;
+    this.moduleMocker = moduleMocker;
+    this.fakeTimers = fakeTimers;
+    this.fakeTimersModern = fakeTimersModern;
+    this.#isUnit = options[0].projectConfig.displayName?.name === 'unit';
   }
 
-  override async setup(): Promise<void> {
+  getVmContext() {
+    return this.#context.base.getVmContext();
+  }
+
+  exportConditions(): string[] {
+    return this.#context.base.exportConditions();
+  }
+
+  async setup(): Promise<void> {
     // Unit tests set their own clock.
     if (!this.#isUnit) await awaitNewDay();
-    await super.setup();
-    // swc's code for `using` refers to this name and declares it under another one.
-    Object.assign(this.global, { _SuppressedError: SuppressedError });
     // Opened at their first use, which may be a warning in the middle of a suite; from then on each
     // is an open pipe.
     void [process.stdout, process.stderr];
@@ -44,9 +73,17 @@ export default class Environment extends TestEnvironment {
     if (!this.#isUnit) this.#timers = recordTimers();
   }
 
-  override async teardown(): Promise<void> {
+  /** Leaves the context to the next suite as this one has found it. */
+  async teardown(): Promise<void> {
     this.#timers?.stop();
-    await super.teardown();
+    this.fakeTimersModern?.useRealTimers();
+    const { names, exit, env } = this.#context;
+    for (const name of Reflect.ownKeys(this.global))
+      if (!names.has(name)) Reflect.deleteProperty(this.global, name);
+    // Jest wraps it for each suite.
+    this.global.process.exit = exit;
+    for (const name of Object.keys(this.global.process.env)) delete this.global.process.env[name];
+    Object.assign(this.global.process.env, env);
   }
 
   /** After the last `afterAll`, so that the report is beside the results of the tests. */

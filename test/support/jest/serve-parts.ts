@@ -1,31 +1,45 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Infrastructure } from '../infrastructure/infrastructure.ts';
-import type { SystemFacts } from '../systems/running-system.ts';
-import { PerWorker } from './per-worker.ts';
+import { Pool } from './pool.ts';
 import { startInfrastructure } from './start-infrastructure.ts';
 import { startSharedSystem } from './start-shared-system.ts';
 
+/** Two busy systems are as much as two cores carry beside the suites of the other workers. */
+const SYSTEMS_MAX = 2;
+
 /**
- * Serves the parts that the suites of one jest worker share. A worker runs one suite after the
- * other, so no two suites use them at the same time. Each is started at its first request:
+ * Lends the parts that suites share, each to one suite at a time. A part is started when it is asked
+ * for and none is free, and ends when no suite will ask for it any more.
  *
- * - `GET /infrastructure/<worker id>`: where its broker, its Redis and its chain are;
- * - `GET /system/<worker id>`: where its whole system is. It ends when the worker turns to the
- *   integration suites, which run after all that use it.
+ * - `GET /infrastructure/<worker id>`: where a broker, a Redis and a chain are;
+ * - `GET /system/<worker id>`: where a whole system is;
+ * - `DELETE` of the same: the suite of the worker has ended.
+ *
+ * @param borrowers how many suites of this run ask for each part
  */
-export async function serveParts(): Promise<AsyncDisposable & { readonly url: string }> {
-  const infrastructures = new PerWorker(startInfrastructure);
-  const systems = new PerWorker(startSharedSystem);
-  const find = async (url: string): Promise<Infrastructure | SystemFacts> => {
+export async function serveParts(borrowers: {
+  readonly infrastructure: number;
+  readonly system: number;
+}): Promise<AsyncDisposable & { readonly url: string }> {
+  const infrastructures = new Pool({
+    start: startInfrastructure,
+    sizeMax: borrowers.infrastructure,
+    borrowersMax: borrowers.infrastructure,
+  });
+  const systems = new Pool({
+    start: startSharedSystem,
+    sizeMax: SYSTEMS_MAX,
+    borrowersMax: borrowers.system,
+  });
+  const answer = async (method: string | undefined, url: string): Promise<unknown> => {
     const [, part, worker = ''] = url.split('/');
-    if (part === 'system') return (await systems.of(worker)).lend();
-    systems.end(worker);
-    return infrastructures.of(worker);
+    if (method === 'DELETE') return (part === 'system' ? systems : infrastructures).return(worker);
+    if (part === 'system') return (await systems.borrow(worker)).prepare();
+    return infrastructures.borrow(worker);
   };
-  const server = createServer(({ url = '' }, response) => {
-    find(url).then(
+  const server = createServer(({ method, url = '' }, response) => {
+    answer(method, url).then(
       (found) => response.end(JSON.stringify(found)),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );

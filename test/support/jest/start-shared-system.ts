@@ -8,11 +8,13 @@ import { findPortBase, startSystem } from '../systems/start-system.ts';
 import { waitUntil } from '../wait-until.ts';
 
 const ENVIRONMENT = {
-  // Every suite of a worker signs people up from one address.
+  // Every suite signs people up from one address.
   PORTAL_SIGN_UPS_PER_HOUR: '10000',
   PORTAL_PASSWORD_COST: '10',
   // A delivery that a crash interrupted is tried again within the suite.
   WEBHOOK_SCHEDULE_SCALE: '0.01',
+  // A suite looks for what is left of a deleted account.
+  ERASE_AT_ONCE: 'true',
 };
 /** More than any suite uses. */
 const LIMITS = enterpriseLimits({
@@ -24,12 +26,13 @@ const LIMITS = enterpriseLimits({
 
 export type SharedSystem = AsyncDisposable & {
   /** For the next suite: once every process is ready, with an app of its own. */
-  readonly lend: () => Promise<SystemFacts>;
+  readonly prepare: () => Promise<SystemFacts>;
 };
 
-export async function startSharedSystem(worker: string): Promise<SharedSystem> {
-  const system = await startSystem({ portBase: await findPortBase(worker), env: ENVIRONMENT });
-  const { ready, dataDir, logFile, portBase, starterPid } = system;
+export async function startSharedSystem(place: number): Promise<SharedSystem> {
+  const portBase = await findPortBase(-place);
+  const system = await startSystem({ portBase, env: ENVIRONMENT });
+  const { ready, dataDir, logFile, starterPid } = system;
   const processCount = loadLocalSystem(dataDir).processes.length;
   const wholeProcesses = () =>
     waitUntil('every process of the shared system to be ready', async () => {
@@ -38,7 +41,7 @@ export async function startSharedSystem(worker: string): Promise<SharedSystem> {
       return processes.length === processCount && areReady.every(Boolean) && processes;
     });
   return {
-    async lend() {
+    async prepare() {
       const processes = (await wholeProcesses()).flatMap(({ ops, ...rest }) =>
         ops === null ? [] : [{ ...rest, ops }],
       );

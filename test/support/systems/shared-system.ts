@@ -4,7 +4,7 @@ import { makeRunningSystem, type RunningSystem, type SystemFacts } from './runni
 export const SHARED_SYSTEM = 'TEST_SHARED_SYSTEM';
 
 /**
- * The system that the suites of one jest worker share, one after the other: every process is ready
+ * The system that suites share, one after the other: every process is ready
  * when the suite begins, and the client app is the suite's own. A suite leaves the system as it was:
  * it restarts the processes that it stops and moves back the tokens that it moves. It begins with
  *

@@ -46,6 +46,7 @@ export async function startGateway(
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-gateway-'));
   writeFileSync(join(dir, 'chains.json'), JSON.stringify(CHAINS));
   const child = spawnNode(['services/gateway/main.ts'], {
+    SYSTEM_ID: config.kafka.prefix.replace(/\.$/, ''),
     KAFKA_BROKERS: config.kafka.brokers.join(','),
     REDIS_URL: config.redis.url,
     HTTP_HOST: '127.0.0.1',

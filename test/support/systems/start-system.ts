@@ -113,10 +113,14 @@ function writeChains({ chains }: SystemOptions, portBase: number, dataDir: strin
   return ['--chains', file];
 }
 
-/** A base whose ports are free now, for the largest system that the tests of a jest worker
- * start. */
-export async function findPortBase(worker = process.env['JEST_WORKER_ID'] ?? '1'): Promise<number> {
-  const range = Number(worker) % WORKERS_MAX;
+/**
+ * A base whose ports are free now, for the largest system that a test starts.
+ *
+ * @param range by default the worker's; the systems that suites share have negative ones
+ */
+export async function findPortBase(
+  range = Number(process.env['JEST_WORKER_ID'] ?? '1') % WORKERS_MAX,
+): Promise<number> {
   for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
     const slot = range * BASES_PER_WORKER + Math.floor(Math.random() * BASES_PER_WORKER);
     const base = BASE_MIN + BASE_STEP * slot;

@@ -13,14 +13,13 @@ import { type Deliveries, makeDeliveries } from '#shared/stores/webhooks/deliver
 import { aWebhookOfCheck } from '../builders/a-check-completed.ts';
 import { aClientApp } from '../builders/a-client-app.ts';
 import { connectTestRedis, testConfig, testContext } from '../infrastructure/connections.ts';
-import { startDedicatedKafka } from '../infrastructure/dedicated-infrastructure.ts';
 import { waitUntil } from '../wait-until.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 
-/** The fixture for a test of the real dispatcher: Kafka, a Redis database that only it uses, and
- * one client app. */
+/** The fixture for a test of the real dispatcher: a system of its own on the Kafka and in a database
+ * of the Redis of this run, and one client app. */
 export type WebhookFixture = AsyncDisposable & {
-  /** Of the fixture's own Kafka and its Redis database. */
+  /** Names the fixture's own system. */
   readonly config: CommonConfig;
   readonly kafka: KafkaConnection;
   readonly redis: Redis;
@@ -41,11 +40,10 @@ export type WebhookFixture = AsyncDisposable & {
 
 export async function startWebhookFixture(redisDatabase: number): Promise<WebhookFixture> {
   await using stack = new AsyncDisposableStack();
-  const shared = testConfig(redisDatabase);
-  // Its own broker: the dispatcher's groups have fixed names, and two test files must not share
-  // them.
-  const brokers = [stack.use(await startDedicatedKafka()).brokers];
-  const config = { ...shared, kafka: { ...shared.kafka, brokers } };
+  // The dispatcher's groups have fixed names: what an earlier suite has left in its topics is none
+  // of this one's.
+  const systemId = `webhooks-${randomUUID().slice(0, 8)}`;
+  const config = testConfig(redisDatabase, { SYSTEM_ID: systemId });
   const store = stack.use(await connectTestRedis(config));
   const kafka = stack.use(await connectKafka(config, 'test', testContext(), { mustHaveTopics: false }));
   await applyTopics(kafka.admin, ALL_TOPICS);
@@ -73,7 +71,8 @@ export async function startWebhookFixture(redisDatabase: number): Promise<Webhoo
     aWebhookCheck: (callbackUrl) => aWebhookCheck(clientId, callbackUrl),
     startDispatcher: (env = {}) =>
       spawnNode(['services/webhook-dispatcher/main.ts'], {
-        KAFKA_BROKERS: brokers.join(','),
+        SYSTEM_ID: systemId,
+        KAFKA_BROKERS: config.kafka.brokers.join(','),
         KAFKA_SESSION_TIMEOUT_MS: '3000',
         KAFKA_HEARTBEAT_INTERVAL_MS: '500',
         REDIS_URL: config.redis.url,
