@@ -1,11 +1,12 @@
 // Processes of a system are killed, and the whole of it is ended in the middle of its work and started
 // again with the same data: every accepted check is answered. Its names have a prefix, and processes
-// that find another Redis stay out of it.
+// that find another Redis stay out of it, as does a second start. No process outlives the starter.
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { readSystemFile } from '../../../deploy/local/system/system-file.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { testContext } from '../../support/infrastructure/connections.ts';
 import { makeDataDir } from '../../support/infrastructure/make-data-dir.ts';
@@ -14,7 +15,16 @@ import { NO_FAULTS } from '../../support/judges/ledger.ts';
 import { reconcileUnderLoad } from '../../support/judges/reconcile-under-load.ts';
 import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { spawnNode } from '../../support/systems/spawn-process.ts';
-import { type StartedSystem, startSystem } from '../../support/systems/start-system.ts';
+import {
+  findFreeBase,
+  identityOf,
+  processesOf,
+  runningOf,
+  type StartedSystem,
+  spawnStarter,
+  startSystem,
+  untilGone,
+} from '../../support/systems/start-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const dataDir = makeDataDir('restart');
@@ -160,6 +170,71 @@ test('a process with another Redis, empty or of another system, joins no group a
   expect(status).toBe(200);
 });
 
+test('a second system on the same directory is refused by the name of the first, which keeps running', async () => {
+  await using second = spawnStarter({ portBase: await findFreeBase(), data: system.dataDir });
+  expect(await second.exited).toBe(1);
+  expect(second.stderr()).toMatch(/a system already runs in .* \(process \d+\)/);
+  expect(second.stdout()).toBe('');
+  const answer = await system.client.check(check());
+  expect(answer.status).toBe(200);
+});
+
+test('all ports in use are named with their purpose, and nothing is started', async () => {
+  const data = makeDataDir('stack');
+  await using second = spawnStarter({ portBase: system.portBase, data });
+  expect(await second.exited).toBe(1);
+  for (const what of ['Kafka', 'Redis', 'the demo chain', 'gateway', 'evaluator, ops'])
+    expect(second.stderr()).toMatch(new RegExp(`\\d+ \\(${what}`));
+  expect(readSystemFile(data)).toBeUndefined();
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('a killed chain comes back with the same contracts, and checks continue', async () => {
+  const before = await system.client.check(check());
+  await system.kill('chain');
+  const after = await waitUntil('a decided check', async () => {
+    const answer = await system.client.check(check());
+    // No rule is decided until the contracts are deployed again, and a retry would not help: 200
+    // `failed`.
+    return answer.status === 200 && answer.body.status === 'completed' && answer;
+  });
+  expect(after.body.roles).toEqual(before.body.roles);
+});
+
+test('the operator’s command finds the new process of a part that was killed', async () => {
+  const [before] = system.pidsOf('result-store');
+  await system.kill('result-store');
+  const { value } = await system.admin('status');
+  const { processes } = value as { processes: { service: string; pid: number; ops: string | null }[] };
+  const after = processes.find(({ service }) => service === 'result-store');
+  expect(after?.pid).not.toBe(before);
+  expect(
+    processes
+      .filter(({ ops }) => ops === null)
+      .map(({ service }) => service)
+      .sort(),
+  ).toEqual(['chain', 'kafka', 'redis']);
+});
+
 test('the logs of the whole run contain none of the used secrets', () => {
   expect(findSecrets(system)).toEqual([]);
+});
+
+test('every process ends when the starter is killed -9, and the next start continues with its directory', async () => {
+  const { dataDir: data, portBase } = system;
+  const before = processesOf(data);
+  expect(before.length).toBeGreaterThan(8);
+  process.kill(system.starterPid, 'SIGKILL');
+  await untilGone(before);
+
+  // The system becomes ready with fewer processes too, as long as the gateway runs.
+  const none = ['--evaluators', '0', '--result-stores', '0', '--dispatchers', '0'];
+  await using starter = spawnStarter({ portBase, data, args: none }, env);
+  const line = await waitUntil('the ready line', () => starter.stdout().includes('\n') && starter.stdout());
+  expect(JSON.parse(line)).toMatchObject({ event: 'ready', app: system.ready.app });
+  const processes = [...processesOf(data), identityOf(starter)];
+  // The launcher passes SIGINT on, as it must when only npm's process gets the signal.
+  expect(await starter.kill('SIGINT')).toBe(0);
+  expect(runningOf(processes)).toEqual([]);
+  expect(starter.stdout().trim().split('\n')).toHaveLength(1);
 });

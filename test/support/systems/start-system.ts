@@ -3,12 +3,19 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import {
+  identify,
+  isRunning,
+  type ProcessIdentity,
+} from '../../../deploy/local/processes/process-identity.ts';
 import { planPorts } from '../../../deploy/local/settings/plan-ports.ts';
 import { isPortFree } from '../../../deploy/local/settings/ports.ts';
 import type { ReadyLine } from '../../../deploy/local/system/ready-line.ts';
+import { readSystemFile } from '../../../deploy/local/system/system-file.ts';
 import { makeDataDir } from '../infrastructure/make-data-dir.ts';
 import { waitUntil } from '../wait-until.ts';
 import { makeRunningSystem, type RunningSystem } from './running-system.ts';
+import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const READY_TIMEOUT_MS = 600_000;
@@ -137,4 +144,42 @@ function portsOf(portBase: number): number[] {
   const { processes, ...ports } = planPorts({ portBase, ...counts, ...rest });
   const own = processes.flatMap(({ opsPort, httpPort }) => (httpPort ? [opsPort, httpPort] : [opsPort]));
   return [...Object.values(ports), ...own];
+}
+
+type Start = { readonly portBase: number; readonly data: string; readonly args?: readonly string[] };
+
+/** Starts as `npm start` does, set-up included, and does not wait until it is ready. */
+export function spawnStarter(
+  { portBase, data, args = [] }: Start,
+  env: Readonly<Record<string, string>> = {},
+): SpawnedProcess {
+  const start = ['deploy/local/setup.mjs', 'node', 'deploy/local/start.ts', '--json', '--no-demo'];
+  return spawnNode([...start, '--port-base', String(portBase), '--data', data, ...args], env);
+}
+
+/** Every process that a starter recorded, itself and its watchdog included. */
+export function processesOf(dataDir: string): ProcessIdentity[] {
+  const file = readSystemFile(dataDir);
+  return file ? [file.starter, ...file.identities] : [];
+}
+
+export const identityOf = ({ pid }: SpawnedProcess): ProcessIdentity => identify(pid);
+
+export const runningOf = (processes: readonly ProcessIdentity[]): ProcessIdentity[] =>
+  processes.filter(isRunning);
+
+export const untilGone = (processes: readonly ProcessIdentity[]): Promise<unknown> =>
+  waitUntil('the end of every process', () => !processes.some(isRunning));
+
+const bases = new Set<number>();
+/** A base whose first ports are unused, far below those of the systems that tests wait for. Each is
+ * given once. */
+export async function findFreeBase(): Promise<number> {
+  return waitUntil('free ports', async () => {
+    const base = 12_000 + 100 * Math.floor(Math.random() * 80);
+    if (bases.has(base)) return false;
+    bases.add(base);
+    const needed = [0, 1, 2, 3, 4, 5, 40, 41, 42, 43, 44].map((offset) => base + offset);
+    return (await Promise.all(needed.map(isPortFree))).every(Boolean) && base;
+  });
 }
