@@ -14,7 +14,6 @@ import { inRounds, leastOf } from './system/least-of.ts';
 import { makeWorkload, newPlaces, type SentWorkload, type Workload } from './system/workload.ts';
 import type { Row, Table } from './table.ts';
 import {
-  makeWatchClient,
   memberBytesOf,
   rulesOf,
   startReceiver,
@@ -183,9 +182,9 @@ async function growMembers(): Promise<{ readonly points: Point[]; readonly note:
   await using stack = new AsyncDisposableStack();
   const receiver = stack.use(await startReceiver());
   const bench = stack.use(await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS }));
-  const client = makeWatchClient(bench);
-  await client.call('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
-  await client.call('PUT', `${WATCHES_PATH}/bench`, {
+  const { client } = bench.system;
+  await client.mustSend('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
+  await client.mustSend('PUT', `${WATCHES_PATH}/bench`, {
     ruleSet: 'three',
     callbackUrl: receiver.url,
     everySeconds: LONGEST_S,
@@ -198,11 +197,11 @@ async function growMembers(): Promise<{ readonly points: Point[]; readonly note:
     while (added < size) {
       const count = Math.min(MEMBER_CHANGES_MAX, size - added);
       const add = Array.from({ length: count }, () => `0x${randomBytes(20).toString('hex')}`);
-      await client.call('POST', `${WATCHES_PATH}/bench/members`, { add });
+      await client.mustSend('POST', `${WATCHES_PATH}/bench/members`, { add });
       added += count;
     }
     await waitUntil('the first event of every member', () => receiver.firsts() >= added, WAIT_MS_MAX);
-    const sweeps = await inRounds(() => sweepOnce(bench, client, receiver));
+    const sweeps = await inRounds(() => sweepOnce(bench, receiver));
     const { used, calls, seconds } = leastOf(sweeps, ({ cpuSeconds }) => cpuSeconds);
     points.push({ size, used: { used, count: size } });
     const bytes = Math.round((await memberBytesOf(bench)) / size);

@@ -114,19 +114,8 @@ const resultOf = ({ client }: RunningSystem, requestId: string): Promise<string>
     WAIT_MS_MAX,
   );
 
-async function api({ ready }: RunningSystem, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${ready.gateways[0]}${path}`, {
-    method,
-    headers: { 'x-api-key': ready.app.apiKey, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status} ${text}`);
-  return JSON.parse(text) as Record<string, unknown>;
-}
-
 const addMember = (system: RunningSystem, ref: string, account: string) =>
-  api(system, 'POST', `${WATCHES_PATH}/${WATCH}/members`, { add: [{ account, ref }] });
+  system.client.mustSend('POST', `${WATCHES_PATH}/${WATCH}/members`, { add: [{ account, ref }] });
 
 /** The roles in the first event of a watched member, waited for. */
 const firstRolesOf = async ({ healthy }: Receivers, ref: string): Promise<unknown> => {
@@ -159,8 +148,8 @@ async function fill(system: RunningSystem, receivers: Receivers) {
   const batchId = await batches.post({ rules: holderRules(system) }, [chain.holder, chain.stranger]);
   await batches.wait(batchId, WAIT_MS_MAX);
 
-  await api(system, 'PUT', `/access-control/rule-sets/${RULE_SET}`, { rules: holderRules(system) });
-  await api(system, 'PUT', `${WATCHES_PATH}/${WATCH}`, {
+  await system.client.mustSend('PUT', `/access-control/rule-sets/${RULE_SET}`, { rules: holderRules(system) });
+  await system.client.mustSend('PUT', `${WATCHES_PATH}/${WATCH}`, {
     ruleSet: RULE_SET,
     callbackUrl: healthy.url,
     everySeconds: 604_800,
@@ -257,7 +246,7 @@ async function examine(
     );
   });
   await check('a watch keeps its members, and checks a new one', async () => {
-    assert.equal((await api(system, 'GET', `${WATCHES_PATH}/${WATCH}`))['members'], 1);
+    assert.equal((await system.client.mustSend<{ members: number }>('GET', `${WATCHES_PATH}/${WATCH}`)).members, 1);
     await addMember(system, 'after', system.chain.holder.toLowerCase().replace(/.$/, '0'));
     await firstRolesOf(receivers, 'after');
     const revoked = healthy.deliveries.filter(

@@ -16,7 +16,11 @@ const Answer = z.object({
  * @example
  * await callJsonRpc('http://127.0.0.1:8085', 'eth_blockNumber', []); // '0x49'
  */
-export async function callJsonRpc(rpc: string, method: string, params: readonly unknown[]): Promise<unknown> {
+export async function callJsonRpc<T = unknown>(
+  rpc: string,
+  method: string,
+  params: readonly unknown[],
+): Promise<T> {
   const response = await fetch(rpc, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -26,5 +30,5 @@ export async function callJsonRpc(rpc: string, method: string, params: readonly 
   const { result, error } = Answer.parse(await response.json());
   if (error)
     throw new Error(`${method}: ${error.message}`, error.data === undefined ? {} : { cause: error.data });
-  return result;
+  return result as T;
 }

@@ -38,8 +38,6 @@ const TRAIL_MS = 1_000;
 const BLOCKS = 30;
 const BLOCK_MS = 1_000;
 const TRANSFERS_PER_BLOCK = 10;
-/** The end of the system's log that is shown when a request fails. */
-const LOG_CHARS = 4_000;
 
 /** Measures members: 10 000 added and told, 100 000 kept and swept, and the time from a block to
  * its webhooks. */
@@ -47,13 +45,13 @@ export async function benchMembers(): Promise<{ rows: Row[]; notes: string[] }> 
   await using stack = new AsyncDisposableStack();
   const receiver = stack.use(await startReceiver());
   const bench = stack.use(await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS }));
-  const client = makeWatchClient(bench);
+  const { client } = bench.system;
   const members = Array.from({ length: MEMBERS }, (_, place) => ({
     account: `0x${randomBytes(20).toString('hex')}`,
     ref: `member-${place}`,
   }));
-  await client.call('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
-  await client.call('PUT', `${WATCHES_PATH}/bench`, {
+  await client.mustSend('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
+  await client.mustSend('PUT', `${WATCHES_PATH}/bench`, {
     ruleSet: 'three',
     callbackUrl: receiver.url,
     everySeconds: 604_800,
@@ -64,7 +62,7 @@ export async function benchMembers(): Promise<{ rows: Row[]; notes: string[] }> 
   const [addBegan, addBefore] = [performance.now(), bench.cpuSeconds()];
   const byApi = members.slice(0, ADDED);
   for (let at = 0; at < ADDED; at += MEMBER_CHANGES_MAX)
-    await client.call('POST', `${WATCHES_PATH}/bench/members`, {
+    await client.mustSend('POST', `${WATCHES_PATH}/bench/members`, {
       add: byApi.slice(at, at + MEMBER_CHANGES_MAX),
     });
   const addSeconds = (performance.now() - addBegan) / 1_000;
@@ -76,11 +74,11 @@ export async function benchMembers(): Promise<{ rows: Row[]; notes: string[] }> 
   await copyMembers(bench, members.slice(ADDED));
 
   const sweeps = [];
-  for (let round = 0; round < ROUNDS; round++) sweeps.push(await sweepOnce(bench, client, receiver));
+  for (let round = 0; round < ROUNDS; round++) sweeps.push(await sweepOnce(bench, receiver));
   const best = leastOf(sweeps, ({ cpuSeconds }) => cpuSeconds);
   const memberBytes = await memberBytesOf(bench);
   const kafkaBytes = await kafkaBytesOf(bench);
-  const delays = await delaysOf(bench, client, receiver, byApi);
+  const delays = await delaysOf(bench, receiver, byApi);
   const perMember = (bytes: number): number => bytes / MEMBERS;
   return {
     rows: [
@@ -128,22 +126,6 @@ export async function benchMembers(): Promise<{ rows: Row[]; notes: string[] }> 
 }
 
 type BenchMember = { readonly account: string; readonly ref: string };
-type Client = ReturnType<typeof makeWatchClient>;
-
-export const makeWatchClient = ({ system }: BenchSystem) => ({
-  async call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${system.ready.gateways[0]}${path}`, {
-      method,
-      headers: { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok)
-      throw new Error(`${method} ${path}: ${response.status} ${text}\n${system.log().slice(-LOG_CHARS)}`);
-    return JSON.parse(text) as unknown;
-  },
-});
-
 export function rulesOf({ system }: BenchSystem) {
   const { erc20, erc721, erc1155 } = demoRules(system.chain);
   return [erc20({ minToken: '1' }), erc721(), erc1155({ tokenId: '7', minToken: '10' })];
@@ -175,13 +157,13 @@ export async function readToldMember({ open: { redis } }: BenchSystem): Promise<
 }
 
 /** @throws Error if the sweep sends an event: no role has changed */
-export async function sweepOnce(bench: BenchSystem, client: Client, receiver: Receiver) {
+export async function sweepOnce(bench: BenchSystem, receiver: Receiver) {
   const sweeps = makeWatchSweeps(bench.open.redis);
   const isRunning = async () => (await sweeps.running()).length > 0;
   const [events, before] = [receiver.events(), await rpcFiguresOf(bench)];
   const partsBefore = await countRecords(bench);
   const [cpuBefore, askedAt] = [bench.cpuSeconds(), performance.now()];
-  await client.call('POST', `${WATCHES_PATH}/bench/check`);
+  await bench.system.client.mustSend('POST', `${WATCHES_PATH}/bench/check`);
   await waitUntil('the sweep to begin', isRunning, WAIT_MS_MAX);
   const began = performance.now();
   await waitUntil('the sweep to end', async () => !(await isRunning()), WAIT_MS_MAX);
@@ -242,15 +224,13 @@ async function kafkaBytesOf({ open: { kafka } }: BenchSystem): Promise<number> {
 /** Times from the mining of a block with transfers to the arrival of each event that it caused, in
  * ms, sorted. */
 async function delaysOf(
-  { system: { chain } }: BenchSystem,
-  client: Client,
+  { system: { chain, client } }: BenchSystem,
   receiver: Receiver,
   members: readonly BenchMember[],
 ): Promise<number[]> {
   await waitUntil('following', async () => {
-    const { following } = (await client.call('GET', `${WATCHES_PATH}/bench`)) as {
-      following: { state: string }[];
-    };
+    type Watch = { following: { state: string }[] };
+    const { following } = await client.mustSend<Watch>('GET', `${WATCHES_PATH}/bench`);
     return following.every(({ state }) => state === 'live');
   });
   await callJsonRpc(chain.rpc, 'evm_setAutomine', [false]);

@@ -22,21 +22,15 @@ const batches = makeBatchClient({ url, apiKey });
 const rules = [demoRules(system.chain).erc20()];
 const roleId = rules[0]?.roleId ?? '';
 
-async function post(body: string, headers: Readonly<Record<string, string>> = {}) {
-  const response = await fetch(url + BATCH_PATH, {
-    method: 'POST',
-    headers: { 'x-api-key': apiKey, 'content-type': 'application/x-ndjson', ...headers },
-    body,
-  });
-  type Body = {
-    requestId: string;
-    entries: number;
-    code: string;
-    detail: string;
-    errors: { pointer: string }[];
-  };
-  return { status: response.status, body: (await response.json()) as Body };
-}
+type Body = {
+  requestId: string;
+  entries: number;
+  code: string;
+  detail: string;
+  errors: { pointer: string }[];
+};
+const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
+  system.client.send<Body>('POST', BATCH_PATH, body, { 'content-type': 'application/x-ndjson', ...headers });
 const ndjson = (...lines: readonly unknown[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 const json = (body: object) => post(JSON.stringify(body), { 'content-type': 'application/json' });
 const isHeld = (line: { roles: readonly { id: string; granted: boolean }[] } | undefined) =>
@@ -75,13 +69,11 @@ test('results come in pages with a link to the next one, compressed for a client
   const requestId = await batches.post({ rules }, [holder, stranger, holder]);
   await batches.wait(requestId, COMPLETED_MS_MAX);
   const read = async (query: string) => {
-    const answer = await fetch(`${url}${BATCH_PATH}/${requestId}/results?${query}`, {
-      headers: { 'x-api-key': apiKey },
-    });
-    const indexes = (await answer.text()).split('\n').filter(Boolean);
+    const { text, headers } = await system.client.send('GET', `${BATCH_PATH}/${requestId}/results?${query}`);
+    const lines = text.split('\n').filter(Boolean);
     return {
-      indexes: indexes.map((line) => (JSON.parse(line) as { index: number }).index),
-      link: answer.headers.get('link'),
+      indexes: lines.map((line) => (JSON.parse(line) as { index: number }).index),
+      link: headers.get('link'),
     };
   };
   const first = await read('from=0&limit=2');
@@ -158,6 +150,5 @@ test('only its own app can read the status of a batch', async () => {
   const requestId = await batches.post({ rules }, [holder]);
   const status: BatchStatus = await batches.wait(requestId, COMPLETED_MS_MAX);
   expect(status.done).toBe(1);
-  const answer = await fetch(`${url}${BATCH_PATH}/${requestId}x`, { headers: { 'x-api-key': apiKey } });
-  expect(answer.status).toBe(404);
+  expect((await system.client.send('GET', `${BATCH_PATH}/${requestId}x`)).status).toBe(404);
 });

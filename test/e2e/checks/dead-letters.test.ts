@@ -12,6 +12,7 @@ import type { OpenSystem } from '../../../services/developer-portal/admin/open-s
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import { findRecord, waitUntilProcessed } from '../../support/infrastructure/topic-work.ts';
+import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { openTestSystem } from '../../support/systems/open-test-system.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -154,10 +155,8 @@ describe('the operator', () => {
       apiKey: expect.stringMatching(/^rck_live_[0-9A-Za-z]{36}$/),
       webhookSecret: expect.stringMatching(/^whsec_/),
     });
-    const url = `${system.ready.gateways[0]}/access-control/check-roles`;
-    const headers = { 'x-api-key': app.apiKey, 'content-type': 'application/json' };
-    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(check()) });
-    expect(answer.status).toBe(200);
+    const client = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
+    expect((await client.check(check())).status).toBe(200);
     const list = (await system.admin('app', 'list')).value;
     expect(list).toContainEqual(expect.objectContaining({ clientId: app.clientId, name: 'Operated' }));
     expect(JSON.stringify(list)).not.toContain(app.apiKey);

@@ -55,7 +55,7 @@ beforeAll(async () => {
   for (const page of ['rules', 'watches']) for (const block of await readPage(page)) await run(block);
 });
 afterAll(async () => {
-  for (const id of ['community', 'members']) await ask('DELETE', `/access-control/watches/${id}`);
+  for (const id of ['community', 'members']) await system.client.send('DELETE', `/access-control/watches/${id}`);
   await receiver?.[Symbol.asyncDispose]();
   project?.[Symbol.dispose]();
 });
@@ -65,13 +65,6 @@ const CURL = `#!/bin/bash
 PATH=\${PATH#*:}
 exec curl -w '%{stderr}status %{http_code}\\n' "$@"
 `;
-
-const ask = (method: string, path: string, body?: string) =>
-  fetch(url + path, {
-    method,
-    headers: { 'x-api-key': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body }),
-  });
 
 const blocksOf = (text: string): Block[] =>
   [...text.matchAll(/^```(\S*)([^\n]*)\n(.*?)^```$/gms)].map(([, language = '', info = '', code = '']) => ({
@@ -90,8 +83,8 @@ async function readPage(slug: string): Promise<Block[]> {
 async function withIds(code: string): Promise<string> {
   const start = async (path: string, more: object) => {
     const rules = [{ type: 'NATIVE', chainId: system.chain.chainId, roleId: 'funded' }];
-    const answer = await ask('POST', path, JSON.stringify({ rules, ...more }));
-    return ((await answer.json()) as { requestId: string }).requestId;
+    const { requestId } = await system.client.mustSend('POST', path, { rules, ...more });
+    return requestId ?? '';
   };
   const values: Readonly<Record<string, () => Promise<string>>> = {
     'batch/REQUEST_ID': async () =>
@@ -102,8 +95,8 @@ async function withIds(code: string): Promise<string> {
       const requestId = await start('/access-control/check-roles', more);
       const { id } = await receiver.waitFor((webhook) => webhook.requestId === requestId);
       await waitUntil('the delivery to end', async () => {
-        const delivery = await ask('GET', `/access-control/deliveries/${id}`);
-        return ((await delivery.json()) as { state: string }).state === 'delivered';
+        const path = `/access-control/deliveries/${id}`;
+        return (await system.client.send<{ state: string }>('GET', path)).body.state === 'delivered';
       });
       return id;
     },
@@ -184,8 +177,8 @@ const statusesIn = (printed: string, pattern: RegExp): string[] =>
   [...printed.matchAll(pattern)].map(([, status = '']) => status);
 
 async function sendBody(block: Block, method: string, path: string): Promise<void> {
-  const answer = await ask(method, path, await withSignature(block.code));
-  expect([block.code, answer.ok ? 'accepted' : await answer.text()]).toEqual([block.code, 'accepted']);
+  const { status, text } = await system.client.send(method, path, await withSignature(block.code));
+  expect([block.code, status < 300 ? 'accepted' : text]).toEqual([block.code, 'accepted']);
 }
 
 async function checkRule({ code }: Block, isMissing: boolean): Promise<void> {
@@ -200,7 +193,7 @@ async function expectProblem({ code }: Block): Promise<void> {
 }
 
 async function expectHeaders({ code }: Block): Promise<void> {
-  const answer = await ask('GET', '/access-control/chains');
+  const answer = await system.client.send('GET', '/access-control/chains');
   const names = [...code.matchAll(/^([\w-]+):/gm)].map(([, name = '']) => name);
   expect(names.filter((name) => !answer.headers.has(name))).toEqual([]);
 }

@@ -16,18 +16,8 @@ beforeAll(async () => {
   expect(set.value).toEqual({ domains: ['shop.example', DOMAIN] });
 });
 
-const post = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
-  const response = await fetch(`${system.ready.gateways[0]}/access-control/${path}`, {
-    method: 'POST',
-    headers: {
-      'x-api-key': system.ready.app.apiKey,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, headers: response.headers, body: (await response.json()) as never };
-};
+const post = (path: string, body?: unknown) =>
+  system.client.send<never>('POST', `/access-control/${path}`, body);
 const nonce = async (): Promise<string> => (await post('nonces')).body['nonce'];
 const left = (headers: Headers): number =>
   Number(/"per-month";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);

@@ -162,12 +162,7 @@ test('a check that would fail again gets its failed result, which does not sugge
 });
 
 test('the list of chains tells when a chain goes away and when it is back, while it is asked', async () => {
-  const list = async (): Promise<ChainList['chains']> => {
-    const response = await fetch(`${system.ready.gateways[0]}/access-control/chains`, {
-      headers: { 'x-api-key': system.ready.app.apiKey },
-    });
-    return ((await response.json()) as ChainList).chains;
-  };
+  const list = async () => (await system.client.mustSend<ChainList>('GET', '/access-control/chains')).chains;
   const check = { account: system.chain.holder, rules: [on(31_337).native()] };
   const becomes = (state: string): Promise<{ readonly since?: string | undefined }> =>
     waitUntil(`the chain to be ${state}`, async () => {
@@ -192,24 +187,16 @@ test('the list of chains tells when a chain goes away and when it is back, while
 
 test('a member that is added while the only endpoint of its chain is away has its first event once the endpoint is back', async () => {
   await using receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
-  const call = async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${system.ready.gateways[0]}${path}`, {
-      method,
-      headers: { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-  };
   const rules = [on(31_337).erc20({ roleId: 'holder' })];
-  expect((await call('PUT', '/access-control/rule-sets/outage', { rules })).status).toBe(201);
+  await system.client.mustSend('PUT', '/access-control/rule-sets/outage', { rules });
   const watch = { ruleSet: 'outage', callbackUrl: receiver.url };
-  expect((await call('PUT', `${WATCHES_PATH}/outage`, watch)).status).toBe(201);
+  await system.client.mustSend('PUT', `${WATCHES_PATH}/outage`, watch);
   await liveNode.setFault('refuse');
   const add = [{ account: system.chain.holder, ref: 'm0' }];
-  expect((await call('POST', `${WATCHES_PATH}/outage/members`, { add })).status).toBe(200);
+  await system.client.mustSend('POST', `${WATCHES_PATH}/outage/members`, { add });
   const shown = await waitUntil('a first check without an answer', async () => {
-    const { body } = await call('GET', `${WATCHES_PATH}/outage/members/m0`);
-    return (body['errors'] as unknown[]).length > 0 && body;
+    const { body } = await system.client.send('GET', `${WATCHES_PATH}/outage/members/m0`);
+    return (body.errors ?? []).length > 0 && body;
   });
   expect(shown).toMatchObject({ sequence: 0, roles: [], errors: [{ retryable: true, chainId: 31_337 }] });
   await liveNode.setFault('none');

@@ -66,22 +66,16 @@ async function transfer(from: string, to: string): Promise<void> {
 
 const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as OpenApiDocument;
 
-type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 /** Every answer is validated against the OpenAPI document. */
-async function call(method: string, path: string, body?: unknown): Promise<Answer> {
-  const response = await fetch(`${system.ready.gateways[0]}${path}`, {
-    method,
-    headers: { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const json = text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>);
-  const { status, headers } = response;
+async function call(method: string, path: string, sent?: unknown) {
+  const { client } = system;
+  const { status, headers, text, body } = await client.send<Record<string, unknown>>(method, path, sent);
   const [pathname = ''] = path.split('?');
   const asked = { method: method.toLowerCase(), path: pathname };
-  const fault = faultOf(document, { ...asked, status, type: headers.get('content-type'), body: json });
+  const told = { status, type: headers.get('content-type'), body: text === '' ? undefined : body };
+  const fault = faultOf(document, { ...asked, ...told });
   if (fault !== undefined) throw new Error(`${fault}\n${text}`);
-  return { status, body: json ?? {} };
+  return { status, body };
 }
 
 type Event = {

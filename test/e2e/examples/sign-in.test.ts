@@ -1,4 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
+import { CHECK_PATH } from '#shared/contracts/paths.ts';
+import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { openBrowser, type Visitor } from '../../support/browser/open-browser.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
@@ -22,40 +24,16 @@ beforeAll(async () => {
   project = await makeClientProject();
   const { erc20 } = demoRules(system.chain);
   const nowhere = erc20({ roleId: 'broken', contractAddress: `0x${'11'.repeat(20)}` });
-  const put = await post(
-    '/access-control/rule-sets/club',
-    {
-      rules: [erc20({ roleId: 'gold', minToken: '1500.5' }), nowhere],
-    },
-    'PUT',
-  );
-  expect([200, 201]).toContain(put.status);
+  const rules = [erc20({ roleId: 'gold', minToken: '1500.5' }), nowhere];
+  await system.client.mustSend('PUT', '/access-control/rule-sets/club', { rules });
 });
 afterAll(() => project?.[Symbol.dispose]());
 
 const gateway = () => system.ready.gateways[0] ?? '';
-const post = (path: string, body: object, method = 'POST') =>
-  fetch(`${gateway()}${path}`, {
-    method,
-    headers: { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-
 const toHex = (text: string): string => `0x${Buffer.from(text).toString('hex')}`;
 
-/** Asks the node of the demo chain, which holds the keys of its accounts. */
-async function askNode(method: string, params: readonly unknown[]): Promise<string> {
-  const response = await fetch(system.chain.rpc, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  });
-  const { result, error } = (await response.json()) as { result?: string; error?: { message: string } };
-  if (result === undefined) throw new Error(`${method}: ${error?.message}`);
-  return result;
-}
-
-const sign = (message: string, account: string) => askNode('personal_sign', [toHex(message), account]);
+const sign = (message: string, account: string) =>
+  callJsonRpc<string>(system.chain.rpc, 'personal_sign', [toHex(message), account]);
 
 /** Starts an example behind an address whose host is a domain of the client app. */
 async function startBehind(name: string, port: number, env: Record<string, string> = {}) {
@@ -195,9 +173,9 @@ describe.each<ForwardProxy>(['nginx', 'caddy'])('the server that %s asks', (prox
   /** A signed verdict of a check with these members, as a cookie. */
   async function proofBy(members: object): Promise<string> {
     const proof = { proof: true, proofAlg: 'ES256' };
-    const response = await post('/access-control/check-roles', { ruleSet: 'club', ...proof, ...members });
-    const result = (await response.json()) as { readonly proof?: string };
-    return `proof=${result.proof}`;
+    const check = { ruleSet: 'club', ...proof, ...members };
+    const { body } = await system.client.send<{ proof?: string }>('POST', CHECK_PATH, check);
+    return `proof=${body.proof}`;
   }
 
   test('lets a holder through who has signed in, and sends others to sign in', async () => {

@@ -8,6 +8,7 @@ import type { OpenSystem } from '../../../services/developer-portal/admin/open-s
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import { dumpRedis } from '../../support/infrastructure/dump-redis.ts';
+import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { openTestSystem } from '../../support/systems/open-test-system.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { makePortalClient, PASSWORD, type PortalClient, signUp } from '../../support/systems/start-portal.ts';
@@ -44,16 +45,7 @@ async function makeEverything(client: PortalClient) {
   await client.send('POST', `${path}/invitations`, { role: 'viewer', email: `${NAME}-friend@example.com` });
   expect((await system.admin('scope', 'approve', app.clientId)).exitCode).toBe(0);
 
-  const call = async (method: string, at: string, body: object) => {
-    const response = await fetch(`${system.ready.gateways[0]}${at}`, {
-      method,
-      headers: { 'x-api-key': app.apiKey, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${text}`);
-    return (text === '' ? {} : JSON.parse(text)) as { requestId?: string };
-  };
+  const { mustSend: call } = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
   const rules = [demoRules(system.chain).native({ roleId: `${NAME}-role` })];
   await waitUntil('the approved scope', () =>
     call('POST', CHECK_PATH, { account: WALLET, rules }).then(

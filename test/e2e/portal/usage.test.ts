@@ -58,12 +58,9 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 const RULES = () => [demoRules(system.chain).erc20(), demoRules(system.chain).erc20({ minToken: '9999999' })];
+const client = () => makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
 const post = (more: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
-  fetch(`${system.ready.gateways[0]}/access-control/check-roles`, {
-    method: 'POST',
-    headers: { 'x-api-key': app.apiKey, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ account: system.chain.holder, rules: RULES(), ...more }),
-  });
+  client().check({ account: system.chain.holder, rules: RULES(), ...more }, headers);
 
 test('usage shows the counts of the gateway by mode and outcome, and counts no duplicate', async () => {
   // At ten requests a second, some of 40 concurrent ones are refused: each answer shows which.
@@ -119,7 +116,7 @@ test('deliveries are listed once each, in pages, and a failed one can be resent'
   }
   expect(paged).toEqual(all);
   receiver.setAnswer(410);
-  const { requestId } = (await (await post({ callbackUrl: receiver.url })).json()) as { requestId: string };
+  const { requestId } = (await post({ callbackUrl: receiver.url })).body;
   await waitUntil('the delivery to stop', async () => {
     const { deliveries } = await listDeliveries('?state=stopped');
     return deliveries.some((delivery) => delivery.requestId === requestId);
@@ -172,7 +169,7 @@ test('a resend and a test event that are requested again, as after a lost answer
     return one.body;
   };
   receiver.setAnswer(410);
-  const { requestId } = (await (await post({ callbackUrl: receiver.url })).json()) as { requestId: string };
+  const { requestId } = (await post({ callbackUrl: receiver.url })).body;
   await waitUntil('the delivery to stop', async () =>
     (await listDeliveries('?state=stopped')).deliveries.some((one) => one.requestId === requestId),
   );
@@ -210,9 +207,8 @@ test('a rebuilt Redis shows the same usage, apps and audit trail, and holds no s
     app: (await developer.get(own(''))).body,
     trail: (await developer.get(own('/audit'))).body,
   });
-  const { requestId: last } = (await (await post({ async: true })).json()) as { requestId: string };
-  const client = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
-  await waitUntil('the last check', async () => (await client.poll(last)).status === 200);
+  const { requestId: last = '' } = (await post({ async: true })).body;
+  await waitUntil('the last check', async () => (await client().poll(last)).status === 200);
   // Refusals and bytes are only in the hourly totals, which are published once a minute.
   const before = await look();
   const refusedNow = before.usage.days.at(-1)?.refused ?? 0;

@@ -8,6 +8,7 @@ import type { Visitor } from '../../support/browser/open-browser.ts';
 import { approveApp, type MadeApp, makeApp } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
+import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
 const { system, open, newDeveloper, operatorApi } = usePortal();
@@ -55,14 +56,8 @@ const setCoins = (account: string, coins: number) =>
     `0x${(BigInt(coins) * 10n ** 18n).toString(16)}`,
   ]);
 
-async function call(method: string, path: string, body?: unknown): Promise<void> {
-  const response = await fetch(`${system.ready.gateways[0]}${path}`, {
-    method,
-    headers: { 'x-api-key': app.apiKey, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-}
+const call = (method: string, path: string, body?: unknown) =>
+  makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey }).mustSend(method, path, body);
 
 const waitForEvents = (count: number) =>
   waitUntil(`${count} events`, async () => new Set(receiver.deliveries.map(({ id }) => id)).size >= count);

@@ -195,12 +195,8 @@ describeWithPrometheus('Prometheus', () => {
 
   /** A watch, so that the chain's transfers are followed. */
   async function watchHolder(callbackUrl: string): Promise<void> {
-    const send = async (method: string, path: string, body: object) => {
-      const headers = { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' };
-      const url = `${system.ready.gateways[0]}/access-control/${path}`;
-      const { ok, status } = await fetch(url, { method, headers, body: JSON.stringify(body) });
-      expect({ path, status, ok }).toMatchObject({ ok: true });
-    };
+    const send = (method: string, path: string, body: object) =>
+      system.client.mustSend(method, `/access-control/${path}`, body);
     await send('PUT', 'rule-sets/holders', { rules: aCheck().rules });
     await send('PUT', 'watches/holders', { ruleSet: 'holders', callbackUrl, everySeconds: 604_800 });
     await send('POST', 'watches/holders/members', { add: [{ account: system.chain.holder, ref: 'holder' }] });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
+import { type CheckClient, makeCheckClient } from '../../support/systems/check-client.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { makePortalClient } from '../../support/systems/start-portal.ts';
 import { startSystem } from '../../support/systems/start-system.ts';
@@ -19,19 +19,9 @@ const { app } = system.ready;
 const directory = mkdtempSync(join(tmpdir(), 'transfer-e2e-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-async function call(gateway: string | undefined, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${gateway}${path}`, {
-    method,
-    headers: { 'x-api-key': app.apiKey, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
-}
-
 type Member = { checkedAt?: string };
-const readMembers = async (gateway: string | undefined): Promise<Member[]> =>
-  (await call(gateway, 'GET', `${WATCHES_PATH}/vip/members?limit=200`)).body.members;
+const readMembers = async ({ send }: CheckClient) =>
+  (await send<{ members: Member[] }>('GET', `${WATCHES_PATH}/vip/members?limit=200`)).body.members;
 
 test('an evaluator tells at its start what each endpoint can do: in its log, and on the operator’s page', async () => {
   const { operator, portal } = system.ready;
@@ -54,15 +44,14 @@ test('an evaluator tells at its start what each endpoint can do: in its log, and
 
 test('an export that is taken under load is imported into an empty system, twice, and works there', async () => {
   await using receiver = await receiveWebhooks({ secret: app.webhookSecret });
-  const [gateway] = system.ready.gateways;
   const rules = [demoRules(system.chain).erc20()];
-  await call(gateway, 'PUT', '/access-control/rule-sets/holders', { rules });
+  await system.client.mustSend('PUT', '/access-control/rule-sets/holders', { rules });
   const watch = { ruleSet: 'holders', callbackUrl: receiver.url, everySeconds: 604_800, follow: false };
-  expect((await call(gateway, 'PUT', `${WATCHES_PATH}/vip`, watch)).status).toBe(201);
+  await system.client.mustSend('PUT', `${WATCHES_PATH}/vip`, watch);
   const add = [system.chain.holder, ...MEMBERS].map((account, i) => ({ account, ref: `member:${i}` }));
-  await call(gateway, 'POST', `${WATCHES_PATH}/vip/members`, { add });
+  await system.client.mustSend('POST', `${WATCHES_PATH}/vip/members`, { add });
   const members = await waitUntil('the first check of every member', async () => {
-    const read = await readMembers(gateway);
+    const read = await readMembers(system.client);
     return read.length === add.length && read.every(({ checkedAt }) => checkedAt !== undefined) && read;
   });
 
@@ -90,9 +79,9 @@ test('an export that is taken under load is imported into an empty system, twice
 
   const { ROLECALL_SECRET_KEYS = '' } = system.environment();
   await using target = await startSystem({ env: { ROLECALL_SECRET_KEYS } });
-  const [other] = target.ready.gateways;
+  const client = makeCheckClient({ url: target.ready.gateways[0] ?? '', apiKey: app.apiKey });
   expect((await target.admin('import', half)).value).toMatchObject({ error: { code: 'usage-invalid' } });
-  expect((await call(other, 'GET', '/access-control/chains')).status).toBe(401);
+  expect((await client.send('GET', '/access-control/chains')).status).toBe(401);
   const imported = await target.admin('import', file, '--as', 'restorer');
   expect(imported.value).toMatchObject({
     written: { ruleSets: counts.ruleSets, watches: counts.watches, watchMembers: counts.watchMembers },
@@ -102,12 +91,11 @@ test('an export that is taken under load is imported into an empty system, twice
     written: { accounts: 0, clientApps: 0, ruleSets: 0, watches: 0, watchMembers: 0 },
   });
 
-  expect(await readMembers(other)).toEqual(members);
+  expect(await readMembers(client)).toEqual(members);
   const [there, here] = await Promise.all(
-    [other, gateway].map((url) => call(url, 'GET', '/access-control/rule-sets/holders')),
+    [client, system.client].map(({ mustSend }) => mustSend('GET', '/access-control/rule-sets/holders')),
   );
   expect(there).toEqual(here);
-  const client = makeCheckClient({ url: other ?? '', apiKey: app.apiKey });
   const callbackUrl = `${receiver.url}/imported`;
   const { body } = await client.check({ account: target.chain.holder, rules, callbackUrl });
   const webhook = await receiver.waitFor(({ requestId }) => requestId === body.requestId);

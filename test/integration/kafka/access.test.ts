@@ -230,16 +230,7 @@ test('the whole system starts, answers a check of each mode and delivers a webho
   );
   expect(webhook.verified).toBe(true);
 
-  const call = async (method: string, path: string, sent?: unknown) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    const text = await response.text();
-    return text === '' ? {} : JSON.parse(text);
-  };
+  const { mustSend: call } = client;
   await call('PUT', `${RULE_SETS_PATH}/holders`, { rules });
   await call('PUT', `${WATCHES_PATH}/vip`, {
     ruleSet: 'holders',

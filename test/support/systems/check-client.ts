@@ -19,18 +19,29 @@ export type AnswerBody = {
   readonly nonce?: string;
 };
 
-export type Answer = {
+export type Answer<T = AnswerBody> = {
   readonly status: number;
   readonly headers: Headers;
   /** The raw body. */
   readonly text: string;
   /** The parsed body; empty if it is not JSON. */
-  readonly body: AnswerBody;
+  readonly body: T;
 };
 
+type MoreHeaders = Readonly<Record<string, string>>;
+
 export type CheckClient = {
+  /** Any request of the API; a string is sent unchanged. */
+  readonly send: <T = AnswerBody>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: MoreHeaders,
+  ) => Promise<Answer<T>>;
+  /** The body of an answer. @throws Error with any answer but a success */
+  readonly mustSend: <T = AnswerBody>(method: string, path: string, body?: unknown) => Promise<T>;
   /** POSTs a check; a string is sent unchanged. */
-  readonly check: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
+  readonly check: (body: unknown, headers?: MoreHeaders) => Promise<Answer>;
   /** Asks for a result, waiting for up to `waitS` seconds (default 0). */
   readonly poll: (requestId: string, waitS?: number) => Promise<Answer>;
   /** A nonce for `signIn`; nothing if the service issues none now. */
@@ -44,34 +55,47 @@ const LONG_POLL_S = 10;
 const POLLS_MAX = 12;
 
 /**
- * A small client of the HTTP API for checks, as one client app.
+ * A small client of the HTTP API, as one client app.
  *
  * @example
  * const { status, body } = await makeCheckClient({ url, apiKey }).check({ account, rules });
  */
 export function makeCheckClient({ url, apiKey }: { url: string; apiKey: string }): CheckClient {
-  const call = async (path: string, init: RequestInit): Promise<Answer> => {
-    const response = await fetch(url + path, { ...init, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+  const send = async <T = AnswerBody>(
+    method: string,
+    path: string,
+    body?: unknown,
+    more: MoreHeaders = {},
+  ): Promise<Answer<T>> => {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const response = await fetch(url + path, {
+      method,
+      headers: { 'x-api-key': apiKey, ...type, ...more },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    const { status, headers } = response;
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: parseBody(text) };
+    return { status, headers, text, body: parseBody(text) as T };
   };
-  const check: CheckClient['check'] = (body, headers = {}) =>
-    call(PATH, {
-      method: 'POST',
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
+  const check: CheckClient['check'] = (body, headers) => send('POST', PATH, body, headers);
   const poll: CheckClient['poll'] = (requestId, waitS = 0) =>
-    call(`${PATH}/responses/${requestId}`, {
-      headers: { 'x-api-key': apiKey, ...(waitS > 0 ? { prefer: `wait=${waitS}` } : {}) },
-    });
+    send(
+      'GET',
+      `${PATH}/responses/${requestId}`,
+      undefined,
+      waitS > 0 ? { prefer: `wait=${waitS}` } : {},
+    );
   return {
+    send,
+    async mustSend<T = AnswerBody>(method: string, path: string, body?: unknown) {
+      const answer = await send<T>(method, path, body);
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+      return answer.body;
+    },
     check,
     poll,
-    async nonce() {
-      const { body } = await call(NONCES_PATH, { method: 'POST', headers: { 'x-api-key': apiKey } });
-      return body.nonce;
-    },
+    nonce: async () => (await send('POST', NONCES_PATH)).body.nonce,
     async checkAndWait(body) {
       const accepted = await check({ ...body, async: true });
       const { requestId } = accepted.body;
@@ -86,9 +110,9 @@ export function makeCheckClient({ url, apiKey }: { url: string; apiKey: string }
   };
 }
 
-function parseBody(text: string): AnswerBody {
+function parseBody(text: string): unknown {
   try {
-    return JSON.parse(text) as AnswerBody;
+    return JSON.parse(text);
   } catch {
     return {};
   }
