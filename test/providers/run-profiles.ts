@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { healthy } from './all-profiles.ts';
 import { connectInProcess } from './connect-in-process.ts';
 import { type Move, makeWallets, startMoving, type Wallets } from './move-tokens.ts';
 import type { Profile } from './profile.ts';
-import { healthy } from './profiles/healthy.ts';
 import { type MinedChain, startMinedChain } from './provider/mined-chain.ts';
 import { type Outcome, runProfile, type Times } from './run-profile.ts';
 import type { Arrangement, Subject } from './subject.ts';

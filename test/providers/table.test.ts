@@ -1,4 +1,4 @@
-import { healthy } from './profiles/healthy.ts';
+import { healthy } from './all-profiles.ts';
 import type { Outcome } from './run-profile.ts';
 import { brokenOf, type Row } from './table.ts';
 

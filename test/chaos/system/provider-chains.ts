@@ -1,6 +1,5 @@
-import { PROFILES } from '../../providers/all-profiles.ts';
+import { healthy, PROFILES } from '../../providers/all-profiles.ts';
 import type { Profile } from '../../providers/profile.ts';
-import { healthy } from '../../providers/profiles/healthy.ts';
 import { type Endpoints, startEndpoints } from '../../providers/provider/start-endpoints.ts';
 import { type Stages, startStages } from '../../providers/run-profiles.ts';
 import type { Arrangement } from '../../providers/subject.ts';

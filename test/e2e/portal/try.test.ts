@@ -1,5 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer tries checks in the portal's form, in a real browser, and reads the compared amounts.
+import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { approveApp, makeApp } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
@@ -91,14 +92,7 @@ test('a message proves the wallet of a check, signed by a wallet of the browser 
   const app = await makeApp(developer, 'Gate');
   await approveApp(operatorApi(), developer, app);
   const { holder, rpc } = system.chain;
-  const sign = async (params: readonly unknown[]): Promise<string> => {
-    const response = await fetch(rpc, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'personal_sign', params }),
-    });
-    return ((await response.json()) as { result: string }).result;
-  };
+  const sign = (params: readonly unknown[]) => callJsonRpc<string>(rpc, 'personal_sign', params);
   await page.exposeFunction('askWallet', async (method: string, params: readonly string[]) =>
     method === 'personal_sign' ? sign(params) : [holder],
   );

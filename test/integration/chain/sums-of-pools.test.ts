@@ -1,6 +1,5 @@
 import type { Rule, SumTerm } from '#shared/contracts/rules/rule.ts';
-import { avalanchePool } from '../../providers/profiles/pools/avalanche-pool.ts';
-import { nitroPool } from '../../providers/profiles/pools/nitro-pool.ts';
+import { avalanchePool, nitroPool } from '../../providers/all-profiles.ts';
 import { type MinedChain, startMinedChain } from '../../providers/provider/mined-chain.ts';
 import { startProvider } from '../../providers/provider/start-provider.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';

@@ -1,8 +1,5 @@
+import { limitedRange, missingTags, nitroPool, otherState } from '../all-profiles.ts';
 import type { NodeLag, Profile } from '../profile.ts';
-import { limitedRange } from '../profiles/limits/limited-range.ts';
-import { missingTags } from '../profiles/missing-tags.ts';
-import { otherState } from '../profiles/other-state.ts';
-import { nitroPool } from '../profiles/pools/nitro-pool.ts';
 import { answerCall } from './answer-call.ts';
 import { GO_ETHEREUM, NITRO } from './words.ts';
 

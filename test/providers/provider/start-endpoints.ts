@@ -1,5 +1,5 @@
+import { healthy } from '../all-profiles.ts';
 import type { Profile } from '../profile.ts';
-import { healthy } from '../profiles/healthy.ts';
 import type { Arrangement } from '../subject.ts';
 import type { MinedChain } from './mined-chain.ts';
 import { startProvider } from './start-provider.ts';
