@@ -7,17 +7,13 @@ import {
   PART_ENTRIES_MAX,
 } from '#shared/contracts/batches/batch.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
-import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { type ClientApps, makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
 import { logKey } from '#shared/stores/checks/admit.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
-  makeTestApp,
   type RunningGateway,
   startGateway,
+  testGateways,
   type TestApp,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -26,32 +22,22 @@ import { waitUntil } from '../../support/wait-until.ts';
 // The test itself plays the evaluator and the result-store, so that it decides when a part is
 // finished.
 
-const HEAP_MIB = 256;
+const HEAP = { NODE_OPTIONS: '--max-old-space-size=256' };
 const RULES = [{ type: 'NATIVE', chainId: 31_337, roleId: 'holder' }];
 const NDJSON = 'application/x-ndjson';
 const BREAK_OFFS_MAX = 20;
 /** Enough parts that a gateway takes a while to publish them. */
 const BROKEN_ENTRIES = 40_000;
 
-const config = testConfig(15);
-let kafka: KafkaConnection;
-let connection: RedisConnection;
-let clientApps: ClientApps;
+const stores = testStores(15);
 let batches: Batches;
-let gateways: readonly [RunningGateway, RunningGateway];
-let consumer: AsyncDisposable;
+const { gateways, anApp } = testGateways(stores, HEAP);
 const seen: BatchPartRequested[] = [];
 
 const accountOf = (index: number): string => `0x${(index + 1).toString(16).padStart(40, '0')}`;
 const accountsOf = (count: number): string[] => Array.from({ length: count }, (_, index) => accountOf(index));
 const linesOf = (head: unknown, entries: readonly unknown[]): string =>
   [head, ...entries].map((line) => `${JSON.stringify(line)}\n`).join('');
-
-async function anApp(limits?: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {
-  const app = makeTestApp(limits);
-  await clientApps.project(app.document);
-  return app;
-}
 
 type Sent = { readonly type?: string; readonly key?: string; readonly gateway?: RunningGateway };
 const post = (app: TestApp, body: unknown, { type = 'application/json', key, gateway }: Sent = {}) =>
@@ -68,8 +54,8 @@ const acknowledgementOf = async (response: Response) =>
   (await response.json()) as { requestId: string; entries: number };
 const partsOf = (requestId: string) => seen.filter((part) => part.requestId === requestId);
 const monthTotal = async ({ document }: TestApp): Promise<number> => {
-  const [key = ''] = await connection.redis.keys(`quota:{${document.clientId}}:*`);
-  return key === '' ? 0 : Number(await connection.redis.get(key));
+  const [key = ''] = await stores.redis.keys(`quota:{${document.clientId}}:*`);
+  return key === '' ? 0 : Number(await stores.redis.get(key));
 };
 
 /** Stores the results of a part, as the evaluator and the result-store would. */
@@ -99,8 +85,8 @@ async function breakOff(text: string, key: string): Promise<{ app: TestApp; requ
   const publishing = 'batches:publishing';
   for (let attempt = 0; attempt < BREAK_OFFS_MAX; attempt += 1) {
     const app = await anApp();
-    await using gateway = await startGateway(config);
-    await connection.redis.del(publishing);
+    await using gateway = await startGateway(stores.config);
+    await stores.redis.del(publishing);
     let isAnswered = false;
     const answered = post(app, text, { type: NDJSON, key, gateway })
       .catch(() => undefined)
@@ -109,37 +95,27 @@ async function breakOff(text: string, key: string): Promise<{ app: TestApp; requ
       });
     let requestId: string | undefined;
     while (requestId === undefined && !isAnswered)
-      [requestId] = await connection.redis.zrange(publishing, '0', '-1');
+      [requestId] = await stores.redis.zrange(publishing, '0', '-1');
     gateway.process.child.kill('SIGKILL');
     await answered;
-    if (requestId !== undefined && (await connection.redis.zscore(publishing, requestId)) !== null)
+    if (requestId !== undefined && (await stores.redis.zscore(publishing, requestId)) !== null)
       return { app, requestId };
   }
   throw new Error('every gateway had published its batch before it was killed');
 }
 
 beforeAll(async () => {
-  connection = await connectTestRedis(config);
-  await connection.redis.set(GENERATION_KEY, 'test');
-  kafka = await connectTestKafka(config);
-  clientApps = makeClientApps(connection.redis);
-  batches = makeBatches(connection.redis);
-  consumer = await kafka.consume({
-    groupId: `test.${randomUUID()}`,
-    topics: [checkRequestedBatch],
-    window: 100,
-    handle: async (message) => void seen.push(message),
-  });
-  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
-  gateways = [await startGateway(config, env), await startGateway(config, env)];
+  batches = makeBatches(stores.redis);
+  await stores.use(
+    stores.kafka.consume({
+      groupId: `test.${randomUUID()}`,
+      topics: [checkRequestedBatch],
+      window: 100,
+      handle: async (message) => void seen.push(message),
+    }),
+  );
 });
 
-afterAll(async () => {
-  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
-  await consumer?.[Symbol.asyncDispose]();
-  await kafka?.[Symbol.asyncDispose]();
-  await connection?.[Symbol.asyncDispose]();
-});
 
 describe('a batch at a real gateway', () => {
   it('may have 100 000 entries: a heap of 256 MB suffices, and every entry is published once', async () => {
@@ -216,9 +192,9 @@ describe('a batch at a real gateway', () => {
     const key = randomUUID();
     const batch = { entries: accountsOf(1_100), rules: RULES };
     const { requestId } = await acknowledgementOf(await post(app, batch, { key }));
-    const [claim = ''] = await connection.redis.keys(`claim:{${app.document.clientId}}:*`);
-    await connection.redis.hset(claim, 'state', 'claimed', 'touched', '0');
-    await connection.redis.hdel(claim, 'id');
+    const [claim = ''] = await stores.redis.keys(`claim:{${app.document.clientId}}:*`);
+    await stores.redis.hset(claim, 'state', 'claimed', 'touched', '0');
+    await stores.redis.hdel(claim, 'id');
     const retry = await post(app, batch, { key, gateway: gateways[1] });
     expect(await acknowledgementOf(retry)).toEqual({ requestId, entries: 1_100 });
     const parts = await waitUntil('both copies', () => {
@@ -286,7 +262,7 @@ describe('a batch at a real gateway', () => {
     const app = await anApp();
     expect((await post(app, body, { type })).status).toBe(status);
     expect(await monthTotal(app)).toBe(0);
-    expect(await connection.redis.exists(unfinishedBatchesKey(app.document.clientId))).toBe(0);
+    expect(await stores.redis.exists(unfinishedBatchesKey(app.document.clientId))).toBe(0);
     expect((await post(app, { entries: accountsOf(1), rules: RULES })).status).toBe(202);
   });
 
@@ -302,7 +278,7 @@ describe('a batch at a real gateway', () => {
     // The rate is charged before the body is read, and later requests of the app are charged after
     // it.
     const log = logKey(slow.document.clientId, 'per-second');
-    await waitUntil('the slow request', async () => (await connection.redis.exists(log)) === 1);
+    await waitUntil('the slow request', async () => (await stores.redis.exists(log)) === 1);
     expect((await post(slow, batch)).status).toBe(503);
     outgoing.write('"');
     expect((await post(other, batch)).status).toBe(202);
@@ -318,7 +294,7 @@ describe('a batch at a real gateway', () => {
     const { app, requestId } = await breakOff(text, key);
     const { clientId } = app.document;
     // The slot is leased: it is free again before the next minute.
-    const leaseEndsAt = Number(await connection.redis.zscore(unfinishedBatchesKey(clientId), requestId));
+    const leaseEndsAt = Number(await stores.redis.zscore(unfinishedBatchesKey(clientId), requestId));
     expect(leaseEndsAt).toBeLessThan(Date.now() + 60_000);
     expect(await monthTotal(app)).toBe(BROKEN_ENTRIES);
     expect(await batches.abandon(10)).toBe(0);
@@ -328,8 +304,8 @@ describe('a batch at a real gateway', () => {
     expect([await monthTotal(app), await status()]).toMatchObject([0, { code: 'request-not-found' }]);
     expect(await batches.readStatus(requestId)).toMatchObject({ status: 'abandoned', done: 0 });
 
-    const [claim = ''] = await connection.redis.keys(`claim:{${clientId}}:*`);
-    await connection.redis.hset(claim, 'touched', '0');
+    const [claim = ''] = await stores.redis.keys(`claim:{${clientId}}:*`);
+    await stores.redis.hset(claim, 'touched', '0');
     const retry = await post(app, text, { type: NDJSON, key, gateway: gateways[1] });
     expect([retry.status, await acknowledgementOf(retry)]).toEqual([
       202,
@@ -342,6 +318,6 @@ describe('a batch at a real gateway', () => {
     });
     for (const part of parts.values()) await finish(part);
     expect([await monthTotal(app), await status()]).toMatchObject([BROKEN_ENTRIES, { status: 'completed' }]);
-    expect(await connection.redis.exists(unfinishedBatchesKey(clientId))).toBe(0);
+    expect(await stores.redis.exists(unfinishedBatchesKey(clientId))).toBe(0);
   });
 });

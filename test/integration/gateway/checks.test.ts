@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type CheckRequested, LANES } from '#shared/contracts/checks/check-requested.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { type ClientApps, makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { makeResults, type Results } from '#shared/stores/checks/results.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   A_LOCAL_CHECK,
-  makeTestApp,
-  type RunningGateway,
   responsePath,
   startGateway,
+  testGateways,
   type TestApp,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -20,16 +17,13 @@ import { waitUntil } from '../../support/wait-until.ts';
 // Scenario: two real gateway processes before a real Kafka and a real Redis. The test itself plays
 // the evaluator and the result-store, so that it decides when, and whether, a check is answered.
 
-const config = testConfig(5);
-let kafka: KafkaConnection;
-let connection: RedisConnection;
-let results: Results;
-let clientApps: ClientApps;
-let admitter: Admitter;
-let gateways: readonly [RunningGateway, RunningGateway];
-let consumer: AsyncDisposable;
 /** On a busy machine the test takes seconds to play its parts. */
 const PATIENT = { SYNC_DEADLINE_MS: '25000' };
+
+const stores = testStores(5);
+let results: Results;
+let admitter: Admitter;
+const { gateways, anApp } = testGateways(stores, PATIENT);
 const seen: CheckRequested[] = [];
 /** Apps whose checks are left unanswered. */
 const silent = new Set<string>();
@@ -55,12 +49,6 @@ async function answer(message: CheckRequested): Promise<void> {
   });
 }
 
-async function anApp(limits?: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {
-  const app = makeTestApp(limits);
-  await clientApps.project(app.document);
-  return app;
-}
-
 const checksOf = (app: TestApp) => seen.filter(({ clientId }) => clientId === app.document.clientId);
 /** A check may be published again under its id. */
 const idsSeenOf = (app: TestApp) => new Set(checksOf(app).map(({ requestId }) => requestId));
@@ -68,30 +56,21 @@ const idOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { requestId: string }).requestId;
 
 beforeAll(async () => {
-  connection = await connectTestRedis(config);
-  await connection.redis.set(GENERATION_KEY, 'test');
-  kafka = await connectTestKafka(config);
-  results = makeResults(connection.redis);
-  clientApps = makeClientApps(connection.redis);
-  admitter = makeAdmitter(connection.redis, Date.now);
-  consumer = await kafka.consume({
-    groupId: `test.${randomUUID()}`,
-    topics: [LANES.interactive, LANES.bulk],
-    window: 100,
-    handle: async (message) => {
-      seen.push(message);
-      if (!silent.has(message.clientId)) await answer(message);
-    },
-  });
-  gateways = [await startGateway(config, PATIENT), await startGateway(config, PATIENT)];
+  results = makeResults(stores.redis);
+  admitter = makeAdmitter(stores.redis, Date.now);
+  await stores.use(
+    stores.kafka.consume({
+      groupId: `test.${randomUUID()}`,
+      topics: [LANES.interactive, LANES.bulk],
+      window: 100,
+      handle: async (message) => {
+        seen.push(message);
+        if (!silent.has(message.clientId)) await answer(message);
+      },
+    }),
+  );
 });
 
-afterAll(async () => {
-  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
-  await consumer?.[Symbol.asyncDispose]();
-  await kafka?.[Symbol.asyncDispose]();
-  await connection?.[Symbol.asyncDispose]();
-});
 
 describe('the gateway before a real Kafka and Redis', () => {
   it('answers a sync check with its result, which can be polled as the same bytes from another gateway', async () => {
@@ -118,7 +97,7 @@ describe('the gateway before a real Kafka and Redis', () => {
   it('stops serving a suspended app when the change is announced', async () => {
     const app = await anApp();
     expect((await gateways[0].get(app, '/access-control/chains')).status).toBe(200);
-    await clientApps.project({ ...app.document, version: 2, suspended: true });
+    await makeClientApps(stores.redis).project({ ...app.document, version: 2, suspended: true });
     await waitUntil(
       'the suspension',
       async () => (await gateways[0].get(app, '/access-control/chains')).status === 403,
@@ -174,7 +153,7 @@ describe('the gateway before a real Kafka and Redis', () => {
   });
 
   it('runs a new check when a sync check that ended in 504 is retried', async () => {
-    await using brief = await startGateway(config, { SYNC_DEADLINE_MS: '3000' });
+    await using brief = await startGateway(stores.config, { SYNC_DEADLINE_MS: '3000' });
     const app = await anApp();
     silent.add(app.document.clientId);
     const headers = { 'idempotency-key': 'two' };
@@ -198,18 +177,18 @@ describe('the gateway before a real Kafka and Redis', () => {
     const key = 'three';
     const first = await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true }, { 'idempotency-key': key });
     const requestId = await idOf(first);
-    const [claim] = await connection.redis.keys(`claim:{${clientId}}:*`);
+    const [claim] = await stores.redis.keys(`claim:{${clientId}}:*`);
     // The gateway marks the claim after its answer.
-    const stateOf = () => connection.redis.hget(claim ?? '', 'state');
+    const stateOf = () => stores.redis.hget(claim ?? '', 'state');
     await waitUntil('the mark as published', async () => (await stateOf()) === 'published');
     // The state that a gateway leaves when it dies before the broker acknowledges; it stays young
     // for the first retry.
     const later = String(Date.now() + 3_600_000);
-    await connection.redis.hset(claim ?? '', 'state', 'claimed', 'touched', later);
-    await connection.redis.hdel(claim ?? '', 'id');
+    await stores.redis.hset(claim ?? '', 'state', 'claimed', 'touched', later);
+    await stores.redis.hdel(claim ?? '', 'id');
     const at = await gateways[1].post(app, { ...A_LOCAL_CHECK, async: true }, { 'idempotency-key': key });
     expect(at.status).toBe(409);
-    await connection.redis.hset(claim ?? '', 'touched', '0');
+    await stores.redis.hset(claim ?? '', 'touched', '0');
     const retry = await gateways[1].post(app, { ...A_LOCAL_CHECK, async: true }, { 'idempotency-key': key });
     expect(retry.status).toBe(202);
     expect(await idOf(retry)).toBe(requestId);
@@ -239,18 +218,18 @@ describe('the gateway before a real Kafka and Redis', () => {
       });
     expect((await admit('first')).outcome).toBe('fresh');
     const claim = `claim:{${clientId}}:${keyHash}`;
-    expect(await connection.redis.exists(claim)).toBe(1);
+    expect(await stores.redis.exists(claim)).toBe(1);
     if (isTakenOver) {
       // As if it was claimed long ago: within one millisecond a retry's claim would look like the
       // first.
-      await connection.redis.hset(claim, 'at', '0', 'touched', '0');
+      await stores.redis.hset(claim, 'at', '0', 'touched', '0');
       expect((await admit('second')).outcome).toBe('taken-over');
     }
     expect(await admitter.dropClaim({ clientId, keyHash, seed: 'first' })).toBe(!isTakenOver);
     expect((await admit('third')).outcome).toBe(next);
     // The claim is another check's now, or still the retry's.
     expect(await admitter.dropClaim({ clientId, keyHash, seed: 'other' })).toBe(false);
-    expect(await connection.redis.exists(claim)).toBe(1);
+    expect(await stores.redis.exists(claim)).toBe(1);
   });
 
   it('a check whose claim was lost with Redis keeps its charge, because a retry may have published it', async () => {
@@ -262,19 +241,19 @@ describe('the gateway before a real Kafka and Redis', () => {
   it('answers 503 while the views are being rebuilt, and recovers by itself', async () => {
     const app = await anApp();
     expect((await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true })).status).toBe(202);
-    await connection.redis.del(GENERATION_KEY);
+    await stores.redis.del(GENERATION_KEY);
     const response = await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true });
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).not.toBeNull();
     expect(await response.json()).toMatchObject({ code: 'dependency-unavailable' });
-    await connection.redis.set(GENERATION_KEY, 'test');
+    await stores.redis.set(GENERATION_KEY, 'test');
     expect((await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true })).status).toBe(202);
   });
 
   it('answers long polls at once, finishes sync checks and exits 0 on SIGTERM', async () => {
     const app = await anApp();
     silent.add(app.document.clientId);
-    const gateway = await startGateway(config, { ...PATIENT, SHUTDOWN_TIMEOUT_MS: '60000' });
+    const gateway = await startGateway(stores.config, { ...PATIENT, SHUTDOWN_TIMEOUT_MS: '60000' });
     const requestId = await idOf(await gateway.post(app, { ...A_LOCAL_CHECK, async: true }));
     const longPoll = gateway.get(app, responsePath(requestId), { prefer: 'wait=25' });
     const sync = gateway.post(app, A_LOCAL_CHECK);

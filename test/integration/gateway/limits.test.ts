@@ -2,17 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
-import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   A_LOCAL_CHECK,
-  makeTestApp,
   type RunningGateway,
-  startGateway,
+  testGateways,
   type TestApp,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -20,37 +16,22 @@ import { waitUntil } from '../../support/wait-until.ts';
 // Scenario: two gateway processes share one Redis, and clients send far more than their limits.
 // Nothing consumes the lanes here: the answers alone show how much was accepted.
 
-const config = testConfig(6);
+const stores = testStores(6);
 const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
 const FLOOD_MS = 3_500;
 const TICK_MS = 2;
-let connection: RedisConnection;
 let admitter: Admitter;
-let gateways: readonly RunningGateway[];
-
-async function anApp(limits: Parameters<typeof makeTestApp>[0], accountId = 'acc_1'): Promise<TestApp> {
-  const made = makeTestApp(limits);
-  const app = { ...made, document: { ...made.document, accountId } };
-  await makeClientApps(connection.redis).project(app.document);
-  return app;
-}
+const { gateways, anApp } = testGateways(stores);
 
 const monthTotal = async ({ document }: TestApp): Promise<number> => {
-  const [key = ''] = await connection.redis.keys(`quota:{${document.clientId}}:*`);
-  return Number(await connection.redis.get(key));
+  const [key = ''] = await stores.redis.keys(`quota:{${document.clientId}}:*`);
+  return Number(await stores.redis.get(key));
 };
 
-beforeAll(async () => {
-  connection = await connectTestRedis(config);
-  admitter = makeAdmitter(connection.redis, Date.now);
-  await connection.redis.set(GENERATION_KEY, 'test');
-  gateways = [await startGateway(config), await startGateway(config)];
+beforeAll(() => {
+  admitter = makeAdmitter(stores.redis, Date.now);
 });
 
-afterAll(async () => {
-  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
-  await connection?.[Symbol.asyncDispose]();
-});
 
 type Flood = {
   /** When each accepted request was admitted, in order: ms of the limiter's clock. */
@@ -121,7 +102,7 @@ describe('the limits over two gateways', () => {
     let tries = 0;
     await waitUntil('a check to be accepted', async () => {
       tries += 1;
-      return (await gateways[0]?.post(app, A_POLL_CHECK))?.status === 202;
+      return (await gateways[0].post(app, A_POLL_CHECK)).status === 202;
     });
     const charged = await monthTotal(app);
     expect(charged).toBeGreaterThanOrEqual(1);
@@ -135,7 +116,7 @@ describe('the limits over two gateways', () => {
     for (let hundred = 0; hundred < 9; hundred += 1)
       await Promise.all(Array.from({ length: 100 }, () => admitter.admit(spent)));
     const answers = await Promise.all(
-      Array.from({ length: 500 }, async (_, index) => gateways[index % 2]?.post(app, A_POLL_CHECK)),
+      Array.from({ length: 500 }, async (_, index) => gateways[index % 2 ? 1 : 0].post(app, A_POLL_CHECK)),
     );
     const answered = (status: number) => answers.filter((response) => response?.status === status);
     const [accepted, refused, indeterminate] = [answered(202), answered(429), answered(503)];
@@ -182,10 +163,10 @@ describe('the limits over two gateways', () => {
   it('refuse checks of all apps of an account until midnight once it has used its bytes of the day', async () => {
     const limits = { requestsPerMonth: 1_000 };
     const accountId = `acc_${randomUUID()}`;
-    const [first, second] = [await anApp(limits, accountId), await anApp(limits, accountId)];
+    const [first, second] = [await anApp(limits, { accountId }), await anApp(limits, { accountId })];
     const [gateway] = gateways;
     expect((await gateway?.post(first, A_POLL_CHECK))?.status).toBe(202);
-    const bytes = startCountingBytes(connection.redis, makeSilentLogger());
+    const bytes = startCountingBytes(stores.redis, makeSilentLogger());
     // The first app's bytes were refunded: 32 MiB are the least of any account.
     bytes.add(first.document.clientId, 32 * 1024 * 1024);
     await bytes[Symbol.asyncDispose]();

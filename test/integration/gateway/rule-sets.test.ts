@@ -1,18 +1,12 @@
 import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
-import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   A_LOCAL_CHECK,
-  makeTestApp,
   type RunningGateway,
-  startGateway,
+  testGateways,
   type TestApp,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -21,31 +15,12 @@ import { waitUntil } from '../../support/wait-until.ts';
 // at both at once, and use them at the other. Limits and versions stay exact, and every gateway
 // sees a change.
 
-const config = testConfig(4);
+const stores = testStores(4);
 const PATH = '/access-control/rule-sets';
 const RULE = A_LOCAL_CHECK.rules[0];
 const rulesOf = (minToken: string) => ({ rules: [{ ...RULE, minToken }] });
-let connection: RedisConnection;
-let kafka: KafkaConnection;
-let gateways: [RunningGateway, RunningGateway];
+const { gateways, anApp } = testGateways(stores);
 
-async function anApp(limits: Parameters<typeof makeTestApp>[0] = {}): Promise<TestApp> {
-  const app = makeTestApp(limits);
-  await makeClientApps(connection.redis).project(app.document);
-  return app;
-}
-
-beforeAll(async () => {
-  connection = await connectTestRedis(config);
-  kafka = await connectTestKafka(config);
-  await connection.redis.set(GENERATION_KEY, 'test');
-  gateways = await Promise.all([startGateway(config), startGateway(config)]);
-});
-afterAll(async () => {
-  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
-  await kafka?.[Symbol.asyncDispose]();
-  await connection?.[Symbol.asyncDispose]();
-});
 
 /**
  * The statuses of requests that an app sends at once, in rounds with an app each until the store
@@ -67,7 +42,7 @@ async function versionAt(gateway: RunningGateway, app: TestApp, ruleSet: string)
   if (answer.status !== 202) return answer.status;
   const { requestId } = (await answer.json()) as { requestId: string };
   let version: number | undefined;
-  await kafka.readTopic({
+  await stores.kafka.readTopic({
     topic: checkRequestedBulk.name,
     signal: AbortSignal.timeout(120_000),
     async apply(records) {
@@ -97,7 +72,7 @@ test('a change or a deletion at one gateway takes effect at the other', async ()
 test('concurrent creations at the limit fill the free slots exactly', async () => {
   const { app, statuses } = await allAtOnce({ tier: 'free' }, (app) =>
     Array.from({ length: 30 }, (_, i) =>
-      (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/set-${i}`, rulesOf('1')),
+      gateways[i % 2 ? 1 : 0].send(app, 'PUT', `${PATH}/set-${i}`, rulesOf('1')),
     ),
   );
   expect(statuses).toEqual([...Array(10).fill(201), ...Array(20).fill(409)]);
@@ -110,7 +85,7 @@ test('one of several concurrent writes over one version wins, and the others get
     const first = gateways[0].send(app, 'PUT', `${PATH}/a`, rulesOf('1'));
     const others = Array.from({ length: 8 }, async (_, i) => {
       await first;
-      return (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/a`, rulesOf(String(i + 2)), {
+      return gateways[i % 2 ? 1 : 0].send(app, 'PUT', `${PATH}/a`, rulesOf(String(i + 2)), {
         'if-match': '"1"',
       });
     });
@@ -123,7 +98,7 @@ test('one of several concurrent writes over one version wins, and the others get
 test('concurrent writes without a precondition each make a version', async () => {
   const { app, statuses } = await allAtOnce({}, (app) =>
     Array.from({ length: 6 }, (_, i) =>
-      (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/a`, rulesOf(String(i + 1))),
+      gateways[i % 2 ? 1 : 0].send(app, 'PUT', `${PATH}/a`, rulesOf(String(i + 1))),
     ),
   );
   expect(statuses).toEqual([200, 200, 200, 200, 200, 201]);
@@ -182,7 +157,7 @@ test.each<[string, string, object]>([
 test('the daily budget of an app holds across gateways, and its refusal says when the budget renews', async () => {
   const { app, statuses } = await allAtOnce({ writesPerDay: 3 }, (app) =>
     Array.from({ length: 5 }, (_, i) =>
-      (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/set-${i}`, rulesOf('1')),
+      gateways[i % 2 ? 1 : 0].send(app, 'PUT', `${PATH}/set-${i}`, rulesOf('1')),
     ),
   );
   expect(statuses).toEqual([201, 201, 201, 429, 429]);
@@ -198,12 +173,12 @@ test('a wiped Redis gets the rule sets back from the topic, with their versions 
   await one.send(app, 'PUT', `${PATH}/gone`, rulesOf('1'));
   await one.send(app, 'DELETE', `${PATH}/gone`);
   const before = await (await one.get(app, PATH)).json();
-  await connection.redis.flushdb();
-  await replayTopics({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
-  await makeClientApps(connection.redis).project(app.document);
+  await stores.redis.flushdb();
+  await stores.replay();
+  await makeClientApps(stores.redis).project(app.document);
   expect(await (await two.get(app, PATH)).json()).toEqual(before);
   expect((await two.send(app, 'PUT', `${PATH}/a`, rulesOf('3'), { 'if-match': '"2"' })).status).toBe(200);
-  const entries = await openViews(connection.redis).auditTrail.ofApp(app.document.clientId, 10);
+  const entries = await openViews(stores.redis).auditTrail.ofApp(app.document.clientId, 10);
   // Repeats within an hour are one entry, dated by the last.
   const told = entries.map(({ actor, action, subject }) => `${actor} ${action} ${subject}`);
   expect([...new Set(told)]).toEqual([

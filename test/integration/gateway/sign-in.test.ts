@@ -1,43 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import type { RedisConnection } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
-import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { type AdmitRequest, makeAdmitter, nonceKey } from '#shared/stores/checks/admit.ts';
 import { aSignIn, SIGNER } from '../../support/builders/a-sign-in.ts';
-import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
-  makeTestApp,
-  type RunningGateway,
-  startGateway,
+  testGateways,
   type TestApp,
 } from '../../support/systems/start-gateway.ts';
 
 // Scenario: sign-in messages reach two gateways and a real Redis; nothing consumes the lanes. A nonce
 // is used by one check, whichever gateway gets it, and by none that is not charged.
 
-const config = testConfig(9);
+const stores = testStores(9);
 const CHAIN = 31_337;
 const LIMITS = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
-let connection: RedisConnection;
-let gateways: readonly [RunningGateway, RunningGateway];
+const made = testGateways(stores);
+const { gateways } = made;
 
-beforeAll(async () => {
-  connection = await connectTestRedis(config);
-  await connection.redis.set(GENERATION_KEY, 'test');
-  gateways = [await startGateway(config), await startGateway(config)];
-});
-afterAll(async () => {
-  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
-  await connection?.[Symbol.asyncDispose]();
-});
 
-async function anApp(limits: Partial<typeof LIMITS> = {}): Promise<TestApp> {
-  const app = makeTestApp({ tier: 'enterprise', ...LIMITS, ...limits });
-  const document = { ...app.document, accountId: `acc_${randomUUID()}`, domains: ['shop.example'] };
-  await makeClientApps(connection.redis).project(document);
-  return { ...app, document };
-}
+const anApp = (limits: Partial<typeof LIMITS> = {}): Promise<TestApp> =>
+  made.anApp(
+    { tier: 'enterprise', ...LIMITS, ...limits },
+    { accountId: `acc_${randomUUID()}`, domains: ['shop.example'] },
+  );
 
 async function nonceFor(app: TestApp): Promise<string> {
   const response = await gateways[0].send(app, 'POST', '/access-control/nonces');
@@ -90,13 +75,13 @@ test('a nonce is of its app alone, and a request that is refused before it is ch
   const { signIn: _, ...plain } = body;
   expect(await codeOf(await gateways[0].post(app, plain))).toBe('accepted');
   expect(await codeOf(await gateways[0].post(app, body))).toBe('monthly-quota-exceeded');
-  expect(await connection.redis.exists(nonceKey(app.document.clientId, nonce))).toBe(0);
+  expect(await stores.redis.exists(nonceKey(app.document.clientId, nonce))).toBe(0);
 });
 
 describe('the step of admission', () => {
   const NONCE = '0'.repeat(58);
   const start = () => {
-    const { admit, release } = makeAdmitter(connection.redis, Date.now);
+    const { admit, release } = makeAdmitter(stores.redis, Date.now);
     const clientId = `app_${randomUUID()}`;
     const request = (check: NonNullable<AdmitRequest['check']>): AdmitRequest => ({
       ...{ clientId, accountId: clientId, limits: LIMITS, bucket: 'per-second', check },
@@ -105,8 +90,8 @@ describe('the step of admission', () => {
   };
   /** Redis's clock, without what this database has forgotten. */
   const now = async () => {
-    await connection.redis.del(VIEW_KEYS.noncesNotBefore);
-    const [seconds = '0', micros = '0'] = (await connection.redis.time()) as unknown as [string, string];
+    await stores.redis.del(VIEW_KEYS.noncesNotBefore);
+    const [seconds = '0', micros = '0'] = (await stores.redis.time()) as unknown as [string, string];
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   };
 
@@ -123,12 +108,12 @@ describe('the step of admission', () => {
   it('takes no nonce that was issued before the instant at which Redis last lost data', async () => {
     const { admit, request } = start();
     const nowMs = await now();
-    await connection.redis.set(VIEW_KEYS.noncesNotBefore, nowMs);
+    await stores.redis.set(VIEW_KEYS.noncesNotBefore, nowMs);
     const outcomeOf = async (issuedAtMs: number, seed: string) =>
       (await admit(request({ seed, nonce: { nonce: NONCE, issuedAtMs } }))).outcome;
     expect(await outcomeOf(nowMs, '1.00')).toBe('nonce-expired');
     expect(await outcomeOf(nowMs + 1, '1.01')).toBe('fresh');
-    await connection.redis.del(VIEW_KEYS.noncesNotBefore);
+    await stores.redis.del(VIEW_KEYS.noncesNotBefore);
   });
 
   it('takes a nonce again for the same key and body, where a new check replaces a spent one', async () => {

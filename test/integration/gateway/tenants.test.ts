@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeResults, type Results } from '#shared/stores/checks/results.ts';
 import { makeDeliveries } from '#shared/stores/webhooks/deliveries.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
-import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   A_LOCAL_CHECK,
   makeTestApp,
@@ -17,27 +16,21 @@ import {
 // Scenario: a stranger with a valid key sends the names of another client app's resources to every
 // endpoint that takes a name. The endpoints come from the document that the gateway itself serves.
 
-const config = testConfig(9);
+const stores = testStores(9);
 const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
 const SECRET_ROLE = 'a-role-of-the-owner';
-let connection: RedisConnection;
 let results: Results;
 let gateway: RunningGateway;
 let owner: TestApp;
 let stranger: TestApp;
 
 beforeAll(async () => {
-  connection = await connectTestRedis(config);
-  await connection.redis.set(GENERATION_KEY, 'test');
-  results = makeResults(connection.redis);
+  await stores.redis.set(GENERATION_KEY, 'test');
+  results = makeResults(stores.redis);
   [owner, stranger] = [makeTestApp(), makeTestApp()];
-  const clientApps = makeClientApps(connection.redis);
+  const clientApps = makeClientApps(stores.redis);
   for (const { document } of [owner, stranger]) await clientApps.project(document);
-  gateway = await startGateway(config);
-});
-afterAll(async () => {
-  await gateway?.[Symbol.asyncDispose]();
-  await connection?.[Symbol.asyncDispose]();
+  gateway = await stores.use(startGateway(stores.config));
 });
 
 const requestIdOf = async (response: Response): Promise<string> => {
@@ -172,7 +165,7 @@ async function theirDelivery(): Promise<string> {
     acceptedAt: at,
     retainUntil,
   };
-  await makeDeliveries(connection.redis).record({
+  await makeDeliveries(stores.redis).record({
     ...delivery,
     resendCount: 0,
     attempt: 1,
@@ -215,7 +208,7 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
     // At once: a wait would reveal that there is something to wait for.
     const [foreign, invented] = [await read(theirs, { prefer: 'wait=20' }), await read('unknown')];
     expect(await tellTales(foreign)).toEqual(await tellTales(invented));
-    const after = await connection.redis.keys(`*${theirs}*`);
+    const after = await stores.redis.keys(`*${theirs}*`);
     expect(after).toEqual([]);
   },
   'POST /access-control/check-roles header Idempotency-Key': async () => {

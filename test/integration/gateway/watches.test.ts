@@ -1,42 +1,20 @@
-import type { RedisConnection } from '#shared/redis/connect.ts';
-import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { makeMembersLock } from '#shared/stores/watches/members/watch-members.ts';
-import { connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   A_LOCAL_CHECK,
-  makeTestApp,
-  type RunningGateway,
-  startGateway,
-  type TestApp,
-} from '../../support/systems/start-gateway.ts';
+  testGateways,
+  } from '../../support/systems/start-gateway.ts';
 
 // Scenario: two real gateways on one Kafka and one Redis. Requests for the watches of an app, and
 // for their rule sets, come to both gateways at once.
 
-const config = testConfig(5);
+const stores = testStores(5);
 const RULE_SETS = '/access-control/rule-sets';
 const WATCHES = '/access-control/watches';
 const RULES = { rules: A_LOCAL_CHECK.rules };
 const watchOf = (ruleSet: string) => ({ ruleSet, callbackUrl: 'https://hooks.example.com/' });
-let connection: RedisConnection;
-let gateways: [RunningGateway, RunningGateway];
+const { gateways, anApp } = testGateways(stores);
 
-async function anApp(limits: Parameters<typeof makeTestApp>[0] = {}): Promise<TestApp> {
-  const app = makeTestApp(limits);
-  await makeClientApps(connection.redis).project(app.document);
-  return app;
-}
-
-beforeAll(async () => {
-  connection = await connectTestRedis(config);
-  await connection.redis.set(GENERATION_KEY, 'test');
-  gateways = await Promise.all([startGateway(config), startGateway(config)]);
-});
-afterAll(async () => {
-  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
-  await connection?.[Symbol.asyncDispose]();
-});
 
 test('a rule set that is deleted while a watch of it is put is either kept or unknown to the watch', async () => {
   const [one, two] = gateways;
@@ -82,7 +60,7 @@ test('a change of members while another one of the app runs is 503 with the reas
   const app = await anApp();
   await one.send(app, 'PUT', `${RULE_SETS}/a`, RULES);
   await one.send(app, 'PUT', `${WATCHES}/w`, watchOf('a'));
-  const { lock, unlock } = makeMembersLock(connection.redis);
+  const { lock, unlock } = makeMembersLock(stores.redis);
   await lock(app.document.clientId, 'another', 60_000);
   const add = () => one.send(app, 'POST', `${WATCHES}/w/members`, { add: [A_LOCAL_CHECK.account] });
   const refused = await add();

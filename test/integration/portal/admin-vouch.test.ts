@@ -1,8 +1,5 @@
-import type { RedisConnection } from '#shared/redis/connect.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../../support/infrastructure/connections.ts';
+import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import {
   makePortalClient,
@@ -15,23 +12,18 @@ import {
 // on that address. The account gets nothing until the operator vouches for it, and no open session
 // gains operator rights.
 
-const config = testConfig(14);
-let connection: RedisConnection;
+const stores = testStores(14);
+const { config } = stores;
 let portal: RunningPortal;
-const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  connection = stack.use(await connectTestRedis(config));
-  const kafka = stack.use(await connectTestKafka(config));
-  await replayTopics({ redis: connection.redis, kafka, now: Date.now, log: makeSilentLogger() });
-  portal = stack.use(await startPortal(config));
+  await stores.replay();
+  portal = await stores.use(startPortal(config));
 });
-
-afterAll(() => stack.disposeAsync());
 
 const admin = makeAdmin(config);
 
-const account = (email: string) => openViews(connection.redis).accounts.findByEmail(email);
+const account = (email: string) => openViews(stores.redis).accounts.findByEmail(email);
 
 test('commands that take an address refuse a self-registered account and change nothing', async () => {
   const squatter = await signUp(portal.url);
@@ -89,8 +81,8 @@ test("an operator's link sets a new password once, ends all sessions, and is in 
     return /^\/reset-password#(.+)$/.exec(String(made.value['link']))?.[1] ?? '';
   };
   const [replaced, token] = [await tokenBy(), await tokenBy()];
-  const keys = await connection.redis.keys('reset-link:*');
-  expect(JSON.stringify([keys, await connection.redis.mget(keys)])).not.toContain(token.split('.')[1]);
+  const keys = await stores.redis.keys('reset-link:*');
+  expect(JSON.stringify([keys, await stores.redis.mget(keys)])).not.toContain(token.split('.')[1]);
   const somebody = makePortalClient(portal.url, email);
   const password = 'a password that is remembered';
   const reset = async (by: string) =>

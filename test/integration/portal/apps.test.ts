@@ -6,7 +6,6 @@ import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { newKey } from '../../../services/developer-portal/features/apps/credentials.ts';
 import { makeWork } from '../../../services/developer-portal/features/work.ts';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { dumpRedis } from '../../support/infrastructure/dump-redis.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { A_LOCAL_CHECK, type RunningGateway, startGateway } from '../../support/systems/start-gateway.ts';
@@ -27,24 +26,20 @@ import { waitUntil } from '../../support/wait-until.ts';
 // many at a time. Limits hold exactly, nothing is lost or made twice, revoked keys stop working,
 // and all of it survives a wiped Redis.
 
-const config = testConfig(12);
 const stores = testStores(12);
+const { config } = stores;
 let portal: RunningPortal;
 let other: RunningPortal;
 let gateway: RunningGateway;
-const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
   await stores.replay();
   [portal, other, gateway] = await Promise.all([
-    startPortal(config),
-    startPortal(config),
-    startGateway(config),
+    stores.use(startPortal(config)),
+    stores.use(startPortal(config)),
+    stores.use(startGateway(config)),
   ]);
-  for (const started of [portal, other, gateway]) stack.use(started);
 });
-
-afterAll(() => stack.disposeAsync());
 
 /** Actions of an operator, by the operator's command. */
 const operate = (box = makeSecretBox(parseKeyRing(SECRET_KEYS))) =>
@@ -407,7 +402,7 @@ test('a key works once its scope is approved, and stops within a second of rolli
 
 test('a check can be tried with a key of the app, and the portal returns the answer of the gateway unchanged', async () => {
   const client = await signUp(portal.url);
-  const tried = stack.use(await startPortal(config, { GATEWAY_URL: gateway.url }));
+  const tried = await stores.use(startPortal(config, { GATEWAY_URL: gateway.url }));
   const here = client.at(tried.url);
   const { clientId, keyId, apiKey } = await createApp(here);
   const send = (body: unknown) =>
@@ -431,7 +426,7 @@ test('a check can be tried with a key of the app, and the portal returns the ans
     expect((await send({ apiKey, check: { ...A_LOCAL_CHECK, ...more } })).body).toMatchObject({
       status: 401,
     });
-  const away = stack.use(await startPortal(config, { GATEWAY_URL: 'http://127.0.0.1:1' }));
+  const away = await stores.use(startPortal(config, { GATEWAY_URL: 'http://127.0.0.1:1' }));
   const failed = await client.at(away.url).send('POST', `/api/apps/${clientId}/try`, { apiKey, check: {} });
   expect(failed).toMatchObject({ status: 502, body: { code: 'gateway-unavailable' } });
 });

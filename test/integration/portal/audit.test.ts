@@ -2,7 +2,6 @@ import { hostname, userInfo } from 'node:os';
 import type { Audit } from '#shared/contracts/apps/audit.ts';
 import { makeRecordAudit } from '#shared/stores/audit/audit-trail.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin, runAdmin } from '../../support/systems/run-admin.ts';
 import {
@@ -19,17 +18,15 @@ import { waitUntilPasses } from '../../support/wait-until.ts';
 // Scenario: a customer with a free account writes as much as it may by the API, a stranger guesses
 // passwords, and operators work. None of it hides entries about people, keys and roles.
 
-const config = testConfig(14);
 const stores = testStores(14);
+const { config } = stores;
 const admin = makeAdmin(config);
 let portal: RunningPortal;
-const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
   await stores.replay();
-  portal = stack.use(await startPortal(config));
+  portal = await stores.use(startPortal(config));
 });
-afterAll(() => stack.disposeAsync());
 
 const trailOf = () => openViews(stores.redis).auditTrail;
 async function everyEntry(filters: { accountId?: string; action?: string } = {}): Promise<Audit[]> {

@@ -1,5 +1,4 @@
 import { connect, type Socket } from 'node:net';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   PASSWORD,
@@ -17,22 +16,20 @@ const HALVES = 510;
 /** Bodies of one address, which may hold three eighths of 256. */
 const HALVES_KEPT = 96;
 
-const config = testConfig(13);
 const stores = testStores(13);
+const { config } = stores;
 let portal: RunningPortal;
-const stack = new AsyncDisposableStack();
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
   await stores.replay();
-  portal = stack.use(
-    await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8', PORTAL_PASSWORD_COST: '15' }),
+  portal = await stores.use(
+    startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8', PORTAL_PASSWORD_COST: '15' }),
   );
 });
 
-afterAll(async () => {
+afterAll(() => {
   for (const socket of sockets) socket.destroy();
-  await stack.disposeAsync();
 });
 
 /** A sign-in whose body never ends, and whether it was answered. */

@@ -1,6 +1,5 @@
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { type MailServer, receiveMails } from '../../support/fakes/receive-mails.ts';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import {
@@ -16,19 +15,16 @@ import {
 // Scenario: people forget their passwords at a portal that sends e-mail through a real SMTP server,
 // and somebody asks for links to addresses of others.
 
-const config = testConfig(8);
 const stores = testStores(8);
+const { config } = stores;
 let portal: RunningPortal;
 let server: MailServer;
-const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
   await stores.replay();
-  server = stack.use(await receiveMails());
-  portal = stack.use(await startMailingPortal());
+  server = await stores.use(receiveMails());
+  portal = await stores.use(startMailingPortal());
 });
-
-afterAll(() => stack.disposeAsync());
 
 /** A portal that sends e-mail, at the origin that its links have. */
 async function startMailingPortal(): Promise<RunningPortal> {

@@ -1,4 +1,3 @@
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   createApp,
@@ -13,20 +12,15 @@ import {
 // Scenario: the owner of an app invites others, who use it at another portal within their roles.
 // Removed members, strangers and accounts that are made again under a member's address get nothing.
 
-const config = testConfig(8);
 const stores = testStores(8);
+const { config } = stores;
 let portal: RunningPortal;
 let other: RunningPortal;
-const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
   await stores.replay();
-  [portal, other] = await Promise.all([startPortal(config), startPortal(config)]);
-  stack.use(portal);
-  stack.use(other);
+  [portal, other] = await Promise.all([stores.use(startPortal(config)), stores.use(startPortal(config))]);
 });
-
-afterAll(() => stack.disposeAsync());
 
 type Role = 'viewer' | 'developer' | 'admin';
 type Team = {

@@ -1,6 +1,5 @@
 import { ACCOUNTS_KEY } from '#shared/stores/apps/accounts.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import {
@@ -15,15 +14,14 @@ import {
 // Scenario: an operator searches accounts, apps and audit entries of a portal with a few
 // developers, and Redis is wiped and rebuilt. Nobody else gets at any of it.
 
-const config = testConfig(8);
 const stores = testStores(8);
+const { config } = stores;
 let portal: RunningPortal;
 let operator: PortalClient;
 /** Entries of other suites of the same worker are older. */
 let began: string;
 let ada: PortalClient;
 let app: Awaited<ReturnType<typeof createApp>>;
-const stack = new AsyncDisposableStack();
 const admin = makeAdmin(config);
 
 type AuditPage = {
@@ -42,7 +40,7 @@ const audit = async (query: Record<string, string>) =>
 
 beforeAll(async () => {
   await stores.replay();
-  portal = stack.use(await startPortal(config));
+  portal = await stores.use(startPortal(config));
   began = new Date().toISOString();
   const signedUp = await signUp(portal.url);
   const { value } = await admin('account', 'operator', signedUp.email, '--vouch');
@@ -54,8 +52,6 @@ beforeAll(async () => {
   await ada.send('PATCH', `/api/apps/${app.clientId}`, { name: 'Guild hall' });
   await createApp(await signUp(portal.url), 'Something else');
 });
-
-afterAll(() => stack.disposeAsync());
 
 test('an account and an app are found by parts of their names, by their ids and by the e-mail address', async () => {
   type Accounts = { accounts: { accountId: string; email: string; apps: number }[] };

@@ -1,4 +1,3 @@
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import { createApp, type RunningPortal, signUp, startPortal } from '../../support/systems/start-portal.ts';
@@ -6,18 +5,16 @@ import { createApp, type RunningPortal, signUp, startPortal } from '../../suppor
 // Scenario: a developer in a real portal and an operator with the command work on the same rule
 // sets.
 
-const config = testConfig(2);
 const stores = testStores(2);
+const { config } = stores;
 const admin = makeAdmin(config);
 const RULE = { type: 'NATIVE', chainId: 1, roleId: 'holder' };
-const stack = new AsyncDisposableStack();
 let portal: RunningPortal;
 
 beforeAll(async () => {
   await stores.replay();
-  portal = stack.use(await startPortal(config));
+  portal = await stores.use(startPortal(config));
 });
-afterAll(() => stack.disposeAsync());
 
 async function aDeveloper() {
   const client = await signUp(portal.url);

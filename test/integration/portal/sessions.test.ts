@@ -1,6 +1,5 @@
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSessions } from '../../../services/developer-portal/features/sessions/sessions.ts';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   createApp,
@@ -15,20 +14,15 @@ import { waitUntil } from '../../support/wait-until.ts';
 // Scenario: two portals over one broker and one Redis, and people who sign up, in and out, some of
 // them attackers. Nobody reaches the data of another account, and an ended session stays ended.
 
-const config = testConfig(11);
 const stores = testStores(11);
+const { config } = stores;
 let portal: RunningPortal;
 let other: RunningPortal;
-const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
   await stores.replay();
-  [portal, other] = await Promise.all([startPortal(config), startPortal(config)]);
-  stack.use(portal);
-  stack.use(other);
+  [portal, other] = await Promise.all([stores.use(startPortal(config)), stores.use(startPortal(config))]);
 });
-
-afterAll(() => stack.disposeAsync());
 
 test('two sign-ups with one address at once, at two portals, make one account', async () => {
   const client = makePortalClient(portal.url);
@@ -158,8 +152,8 @@ test('an account has at most 50 sessions, and another one ends the oldest', asyn
 });
 
 test('a session ends when it is idle, and in any case after its maximum lifetime', async () => {
-  const brief = stack.use(
-    await startPortal(config, { PORTAL_SESSION_IDLE_HOURS: '0.0005', PORTAL_SESSION_HOURS: '0.001' }),
+  const brief = await stores.use(
+    startPortal(config, { PORTAL_SESSION_IDLE_HOURS: '0.0005', PORTAL_SESSION_HOURS: '0.001' }),
   );
   const client = await signUp(brief.url);
   const token = client.token();
@@ -177,7 +171,7 @@ test('a session ends when it is idle, and in any case after its maximum lifetime
 });
 
 test('guessing passwords is slowed down, and the owner at another address is not affected', async () => {
-  const guarded = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
+  const guarded = await stores.use(startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
   const client = await signUp(portal.url);
   const attempt = (address: string, password: string) =>
     makePortalClient(guarded.url).send(
@@ -195,7 +189,7 @@ test('guessing passwords is slowed down, and the owner at another address is not
 });
 
 test('many networks of one IPv6 site share one limit for guessing passwords', async () => {
-  const guarded = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
+  const guarded = await stores.use(startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
   const client = await signUp(portal.url);
   const guess = (address: string) =>
     makePortalClient(guarded.url).send(

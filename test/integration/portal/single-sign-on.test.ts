@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { type Person, prepareOpenId } from '../../support/fakes/openid-provider.ts';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import type { SpawnedProcess } from '../../support/systems/spawn-process.ts';
@@ -17,10 +16,9 @@ import {
 // Scenario: people sign in at a real OpenID provider, and others try to get into their accounts with
 // answers of other sign-ins, and by signing up with their addresses first.
 
-const config = testConfig(8);
 const stores = testStores(8);
+const { config } = stores;
 const admin = makeAdmin(config);
-const stack = new AsyncDisposableStack();
 let openid: Awaited<ReturnType<typeof prepareOpenId>>;
 let portal: RunningPortal;
 let provider: SpawnedProcess;
@@ -28,14 +26,12 @@ let provider: SpawnedProcess;
 beforeAll(async () => {
   await stores.replay();
   openid = await prepareOpenId();
-  portal = stack.use(await startPortal(config, openid.environments[0]));
+  portal = await stores.use(startPortal(config, openid.environments[0]));
   const early = makePortalClient(portal.url).hasty();
   // The portal takes passwords, and looks the provider up once it is there.
   expect(await early.send('POST', '/api/single-sign-on/begin')).toMatchObject({ status: 503 });
-  provider = stack.use(await openid.start());
+  provider = await stores.use(openid.start());
 });
-
-afterAll(() => stack.disposeAsync());
 
 type Begun = { readonly url: string; readonly attempt: string };
 type Finished = {

@@ -2,7 +2,6 @@ import { Secret, TOTP } from 'otpauth';
 import { account as accountTopic } from '#shared/contracts/apps/client-app.ts';
 import { ACCOUNTS_KEY } from '#shared/stores/apps/accounts.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { testConfig } from '../../support/infrastructure/connections.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
 import {
@@ -18,21 +17,16 @@ import { waitUntil } from '../../support/wait-until.ts';
 // Scenario: people turn on two-factor authentication at two portals over one Redis, and others who
 // know their passwords try to get in without the code. Redis is wiped and rebuilt meanwhile.
 
-const config = testConfig(8);
 const stores = testStores(8);
+const { config } = stores;
 let portal: RunningPortal;
 let other: RunningPortal;
-const stack = new AsyncDisposableStack();
 const admin = makeAdmin(config);
 
 beforeAll(async () => {
   await stores.replay();
-  [portal, other] = await Promise.all([startPortal(config), startPortal(config)]);
-  stack.use(portal);
-  stack.use(other);
+  [portal, other] = await Promise.all([stores.use(startPortal(config)), stores.use(startPortal(config))]);
 });
-
-afterAll(() => stack.disposeAsync());
 
 const PERIOD_MS = 30_000;
 type Enrolled = {

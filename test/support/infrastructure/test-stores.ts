@@ -1,16 +1,20 @@
+import type { CommonConfig } from '#shared/config.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { type Replay, type ReplayCounts, replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from './connections.ts';
 
-type TestStores = {
+export type TestStores = {
+  readonly config: CommonConfig;
   readonly connection: RedisConnection;
   readonly redis: RedisConnection['redis'];
   readonly kafka: KafkaConnection;
   /** The dependencies of a rebuild of the views. */
   readonly forReplay: () => Replay;
   readonly replay: () => Promise<ReplayCounts | undefined>;
+  /** Ends a part after the tests, before the stores. */
+  readonly use: <T extends AsyncDisposable>(part: T | Promise<T>) => Promise<T>;
 };
 
 /**
@@ -21,17 +25,15 @@ type TestStores = {
  * beforeEach(() => stores.redis.flushdb());
  */
 export function testStores(redisDatabase: number): TestStores {
+  const config = testConfig(redisDatabase);
+  const stack = new AsyncDisposableStack();
   let connection: RedisConnection;
   let kafka: KafkaConnection;
   beforeAll(async () => {
-    const config = testConfig(redisDatabase);
-    connection = await connectTestRedis(config);
-    kafka = await connectTestKafka(config);
+    connection = stack.use(await connectTestRedis(config));
+    kafka = stack.use(await connectTestKafka(config));
   });
-  afterAll(async () => {
-    await kafka?.[Symbol.asyncDispose]();
-    await connection?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => stack.disposeAsync());
   const forReplay = () => ({
     redis: connection.redis,
     kafka,
@@ -39,6 +41,7 @@ export function testStores(redisDatabase: number): TestStores {
     log: makeSilentLogger(),
   });
   return {
+    config,
     get connection() {
       return connection;
     },
@@ -50,5 +53,6 @@ export function testStores(redisDatabase: number): TestStores {
     },
     forReplay,
     replay: () => replayTopics(forReplay()),
+    use: async (part) => stack.use(await part),
   };
 }

@@ -11,6 +11,9 @@ import {
 } from '#shared/contracts/apps/api-key.ts';
 import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
+import type { TestStores } from '../infrastructure/test-stores.ts';
 import { waitUntil } from '../wait-until.ts';
 import { spawnNode } from './spawn-process.ts';
 
@@ -85,6 +88,35 @@ export async function startGateway(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * Two gateways over the stores of a test file: started before its tests, ended after them.
+ *
+ * @param stores see `testStores`
+ *
+ * @example
+ * const { gateways, anApp } = testGateways(testStores(5));
+ * await gateways[0].post(await anApp(), A_LOCAL_CHECK);
+ */
+export function testGateways(stores: TestStores, env: Record<string, string> = {}) {
+  const gateways: RunningGateway[] = [];
+  const start = () => stores.use(startGateway(stores.config, env));
+  beforeAll(async () => {
+    await stores.redis.set(GENERATION_KEY, 'test');
+    gateways.push(...(await Promise.all([start(), start()])));
+  });
+  return {
+    /** Both are there once the tests begin. */
+    gateways: gateways as unknown as readonly [RunningGateway, RunningGateway],
+    /** A client app that both know, with an API key. */
+    async anApp(limits: Partial<ClientApp['limits']> = {}, over: Partial<ClientApp> = {}): Promise<TestApp> {
+      const app = makeTestApp(limits);
+      const document = { ...app.document, ...over };
+      await makeClientApps(stores.redis).project(document);
+      return { ...app, document };
+    },
   };
 }
 
