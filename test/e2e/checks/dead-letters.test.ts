@@ -12,7 +12,6 @@ import type { OpenSystem } from '../../../services/developer-portal/admin/open-s
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import { findRecord, waitUntilProcessed } from '../../support/infrastructure/topic-work.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { openTestSystem } from '../../support/systems/open-test-system.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -29,12 +28,8 @@ const system = sharedSystem();
 let open: OpenSystem;
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  open = await openTestSystem(system.environment());
-  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
-});
-afterAll(async () => {
-  await receiver?.[Symbol.asyncDispose]();
-  await open?.[Symbol.asyncDispose]();
+  open = await system.use(openTestSystem(system.environment()));
+  receiver = await system.use(receiveWebhooks({ secret: system.ready.app.webhookSecret }));
 });
 
 const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
@@ -155,7 +150,7 @@ describe('the operator', () => {
       apiKey: expect.stringMatching(/^rck_live_[0-9A-Za-z]{36}$/),
       webhookSecret: expect.stringMatching(/^whsec_/),
     });
-    const client = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
+    const client = system.clientOf(app.apiKey);
     expect((await client.check(check())).status).toBe(200);
     const list = (await system.admin('app', 'list')).value;
     expect(list).toContainEqual(expect.objectContaining({ clientId: app.clientId, name: 'Operated' }));

@@ -49,14 +49,13 @@ beforeAll(async () => {
   mkdirSync(join(project.folder, 'bin'));
   const curl = project.write('bin/curl', CURL);
   chmodSync(curl, 0o755);
-  receiver = await receiveWebhooks();
+  receiver = await system.use(receiveWebhooks());
   opening = (await readPage('quickstart')).slice(0, 3);
   await system.admin('app', 'domains', clientId, '--set', 'shop.example');
   for (const page of ['rules', 'watches']) for (const block of await readPage(page)) await run(block);
 });
 afterAll(async () => {
   for (const id of ['community', 'members']) await system.client.send('DELETE', `/access-control/watches/${id}`);
-  await receiver?.[Symbol.asyncDispose]();
   project?.[Symbol.dispose]();
 });
 

@@ -6,7 +6,7 @@ import type { OpenSystem } from '../../../services/developer-portal/admin/open-s
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { countRecords } from '../../support/infrastructure/topic-work.ts';
 import { findSecrets } from '../../support/judges/find-secrets.ts';
-import { type Answer, type CheckClient, makeCheckClient } from '../../support/systems/check-client.ts';
+import type { Answer } from '../../support/systems/check-client.ts';
 import { openTestSystem } from '../../support/systems/open-test-system.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 
@@ -18,18 +18,14 @@ let other: App;
 let unapproved: App;
 let pids: number[];
 beforeAll(async () => {
-  open = await openTestSystem(system.environment());
+  open = await system.use(openTestSystem(system.environment()));
   pids = system.pidsOf('gateway');
   const create = (...more: string[]) => system.admin('app', 'create', '--email', 'a@example.com', ...more);
   other = (await create('--name', 'Other', '--tier', 'enterprise', '--approve')).value as App;
   unapproved = (await create('--name', 'Unapproved')).value as App;
 });
-afterAll(async () => {
-  await open?.[Symbol.asyncDispose]();
-});
 
 const urlOf = () => system.ready.gateways[0] ?? '';
-const clientOf = (apiKey: string): CheckClient => makeCheckClient({ url: urlOf(), apiKey });
 const goodCheck = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
 
 const publishedCount = (): Promise<number> => countRecords(open.kafka.admin, Object.values(LANES));
@@ -125,11 +121,11 @@ test('a missing, a mistyped and an unknown key get 401 without faults of the bod
   expect(missing.headers.get('www-authenticate')).toBe('ApiKey realm="rolecall"');
   expect(await missing.json()).toMatchObject({ code: 'api-key-missing' });
   for (const key of ['nonsense', `${system.ready.app.apiKey.slice(0, -1)}!`])
-    expectProblem(await clientOf(key).check('{'), { status: 401, code: 'api-key-invalid' });
+    expectProblem(await system.clientOf(key).check('{'), { status: 401, code: 'api-key-invalid' });
 });
 
 test('an app without an approved scope is refused before its body is validated', async () => {
-  const answer = await clientOf(unapproved.apiKey).check('{');
+  const answer = await system.clientOf(unapproved.apiKey).check('{');
   expectProblem(answer, { status: 403, code: 'scope-not-approved' });
 });
 
@@ -138,7 +134,7 @@ test("another client's request id gets the same 404 as an unknown one", async ()
   const theirs = body.requestId ?? '';
   const unknown = `${theirs.slice(0, -4)}AAAA`;
   const [foreign, invented] = await Promise.all(
-    [theirs, unknown].map((id) => clientOf(other.apiKey).poll(id)),
+    [theirs, unknown].map((id) => system.clientOf(other.apiKey).poll(id)),
   );
   if (!foreign || !invented) throw new Error('no answers');
   expectProblem(foreign, { status: 404, code: 'request-not-found' });

@@ -8,10 +8,7 @@ import { sharedSystem } from '../../support/systems/shared-system.ts';
 const system = sharedSystem();
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
-});
-afterAll(async () => {
-  await receiver?.[Symbol.asyncDispose]();
+  receiver = await system.use(receiveWebhooks({ secret: system.ready.app.webhookSecret }));
 });
 
 type Json = Readonly<Record<string, unknown>>;

@@ -25,7 +25,7 @@ let receiver: WebhookReceiver;
 /** When the last transfer was in a block, by `performance.now()`. */
 let movedAtMs = 0;
 beforeAll(async () => {
-  receiver = await receiveWebhooks();
+  receiver = await system.use(receiveWebhooks());
   await Promise.all(MEMBERS.map(impersonate));
   for (const member of MEMBERS) await transfer(system.chain.holder, member);
   const rules = [holderRule('5')];
@@ -35,7 +35,6 @@ afterAll(async () => {
   // The next suite of this system expects the holder to hold everything.
   for (const member of MEMBERS)
     if ((await balanceOf(member)) >= TOKENS) await transfer(member, system.chain.holder);
-  await receiver?.[Symbol.asyncDispose]();
 });
 
 const holderRule = (minToken: string) => ({

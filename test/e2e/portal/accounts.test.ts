@@ -8,23 +8,21 @@ import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { waitForFocus } from '../../support/browser/open-browser.ts';
-import { approveApp, codeOf, makeApp, PASSWORD } from '../../support/browser/portal-steps.ts';
+import { codeOf, PASSWORD } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
 import { prepareOpenId } from '../../support/fakes/openid-provider.ts';
 import { receiveMails } from '../../support/fakes/receive-mails.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { signUp as signUpByApi, startPortal } from '../../support/systems/start-portal.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
 const portal = usePortal();
-const { system, open, newDeveloper, goodCheck } = portal;
+const { system, open, newDeveloper, approvedApp, goodCheck } = portal;
 
 test('an operator searches an app, sees its checks and its account, and finds who changed it', async () => {
   await using ida = await open();
   const developer = await newDeveloper(ida);
-  const app = await makeApp(developer, 'Lighthouse of Ida');
-  await approveApp(portal.operatorApi(), developer, app);
-  const client = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
+  const app = await approvedApp(developer, 'Lighthouse of Ida');
+  const client = system.clientOf(app.apiKey);
   await waitUntil('a check to succeed', async () => (await client.check(goodCheck())).status === 200);
   const operator = portal.operator();
   const { page } = operator;

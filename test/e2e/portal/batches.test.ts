@@ -3,34 +3,25 @@
 // results.
 import { readFileSync } from 'node:fs';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
-import { openBrowser, type TestBrowser, type Visitor } from '../../support/browser/open-browser.ts';
-import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../../support/browser/portal-steps.ts';
+import type { Visitor } from '../../support/browser/open-browser.ts';
+import type { MadeApp } from '../../support/browser/portal-steps.ts';
+import { usePortal } from '../../support/browser/use-portal.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
-import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { waitUntilPasses } from '../../support/wait-until.ts';
 
-const system = sharedSystem();
+const { system, open, newDeveloper, approvedApp } = usePortal();
 const { holder, stranger } = system.chain;
-let browser: TestBrowser;
 let dev: Visitor;
 let app: MadeApp;
 beforeAll(async () => {
-  browser = await openBrowser();
-  dev = await browser.open(system.ready.portal, { acceptDownloads: true });
-  const developer = await enter(dev, system.ready.portal);
-  await using visitor = await browser.open(system.ready.portal);
-  const operator = await enterAs(visitor, system.ready.portal, system.ready.operator);
-  app = await makeApp(developer, 'Community');
-  await approveApp(operator, developer, app);
+  dev = await system.use(open({ acceptDownloads: true }));
+  const developer = await newDeveloper(dev);
+  app = await approvedApp(developer, 'Community');
   // Nobody can read a balance at an address without a contract.
   const broken = { ...demoRules(system.chain).erc20(), contractAddress: stranger, roleId: 'broken' };
   const ruleSet = { rules: [demoRules(system.chain).erc20(), broken] };
   const stored = await developer.send('PUT', `/api/apps/${app.clientId}/rule-sets/holders`, { ruleSet });
   expect(stored.status).toBe(200);
-});
-afterAll(async () => {
-  await dev?.[Symbol.asyncDispose]();
-  await browser?.[Symbol.asyncDispose]();
 });
 
 /** The columns that are taken, as the two fields show them. */

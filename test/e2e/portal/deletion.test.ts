@@ -8,7 +8,6 @@ import type { OpenSystem } from '../../../services/developer-portal/admin/open-s
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
 import { dumpRedis } from '../../support/infrastructure/dump-redis.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { openTestSystem } from '../../support/systems/open-test-system.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { makePortalClient, PASSWORD, type PortalClient, signUp } from '../../support/systems/start-portal.ts';
@@ -23,12 +22,8 @@ const system = sharedSystem();
 let receiver: WebhookReceiver;
 let open: OpenSystem;
 beforeAll(async () => {
-  receiver = await receiveWebhooks();
-  open = await openTestSystem(system.environment());
-});
-afterAll(async () => {
-  await open?.[Symbol.asyncDispose]();
-  await receiver?.[Symbol.asyncDispose]();
+  receiver = await system.use(receiveWebhooks());
+  open = await system.use(openTestSystem(system.environment()));
 });
 
 /** Everything that names the account, what it has, or whom it checks. */
@@ -45,7 +40,7 @@ async function makeEverything(client: PortalClient) {
   await client.send('POST', `${path}/invitations`, { role: 'viewer', email: `${NAME}-friend@example.com` });
   expect((await system.admin('scope', 'approve', app.clientId)).exitCode).toBe(0);
 
-  const { mustSend: call } = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
+  const { mustSend: call } = system.clientOf(app.apiKey);
   const rules = [demoRules(system.chain).native({ roleId: `${NAME}-role` })];
   await waitUntil('the approved scope', () =>
     call('POST', CHECK_PATH, { account: WALLET, rules }).then(

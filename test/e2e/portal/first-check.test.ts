@@ -13,13 +13,12 @@ import {
 } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
 import { type ReceivedWebhook, receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { sendCurl } from '../../support/systems/send-curl.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
 const { system, open, newDeveloper, operator, operatorApi, goodCheck } = usePortal();
 const clientOf = ({ apiKey }: Pick<MadeApp, 'apiKey'>) =>
-  makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey });
+  system.clientOf(apiKey);
 
 function verifies({ headers, body }: ReceivedWebhook, secret: string): boolean {
   const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];

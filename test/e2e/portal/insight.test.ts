@@ -1,42 +1,27 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer tries checks in a real browser, and sees their results and the usage of the app.
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
-import {
-  openBrowser,
-  type TestBrowser,
-  type Visitor,
-  waitForFocus,
-} from '../../support/browser/open-browser.ts';
-import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../../support/browser/portal-steps.ts';
+import { type Visitor, waitForFocus } from '../../support/browser/open-browser.ts';
+import type { MadeApp } from '../../support/browser/portal-steps.ts';
+import { usePortal } from '../../support/browser/use-portal.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { sendCurl } from '../../support/systems/send-curl.ts';
-import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
-const system = sharedSystem();
+const { system, open, newDeveloper, approvedApp } = usePortal();
 const { holder, stranger, erc20 } = system.chain;
-let browser: TestBrowser;
 let dev: Visitor;
 let app: MadeApp;
 let email: string;
 beforeAll(async () => {
-  browser = await openBrowser();
-  dev = await browser.open(system.ready.portal);
-  const developer = await enter(dev, system.ready.portal);
-  await using visitor = await browser.open(system.ready.portal);
-  const operator = await enterAs(visitor, system.ready.portal, system.ready.operator);
+  dev = await system.use(open());
+  const developer = await newDeveloper(dev);
   email = developer.email;
-  app = await makeApp(developer, 'Playground');
-  await approveApp(operator, developer, app);
-});
-afterAll(async () => {
-  await dev?.[Symbol.asyncDispose]();
-  await browser?.[Symbol.asyncDispose]();
+  app = await approvedApp(developer, 'Playground');
 });
 
-const clientOf = ({ apiKey }: MadeApp) => makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey });
+const clientOf = ({ apiKey }: MadeApp) => system.clientOf(apiKey);
 const json = () => dev.page.getByLabel('Check as JSON');
 /** A reloaded page first shows no check, then a default check, then the check in the address. */
 const waitForJson = (isMeant: (check: Record<string, unknown>) => boolean) =>

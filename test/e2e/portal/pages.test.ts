@@ -57,7 +57,7 @@ let app: MadeApp;
 let fresh: MadeApp;
 let requestId: string;
 beforeAll(async () => {
-  eve = await open();
+  eve = await system.use(open());
   const developer = await enterAs(eve, system.ready.portal, system.ready.operator);
   app = await makeApp(developer, HARM);
   fresh = await makeApp(developer, 'W'.repeat(64));
@@ -83,7 +83,6 @@ beforeAll(async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
   await page.getByText(/rejected$/).waitFor();
 });
-afterAll(() => eve?.[Symbol.asyncDispose]());
 
 test.each(PAGES)('%s is a page that everybody can use, and on which no script runs', async (pattern) => {
   const ids = { app: app.clientId, new: fresh.clientId, request: requestId };

@@ -5,11 +5,9 @@ import { randomUUID } from 'node:crypto';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { type Visitor, waitForFocus } from '../../support/browser/open-browser.ts';
 import {
-  approveApp,
   codeOf,
   fillSignIn,
   type MadeApp,
-  makeApp,
   PASSWORD,
 } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
@@ -23,12 +21,10 @@ let ola: Visitor;
 let owner: PortalClient;
 let app: MadeApp;
 beforeAll(async () => {
-  ola = await open();
+  ola = await system.use(open());
   owner = await newDeveloper(ola);
-  app = await makeApp(owner, 'Team hall');
-  await approveApp(operatorApi(), owner, app);
+  app = await approvedApp(owner, 'Team hall');
 });
-afterAll(() => ola?.[Symbol.asyncDispose]());
 
 /** The path of an invitation that is made by the API. */
 async function invite(role: string, email?: string): Promise<string> {

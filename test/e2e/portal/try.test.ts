@@ -2,19 +2,17 @@
 // A developer tries checks in the portal's form, in a real browser, and reads the compared amounts.
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
-import { approveApp, makeApp } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
 import { sendCurl } from '../../support/systems/send-curl.ts';
 import { waitUntilPasses } from '../../support/wait-until.ts';
 
-const { system, open, newDeveloper, operatorApi } = usePortal();
+const { system, open, newDeveloper, approvedApp } = usePortal();
 
 test('the form builds a rule of rules and a call of a contract over two wallets, and shows the compared amounts', async () => {
   await using eli = await open();
   const { page } = eli;
   const developer = await newDeveloper(eli);
-  const app = await makeApp(developer, 'Rich');
-  await approveApp(operatorApi(), developer, app);
+  const app = await approvedApp(developer, 'Rich');
   await eli.visit(`${app.path}/try`);
   await page.getByLabel('API key').fill(app.apiKey);
   await page.getByLabel('Wallet').fill(system.chain.stranger);
@@ -50,8 +48,7 @@ test('the form tries a check on a configured chain, with the demo wallets and th
   await using ida = await open();
   const { page } = ida;
   const developer = await newDeveloper(ida);
-  const app = await makeApp(developer, 'Tryout');
-  await approveApp(operatorApi(), developer, app);
+  const app = await approvedApp(developer, 'Tryout');
   await ida.visit(`${app.path}/try`);
   const chains = page.getByLabel('Chain').locator('option');
   await waitUntilPasses(async () => expect(await chains.allTextContents()).toEqual(['Demo chain (31337)']));
@@ -89,8 +86,7 @@ test('a message proves the wallet of a check, signed by a wallet of the browser 
   await using zoe = await open();
   const { page } = zoe;
   const developer = await newDeveloper(zoe);
-  const app = await makeApp(developer, 'Gate');
-  await approveApp(operatorApi(), developer, app);
+  const app = await approvedApp(developer, 'Gate');
   const { holder, rpc } = system.chain;
   const sign = (params: readonly unknown[]) => callJsonRpc<string>(rpc, 'personal_sign', params);
   await page.exposeFunction('askWallet', async (method: string, params: readonly string[]) =>

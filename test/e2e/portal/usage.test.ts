@@ -6,7 +6,6 @@ import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/recei
 import { testContext } from '../../support/infrastructure/connections.ts';
 import { dumpRedis } from '../../support/infrastructure/dump-redis.ts';
 import { findSecrets } from '../../support/judges/find-secrets.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import {
   type CreatedApp,
@@ -25,7 +24,6 @@ const system = sharedSystem();
 let receiver: WebhookReceiver;
 let developer: PortalClient;
 let app: CreatedApp;
-const stack = new AsyncDisposableStack();
 
 type Day = Readonly<
   Record<
@@ -49,16 +47,15 @@ const listDeliveries = async (query = '') =>
 beforeAll(async () => {
   developer = await signUp(system.ready.portal);
   app = await createApp(developer);
-  receiver = stack.use(await receiveWebhooks({ secret: app.webhookSecret }));
+  receiver = await system.use(receiveWebhooks({ secret: app.webhookSecret }));
   await developer.send('POST', own('/scope'), { purpose: 'gate a forum' });
   const operator = makePortalClient(system.ready.portal);
   await operator.send('POST', '/api/sign-in', system.ready.operator);
   expect((await operator.send('POST', `/api/operator/apps/${app.clientId}/approve`)).status).toBe(200);
 });
-afterAll(() => stack.disposeAsync());
 
 const RULES = () => [demoRules(system.chain).erc20(), demoRules(system.chain).erc20({ minToken: '9999999' })];
-const client = () => makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
+const client = () => system.clientOf(app.apiKey);
 const post = (more: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   client().check({ account: system.chain.holder, rules: RULES(), ...more }, headers);
 
@@ -199,8 +196,8 @@ test('a resend and a test event that are requested again, as after a lost answer
 });
 
 test('a rebuilt Redis shows the same usage, apps and audit trail, and holds no secret', async () => {
-  const connection = stack.use(
-    await connectRedis({ url: system.ready.redis, dependencyWaitMs: 60_000 }, testContext()),
+  const connection = await system.use(
+    connectRedis({ url: system.ready.redis, dependencyWaitMs: 60_000 }, testContext()),
   );
   const look = async () => ({
     usage: await readUsage(),

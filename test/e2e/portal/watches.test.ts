@@ -5,13 +5,12 @@ import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import type { Visitor } from '../../support/browser/open-browser.ts';
-import { approveApp, type MadeApp, makeApp } from '../../support/browser/portal-steps.ts';
+import type { MadeApp } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../../support/fakes/receive-webhooks.ts';
-import { makeCheckClient } from '../../support/systems/check-client.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
-const { system, open, newDeveloper, operatorApi } = usePortal();
+const { system, open, newDeveloper, approvedApp } = usePortal();
 
 /** More than a page of events. */
 const COUNT = 30;
@@ -26,11 +25,10 @@ let dev: Visitor;
 let app: MadeApp;
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  receiver = await receiveWebhooks();
-  dev = await open();
+  receiver = await system.use(receiveWebhooks());
+  dev = await system.use(open());
   const developer = await newDeveloper(dev);
-  app = await makeApp(developer, 'Guild');
-  await approveApp(operatorApi(), developer, app);
+  app = await approvedApp(developer, 'Guild');
   for (const { account } of MEMBERS.slice(0, 3)) await setCoins(account, 1);
   const { chainId } = system.chain;
   await call('PUT', '/access-control/rule-sets/funded', {
@@ -45,10 +43,6 @@ beforeAll(async () => {
   await call('POST', `${WATCHES_PATH}/guild/members`, { add: MEMBERS });
   await waitForEvents(COUNT);
 });
-afterAll(async () => {
-  await dev?.[Symbol.asyncDispose]();
-  await receiver?.[Symbol.asyncDispose]();
-});
 
 const setCoins = (account: string, coins: number) =>
   callJsonRpc(system.chain.rpc, 'anvil_setBalance', [
@@ -57,7 +51,7 @@ const setCoins = (account: string, coins: number) =>
   ]);
 
 const call = (method: string, path: string, body?: unknown) =>
-  makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey }).mustSend(method, path, body);
+  system.clientOf(app.apiKey).mustSend(method, path, body);
 
 const waitForEvents = (count: number) =>
   waitUntil(`${count} events`, async () => new Set(receiver.deliveries.map(({ id }) => id)).size >= count);

@@ -14,10 +14,9 @@ const system = sharedSystem();
 let open: OpenSystem;
 let pids: number[];
 beforeAll(async () => {
-  open = await openTestSystem(system.environment());
+  open = await system.use(openTestSystem(system.environment()));
   pids = servicePids();
 });
-afterAll(() => open?.[Symbol.asyncDispose]());
 // Recovery needs no restart: the service processes are the same ones afterwards.
 afterEach(() => expect(servicePids()).toEqual(pids));
 

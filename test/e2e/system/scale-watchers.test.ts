@@ -45,8 +45,8 @@ const members: readonly Member[] = Array.from({ length: COUNT }, (_, i) => ({
 let open: OpenSystem;
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  open = await openTestSystem(system.environment());
-  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
+  open = await system.use(openTestSystem(system.environment()));
+  receiver = await system.use(receiveWebhooks({ secret: system.ready.app.webhookSecret }));
   for (const { account } of members) {
     await callJsonRpc(rpc, 'anvil_setBalance', [account, COINS]);
     await callJsonRpc(rpc, 'anvil_impersonateAccount', [account]);
@@ -75,8 +75,6 @@ afterAll(async () => {
   for (const member of members) if (member.isHolder) await move(member);
   for (const watchId of [FOLLOWED, SWEPT]) await rolecall.watches.delete(watchId);
   await rolecall.ruleSets.delete('scaled');
-  await receiver?.[Symbol.asyncDispose]();
-  await open?.[Symbol.asyncDispose]();
 });
 
 /** The webhooks of a watch that have arrived, each attempt of them. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
-import { type CheckClient, makeCheckClient } from '../../support/systems/check-client.ts';
+import type { CheckClient } from '../../support/systems/check-client.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 import { makePortalClient } from '../../support/systems/start-portal.ts';
 import { startSystem } from '../../support/systems/start-system.ts';
@@ -79,7 +79,7 @@ test('an export that is taken under load is imported into an empty system, twice
 
   const { ROLECALL_SECRET_KEYS = '' } = system.environment();
   await using target = await startSystem({ env: { ROLECALL_SECRET_KEYS } });
-  const client = makeCheckClient({ url: target.ready.gateways[0] ?? '', apiKey: app.apiKey });
+  const client = target.clientOf(app.apiKey);
   expect((await target.admin('import', half)).value).toMatchObject({ error: { code: 'usage-invalid' } });
   expect((await client.send('GET', '/access-control/chains')).status).toBe(401);
   const imported = await target.admin('import', file, '--as', 'restorer');

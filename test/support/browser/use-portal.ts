@@ -1,12 +1,11 @@
 import { demoRules } from '../builders/demo-rules.ts';
-import type { RunningSystem } from '../systems/running-system.ts';
-import { sharedSystem } from '../systems/shared-system.ts';
+import { type SharedSystem, sharedSystem } from '../systems/shared-system.ts';
 import type { PortalClient } from '../systems/start-portal.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './open-browser.ts';
-import { enter, enterAs } from './portal-steps.ts';
+import { approveApp, enter, enterAs, type MadeApp, makeApp } from './portal-steps.ts';
 
 type UsedPortal = {
-  readonly system: RunningSystem;
+  readonly system: SharedSystem;
   /** A person with a browser profile of their own, who is not signed in. */
   readonly open: (options?: Parameters<TestBrowser['open']>[1]) => Promise<Visitor>;
   /** Signs somebody new up by the API; the visitor's pages are signed in. */
@@ -15,6 +14,8 @@ type UsedPortal = {
   readonly operator: () => Visitor;
   /** The same operator by the API. */
   readonly operatorApi: () => PortalClient;
+  /** An app of the developer whose scope the operator has approved, made by the API. */
+  readonly approvedApp: (developer: PortalClient, name: string) => Promise<MadeApp>;
   /** A check that the demo chain grants. */
   readonly goodCheck: () => { readonly account: string; readonly rules: readonly unknown[] };
 };
@@ -37,13 +38,9 @@ export function usePortal(): UsedPortal {
   let operator: Visitor;
   let operatorApi: PortalClient;
   beforeAll(async () => {
-    browser = await openBrowser();
+    browser = await system.use(openBrowser());
     operator = await browser.open(portal);
     operatorApi = await enterAs(operator, portal, system.ready.operator);
-  });
-  afterAll(async () => {
-    await operator?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
   });
   return {
     system,
@@ -51,6 +48,11 @@ export function usePortal(): UsedPortal {
     newDeveloper: (visitor) => enter(visitor, portal),
     operator: () => operator,
     operatorApi: () => operatorApi,
+    async approvedApp(developer, name) {
+      const app = await makeApp(developer, name);
+      await approveApp(operatorApi, developer, app);
+      return app;
+    },
     goodCheck: () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] }),
   };
 }

@@ -21,6 +21,8 @@ export type RunningSystem = SystemFacts & {
   readonly chain: NonNullable<ReadyLine['chain']>;
   /** A client of the first gateway as the app of the ready line. */
   readonly client: CheckClient;
+  /** A client of the first gateway with another key. */
+  readonly clientOf: (apiKey: string) => CheckClient;
   /** Everything that the starter and the services have printed. */
   readonly log: () => string;
   /** The process ids of a service; a restarting process has none. */
@@ -39,11 +41,13 @@ export function makeRunningSystem(facts: SystemFacts): RunningSystem {
   const { chain } = ready;
   if (chain === null) throw new Error('the tests need the demo chain');
   const running = () => loadLocalSystem(dataDir).processes;
+  const clientOf = (apiKey: string) => makeCheckClient({ url: ready.gateways[0] ?? '', apiKey });
   return {
     ...facts,
     chain,
     environment: () => loadLocalSystem(dataDir).environment,
-    client: makeCheckClient({ url: ready.gateways[0] ?? '', apiKey: ready.app.apiKey }),
+    client: clientOf(ready.app.apiKey),
+    clientOf,
     log: () => readFileSync(logFile, 'utf8'),
     pidsOf: (service) => running().flatMap((process) => (process.service === service ? [process.pid] : [])),
     async kill(service) {
