@@ -4,7 +4,7 @@ const WORKERS = 4;
 /** What every project shares, the container tests' too. */
 export const common = {
   testEnvironment: '<rootDir>/test/support/jest/environment.ts',
-  runtime: '<rootDir>/test/support/jest/shared-packages-runtime.ts',
+  runtime: '<rootDir>/test/support/jest/shared-packages-runtime.mjs',
   modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache', '<rootDir>/dist'],
   // These are published as ES modules alone.
   transformIgnorePatterns: ['/node_modules/(?!(jose|qr)/)'],

@@ -15,7 +15,7 @@ import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import type { PortalClient } from '../../support/systems/start-portal.ts';
 import { waitUntilPasses } from '../../support/wait-until.ts';
 
-const { system, open, newDeveloper, operatorApi } = usePortal();
+const { system, open, newDeveloper, approvedApp } = usePortal();
 
 let ola: Visitor;
 let owner: PortalClient;

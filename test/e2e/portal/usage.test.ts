@@ -113,7 +113,7 @@ test('deliveries are listed once each, in pages, and a failed one can be resent'
   }
   expect(paged).toEqual(all);
   receiver.setAnswer(410);
-  const { requestId } = (await post({ callbackUrl: receiver.url })).body;
+  const { requestId = '' } = (await post({ callbackUrl: receiver.url })).body;
   await waitUntil('the delivery to stop', async () => {
     const { deliveries } = await listDeliveries('?state=stopped');
     return deliveries.some((delivery) => delivery.requestId === requestId);
@@ -166,7 +166,7 @@ test('a resend and a test event that are requested again, as after a lost answer
     return one.body;
   };
   receiver.setAnswer(410);
-  const { requestId } = (await post({ callbackUrl: receiver.url })).body;
+  const { requestId = '' } = (await post({ callbackUrl: receiver.url })).body;
   await waitUntil('the delivery to stop', async () =>
     (await listDeliveries('?state=stopped')).deliveries.some((one) => one.requestId === requestId),
   );

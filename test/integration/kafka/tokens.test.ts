@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, type Environment, loadEnvironment } from '#shared/config.ts';
 import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
-import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
@@ -29,9 +28,8 @@ beforeAll(async () => {
   certificates = makeCertificates(dir);
   const kafka = stack.use(await startSecureKafka(dir, certificates, [], WITH_TOKENS));
   brokers = kafka.brokers;
-  const config = configOf({ KAFKA_SASL_TOKEN: aToken(3_600) });
-  await using connection = await connectKafka(config, 'test', testContext(), { mustHaveTopics: false });
-  await applyTopics(connection.admin, ALL_TOPICS);
+  await using connection = await connect({ KAFKA_SASL_TOKEN: aToken(3_600) });
+  await applyTopics(connection.admin, [checkCompleted]);
 });
 afterAll(async () => {
   await stack.disposeAsync();
@@ -53,6 +51,10 @@ const configOf = (over: Environment) =>
     }),
   );
 
+/** The broker has one topic alone. */
+const connect = (over: Environment, context: Partial<Parameters<typeof connectKafka>[2]> = {}) =>
+  connectKafka(configOf(over), 'test', { ...testContext(), ...context }, { mustHaveTopics: false });
+
 /** A token without a signature (RFC 7515, A.5) that lasts so long. */
 function aToken(seconds: number): string {
   const iat = Date.now() / 1_000;
@@ -72,8 +74,8 @@ async function startLoad(name: string, over: Environment) {
   const lines: string[] = [];
   const log = makeLogger('test', 'info', { write: (line) => void lines.push(line) });
   const failures: unknown[] = [];
-  const context = { ...testContext(), log, fail: (error: unknown) => void failures.push(error) };
-  const kafka = opened.use(await connectKafka(configOf(over), 'test', context));
+  const fail = (error: unknown) => void failures.push(error);
+  const kafka = opened.use(await connect(over, { log, fail }));
   const [received, published] = [new Set<string>(), new Set<string>()];
   opened.use(
     await kafka.consume({
@@ -159,11 +161,11 @@ test('tokens of an endpoint are replaced in time, and an endpoint that is away l
 test('a process that starts without a token says why, and goes on once there is one', async () => {
   const file = join(dir, 'late-token');
   writeToken(file, aToken(3_600));
-  const config = configOf({ KAFKA_SASL_TOKEN_FILE: file });
+  const settings = configOf({ KAFKA_SASL_TOKEN_FILE: file });
   rmSync(file);
   const lines: string[] = [];
   const log = makeLogger('test', 'info', { write: (line) => void lines.push(line) });
-  const connecting = connectKafka(config, 'test', { ...testContext(), log });
+  const connecting = connectKafka(settings, 'test', { ...testContext(), log }, { mustHaveTopics: false });
   const reason = 'KAFKA_SASL_TOKEN_FILE: cannot be read (ENOENT)';
   await waitUntil('the reason', () =>
     lines.some((line) => line.includes('waiting for the broker') && line.includes(reason)),

@@ -11,9 +11,10 @@ import { recordTimers } from './open-timers.ts';
 const CLOSING_TIMEOUT_MS = 120_000;
 
 type Options = ConstructorParameters<typeof TestEnvironment>;
+type Base = InstanceType<typeof TestEnvironment>;
 
 /** The context of all suites of this worker, which run one after the other: so packages are loaded
- * once (`shared-packages-runtime.ts`). */
+ * once (`shared-packages-runtime.mjs`). */
 let shared: ReturnType<typeof openContext> | undefined;
 
 function openContext(options: Options) {
@@ -34,10 +35,10 @@ function openContext(options: Options) {
 
 /** Fails a suite that leaves a resource open, which would keep its process from ending. */
 export default class Environment {
-  readonly global: TestEnvironment['global'];
-  readonly moduleMocker: TestEnvironment['moduleMocker'];
-  readonly fakeTimers: TestEnvironment['fakeTimers'];
-  readonly fakeTimersModern: TestEnvironment['fakeTimersModern'];
+  readonly global: Base['global'];
+  readonly moduleMocker: Base['moduleMocker'];
+  readonly fakeTimers: Base['fakeTimers'];
+  readonly fakeTimersModern: Base['fakeTimersModern'];
   readonly #context: NonNullable<typeof shared>;
   #before: readonly string[] = [];
   readonly #isUnit: boolean;
