@@ -1,9 +1,9 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
-import type { DemoChain } from '#shared/contracts/demo-chain.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { Route } from '#shared/http/serve-routes.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import type { RecordAudit } from '#shared/stores/audit/audit-trail.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
@@ -57,7 +57,6 @@ export type Services = {
   readonly syncDeadlineMs: number;
   readonly retentionMs: Retention;
   readonly chains: ChainFile['chains'];
-  readonly demo: DemoChain | undefined;
   readonly readChainStates: ChainStates['read'];
   /** Public keys of signed verdicts, if verdicts are signed here. */
   readonly proofKeys: KeyRing | undefined;
@@ -89,6 +88,7 @@ export type Services = {
 
   /** Without a trailing slash; empty for relative addresses. */
   readonly publicBaseUrl: string;
+  readonly documentRoutes: readonly Route[];
   /** Requests answered at once, waiting ones included; more are refused before any work. */
   readonly inFlightMax: number;
   /** Request bodies being read at once, of all client apps. */

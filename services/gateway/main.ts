@@ -45,6 +45,7 @@ import { COMMON_HEADERS } from './edge/exchange.ts';
 import { makeApplyLimits } from './limits/apply-limits.ts';
 import { startLagSampler } from './limits/sample-lag.ts';
 import { makeGatewayMetrics } from './metrics.ts';
+import { makeDocumentRoutes } from './routes.ts';
 import { makeResolveRuleSet, makeRuleSetCache } from './rule-sets/cache-rule-sets.ts';
 import { makeNonces } from './sign-in/nonces.ts';
 import { makeRefuseSignIn } from './sign-in/refuse-sign-in.ts';
@@ -155,6 +156,7 @@ await runService(
       countBytes: bytes.add,
       now: clock.now,
     });
+    const { publicBaseUrl } = config.http;
     const app = makeApp({
       authenticate: authenticator.authenticate,
       applyLimits,
@@ -219,12 +221,12 @@ await runService(
         refuseSignIn: makeRefuseSignIn({ nonces, now: clock.now }),
       },
       chains,
-      demo: config.demo,
       readChainStates: makeChainStates(store.redis).read,
       retentionMs,
       syncDeadlineMs,
       replyChannel,
-      publicBaseUrl: config.http.publicBaseUrl,
+      publicBaseUrl,
+      documentRoutes: makeDocumentRoutes({ publicBaseUrl, chains, demo: config.demo }),
       proofKeys: config.proofKeys,
       inFlightMax: config.http.inFlightMax,
       bodyReadsMax: BODY_READS_MAX,

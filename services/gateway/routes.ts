@@ -1,3 +1,4 @@
+import type { DemoChain } from '#shared/contracts/demo-chain.ts';
 import { routesOf } from '#shared/http/operation.ts';
 import type { Handle, Route } from '#shared/http/serve-routes.ts';
 import { jwksOf } from '#shared/proof-keys.ts';
@@ -51,7 +52,7 @@ export function makeRoutes(deps: Dependencies): Route[] {
   };
   return [
     ...routesOf<OperationId>(OPERATIONS, noting),
-    ...documentRoutes(deps),
+    ...deps.documentRoutes,
     ...decisionPointRoutes(deps.publicBaseUrl, readDecisionPoint),
   ];
 }
@@ -74,10 +75,11 @@ function sendJwks({ proofKeys }: Pick<Dependencies, 'proofKeys'>): Handle {
 /** Where the API is described, for machines too (RFC 8631). */
 const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';
 
-function documentRoutes({
+/** The documents about the operations, rendered once at the start. */
+export function makeDocumentRoutes({
   publicBaseUrl,
   ...configured
-}: Pick<Dependencies, 'publicBaseUrl' | 'chains' | 'demo'>): Route[] {
+}: Pick<Dependencies, 'publicBaseUrl' | 'chains'> & { readonly demo: DemoChain | undefined }): Route[] {
   const example = exampleOf(configured);
   const document = onChain(makeOpenApi(publicBaseUrl), example);
   const site = makeDocsSite({ document, baseUrl: publicBaseUrl, example });

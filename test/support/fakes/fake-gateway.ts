@@ -6,6 +6,7 @@ import { BatchPartRequested } from '#shared/contracts/batches/batch.ts';
 import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
+import type { Route } from '#shared/http/serve-routes.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import type { KeyHolder } from '#shared/stores/apps/client-apps.ts';
 import type { StoredLines } from '#shared/stores/batches/batches.ts';
@@ -26,6 +27,7 @@ import { type IssuedLane, makeRequestIds } from '../../../services/gateway/check
 import type { Services } from '../../../services/gateway/dependencies.ts';
 import { makeApplyLimits } from '../../../services/gateway/limits/apply-limits.ts';
 import { makeGatewayMetrics } from '../../../services/gateway/metrics.ts';
+import { makeDocumentRoutes } from '../../../services/gateway/routes.ts';
 import { makeResolveRuleSet, makeRuleSetCache } from '../../../services/gateway/rule-sets/cache-rule-sets.ts';
 import { makeNonces } from '../../../services/gateway/sign-in/nonces.ts';
 import { makeRefuseSignIn } from '../../../services/gateway/sign-in/refuse-sign-in.ts';
@@ -113,6 +115,17 @@ export type FakeOptions = FakeBatchOptions & {
   /** Whether a claim is still its first owner's. Default true. */
   readonly dropClaim?: boolean;
 };
+
+const CHAINS = [aChain()];
+const documentRoutes = new Map<string, readonly Route[]>();
+/** Made once by each suite: most tests take less time than rendering the documents. */
+function documentRoutesOf(publicBaseUrl = ''): readonly Route[] {
+  const routes =
+    documentRoutes.get(publicBaseUrl) ??
+    makeDocumentRoutes({ publicBaseUrl, chains: CHAINS, demo: undefined });
+  documentRoutes.set(publicBaseUrl, routes);
+  return routes;
+}
 
 /** The answers of the view. */
 export function holderOf(app: ClientApp, hash: string): KeyHolder | undefined {
@@ -228,13 +241,13 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       refuseSignIn: makeRefuseSignIn({ nonces, now: () => NOW_MS }),
       signsVerdicts: options.proofKeys !== undefined,
     },
-    chains: [aChain()],
-    demo: undefined,
+    chains: CHAINS,
     readChainStates: options.readChainStates ?? (async () => new Map()),
     retentionMs,
     syncDeadlineMs,
     replyChannel: 'results:test',
     publicBaseUrl: options.publicBaseUrl ?? '',
+    documentRoutes: documentRoutesOf(options.publicBaseUrl),
     proofKeys: options.proofKeys,
     inFlightMax: options.inFlightMax ?? 100,
     bodyReadsMax: options.bodyReadsMax ?? 100,

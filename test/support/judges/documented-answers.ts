@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeOpenApi } from '../../../services/gateway/docs/openapi.ts';
@@ -11,14 +11,12 @@ import {
   type FakeGateway,
   type FakeOptions,
 } from '../fakes/fake-gateway.ts';
+import { type OpenApiDocument, validatorOf as validatorIn } from './openapi-validator.ts';
 
 export type Json = Record<string, unknown>;
 
 /** The OpenAPI document that the gateway serves. */
-export const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as {
-  paths: Record<string, Record<string, { responses: Record<string, Json> }>>;
-  components: { schemas: Json };
-};
+export const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as OpenApiDocument;
 /** The path of an operation as the document has it. */
 export const documentedPath = (name: OperationName): string =>
   OPERATIONS[name].path.replace(/:(\w+)/g, '{$1}');
@@ -26,14 +24,7 @@ export const documentedPath = (name: OperationName): string =>
 export type OperationName = OperationId;
 
 /** A schema of the document as a validator, with resolved references. */
-export function validatorOf(schema: unknown): z.ZodType {
-  const inline = (value: unknown): unknown =>
-    JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
-  const defs = inline(document.components.schemas) as Json;
-  return z.fromJSONSchema({ ...(inline(schema) as Json), $defs: defs } as Parameters<
-    typeof z.fromJSONSchema
-  >[0]);
-}
+export const validatorOf = (schema: unknown): z.ZodType => validatorIn(document, schema);
 
 /** Validates an answer against the document's schema for its status. */
 export async function expectDocumented(name: OperationName, response: Response): Promise<Json> {

@@ -10,12 +10,21 @@ export type OpenApiDocument = {
   readonly components: { readonly schemas: Json };
 };
 
-/** A schema of the document as a validator, with resolved references. */
-function validatorOf({ components }: Pick<OpenApiDocument, 'components'>, schema: unknown): z.ZodType {
-  const inline = (value: unknown): unknown =>
-    JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
-  const jsonSchema = { ...(inline(schema) as Json), $defs: inline(components.schemas) };
-  return z.fromJSONSchema(jsonSchema as Parameters<typeof z.fromJSONSchema>[0]);
+const inline = (value: unknown): string =>
+  JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/');
+
+/** By document, the definitions and the validators that were made. */
+const known = new WeakMap<object, { readonly $defs: Json; readonly made: Map<string, z.ZodType> }>();
+
+/** A schema of the document as a validator, with resolved references; made once. */
+export function validatorOf(document: Pick<OpenApiDocument, 'components'>, schema: unknown): z.ZodType {
+  const of = known.get(document) ?? { $defs: JSON.parse(inline(document.components.schemas)), made: new Map() };
+  known.set(document, of);
+  const text = inline(schema);
+  const jsonSchema = { ...JSON.parse(text), $defs: of.$defs } as Parameters<typeof z.fromJSONSchema>[0];
+  const validator = of.made.get(text) ?? z.fromJSONSchema(jsonSchema);
+  of.made.set(text, validator);
+  return validator;
 }
 
 /**
