@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Contract, ContractFactory, type InterfaceAbi, JsonRpcProvider } from 'ethers';
 import { type CompiledFiles, compileSolidity } from '../../../deploy/local/contracts/compile-solidity.ts';
@@ -15,11 +17,28 @@ const SETTINGS = {
 type Contracts = CompiledFiles[string];
 const load = createRequire(import.meta.filename);
 
+/** Compiled contracts are kept between runs, as Node keeps compiled sources: a suite would take
+ * seconds of CPU for them. */
+const CACHE = join(process.env['NODE_COMPILE_CACHE'] ?? tmpdir(), 'contracts');
+/** The compiler, and the packages that contracts import. */
+const LOCKFILE = join(import.meta.dirname, '../../../package-lock.json');
+
 /** Compiles contracts of this folder. @throws Error with the compiler's messages */
 function compileContracts(files: readonly string[]): Contracts {
   const sources = files.map((file) => [file, readFileSync(join(import.meta.dirname, file), 'utf8')]);
+  const key = createHash('sha256')
+    .update(readFileSync(LOCKFILE))
+    .update(JSON.stringify([sources, SETTINGS]))
+    .digest('hex');
+  const kept = join(CACHE, `${key}.json`);
+  if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8')) as Contracts;
   const compiled = compileSolidity(load('solc'), Object.fromEntries(sources), SETTINGS, load);
-  return Object.assign({}, ...files.map((file) => compiled[file]));
+  const contracts = Object.assign({}, ...files.map((file) => compiled[file])) as Contracts;
+  mkdirSync(CACHE, { recursive: true });
+  // Another suite may read it meanwhile.
+  writeFileSync(`${kept}.${process.pid}`, JSON.stringify(contracts));
+  renameSync(`${kept}.${process.pid}`, kept);
+  return contracts;
 }
 
 /** Contracts that packages have compiled, by the name of their file. */
