@@ -5,7 +5,8 @@ const WORKERS = 4;
 export const common = {
   testEnvironment: '<rootDir>/test/support/jest/environment.ts',
   runtime: '<rootDir>/test/support/jest/shared-packages-runtime.mjs',
-  modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache', '<rootDir>/dist'],
+  // Else every run looks through the packages too.
+  roots: ['services', 'shared', 'deploy', 'test'].map((folder) => `<rootDir>/${folder}`),
   // These are published as ES modules alone.
   transformIgnorePatterns: ['/node_modules/(?!(jose|qr)/)'],
   transform: {
