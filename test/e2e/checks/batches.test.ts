@@ -1,10 +1,8 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Batches from the request to the result, over the whole system: both body formats, the three ways
-// to get the result, pages, gzip, idempotency, and bodies that are refused.
-import { randomUUID } from 'node:crypto';
+// to get the result, pages and gzip.
 import { request as httpRequest } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { demoRules } from '../../support/builders/demo-rules.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
@@ -12,7 +10,6 @@ import { makeBatchClient } from '../../support/systems/batch-client.ts';
 import { sharedSystem } from '../../support/systems/shared-system.ts';
 
 const COMPLETED_MS_MAX = 60_000;
-const MALFORMED = '0x12';
 
 const system = sharedSystem();
 const url = system.ready.gateways[0] ?? '';
@@ -22,13 +19,7 @@ const batches = makeBatchClient({ url, apiKey });
 const rules = [demoRules(system.chain).erc20()];
 const roleId = rules[0]?.roleId ?? '';
 
-type Body = {
-  requestId: string;
-  entries: number;
-  code: string;
-  detail: string;
-  errors: { pointer: string }[];
-};
+type Body = { requestId: string; entries: number };
 const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
   system.client.send<Body>('POST', BATCH_PATH, body, { 'content-type': 'application/x-ndjson', ...headers });
 const ndjson = (...lines: readonly unknown[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
@@ -104,51 +95,3 @@ function readRaw(path: string): Promise<Buffer> {
     .end();
   return promise;
 }
-
-test('a batch sent twice with one idempotency key is one batch, and another body with that key is refused', async () => {
-  const key = { 'idempotency-key': randomUUID() };
-  const body = ndjson({ rules }, holder);
-  const [first, second] = [await post(body, key), await post(body, key)];
-  expect([first.status, second.status]).toEqual([202, 202]);
-  expect(second.body.requestId).toBe(first.body.requestId);
-  expect(await post(ndjson({ rules }, stranger), key)).toMatchObject({
-    status: 422,
-    body: { code: 'idempotency-key-reused' },
-  });
-});
-
-test('a batch with bad entries is refused as a whole, and every fault is named by its pointer', async () => {
-  const entries = [holder, MALFORMED, { account: stranger, extra: 1 }];
-  for (const answer of [await json({ rules, entries }), await post(ndjson({ rules }, ...entries))]) {
-    expect([answer.status, answer.body.code]).toEqual([422, 'validation-failed']);
-    const pointers = answer.body.errors.map(({ pointer }) => pointer);
-    expect(pointers.every((pointer) => /^\/entries\/[12]/.test(pointer))).toBe(true);
-    expect(pointers).toContain('/entries/2/extra');
-  }
-});
-
-test.each([
-  [
-    'that ends in the middle of a line',
-    () => `${ndjson({ rules }, holder)}{"account":"${holder}`,
-    400,
-    'malformed-json',
-  ],
-  [
-    'with a line over 8 KiB',
-    () => ndjson({ rules }, holder, { account: holder, ref: 'x'.repeat(8 * 1024) }),
-    413,
-    'body-too-large',
-  ],
-])('a body %s is refused, and its line is named', async (_, bodyOf, status, code) => {
-  const answer = await post(bodyOf());
-  expect([answer.status, answer.body.code]).toEqual([status, code]);
-  expect(answer.body.detail).toContain('Line 3');
-});
-
-test('only its own app can read the status of a batch', async () => {
-  const requestId = await batches.post({ rules }, [holder]);
-  const status: BatchStatus = await batches.wait(requestId, COMPLETED_MS_MAX);
-  expect(status.done).toBe(1);
-  expect((await system.client.send('GET', `${BATCH_PATH}/${requestId}x`)).status).toBe(404);
-});

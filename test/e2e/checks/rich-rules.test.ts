@@ -261,34 +261,3 @@ describe.each(Object.entries(CASES))('%s', (_, { check, expected }) => {
     expect(JSON.parse(webhook.body)).toMatchObject(result);
   });
 });
-
-test('a block far past the head leaves its rules undetermined at once, and asking again does not help', async () => {
-  const answer = await system.client.check({
-    account: holder(),
-    consistency: { atBlock: { [system.chain.chainId]: 1_000_000 } },
-    rules: [demoRules(system.chain).native()],
-  });
-  expect([answer.status, answer.body.status]).toEqual([200, 'failed']);
-  expect(answer.body.errors).toMatchObject([{ code: 'block-unavailable', retryable: false }]);
-});
-
-test('every fault of a nested rule is listed with its pointer', async () => {
-  const { native } = demoRules(system.chain);
-  const answer = await system.client.check({
-    accounts: [holder(), holder().toLowerCase()],
-    rules: [
-      { type: 'ALL', roleId: 'r', atLeast: 1, rules: [native({ minToken: '1e3' })] },
-      call({ function: OWNER_OF, args: ['-1'], operator: 'gt', value: 'x' }),
-    ],
-  });
-  expect(answer.status).toBe(422);
-  expect(answer.body.errors?.map(({ pointer, code }) => `${pointer} ${code}`).sort()).toEqual([
-    '/accounts/1 repeated',
-    '/rules/0/atLeast not-allowed',
-    '/rules/0/rules/0/minToken malformed',
-    '/rules/0/rules/0/roleId not-allowed',
-    '/rules/1/args/0 malformed',
-    '/rules/1/operator not-allowed',
-    '/rules/1/value malformed',
-  ]);
-});
