@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -75,22 +76,35 @@ function readVersion(marker: string): string | undefined {
   }
 }
 
+/** A new log of this version begins with the same records, whichever cluster it is of. */
+const FIRST_RECORDS = 'bootstrap.checkpoint';
+
+/**
+ * The first time Kafka's own tool does it. What it writes differs in the ids of the cluster, the node
+ * and the directory alone, so its records are kept beside Kafka's jars: the tool takes as long as
+ * half of a broker's start.
+ */
 async function format(place: KafkaStorage, toolchain: Toolchain, signal?: AbortSignal): Promise<void> {
   const draft = `${place.dir}.formatting`;
   rmSync(draft, { recursive: true, force: true });
-  mkdirSync(join(draft, 'data'), { recursive: true });
-  const config = join(draft, 'format.properties');
-  writeFileSync(
-    config,
-    formatProperties({ ...kafkaProperties({ ...place, dir: draft }), ...place.properties }),
-  );
-  await runStorageTool(
-    draft,
-    ['format', '-t', place.clusterId ?? newClusterId(), '-c', config],
-    toolchain,
-    signal,
-  );
-  rmSync(config);
+  const data = join(draft, 'data');
+  mkdirSync(data, { recursive: true });
+  const properties = { ...kafkaProperties({ ...place, dir: draft }), ...place.properties };
+  const clusterId = place.clusterId ?? newClusterId();
+  const kept = join(dirname(toolchain.kafka.jars[0] ?? ''), '..', FIRST_RECORDS);
+  if (existsSync(kept)) {
+    copyFileSync(kept, join(data, FIRST_RECORDS));
+    const ids = { 'cluster.id': clusterId, 'node.id': properties['node.id'], 'directory.id': newClusterId() };
+    writeFileSync(join(data, 'meta.properties'), formatProperties({ version: '1', ...ids }));
+  } else {
+    const config = join(draft, 'format.properties');
+    writeFileSync(config, formatProperties(properties));
+    await runStorageTool(draft, ['format', '-t', clusterId, '-c', config], toolchain, signal);
+    rmSync(config);
+    // Another start may copy it meanwhile.
+    copyFileSync(join(data, FIRST_RECORDS), `${kept}.${process.pid}`);
+    renameSync(`${kept}.${process.pid}`, kept);
+  }
   writeFileSync(join(draft, MARKER), `${JSON.stringify({ kafka: toolchain.kafka.version })}\n`);
   mkdirSync(dirname(place.dir), { recursive: true });
   rmSync(place.dir, { recursive: true, force: true });
