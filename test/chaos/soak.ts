@@ -6,7 +6,7 @@ import { entryFigures } from './judges/judge-batch.ts';
 import { atMost, type Figure } from './judges/measure.ts';
 import { type FinishedBatch, runBatch } from './load/run-batch.ts';
 import { watchMembers } from './load/watched-members.ts';
-import { makeRandom } from './random.ts';
+import { makeRandom } from '../support/random.ts';
 import type { ChaosSystem } from './system/chaos-system.ts';
 import { createApp } from './system/create-app.ts';
 import { metricsOf, sumOf } from './system/process-facts.ts';

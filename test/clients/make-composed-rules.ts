@@ -1,4 +1,5 @@
 import type { Condition, Rule } from '#shared/contracts/rules/rule.ts';
+import { makeRandom } from '../support/random.ts';
 
 const TREES_PER_CASE = 4;
 const DEPTH_MAX = 4;
@@ -7,7 +8,7 @@ const TYPES = ['ALL', 'ANY', 'NONE', 'AT_LEAST'] as const;
 
 /** Random trees of a check's own rules, readable and unreadable; the same trees on every run. */
 export function composedRules(rules: readonly Condition[], seed: number): Rule[] {
-  const below = startRandom(seed);
+  const { below } = makeRandom(seed);
   const inside = rules.map((rule) => {
     const { roleId: _, ...condition } = rule as Rule;
     return condition as Condition;
@@ -22,13 +23,4 @@ export function composedRules(rules: readonly Condition[], seed: number): Rule[]
     return { type, rules: parts, ...(type === 'AT_LEAST' ? { atLeast: 1 + below(count) } : {}) };
   };
   return Array.from({ length: TREES_PER_CASE }, () => ({ ...tree(1), roleId: '' }) as Rule);
-}
-
-/** Numbers below a bound, by a linear congruential generator (Numerical Recipes). */
-function startRandom(seed: number): (bound: number) => number {
-  let state = seed >>> 0;
-  return (bound) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * bound);
-  };
 }

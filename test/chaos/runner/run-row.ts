@@ -7,7 +7,7 @@ import { makeCheckClient } from '../../support/systems/check-client.ts';
 import type { Fault, Finding, Scene } from '../fault.ts';
 import { atMost } from '../judges/measure.ts';
 import { type Judgement, reconcile, topicEnds } from '../judges/reconcile.ts';
-import { makeRandom } from '../random.ts';
+import { makeRandom } from '../../support/random.ts';
 import { balance } from '../system/balance.ts';
 import type { ChaosSystem } from '../system/chaos-system.ts';
 import { allowSignIns, createApp } from '../system/create-app.ts';

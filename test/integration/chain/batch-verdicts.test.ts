@@ -6,6 +6,7 @@ import { deployHostileContracts } from '../../support/contracts/hostile-contract
 import { type FaultKind, startRpcFaultProxy } from '../../support/fakes/rpc-fault-proxy.ts';
 import { type BatchLine, connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
+import { makeRandom } from '../../support/random.ts';
 
 // Scenario: a real chain judges the same wallets as entries of a batch and as single checks, among
 // hostile contracts and through endpoints that fail at random. Decided results of both agree with
@@ -23,20 +24,11 @@ const FAULTS: readonly FaultKind[] = [
   'unknown-block',
 ];
 
-/** A seeded generator, so that a failing run can be repeated. */
-function makeRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
-
-const random = makeRandom(20_261_122);
+const { fraction, below } = makeRandom(20_261_122);
 const aWallet = (): string =>
-  random() < 0.3
+  fraction() < 0.3
     ? demoTokens.holder
-    : `0x${Array.from({ length: 40 }, () => Math.floor(random() * 16).toString(16)).join('')}`;
+    : `0x${Array.from({ length: 40 }, () => below(16).toString(16)).join('')}`;
 const entriesOf = (count: number) => Array.from({ length: count }, () => ({ account: aWallet() }));
 
 const rule = (type: TokenRule['type'], contractAddress: string, over: Partial<TokenRule> = {}): Rule => ({
@@ -89,7 +81,7 @@ test('each line among hostile contracts equals the verdict of a single check', a
 
 test(`${ENTRIES} entries under RPC faults get no wrong verdict, and single checks contradict none`, async () => {
   const { rpcUrl } = infrastructure();
-  const flaky = () => (random() < 0.1 ? (FAULTS[Math.floor(random() * FAULTS.length)] ?? 'none') : 'none');
+  const flaky = () => (fraction() < 0.1 ? (FAULTS[below(FAULTS.length)] ?? 'none') : 'none');
   await using one = await startRpcFaultProxy({ target: rpcUrl });
   await using two = await startRpcFaultProxy({ target: rpcUrl });
   await one.setFault(flaky);

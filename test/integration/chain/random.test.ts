@@ -9,6 +9,7 @@ import {
 } from '../../support/fakes/rpc-fault-proxy.ts';
 import { connectTestChains } from '../../support/infrastructure/connect-test-chains.ts';
 import { infrastructure } from '../../support/infrastructure/infrastructure.ts';
+import { makeRandom } from '../../support/random.ts';
 
 // Scenario: thousands of checks on a growing chain, through three endpoints: two fail at random in
 // every way, and one always lies. The balance of one token is the number of the block that is read,
@@ -51,17 +52,8 @@ const BITES = [
   'block-mismatch',
 ];
 
-/** A seeded generator, so that a failing run can be repeated. */
-function makeRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
-
-const random = makeRandom(20_261_121);
-const oneOf = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+const { fraction, below } = makeRandom(20_261_121);
+const oneOf = <T>(items: readonly T[]): T => items[below(items.length)] as T;
 
 let proxies: RpcFaultProxy[];
 let token: string;
@@ -72,7 +64,7 @@ beforeAll(async () => {
   proxies = await Promise.all([0, 1, 2].map(() => startRpcFaultProxy({ target: rpcUrl() })));
   // One in twenty: often enough to meet every fault many times, and rare enough that most checks
   // are decided.
-  const flaky = () => (random() < 0.05 ? oneOf(FAULTS) : 'none');
+  const flaky = () => (fraction() < 0.05 ? oneOf(FAULTS) : 'none');
   await proxies[0]?.setFault('altered-balance');
   await proxies[1]?.setFault(flaky);
   await proxies[2]?.setFault(flaky);
@@ -82,7 +74,7 @@ afterAll(async () => {
 });
 
 const aStranger = () =>
-  `0x${Array.from({ length: 40 }, () => Math.floor(random() * 16).toString(16)).join('')}`;
+  `0x${Array.from({ length: 40 }, () => below(16).toString(16)).join('')}`;
 
 test(`${VERDICTS_MIN} verdicts under faults, and not one is wrong`, async () => {
   // With a quorum the liar is among the endpoints; without one the endpoints fail but never lie.
@@ -97,15 +89,15 @@ test(`${VERDICTS_MIN} verdicts under faults, and not one is wrong`, async () => 
 
   /** Whether every rule was decided. */
   async function checkOnce(): Promise<boolean> {
-    const isHolder = random() < 0.4;
-    const near = head + Math.floor(random() * 7) - 3;
-    const minToken = random() < 0.5 ? '1500.5' : '1500.500001';
-    const id = 1 + Math.floor(random() * 5);
+    const isHolder = fraction() < 0.4;
+    const near = head + below(7) - 3;
+    const minToken = fraction() < 0.5 ? '1500.5' : '1500.500001';
+    const id = 1 + below(5);
     const rule = { type: 'ERC721', chainId: 31_337 } as const;
     const result = await oneOf([voting, alone]).judge({
       account: isHolder ? demoTokens.holder : aStranger(),
-      clientId: `app_${Math.floor(random() * 20)}`,
-      lane: random() < 0.3 ? 'interactive' : 'bulk',
+      clientId: `app_${below(20)}`,
+      lane: fraction() < 0.3 ? 'interactive' : 'bulk',
       rules: [
         { ...rule, roleId: 'block', contractAddress: token, minToken: String(near) },
         { ...rule, roleId: 'amount', type: 'ERC20', contractAddress: demoTokens.erc20, minToken },

@@ -3,7 +3,7 @@ import type { FaultKind } from '../../../support/fakes/rpc-fault-proxy.ts';
 import type { Fault } from '../../fault.ts';
 import { atMost } from '../../judges/measure.ts';
 import { type WatchedMembers, watchMembers } from '../../load/watched-members.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '../../../support/random.ts';
 import type { ChaosSystem } from '../../system/chaos-system.ts';
 
 const MEMBERS = 200;
