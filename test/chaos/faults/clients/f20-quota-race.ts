@@ -11,7 +11,7 @@ export const f20QuotaRace: Fault = {
   id: 'F20',
   title: '500 parallel requests at quota − 100',
   async run({ system, scope, rest }) {
-    const app = await createApp(system, 'Quota', { month: USED + LEFT });
+    const app = await createApp(system, 'Quota', { requestsPerMonth: USED + LEFT });
     const client = scope.use(balance(system.gateways, app.apiKey));
     const check = { account: system.chain.holder, rules: [demoRules(system.chain).native()], async: true };
     for (let i = 0; i < USED; i++) await client.check(check);

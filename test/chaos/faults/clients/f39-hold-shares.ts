@@ -23,8 +23,7 @@ import {
 import { type RawAnswer, sendRaw } from '../../load/raw-request.ts';
 import { waitingCheck } from '../../load/waiting-check.ts';
 import type { ChaosSystem } from '../../system/chaos-system.ts';
-import type { Credentials } from '../../system/create-app.ts';
-import { createApps } from '../../system/create-apps.ts';
+import { type Credentials, createApps } from '../../system/create-app.ts';
 import { metricsOf, sumOf } from '../../system/process-facts.ts';
 
 const APPS = 500;

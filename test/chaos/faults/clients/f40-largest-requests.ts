@@ -11,8 +11,7 @@ import { addressOf, isRefused } from '../../load/holders.ts';
 import { type RawAnswer, sendRaw } from '../../load/raw-request.ts';
 import { waitingCheck } from '../../load/waiting-check.ts';
 import type { ChaosSystem } from '../../system/chaos-system.ts';
-import type { Credentials } from '../../system/create-app.ts';
-import { createApps } from '../../system/create-apps.ts';
+import { type Credentials, createApps } from '../../system/create-app.ts';
 import { metricsOf, rssMibOf, sumOf } from '../../system/process-facts.ts';
 
 /** The memory of a container in `docker-compose.yml` and `deploy/k8s`; the processes have the heap
