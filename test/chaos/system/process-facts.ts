@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChaosSystem } from './chaos-system.ts';
 
 /** Resident memory of a process in MiB; 0 if it has ended. */
 export function rssMibOf(pid: number): number {
@@ -33,4 +35,26 @@ export function sumOf(metrics: string, name: string, ...labels: string[]): numbe
       sum += Number(line.slice(line.lastIndexOf(' ') + 1));
   }
   return sum;
+}
+
+const SAMPLE_MS = 250;
+
+/** Watches the memory of the processes of a system, and samples what else is asked for, until it is
+ * stopped. */
+export function watchProcesses({ running }: Pick<ChaosSystem, 'running'>, alsoSample: () => Promise<void>) {
+  const rss = new Map<string, number>();
+  let isStopped = false;
+  const sampling = (async () => {
+    while (!isStopped) {
+      for (const { service, pid } of running())
+        rss.set(service, Math.max(rss.get(service) ?? 0, rssMibOf(pid)));
+      await alsoSample();
+      await delay(SAMPLE_MS);
+    }
+  })();
+  const stop = async (): Promise<void> => {
+    isStopped = true;
+    await sampling;
+  };
+  return { rssMax: (service: string) => rss.get(service) ?? 0, stop, [Symbol.asyncDispose]: stop };
 }

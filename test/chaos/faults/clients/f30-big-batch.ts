@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { demoRules } from '../../../support/builders/demo-rules.ts';
 import type { CheckMode } from '../../../support/judges/ledger.ts';
@@ -10,7 +9,7 @@ import { countEntries, entryFigures, judgeBatch } from '../../judges/judge-batch
 import { atMost, begunIn, resultTimes, type Span, timesBaseline } from '../../judges/measure.ts';
 import type { ChaosSystem } from '../../system/chaos-system.ts';
 import { createApp } from '../../system/create-app.ts';
-import { metricsOf, rssMibOf, sumOf } from '../../system/process-facts.ts';
+import { metricsOf, sumOf, watchProcesses } from '../../system/process-facts.ts';
 
 const BIG_ENTRIES = 100_000;
 const SMALL_ENTRIES = 1_000;
@@ -23,7 +22,6 @@ const SERVICES = ['gateway', 'evaluator', 'result-store'] as const;
 /** The heap, and as much again for code, buffers and uncollected garbage. */
 const RSS_MIB_MAX = 2 * HEAP_MIB;
 const BATCH_MS_MAX = 240_000;
-const SAMPLE_MS = 250;
 
 export const f30BigBatch: Fault = {
   id: 'F30',
@@ -47,13 +45,14 @@ export const f30BigBatch: Fault = {
     );
     const baseline = await rest(seconds * 1_000);
     const pids = SERVICES.flatMap((service) => system.running(service).map(({ pid }) => pid));
-    const watched = scope.use(watchProcesses(system));
+    const lane = watchLane(system);
+    const watched = scope.use(watchProcesses(system, lane.sample));
     const fromMs = Date.now();
     const bigId = await big.post({ rules }, bigAccounts ?? []);
     // The second gateway then knows which partitions are free: two clients share some.
     await waitUntil(
       'the lag of the lane, or the end',
-      async () => watched.lagMax() > 0 || (await big.status(bigId)).status === 'completed',
+      async () => lane.max.lag > 0 || (await big.status(bigId)).status === 'completed',
     );
     const { done: doneBefore } = await big.status(bigId);
     const smallId = await small.post({ rules }, smallAccounts ?? []);
@@ -87,9 +86,9 @@ export const f30BigBatch: Fault = {
           ? []
           : ['the small batch was sent too late to be judged']),
         ...(doneBeside <= DONE_BESIDE_MAX ? [] : [`the small batch waited for ${doneBeside} entries`]),
-        ...(watched.lagMax() > 0 ? [] : ['the lag of the lane was never shown']),
-        ...(watched.ageMax() > 0 ? [] : ['the age of the lane was never shown']),
-        ...(watched.inProgressMax() >= 2 ? [] : ['the batches in progress were never shown']),
+        ...(lane.max.lag > 0 ? [] : ['the lag of the lane was never shown']),
+        ...(lane.max.age > 0 ? [] : ['the age of the lane was never shown']),
+        ...(lane.max.inProgress >= 2 ? [] : ['the batches in progress were never shown']),
       ],
     });
   },
@@ -107,35 +106,18 @@ async function judge(client: BatchClient, requestId: string, accounts: readonly 
   return { counts, faults: judgeBatch(status, lines, counts) };
 }
 
-/** Samples memory and the lane's metrics until it is stopped. */
-function watchProcesses(system: ChaosSystem) {
-  const rss = new Map<string, number>();
-  let [lag, age, inProgress, isStopped] = [0, 0, 0, false];
-  const sample = async (): Promise<void> => {
-    for (const { service, pid } of system.running())
-      rss.set(service, Math.max(rss.get(service) ?? 0, rssMibOf(pid)));
-    // The second gateway, which gets the small batch.
-    const metrics = await metricsOf(system.gateways[1]?.ops ?? '');
-    lag = Math.max(lag, sumOf(metrics, 'rolecall_consumer_lag', `group="${CONSUMER_GROUPS.batchLane}"`));
-    age = Math.max(age, sumOf(metrics, 'rolecall_oldest_unfinished_seconds', 'lane="batch"'));
-    inProgress = Math.max(inProgress, sumOf(metrics, 'rolecall_batches_in_progress'));
-  };
-  const sampling = (async () => {
-    while (!isStopped) {
-      await sample();
-      await delay(SAMPLE_MS);
-    }
-  })();
-  const stop = async (): Promise<void> => {
-    isStopped = true;
-    await sampling;
-  };
+/** The highest figures of the lane. */
+function watchLane({ gateways }: ChaosSystem) {
+  const max = { lag: 0, age: 0, inProgress: 0 };
   return {
-    lagMax: () => lag,
-    ageMax: () => age,
-    inProgressMax: () => inProgress,
-    rssMax: (service: string) => rss.get(service) ?? 0,
-    stop,
-    [Symbol.asyncDispose]: stop,
+    max,
+    async sample() {
+      // The second gateway, which gets the small batch.
+      const metrics = await metricsOf(gateways[1]?.ops ?? '');
+      const lag = sumOf(metrics, 'rolecall_consumer_lag', `group="${CONSUMER_GROUPS.batchLane}"`);
+      max.lag = Math.max(max.lag, lag);
+      max.age = Math.max(max.age, sumOf(metrics, 'rolecall_oldest_unfinished_seconds', 'lane="batch"'));
+      max.inProgress = Math.max(max.inProgress, sumOf(metrics, 'rolecall_batches_in_progress'));
+    },
   };
 }

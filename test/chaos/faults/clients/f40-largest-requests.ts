@@ -12,7 +12,7 @@ import { type RawAnswer, sendRaw } from '../../load/raw-request.ts';
 import { waitingCheck } from '../../load/waiting-check.ts';
 import type { ChaosSystem } from '../../system/chaos-system.ts';
 import { type Credentials, createApps } from '../../system/create-app.ts';
-import { metricsOf, rssMibOf, sumOf } from '../../system/process-facts.ts';
+import { metricsOf, sumOf, watchProcesses } from '../../system/process-facts.ts';
 
 /** The memory of a container in `docker-compose.yml` and `deploy/k8s`; the processes have the heap
  * limit of the image. */
@@ -37,7 +37,6 @@ const UNREAD_MS = 25_000;
 const AGAIN_MS = 3_000;
 const FROZEN_MS = 4_000;
 const DOWNLOAD_ENTRIES = 200;
-const SAMPLE_MS = 250;
 /** A block that far ahead is not waited for: each rule ends with an error at once. */
 const FAR_AHEAD = 9_000_000_000_000;
 
@@ -64,7 +63,8 @@ export const f40LargestRequests: Fault = {
     const consistency = { minBlock: { [chain.chainId]: FAR_AHEAD } };
     const batches = await withBatches(system, apps.slice(0, ACCOUNTS), DOWNLOAD_ENTRIES, { consistency });
     const pids = pidsOf(system);
-    const watched = scope.use(watchProcesses(system));
+    const waiters = countWaiters(system);
+    const watched = scope.use(watchProcesses(system, waiters.sample));
     const ended = new AbortController();
     scope.defer(() => ended.abort());
     const { signal } = ended;
@@ -78,7 +78,7 @@ export const f40LargestRequests: Fault = {
       }),
     );
     const smallAnswers = await Promise.all(smallChecks);
-    const smallWaiting = watched.takeWaitersMax();
+    const smallWaiting = waiters.takeMax();
 
     const large = {
       check: largestCheck(waiting),
@@ -146,7 +146,7 @@ export const f40LargestRequests: Fault = {
     ended.abort();
     await held;
     await watched.stop();
-    const largeWaiting = watched.takeWaitersMax();
+    const largeWaiting = waiters.takeMax();
     const survivors = pidsOf(system);
 
     return () => {
@@ -234,35 +234,19 @@ function largestBatch(waiting: object): Buffer {
   }
 }
 
-/** Samples the memory of the processes, and how many checks wait at the gateway that has the
- * fewest. */
-function watchProcesses(system: ChaosSystem) {
-  const rss = new Map<string, number>();
+/** How many checks wait at the gateway that has the fewest. */
+function countWaiters({ gateways }: ChaosSystem) {
   const waiters = new Map<string, number>();
-  let isStopped = false;
-  const sampling = (async () => {
-    while (!isStopped) {
-      for (const service of SERVICES)
-        for (const { pid } of system.running(service))
-          rss.set(service, Math.max(rss.get(service) ?? 0, rssMibOf(pid)));
-      for (const { ops } of system.gateways)
-        waiters.set(ops, Math.max(waiters.get(ops) ?? 0, sumOf(await metricsOf(ops), 'rolecall_waiters')));
-      await delay(SAMPLE_MS);
-    }
-  })();
-  const stop = async (): Promise<void> => {
-    isStopped = true;
-    await sampling;
-  };
   return {
-    rssMax: (service: string) => rss.get(service) ?? 0,
-    /** The most so far, at the gateway that had the fewest; counts from zero again. */
-    takeWaitersMax() {
+    async sample() {
+      for (const { ops } of gateways)
+        waiters.set(ops, Math.max(waiters.get(ops) ?? 0, sumOf(await metricsOf(ops), 'rolecall_waiters')));
+    },
+    /** The most so far; counts from zero again. */
+    takeMax() {
       const most = Math.min(...waiters.values());
       waiters.clear();
       return most;
     },
-    stop,
-    [Symbol.asyncDispose]: stop,
   };
 }

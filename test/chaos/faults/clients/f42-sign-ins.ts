@@ -2,6 +2,7 @@ import { headerRequest, parseBlockAt } from '../../../../services/evaluator/chai
 import { connectRpc } from '../../../../services/evaluator/chain/rpc/connect-rpc.ts';
 import { askWallet } from '../../../../services/evaluator/chain/wallets/ask-wallet.ts';
 import { aMessage, aSignIn, SIGNER } from '../../../support/builders/a-sign-in.ts';
+import { makeCheckClient } from '../../../support/systems/check-client.ts';
 import type { Fault, Scene } from '../../fault.ts';
 import { atLeast, begunIn, resultTimes, type Span, timesBaseline } from '../../judges/measure.ts';
 import { startFlood } from '../../load/flood.ts';
@@ -36,39 +37,18 @@ export const f42SignIns: Fault = {
     const app = await createApp(system, 'Sign-in');
     await allowSignIns(system, app.clientId);
     let turn = 0;
-    const post = async (
-      path: string,
-      body?: unknown,
-    ): Promise<Record<string, unknown> & { status: number }> => {
+    const nextClient = () => {
       turn += 1;
       const { url } = system.gateways[turn % system.gateways.length] ?? { url: '' };
-      const response = await fetch(`${url}/access-control/${path}`, {
-        method: 'POST',
-        headers: {
-          'x-api-key': app.apiKey,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-      const answer = (await response.json()) as Record<string, unknown>;
-      return { ...answer, status: response.status };
+      return makeCheckClient({ url, apiKey: app.apiKey });
     };
-    const nonce = async (): Promise<string> => String((await post('nonces'))['nonce']);
+    const nonce = async (): Promise<string> => String(await nextClient().nonce());
     const ask = async (used: string, account: string, mode: object = {}): Promise<Answer> => {
       const { message } = await aSignIn({ nonce: used, address: account, chainId: CHAIN });
       const signature = await SIGNER.signMessage(message);
-      const answer = await post('check-roles', {
-        account,
-        rules: ANY,
-        signIn: [{ message, signature }],
-        ...mode,
-      });
-      const [entry] = (answer['errors'] ?? []) as readonly { readonly code?: string }[];
-      return {
-        status: answer.status,
-        code: entry?.code ?? String(answer['code'] ?? ''),
-        roles: (answer['roles'] ?? []) as readonly unknown[],
-      };
+      const signIn = [{ message, signature }];
+      const { status, body } = await nextClient().check({ account, rules: ANY, signIn, ...mode });
+      return { status, code: body.errors?.[0]?.code ?? body.code ?? '', roles: body.roles ?? [] };
     };
     const many = <T>(count: number, make: () => Promise<T>) =>
       Promise.all(Array.from({ length: count }, make));
