@@ -1,12 +1,19 @@
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+
 /** What the server of the global set-up lends to one suite at a time. */
 type Part = 'infrastructure' | 'system';
 
 async function ask(method: 'GET' | 'DELETE', part: Part): Promise<string> {
   const { TEST_PARTS_URL: server, JEST_WORKER_ID: worker } = process.env;
-  const response = await fetch(`${server}/${part}/${worker}`, { method });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`The ${part} of the tests did not start: ${text}`);
-  return text;
+  // On a busy machine another suite may keep a part for longer than `fetch` waits.
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const url = `${server}/${part}/${worker}`;
+    request(url, { method, agent: false }, resolve).on('error', reject).end();
+  });
+  const answer = await text(response);
+  if (response.statusCode !== 200) throw new Error(`The ${part} of the tests did not start: ${answer}`);
+  return answer;
 }
 
 /** Waits until a part is free; the answer is JSON. */
