@@ -26,4 +26,9 @@ export default class SharedPackagesRuntime extends Runtime {
       return super.requireModule(from, name, options, isActual);
     return packages.requireModule(from, name);
   }
+
+  /** Of jest's modules only its runner, which is asked for by its path, keeps anything of a suite. */
+  requireInternalModule(from, name) {
+    return isShared(name) ? packages.requireInternalModule(from, name) : super.requireInternalModule(from, name);
+  }
 }
