@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { type DemoTokens, demoTokens, deployDemoTokens } from '../demo/demo-tokens.ts';
-import { type Exit, spawnChild } from '../processes/child.ts';
+import { type Child, spawnChild } from '../processes/child.ts';
 import { waitUntilUp } from '../processes/wait-until-up.ts';
 import { requireFreePorts } from '../settings/ports.ts';
 import { callJsonRpc } from './json-rpc.ts';
@@ -22,15 +22,7 @@ type ChainOptions = {
   readonly args?: readonly string[];
 };
 
-export type RunningChain = AsyncDisposable &
-  DemoTokens & {
-    readonly chainId: number;
-    readonly rpc: string;
-    readonly pid: number;
-    readonly exited: Promise<Exit>;
-    stop(): Promise<void>;
-    kill9(): Promise<void>;
-  };
+export type RunningChain = Child & DemoTokens & { readonly chainId: number; readonly rpc: string };
 
 /**
  * Starts anvil with the demo tokens. It keeps nothing on disk: a chain that died comes back with
@@ -53,20 +45,15 @@ export async function startChain(options: ChainOptions): Promise<RunningChain> {
     ['--host', host, '--port', String(port), '--chain-id', String(chainId), '--quiet', ...args],
     { stdio: 'ignore', stopTimeoutMs: STOP_TIMEOUT_MS, onSpawn },
   );
+  await waitUntilUp(child, () => isUp(rpc, chainId), { what: 'the chain (anvil)', signal });
   try {
-    await waitUntilUp(child, () => isUp(rpc, chainId), {
-      what: 'the chain (anvil)',
-      signal,
-    });
     await deployDemoTokens(rpc);
     signal?.throwIfAborted();
   } catch (error) {
     await child.kill9();
     throw error;
   }
-  const { pid, exited, stop, kill9 } = child;
-  const facts = { chainId, rpc, ...demoTokens };
-  return { ...facts, pid, exited, stop, kill9, [Symbol.asyncDispose]: stop };
+  return { ...child, chainId, rpc, ...demoTokens };
 }
 
 async function isUp(rpc: string, chainId: number): Promise<boolean> {

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { patchKafkajs } from '#shared/kafka/consumer/patch-kafkajs.ts';
-import { type Child, type Exit, spawnChild } from '../processes/child.ts';
+import { type Child, spawnChild } from '../processes/child.ts';
 import { logTail } from '../processes/log-tail.ts';
 import { waitUntilUp } from '../processes/wait-until-up.ts';
 import { requireFreePorts } from '../settings/ports.ts';
@@ -30,13 +30,9 @@ export type KafkaOptions = {
   readonly onSpawn?: ((pid: number) => void) | undefined;
 };
 
-export type RunningKafka = AsyncDisposable & {
+export type RunningKafka = Child & {
   /** `host:port`. */
   readonly brokers: string;
-  readonly pid: number;
-  readonly exited: Promise<Exit>;
-  stop(): Promise<void>;
-  kill9(): Promise<void>;
 };
 
 /**
@@ -60,18 +56,12 @@ export async function startKafka(options: KafkaOptions): Promise<RunningKafka> {
   signal?.throwIfAborted();
   const child = await spawnBroker(options, toolchain);
   const brokers = `127.0.0.1:${port}`;
-  try {
-    await waitUntilUp(child, () => answers(brokers, clusterId), {
-      what: 'Kafka',
-      signal,
-      logTail: () => logTail(join(dir, 'broker.log')) + logTail(join(dir, 'stdout.log')),
-    });
-  } catch (error) {
-    await child.kill9();
-    throw error;
-  }
-  const { pid, exited, stop, kill9 } = child;
-  return { brokers, pid, exited, stop, kill9, [Symbol.asyncDispose]: stop };
+  await waitUntilUp(child, () => answers(brokers, clusterId), {
+    what: 'Kafka',
+    signal,
+    logTail: () => logTail(join(dir, 'broker.log')) + logTail(join(dir, 'stdout.log')),
+  });
+  return { ...child, brokers };
 }
 
 function spawnBroker(options: KafkaOptions, { java, kafka }: Toolchain): Promise<Child> {

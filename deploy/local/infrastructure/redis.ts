@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type Exit, spawnChild } from '../processes/child.ts';
+import { type Child, spawnChild } from '../processes/child.ts';
 import { logTail } from '../processes/log-tail.ts';
 import { waitUntilUp } from '../processes/wait-until-up.ts';
 import { requireFreePorts } from '../settings/ports.ts';
@@ -18,13 +18,7 @@ type RedisOptions = {
   readonly onSpawn?: ((pid: number) => void) | undefined;
 };
 
-type RunningRedis = AsyncDisposable & {
-  readonly url: string;
-  readonly pid: number;
-  readonly exited: Promise<Exit>;
-  stop(): Promise<void>;
-  kill9(): Promise<void>;
-};
+type RunningRedis = Child & { readonly url: string };
 
 /**
  * Starts one real Redis on this machine with an append-only file that is synced every second and
@@ -49,15 +43,9 @@ export async function startRedis(options: RedisOptions): Promise<RunningRedis> {
     stdio: 'ignore',
     onSpawn,
   });
-  try {
-    const wait = { what: 'Redis', signal, logTail: () => logTail(log) };
-    await waitUntilUp(child, () => answersPing(port, child.pid), wait);
-  } catch (error) {
-    await child.kill9();
-    throw error;
-  }
-  const { pid, exited, stop, kill9 } = child;
-  return { url: `redis://127.0.0.1:${port}`, pid, exited, stop, kill9, [Symbol.asyncDispose]: stop };
+  const wait = { what: 'Redis', signal, logTail: () => logTail(log) };
+  await waitUntilUp(child, () => answersPing(port, child.pid), wait);
+  return { ...child, url: `redis://127.0.0.1:${port}` };
 }
 
 /** Source: https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/ */

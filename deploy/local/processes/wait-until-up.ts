@@ -20,9 +20,18 @@ type Wait = {
  * Waits until `isUp` says so; a throw of it counts as "not yet".
  *
  * @throws Error if the process ends first or 180 s have passed, with the end of its log; or if it
- *   was aborted.
+ *   was aborted. The process is killed then.
  */
 export async function waitUntilUp(child: Child, isUp: () => Promise<boolean>, wait: Wait): Promise<void> {
+  try {
+    await poll(child, isUp, wait);
+  } catch (error) {
+    await child.kill9();
+    throw error;
+  }
+}
+
+async function poll(child: Child, isUp: () => Promise<boolean>, wait: Wait): Promise<void> {
   let exit: Exit | undefined;
   void child.exited.then((value) => {
     exit = value;
