@@ -4,16 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Kafka, logLevel } from 'kafkajs';
 import { checkRequestedBulk } from '#shared/contracts/checks/check-requested.ts';
 import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { EVENT_LOOP_SAMPLING_MS } from '#shared/telemetry/metrics.ts';
 import { countRecords } from '../../support/infrastructure/topic-work.ts';
-import { makeTestApp, startGateway, type TestApp } from '../../support/systems/start-gateway.ts';
+import { makeTestApp, type RunningGateway, startGateway, type TestApp } from '../../support/systems/start-gateway.ts';
 import { cpuSecondsOf } from '../system/cpu-seconds.ts';
+import { startStores } from '../system/start-stores.ts';
 import type { Row, Table } from '../table.ts';
-import { startGatewayParts } from './gateway-parts.ts';
 
 const AUTOCANNON = fileURLToPath(new URL('../../../node_modules/autocannon/autocannon.js', import.meta.url));
 const CONNECTIONS = 64;
@@ -104,13 +103,11 @@ async function perCpuSecond(
   return { ...shot, perCpu: shot.accepted / (cpuSecondsOf([pid]) - before) };
 }
 
-/** The number of checks in the broker. */
-async function countPublished(brokers: readonly string[]): Promise<number> {
-  const admin = new Kafka({ clientId: 'bench', brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  const count = await countRecords(admin, [checkRequestedBulk]);
-  await admin.disconnect();
-  return count;
+/** One metric of a gateway. */
+async function readMetric(gateway: RunningGateway, name: string): Promise<number> {
+  const opsPort = /"opsPort":(\d+)/.exec(gateway.process.stdout())?.[1];
+  const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
+  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
 }
 
 /** Measures the cost and speed of one gateway process, beside a bare Express server in the same
@@ -119,11 +116,12 @@ export async function benchGateway(): Promise<Table> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));
   stack.defer(() => rmSync(dir, { recursive: true, force: true }));
-  const parts = stack.use(await startGatewayParts(dir));
+  const { config, redis, kafka } = await startStores(stack);
+  const countPublished = () => countRecords(kafka.admin, [checkRequestedBulk]);
   const apps = Array.from({ length: APPS }, () => makeTestApp());
-  const clientApps = makeClientApps(parts.redis);
+  const clientApps = makeClientApps(redis);
   for (const { document } of apps) await clientApps.project(document);
-  const gateway = stack.use(await startGateway(parts.config, { LOG_LEVEL: 'info' }));
+  const gateway = stack.use(await startGateway(config, { LOG_LEVEL: 'info' }));
   const bare = fork(fileURLToPath(new URL('./bare-express.ts', import.meta.url)));
   stack.defer(() => void bare.kill('SIGKILL'));
   const [barePort] = (await once(bare, 'message')) as [number];
@@ -139,9 +137,9 @@ export async function benchGateway(): Promise<Table> {
   ]) {
     const own = apps.slice(0, count);
     const against = await perCpuSecond(dir, bare.pid ?? 0, { url: bareUrl, rules, apps: own.slice(0, 1) });
-    const before = await countPublished(parts.config.kafka.brokers);
+    const before = await countPublished();
     const measured = await perCpuSecond(dir, gateway.process.pid, { url: gateway.url, rules, apps: own });
-    const published = (await countPublished(parts.config.kafka.brokers)) - before;
+    const published = (await countPublished()) - before;
     if (published < measured.accepted)
       throw new Error(`${measured.accepted - published} accepted checks are lost`);
     if (rules === 1 && count === 1) highest = measured.perSecond;
@@ -166,7 +164,7 @@ export async function benchGateway(): Promise<Table> {
   rows.push({
     what: 'event-loop delay p99 at that load',
     measured:
-      (await parts.readMetric(gateway, 'nodejs_eventloop_lag_p99_seconds')) * 1_000 - EVENT_LOOP_SAMPLING_MS,
+      (await readMetric(gateway, 'nodejs_eventloop_lag_p99_seconds')) * 1_000 - EVENT_LOOP_SAMPLING_MS,
     unit: 'ms',
     goal: { of: 'value', max: 20 },
   });

@@ -1,26 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { z } from 'zod';
-import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
-import { ALL_TOPICS } from '#shared/contracts/topics.ts';
-import { HealthChecks } from '#shared/http/ops-server.ts';
-import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
-import { applyTopics } from '#shared/kafka/topics-admin.ts';
-import { connectRedis } from '#shared/redis/connect.ts';
-import { GENERATION_KEY } from '#shared/redis/view.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { makeRegistry } from '#shared/telemetry/metrics.ts';
-import { startKafka } from '../../../deploy/local/infrastructure/kafka.ts';
-import { startRedis } from '../../../deploy/local/infrastructure/redis.ts';
-import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { spawnNode } from '../../support/systems/spawn-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { cpuSecondsOf } from '../system/cpu-seconds.ts';
+import { startStores } from '../system/start-stores.ts';
 
 /** CPU seconds that each process has used so far. */
 export type CpuSeconds = { readonly dispatcher: number; readonly kafka: number; readonly redis: number };
@@ -36,35 +22,10 @@ export type WebhookSystem = AsyncDisposable & {
  * webhooks. */
 export async function startWebhookSystem(): Promise<WebhookSystem> {
   await using stack = new AsyncDisposableStack();
-  const dir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));
-  stack.defer(() => rmSync(dir, { recursive: true, force: true }));
-  const [port = 0, controllerPort = 0, redisPort = 0] = await findFreePorts(3);
-  const broker = stack.use(await startKafka({ dir: join(dir, 'kafka'), port, controllerPort }));
-  const redis = stack.use(await startRedis({ dir: join(dir, 'redis'), port: redisPort }));
-  const environment = {
-    KAFKA_BROKERS: broker.brokers,
-    REDIS_URL: redis.url,
-    OPS_HOST: '127.0.0.1',
-    OPS_PORT: '0',
-  };
-  const config = commonConfig(loadEnvironment(z.object(commonEnvironment), environment));
-  const context = {
-    log: makeSilentLogger(),
-    metrics: makeRegistry('bench'),
-    readiness: new HealthChecks(),
-    stopping: new AbortController().signal,
-    fail: (error: unknown) => {
-      throw error;
-    },
-  };
-  const store = stack.use(await connectRedis({ ...config, ...config.redis }, context));
-  const kafka = stack.use(await connectKafka(config, 'bench', context, { mustHaveTopics: false }));
-  await applyTopics(kafka.admin, ALL_TOPICS);
-
+  const { environment, redis, kafka, pids } = await startStores(stack);
   const secretKeys = `1:${randomBytes(32).toString('base64')}`;
   const clientId = `app_${randomUUID()}`;
-  await store.redis.set(GENERATION_KEY, 'bench');
-  await makeClientApps(store.redis).project(anApp(clientId, secretKeys));
+  await makeClientApps(redis).project(anApp(clientId, secretKeys));
   const dispatcher = stack.use(
     spawnNode(['services/webhook-dispatcher/main.ts'], {
       ...environment,
@@ -83,8 +44,8 @@ export async function startWebhookSystem(): Promise<WebhookSystem> {
     clientId,
     cpuSeconds: async () => ({
       dispatcher: cpuSecondsOf([dispatcher.pid]),
-      kafka: cpuSecondsOf([broker.pid]),
-      redis: cpuSecondsOf([redis.pid]),
+      kafka: cpuSecondsOf([pids.kafka]),
+      redis: cpuSecondsOf([pids.redis]),
     }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
