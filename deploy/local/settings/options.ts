@@ -74,11 +74,12 @@ export function parseOptions(argv: readonly string[], write: (text: string) => v
   return { ...values, chains, data: resolve(values.data) };
 }
 
-const integer =
+/** A parser of whole numbers, for an option. */
+export const integer =
   (min: number, max: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (!/^[0-9]{1,6}$/.test(text) || value < min || value > max)
+    if (!/^[0-9]{1,10}$/.test(text) || value < min || value > max)
       throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
     return value;
   };

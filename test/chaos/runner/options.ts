@@ -1,4 +1,5 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
+import { integer } from '../../../deploy/local/settings/options.ts';
 
 export type ChaosOptions = {
   /** Ids of the rows to run, in order. */
@@ -58,12 +59,3 @@ export function parseOptions(argv: readonly string[]): ChaosOptions {
     seed: values.seed ?? Date.now() % SEED_MAX,
   };
 }
-
-const integer =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const value = Number(text);
-    if (!/^[0-9]{1,10}$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-    return value;
-  };
