@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buildClientTemplate, type ClientTemplate } from '../systems/client-project.ts';
 import { Pool } from './pool.ts';
 import { startInfrastructure } from './start-infrastructure.ts';
 import { startSharedSystem } from './start-shared-system.ts';
@@ -14,7 +16,8 @@ const SYSTEMS_MAX = 2;
  *
  * - `GET /infrastructure/<worker id>`: where a broker, a Redis and a chain are;
  * - `GET /system/<worker id>`: where a whole system is;
- * - `DELETE` of the same: the suite of the worker has ended.
+ * - `DELETE` of the same: the suite of the worker has ended;
+ * - `GET /client/<worker id>`: where a project with the client library is.
  *
  * @param borrowers how many suites of this run ask for each part
  */
@@ -32,10 +35,15 @@ export async function serveParts(borrowers: {
     sizeMax: SYSTEMS_MAX,
     borrowersMax: borrowers.system,
   });
+  let client: Promise<ClientTemplate> | undefined;
   const answer = async (method: string | undefined, url: string): Promise<unknown> => {
     const [, part, worker = ''] = url.split('/');
     if (method === 'DELETE') return (part === 'system' ? systems : infrastructures).return(worker);
     if (part === 'system') return (await systems.borrow(worker)).prepare();
+    if (part === 'client') {
+      client ??= buildClientTemplate();
+      return client;
+    }
     return infrastructures.borrow(worker);
   };
   const server = createServer(({ method, url = '' }, response) => {
@@ -54,6 +62,8 @@ export async function serveParts(borrowers: {
       server.close();
       server.closeAllConnections();
       await Promise.all([infrastructures, systems].map((each) => each[Symbol.asyncDispose]()));
+      const template = await client?.catch(() => undefined);
+      if (template) rmSync(template.folder, { recursive: true, force: true });
     },
   };
 }

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeF
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { borrowPart } from '../jest/borrow-part.ts';
 
 const run = promisify(execFile);
 const ROOT = join(__dirname, '..', '..', '..');
@@ -33,11 +34,14 @@ const npm = (args: readonly string[], cwd: string) =>
 
 type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
 
+/** A project that others are copies of. */
+export type ClientTemplate = Pick<ClientProject, 'folder' | 'packed'>;
+
 /**
  * Builds the client library, packs it and installs the tarball into an empty project, without a
  * registry: the library has no dependencies.
  */
-export async function makeClientProject(): Promise<ClientProject> {
+export async function buildClientTemplate(): Promise<ClientTemplate> {
   await run(process.execPath, [join(ROOT, 'deploy/client/build-client.ts')], { cwd: ROOT });
   const folder = mkdtempSync(join(tmpdir(), 'rolecall-client-'));
   const { stdout } = await npm(['pack', join(ROOT, 'dist/client'), '--json'], folder);
@@ -49,9 +53,17 @@ export async function makeClientProject(): Promise<ClientProject> {
   await npm(['install', `./${filename}`, '--offline', '--no-audit', '--no-fund'], folder);
   // The other packages that the examples use, from this checkout.
   symlinkSync(join(ROOT, 'node_modules', 'express'), join(folder, 'node_modules', 'express'));
+  return { folder, packed: files.map(({ path }) => path) };
+}
+
+/** A copy of the project that is built once for all suites of a run. */
+export async function makeClientProject(): Promise<ClientProject> {
+  const template = JSON.parse(await borrowPart('client')) as ClientTemplate;
+  const folder = mkdtempSync(join(tmpdir(), 'rolecall-client-'));
+  cpSync(template.folder, folder, { recursive: true });
   return {
     folder,
-    packed: files.map(({ path }) => path),
+    packed: template.packed,
     copy(path) {
       const target = join(folder, path.slice(path.lastIndexOf('/') + 1));
       cpSync(join(ROOT, path), target);
