@@ -13,12 +13,7 @@ import { type CompleteOptions, completeChecks, cpuOf, type Used } from './system
 import { inRounds, leastOf } from './system/least-of.ts';
 import { makeWorkload, newPlaces, type SentWorkload, type Workload } from './system/workload.ts';
 import type { Row, Table } from './table.ts';
-import {
-  memberBytesOf,
-  rulesOf,
-  startReceiver,
-  sweepOnce,
-} from './watches/sweep-members.ts';
+import { memberBytesOf, rulesOf, startReceiver, sweepOnce } from './watches/sweep-members.ts';
 
 const RPC_LATENCY_MS = 20;
 const WARM_UP_COUNT = 3_000;

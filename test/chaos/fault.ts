@@ -1,8 +1,8 @@
 import type { ReceivedWebhook, WebhookReceiver } from '../support/fakes/receive-webhooks.ts';
 import type { Evidence, Ledger, Reconciliation } from '../support/judges/ledger.ts';
 import type { Load } from '../support/judges/load.ts';
-import type { Figure, Span } from './judges/measure.ts';
 import type { Random } from '../support/random.ts';
+import type { Figure, Span } from './judges/measure.ts';
 import type { BalancedClient } from './system/balance.ts';
 import type { ChaosSystem, Needs } from './system/chaos-system.ts';
 import type { Credentials } from './system/create-app.ts';

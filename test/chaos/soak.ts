@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { receiveWebhooks } from '../support/fakes/receive-webhooks.ts';
+import { makeRandom } from '../support/random.ts';
 import { makeBatchClient } from '../support/systems/batch-client.ts';
 import type { Fault, Scene } from './fault.ts';
 import { entryFigures } from './judges/judge-batch.ts';
 import { atMost, type Figure } from './judges/measure.ts';
 import { type FinishedBatch, runBatch } from './load/run-batch.ts';
 import { watchMembers } from './load/watched-members.ts';
-import { makeRandom } from '../support/random.ts';
 import type { ChaosSystem } from './system/chaos-system.ts';
 import { createApp } from './system/create-app.ts';
 import { metricsOf, sumOf } from './system/process-facts.ts';

@@ -71,14 +71,16 @@ export const PROFILES: readonly Profile[] = [
   avalanchePool,
   {
     name: 'code 429',
-    about: 'Every seventh request is the error 429 with HTTP 200, in the words of a used-up month at Alchemy.',
+    about:
+      'Every seventh request is the error 429 with HTTP 200, in the words of a used-up month at Alchemy.',
     blockTimeMs: 250,
     words: GO_ETHEREUM,
     refuses: { every: 7, refusal: { code: 429, message: 'Monthly capacity limit exceeded.' } },
   },
   {
     name: 'pool of Erigon',
-    about: 'Blocks of 12 s; Erigon names the unknown hash; logs 2 s late without an error; tags not there yet.',
+    about:
+      'Blocks of 12 s; Erigon names the unknown hash; logs 2 s late without an error; tags not there yet.',
     blockTimeMs: 12_000,
     words: ERIGON,
     nodes: [
@@ -184,7 +186,8 @@ export const PROFILES: readonly Profile[] = [
   },
   {
     name: 'state not indexed',
-    about: 'go-ethereum 1.17 with an archive whose state histories are still being indexed (`triedb/pathdb`).',
+    about:
+      'go-ethereum 1.17 with an archive whose state histories are still being indexed (`triedb/pathdb`).',
     blockTimeMs: 12_000,
     words: {
       ...GO_ETHEREUM,

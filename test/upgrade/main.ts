@@ -148,7 +148,9 @@ async function fill(system: RunningSystem, receivers: Receivers) {
   const batchId = await batches.post({ rules: holderRules(system) }, [chain.holder, chain.stranger]);
   await batches.wait(batchId, WAIT_MS_MAX);
 
-  await system.client.mustSend('PUT', `/access-control/rule-sets/${RULE_SET}`, { rules: holderRules(system) });
+  await system.client.mustSend('PUT', `/access-control/rule-sets/${RULE_SET}`, {
+    rules: holderRules(system),
+  });
   await system.client.mustSend('PUT', `${WATCHES_PATH}/${WATCH}`, {
     ruleSet: RULE_SET,
     callbackUrl: healthy.url,
@@ -246,7 +248,10 @@ async function examine(
     );
   });
   await check('a watch keeps its members, and checks a new one', async () => {
-    assert.equal((await system.client.mustSend<{ members: number }>('GET', `${WATCHES_PATH}/${WATCH}`)).members, 1);
+    assert.equal(
+      (await system.client.mustSend<{ members: number }>('GET', `${WATCHES_PATH}/${WATCH}`)).members,
+      1,
+    );
     await addMember(system, 'after', system.chain.holder.toLowerCase().replace(/.$/, '0'));
     await firstRolesOf(receivers, 'after');
     const revoked = healthy.deliveries.filter(

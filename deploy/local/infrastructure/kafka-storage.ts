@@ -94,7 +94,11 @@ async function format(place: KafkaStorage, toolchain: Toolchain, signal?: AbortS
   const kept = join(dirname(toolchain.kafka.jars[0] ?? ''), '..', FIRST_RECORDS);
   if (existsSync(kept)) {
     copyFileSync(kept, join(data, FIRST_RECORDS));
-    const ids = { 'cluster.id': clusterId, 'node.id': properties['node.id'], 'directory.id': newClusterId() };
+    const ids = {
+      'cluster.id': clusterId,
+      'node.id': properties['node.id'] ?? '',
+      'directory.id': newClusterId(),
+    };
     writeFileSync(join(data, 'meta.properties'), formatProperties({ version: '1', ...ids }));
   } else {
     const config = join(draft, 'format.properties');

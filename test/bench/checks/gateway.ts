@@ -9,7 +9,12 @@ import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
 import { makeClientApps } from '#shared/stores/apps/client-apps.ts';
 import { EVENT_LOOP_SAMPLING_MS } from '#shared/telemetry/metrics.ts';
 import { countRecords } from '../../support/infrastructure/topic-work.ts';
-import { makeTestApp, type RunningGateway, startGateway, type TestApp } from '../../support/systems/start-gateway.ts';
+import {
+  makeTestApp,
+  type RunningGateway,
+  startGateway,
+  type TestApp,
+} from '../../support/systems/start-gateway.ts';
 import { cpuSecondsOf } from '../system/cpu-seconds.ts';
 import { startStores } from '../system/start-stores.ts';
 import type { Row, Table } from '../table.ts';

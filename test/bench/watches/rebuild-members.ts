@@ -5,7 +5,7 @@ import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.t
 import { waitUntil } from '../../support/wait-until.ts';
 import { startBenchSystem, sumOf, usedBetween } from '../system/bench-system.ts';
 import type { Table } from '../table.ts';
-import { makeWatchClient, memberBytesOf, readToldMember, rulesOf, startReceiver } from './sweep-members.ts';
+import { memberBytesOf, readToldMember, rulesOf, startReceiver } from './sweep-members.ts';
 
 const MEMBERS = 1_000_000;
 /** Members published at a time. */
@@ -18,16 +18,16 @@ export async function benchRebuild(): Promise<Table> {
   const receiver = stack.use(await startReceiver());
   const bench = stack.use(await startBenchSystem());
   const { kafka, redis, views } = bench.open;
-  const client = makeWatchClient(bench);
+  const { client } = bench.system;
   const anAccount = () => `0x${randomBytes(20).toString('hex')}`;
-  await client.call('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
-  await client.call('PUT', `${WATCHES_PATH}/bench`, {
+  await client.mustSend('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
+  await client.mustSend('PUT', `${WATCHES_PATH}/bench`, {
     ruleSet: 'three',
     callbackUrl: receiver.url,
     everySeconds: 604_800,
     quotaShare: 1,
   });
-  await client.call('POST', `${WATCHES_PATH}/bench/members`, { add: [anAccount()] });
+  await client.mustSend('POST', `${WATCHES_PATH}/bench/members`, { add: [anAccount()] });
   await waitUntil('the first event', () => receiver.firsts() === 1);
   const told = await readToldMember(bench);
   for (let copies = 1; copies < MEMBERS; copies += COPIES)

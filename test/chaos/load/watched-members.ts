@@ -12,8 +12,8 @@ import {
   readWatchEvent,
   type WatchEvent,
 } from '../../support/judges/judge-watch-events.ts';
-import { makeDemoTransfers } from '../../support/systems/demo-transfers.ts';
 import type { Random } from '../../support/random.ts';
+import { makeDemoTransfers } from '../../support/systems/demo-transfers.ts';
 import { CHAINS } from '../system/chaos-chains.ts';
 import type { ChaosSystem } from '../system/chaos-system.ts';
 import { createApp } from '../system/create-app.ts';

@@ -55,7 +55,8 @@ beforeAll(async () => {
   for (const page of ['rules', 'watches']) for (const block of await readPage(page)) await run(block);
 });
 afterAll(async () => {
-  for (const id of ['community', 'members']) await system.client.send('DELETE', `/access-control/watches/${id}`);
+  for (const id of ['community', 'members'])
+    await system.client.send('DELETE', `/access-control/watches/${id}`);
   project?.[Symbol.dispose]();
 });
 

@@ -17,8 +17,7 @@ import { sendCurl } from '../../support/systems/send-curl.ts';
 import { waitUntil, waitUntilPasses } from '../../support/wait-until.ts';
 
 const { system, open, newDeveloper, operator, operatorApi, goodCheck } = usePortal();
-const clientOf = ({ apiKey }: Pick<MadeApp, 'apiKey'>) =>
-  system.clientOf(apiKey);
+const clientOf = ({ apiKey }: Pick<MadeApp, 'apiKey'>) => system.clientOf(apiKey);
 
 function verifies({ headers, body }: ReceivedWebhook, secret: string): boolean {
   const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];

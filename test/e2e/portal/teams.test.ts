@@ -4,12 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { expectNoBarrier } from '../../support/browser/expect-no-barrier.ts';
 import { type Visitor, waitForFocus } from '../../support/browser/open-browser.ts';
-import {
-  codeOf,
-  fillSignIn,
-  type MadeApp,
-  PASSWORD,
-} from '../../support/browser/portal-steps.ts';
+import { codeOf, fillSignIn, type MadeApp, PASSWORD } from '../../support/browser/portal-steps.ts';
 import { usePortal } from '../../support/browser/use-portal.ts';
 import { receiveWebhooks } from '../../support/fakes/receive-webhooks.ts';
 import type { PortalClient } from '../../support/systems/start-portal.ts';

@@ -73,8 +73,7 @@ afterAll(async () => {
   for (const proxy of proxies) await proxy[Symbol.asyncDispose]();
 });
 
-const aStranger = () =>
-  `0x${Array.from({ length: 40 }, () => below(16).toString(16)).join('')}`;
+const aStranger = () => `0x${Array.from({ length: 40 }, () => below(16).toString(16)).join('')}`;
 
 test(`${VERDICTS_MIN} verdicts under faults, and not one is wrong`, async () => {
   // With a quorum the liar is among the endpoints; without one the endpoints fail but never lie.

@@ -13,8 +13,8 @@ import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   type RunningGateway,
   startGateway,
-  testGateways,
   type TestApp,
+  testGateways,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -115,7 +115,6 @@ beforeAll(async () => {
     }),
   );
 });
-
 
 describe('a batch at a real gateway', () => {
   it('may have 100 000 entries: a heap of 256 MB suffices, and every entry is published once', async () => {

@@ -9,8 +9,8 @@ import {
   A_LOCAL_CHECK,
   responsePath,
   startGateway,
-  testGateways,
   type TestApp,
+  testGateways,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -70,7 +70,6 @@ beforeAll(async () => {
     }),
   );
 });
-
 
 describe('the gateway before a real Kafka and Redis', () => {
   it('answers a sync check with its result, which can be polled as the same bytes from another gateway', async () => {

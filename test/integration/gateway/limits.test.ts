@@ -8,8 +8,8 @@ import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   A_LOCAL_CHECK,
   type RunningGateway,
-  testGateways,
   type TestApp,
+  testGateways,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -31,7 +31,6 @@ const monthTotal = async ({ document }: TestApp): Promise<number> => {
 beforeAll(() => {
   admitter = makeAdmitter(stores.redis, Date.now);
 });
-
 
 type Flood = {
   /** When each accepted request was admitted, in order: ms of the limiter's clock. */

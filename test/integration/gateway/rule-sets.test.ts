@@ -6,8 +6,8 @@ import { testStores } from '../../support/infrastructure/test-stores.ts';
 import {
   A_LOCAL_CHECK,
   type RunningGateway,
-  testGateways,
   type TestApp,
+  testGateways,
 } from '../../support/systems/start-gateway.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -20,7 +20,6 @@ const PATH = '/access-control/rule-sets';
 const RULE = A_LOCAL_CHECK.rules[0];
 const rulesOf = (minToken: string) => ({ rules: [{ ...RULE, minToken }] });
 const { gateways, anApp } = testGateways(stores);
-
 
 /**
  * The statuses of requests that an app sends at once, in rounds with an app each until the store

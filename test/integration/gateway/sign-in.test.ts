@@ -3,10 +3,7 @@ import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { type AdmitRequest, makeAdmitter, nonceKey } from '#shared/stores/checks/admit.ts';
 import { aSignIn, SIGNER } from '../../support/builders/a-sign-in.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
-import {
-  testGateways,
-  type TestApp,
-} from '../../support/systems/start-gateway.ts';
+import { type TestApp, testGateways } from '../../support/systems/start-gateway.ts';
 
 // Scenario: sign-in messages reach two gateways and a real Redis; nothing consumes the lanes. A nonce
 // is used by one check, whichever gateway gets it, and by none that is not charged.
@@ -16,7 +13,6 @@ const CHAIN = 31_337;
 const LIMITS = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
 const made = testGateways(stores);
 const { gateways } = made;
-
 
 const anApp = (limits: Partial<typeof LIMITS> = {}): Promise<TestApp> =>
   made.anApp(

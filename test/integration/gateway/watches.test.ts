@@ -1,9 +1,6 @@
 import { makeMembersLock } from '#shared/stores/watches/members/watch-members.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
-import {
-  A_LOCAL_CHECK,
-  testGateways,
-  } from '../../support/systems/start-gateway.ts';
+import { A_LOCAL_CHECK, testGateways } from '../../support/systems/start-gateway.ts';
 
 // Scenario: two real gateways on one Kafka and one Redis. Requests for the watches of an app, and
 // for their rule sets, come to both gateways at once.
@@ -14,7 +11,6 @@ const WATCHES = '/access-control/watches';
 const RULES = { rules: A_LOCAL_CHECK.rules };
 const watchOf = (ruleSet: string) => ({ ruleSet, callbackUrl: 'https://hooks.example.com/' });
 const { gateways, anApp } = testGateways(stores);
-
 
 test('a rule set that is deleted while a watch of it is put is either kept or unknown to the watch', async () => {
   const [one, two] = gateways;

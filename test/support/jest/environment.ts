@@ -27,7 +27,12 @@ function openContext(options: Options) {
     const { global } = base;
     // swc's code for `using` refers to this name and declares it under another one.
     Object.assign(global, { _SuppressedError: SuppressedError });
-    return { base, names: new Set(Reflect.ownKeys(global)), exit: global.process.exit, env: { ...global.process.env } };
+    return {
+      base,
+      names: new Set(Reflect.ownKeys(global)),
+      exit: global.process.exit,
+      env: { ...global.process.env },
+    };
   } finally {
     vm.createContext = createContext;
   }

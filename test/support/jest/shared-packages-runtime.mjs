@@ -29,6 +29,8 @@ export default class SharedPackagesRuntime extends Runtime {
 
   /** Of jest's modules only its runner, which is asked for by its path, keeps anything of a suite. */
   requireInternalModule(from, name) {
-    return isShared(name) ? packages.requireInternalModule(from, name) : super.requireInternalModule(from, name);
+    return isShared(name)
+      ? packages.requireInternalModule(from, name)
+      : super.requireInternalModule(from, name);
   }
 }

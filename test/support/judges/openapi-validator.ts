@@ -18,7 +18,10 @@ const known = new WeakMap<object, { readonly $defs: Json; readonly made: Map<str
 
 /** A schema of the document as a validator, with resolved references; made once. */
 export function validatorOf(document: Pick<OpenApiDocument, 'components'>, schema: unknown): z.ZodType {
-  const of = known.get(document) ?? { $defs: JSON.parse(inline(document.components.schemas)), made: new Map() };
+  const of = known.get(document) ?? {
+    $defs: JSON.parse(inline(document.components.schemas)),
+    made: new Map(),
+  };
   known.set(document, of);
   const text = inline(schema);
   const jsonSchema = { ...JSON.parse(text), $defs: of.$defs } as Parameters<typeof z.fromJSONSchema>[0];

@@ -80,12 +80,7 @@ export function makeCheckClient({ url, apiKey }: { url: string; apiKey: string }
   };
   const check: CheckClient['check'] = (body, headers) => send('POST', PATH, body, headers);
   const poll: CheckClient['poll'] = (requestId, waitS = 0) =>
-    send(
-      'GET',
-      `${PATH}/responses/${requestId}`,
-      undefined,
-      waitS > 0 ? { prefer: `wait=${waitS}` } : {},
-    );
+    send('GET', `${PATH}/responses/${requestId}`, undefined, waitS > 0 ? { prefer: `wait=${waitS}` } : {});
   return {
     send,
     async mustSend<T = AnswerBody>(method: string, path: string, body?: unknown) {

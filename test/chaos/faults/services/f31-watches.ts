@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultKind } from '../../../support/fakes/rpc-fault-proxy.ts';
+import type { Random } from '../../../support/random.ts';
 import type { Fault } from '../../fault.ts';
 import { atMost } from '../../judges/measure.ts';
 import { type WatchedMembers, watchMembers } from '../../load/watched-members.ts';
-import type { Random } from '../../../support/random.ts';
 import type { ChaosSystem } from '../../system/chaos-system.ts';
 
 const MEMBERS = 200;
