@@ -25,10 +25,30 @@ const { status } = spawnSync(
   },
 );
 if (status !== 0) process.exit(1);
+bringHashes();
 cpSync(join(SOURCE, 'README.md'), join(OUT, 'README.md'));
 cpSync(join(ROOT, 'LICENSE'), join(OUT, 'LICENSE'));
 writeFileSync(join(OUT, 'package.json'), `${JSON.stringify(describePackage(), null, 2)}\n`);
 console.log('dist/client is built; `npm pack ./dist/client` makes the tarball');
+
+/** The package has no dependencies: it brings the files of @noble/hashes that it uses, beside their
+ * licence. */
+function bringHashes() {
+  const hashes = join(ROOT, 'node_modules', '@noble', 'hashes');
+  const into = join(OUT, 'lib', 'hashes');
+  mkdirSync(into);
+  cpSync(join(hashes, 'LICENSE'), join(into, 'LICENSE'));
+  for (const name of ['sha3.js', '_u64.js', 'utils.js', 'crypto.js'])
+    copyWithHashes(join(hashes, 'esm', name), join(into, name), './');
+  const user = join(OUT, 'lib', 'contracts', 'rules', 'checksum-address.js');
+  copyWithHashes(user, user, '../../hashes/');
+}
+
+const copyWithHashes = (from: string, to: string, folder: string) =>
+  writeFileSync(
+    to,
+    readFileSync(from, 'utf8').replace(/'@noble\/hashes\/(\w+)'/g, (_, name) => `'${folder}${name}.js'`),
+  );
 
 /** Version, licence and oldest Node are those of Rolecall itself. */
 function describePackage() {

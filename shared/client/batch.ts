@@ -1,11 +1,11 @@
-import type { BatchLine, BatchRequest } from './api-types.ts';
+import { BATCH_PATH } from '../contracts/paths.ts';
+import type { BatchAcknowledgement, BatchLine, BatchRequest } from './api-types.ts';
 import { RolecallError } from './http/rolecall-error.ts';
 import { sleep } from './http/timing.ts';
 import {
   type ApiRequest,
   type ApiResponse,
   NDJSON,
-  parseAnswer,
   type Transport,
   unexpectedAnswer,
 } from './http/transport.ts';
@@ -25,7 +25,6 @@ export type BatchLinesOptions = Omit<BatchOptions, 'onAccepted'> & {
   readonly from?: number | undefined;
 };
 
-const BATCH_PATH = '/access-control/check-roles/batch';
 const IDLE_MS = 600_000;
 /** Time limit of sending the entries once, up to 16 MiB: the gateway's own. The client's limit
  * bounds the waits between attempts. */
@@ -46,8 +45,8 @@ export async function* runBatch(
 ): AsyncGenerator<BatchLine, void> {
   // The members of a watch are the gateway's: such a batch is small, and JSON alone.
   const content = entries === undefined ? { body: common } : { lines: [common, ...entries] };
-  const { requestId, entries: takenCount } = parseAnswer(
-    await transport.send({
+  const { requestId, entries: takenCount } = await transport.ask<BatchAcknowledgement>(
+    {
       method: 'POST',
       path: BATCH_PATH,
       ...content,
@@ -56,11 +55,10 @@ export async function* runBatch(
       attemptMs: START_ATTEMPT_MS,
       timeoutMs: START_ATTEMPT_MS + transport.timeoutMs,
       waitsMs: Math.min(options.timeoutMs ?? IDLE_MS, transport.timeoutMs),
-    }),
+    },
+    { requestId: 'string', ...(entries === undefined && { entries: 'number' }) },
   );
   const entryCount = entries?.length ?? takenCount;
-  if (typeof requestId !== 'string' || typeof entryCount !== 'number')
-    throw unexpectedAnswer('The acknowledgement lacks the requestId or the number of entries.');
   onAccepted?.(requestId);
   let count = 0;
   for await (const line of readLines(transport, requestId, options)) {

@@ -1,6 +1,6 @@
 import { readPages } from './http/pages.ts';
 import { RolecallError } from './http/rolecall-error.ts';
-import { type ApiRequest, type CallOptions, parseAnswer, type Transport } from './http/transport.ts';
+import type { CallOptions, Transport } from './http/transport.ts';
 
 export type PutOptions = CallOptions & {
   /** Only if this is the present version; otherwise `version-conflict`. */
@@ -10,38 +10,31 @@ export type PutOptions = CallOptions & {
 };
 
 /** Documents that a client app keeps under ids of its own: rule sets and watches. */
-export type Documents<Body, Kept> = {
-  /** Creates or replaces the document. */
-  readonly put: (id: string, body: Body, options?: PutOptions) => Promise<Kept>;
-  readonly get: (id: string, options?: CallOptions) => Promise<Kept>;
-  /** All documents, ordered by id. */
-  readonly list: (options?: CallOptions) => AsyncGenerator<Kept, void>;
-  /** Does nothing if there is none. */
-  readonly delete: (id: string, options?: CallOptions) => Promise<void>;
-};
+export type Documents<Body, Kept> = ReturnType<typeof makeDocuments<Body, Kept>>;
 
 /** @param name the member of a list's answer that holds the documents */
-export function makeDocuments<Body, Kept>(
-  transport: Transport,
-  path: string,
-  name: string,
-): Documents<Body, Kept> {
-  const send = async (id: string, request: Omit<ApiRequest, 'path'>) =>
-    transport.send({ ...request, path: `${path}/${segmentOf(id)}` });
+export function makeDocuments<Body, Kept>(transport: Transport, path: string, name: string) {
+  const pathOf = (id: string) => `${path}/${segmentOf(id)}`;
   return {
-    put: async (id, body, { ifMatch, ifNoneMatch, ...options } = {}) => {
+    /** Creates or replaces the document. */
+    async put(id: string, body: Body, { ifMatch, ifNoneMatch, ...options }: PutOptions = {}): Promise<Kept> {
       const headers = {
         ...(ifMatch === undefined ? {} : { 'if-match': etagOf(ifMatch) }),
         ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
       };
       // The answer to a write may be lost: then the condition would refuse the repeated write.
       const isRepeatable = ifMatch === undefined && ifNoneMatch === undefined;
-      return parseAnswer(await send(id, { method: 'PUT', body, headers, isRepeatable, ...options })) as Kept;
+      const path = pathOf(id);
+      return transport.ask({ method: 'PUT', path, body, headers, isRepeatable, ...options });
     },
-    get: async (id, options = {}) => parseAnswer(await send(id, { method: 'GET', ...options })) as Kept,
-    list: (options = {}) => readPages<Kept>(transport, path, name, options),
-    delete: async (id, options = {}) => {
-      await send(id, { method: 'DELETE', ...options });
+    get: async (id: string, options: CallOptions = {}): Promise<Kept> =>
+      transport.ask({ method: 'GET', path: pathOf(id), ...options }),
+    /** All documents, ordered by id. */
+    list: (options: CallOptions = {}): AsyncGenerator<Kept, void> =>
+      readPages(transport, path, name, options),
+    /** Does nothing if there is none. */
+    async delete(id: string, options: CallOptions = {}): Promise<void> {
+      await transport.send({ method: 'DELETE', path: pathOf(id), ...options });
     },
   };
 }

@@ -5,7 +5,6 @@ import type { Rolecall, SyncCheck } from './rolecall.ts';
 
 type Rules = Extract<SyncCheck, { readonly rules?: unknown }>['rules'];
 
-/** The roles to require, and the accounts that must hold them. */
 export type RequireRoleOptions<Request> = {
   readonly client: Pick<Rolecall, 'check'>;
   /** The wallet, several wallets of one person, or how a request tells them; none is answered

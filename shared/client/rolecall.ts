@@ -1,3 +1,4 @@
+import { CHAINS_PATH, CHECK_PATH, NONCES_PATH, RESPONSES_PATH, RULE_SETS_PATH } from '../contracts/paths.ts';
 import type {
   Acknowledgement,
   BatchLine,
@@ -32,8 +33,6 @@ export type SyncCheck = Without<CheckRequest, 'async' | 'callbackUrl'>;
 /** A check whose result is polled, or sent to `callbackUrl` too. */
 export type AsyncCheck = Without<CheckRequest, 'async'>;
 
-const CHECK_PATH = '/access-control/check-roles';
-const NONCES_PATH = '/access-control/nonces';
 /** The longest wait that the gateway allows; a call asks for less when its own timeout ends
  * before. */
 const LONG_POLL_SECONDS = 20;
@@ -61,7 +60,7 @@ export class Rolecall {
   /** @throws RolecallError `config-invalid` */
   constructor(options: RolecallOptions) {
     this.#transport = makeTransport(options);
-    this.ruleSets = makeDocuments(this.#transport, '/access-control/rule-sets', 'ruleSets');
+    this.ruleSets = makeDocuments(this.#transport, RULE_SETS_PATH, 'ruleSets');
     this.watches = makeWatches(this.#transport);
     this.deliveries = makeDeliveries(this.#transport);
   }
@@ -90,22 +89,16 @@ export class Rolecall {
    * const { nonce } = await rolecall.nonce();
    * const message = signInMessage({ domain, address, uri, chainId: 1, nonce });
    */
-  async nonce(options: CallOptions = {}): Promise<Nonce> {
-    const answer = parseAnswer(
-      await this.#transport.send({ method: 'POST', path: NONCES_PATH, body: {}, ...options }),
-    );
-    const { nonce, expiresAt } = answer as Partial<Nonce>;
-    if (typeof nonce !== 'string' || typeof expiresAt !== 'string')
-      throw unexpectedAnswer('The answer is not a nonce.');
-    return { nonce, expiresAt };
+  nonce(options: CallOptions = {}): Promise<Nonce> {
+    const request = { method: 'POST', path: NONCES_PATH, body: {}, ...options } as const;
+    return this.#transport.ask<Nonce>(request, { nonce: 'string', expiresAt: 'string' });
   }
 
   /** Starts a check and returns once it is accepted; `wait` has its result, and `callbackUrl` gets
    * it too. */
   async start(request: AsyncCheck, options: CallOptions = {}): Promise<Acknowledgement> {
-    const { requestId } = parseAnswer(await this.#post({ ...request, async: true }, options));
-    if (typeof requestId !== 'string') throw unexpectedAnswer('The acknowledgement has no requestId.');
-    return { requestId };
+    const response = await this.#post({ ...request, async: true }, options);
+    return parseAnswer<Acknowledgement>(response, { requestId: 'string' });
   }
 
   /**
@@ -142,7 +135,7 @@ export class Rolecall {
     try {
       return await this.#transport.send({
         method: 'GET',
-        path: `${CHECK_PATH}/responses/${encodeURIComponent(requestId)}`,
+        path: RESPONSES_PATH + encodeURIComponent(requestId),
         headers: { prefer: `wait=${waitSeconds}` },
         signal,
         timeoutMs: leftMs,
@@ -174,10 +167,8 @@ export class Rolecall {
 
   /** The chains that a rule may name, and whether each can be read. */
   async chains(options: CallOptions = {}): Promise<ChainList['chains']> {
-    const request = { method: 'GET', path: '/access-control/chains', ...options } as const;
-    const { chains } = parseAnswer(await this.#transport.send(request));
-    if (!Array.isArray(chains)) throw unexpectedAnswer('The answer is not a list of chains.');
-    return chains;
+    const request = { method: 'GET', path: CHAINS_PATH, ...options } as const;
+    return (await this.#transport.ask<ChainList>(request, { chains: 'list' })).chains;
   }
 
   #post(body: object, options: CallOptions): Promise<ApiResponse> {
@@ -188,14 +179,11 @@ export class Rolecall {
 
 /** An answer that is not a result must not look like a result that grants nothing. */
 function parseResult(response: ApiResponse): CheckResult {
-  const result = parseAnswer(response);
-  const { requestId, status, roles, errors } = result as Partial<CheckResult>;
+  const members = { requestId: 'string', roles: 'list', errors: 'list' } as const;
+  const result = parseAnswer<CheckResult>(response, members);
   const isResult =
-    typeof requestId === 'string' &&
-    (status === 'completed' || status === 'failed') &&
-    Array.isArray(roles) &&
-    roles.every((role) => typeof role?.id === 'string' && typeof role.granted === 'boolean') &&
-    Array.isArray(errors);
+    (result.status === 'completed' || result.status === 'failed') &&
+    result.roles.every((role) => typeof role?.id === 'string' && typeof role.granted === 'boolean');
   if (!isResult) throw unexpectedAnswer('The answer is not the result of a check.');
-  return result as unknown as CheckResult;
+  return result;
 }

@@ -1,39 +1,17 @@
+import { WATCHES_PATH } from '../contracts/paths.ts';
 import type { BatchEntry, MemberChanges, Watch, WatchBody, WatchMember } from './api-types.ts';
-import { type Documents, makeDocuments, segmentOf } from './documents.ts';
+import { makeDocuments, segmentOf } from './documents.ts';
 import { readPages } from './http/pages.ts';
-import { type CallOptions, parseAnswer, type Transport } from './http/transport.ts';
+import type { CallOptions, Transport } from './http/transport.ts';
 
-const WATCHES_PATH = '/access-control/watches';
 /** Most entries of one request; longer lists are sent in several. */
 const CHANGES_MAX = 10_000;
 /** The gateway takes larger bodies as NDJSON only. */
 const JSON_CHARS_MAX = 2_000_000;
 
-export type Watches = Documents<WatchBody, Watch> & {
-  readonly pause: (id: string, options?: CallOptions) => Promise<Watch>;
-  readonly resume: (id: string, options?: CallOptions) => Promise<Watch>;
-  /** Starts a sweep over all members, after a running one. */
-  readonly check: (id: string, options?: CallOptions) => Promise<Watch>;
-  /** Sends the revocations that are held back. */
-  readonly release: (id: string, options?: CallOptions) => Promise<Watch>;
-  /** Adds members, or gives known ones other wallets. Every 10 000 are one request: an error leaves
-   * earlier ones added. */
-  readonly addMembers: (
-    id: string,
-    entries: readonly BatchEntry[],
-    options?: CallOptions,
-  ) => Promise<MemberChanges>;
-  /** Removes members by their `ref`, or by their account if they have none. */
-  readonly removeMembers: (
-    id: string,
-    members: readonly string[],
-    options?: CallOptions,
-  ) => Promise<MemberChanges>;
-  /** All members, ordered by ref or account. */
-  readonly members: (id: string, options?: CallOptions) => AsyncGenerator<WatchMember, void>;
-};
+export type Watches = ReturnType<typeof makeWatches>;
 
-export function makeWatches(transport: Transport): Watches {
+export function makeWatches(transport: Transport) {
   const pathOf = (id: string) => `${WATCHES_PATH}/${segmentOf(id)}`;
   const command =
     (name: 'pause' | 'resume' | 'check' | 'release') =>
@@ -42,13 +20,11 @@ export function makeWatches(transport: Transport): Watches {
       // since.
       const isRepeatable = name === 'pause';
       const path = `${pathOf(id)}/${name}`;
-      return parseAnswer(
-        await transport.send({ method: 'POST', path, isRepeatable, ...options }),
-      ) as unknown as Watch;
+      return transport.ask({ method: 'POST', path, isRepeatable, ...options });
     };
   const change =
-    (name: 'add' | 'remove') =>
-    async (id: string, entries: readonly unknown[], options: CallOptions = {}): Promise<MemberChanges> => {
+    <Entry>(name: 'add' | 'remove') =>
+    async (id: string, entries: readonly Entry[], options: CallOptions = {}): Promise<MemberChanges> => {
       const total = { added: 0, replaced: 0, removed: 0, members: 0 };
       for (let from = 0; from === 0 || from < entries.length; from += CHANGES_MAX) {
         const some = entries.slice(from, from + CHANGES_MAX);
@@ -57,8 +33,8 @@ export function makeWatches(transport: Transport): Watches {
           ? { lines: some.map((one) => ({ [name]: one })) }
           : { body: { [name]: some } };
         const path = `${pathOf(id)}/members`;
-        const answer = await transport.send({ method: 'POST', path, ...content, ...options });
-        const { added, replaced, removed, members } = parseAnswer(answer) as unknown as MemberChanges;
+        const request = { method: 'POST', path, ...content, ...options } as const;
+        const { added, replaced, removed, members } = await transport.ask<MemberChanges>(request);
         total.added += added;
         total.replaced += replaced;
         total.removed += removed;
@@ -70,11 +46,17 @@ export function makeWatches(transport: Transport): Watches {
     ...makeDocuments<WatchBody, Watch>(transport, WATCHES_PATH, 'watches'),
     pause: command('pause'),
     resume: command('resume'),
+    /** Starts a sweep over all members, after a running one. */
     check: command('check'),
+    /** Sends the revocations that are held back. */
     release: command('release'),
-    addMembers: change('add'),
-    removeMembers: change('remove'),
-    members: (id, options = {}) =>
-      readPages<WatchMember>(transport, `${pathOf(id)}/members`, 'members', options),
+    /** Adds members, or gives known ones other wallets. Every 10 000 are one request: an error
+     * leaves earlier ones added. */
+    addMembers: change<BatchEntry>('add'),
+    /** Removes members by their `ref`, or by their account if they have none. */
+    removeMembers: change<string>('remove'),
+    /** All members, ordered by ref or account. */
+    members: (id: string, options: CallOptions = {}): AsyncGenerator<WatchMember, void> =>
+      readPages(transport, `${pathOf(id)}/members`, 'members', options),
   };
 }

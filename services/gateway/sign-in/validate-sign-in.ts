@@ -1,7 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils';
-import type { Fault } from '#shared/contracts/fault.ts';
-import { toChecksumAddress } from '#shared/contracts/rules/address.ts';
+import { type Fault, faultAt } from '#shared/contracts/fault.ts';
+import { toChecksumAddress } from '#shared/contracts/rules/checksum-address.ts';
 import {
   parseSignInMessage,
   SIGN_IN_MESSAGE_BYTES_MAX,
@@ -13,6 +13,7 @@ import {
   type SignInRequest,
 } from '#shared/contracts/sign-in/sign-in-request.ts';
 import { membersOf } from '#shared/rules/validate-body.ts';
+import { type ChainIds, faultOfChain } from '#shared/rules/validate-rules.ts';
 import type { CheckBody } from '../checks/check-body.ts';
 
 /** One entry of `signIn` whose message follows the grammar. */
@@ -29,13 +30,12 @@ const SIGNATURE = /^0x(?:[0-9a-fA-F]{2})*$/;
  * Judges the texts of `signIn`, apart from whom, what app and what time they are for: that is
  * `refuseSignIn`.
  *
- * @param chainIds the configured chains
  * @returns every fault, and the chains that the messages name
  */
 export function validateSignIn(
   body: unknown,
   broken: ReadonlySet<string>,
-  chainIds: ReadonlySet<number>,
+  chainIds: ChainIds,
 ): { readonly faults: readonly Fault[]; readonly signIns: readonly SoundSignIn[] | undefined } {
   const { signIn } = membersOf(body);
   if (!Array.isArray(signIn) || broken.has('/signIn') || signIn.length > SIGN_INS_MAX)
@@ -46,13 +46,14 @@ export function validateSignIn(
     const { message: text, signature } = membersOf(entry);
     const pointer = `/signIn/${index}`;
     const ofSignature = faultOfSignature(signature);
-    if (ofSignature !== undefined) faults.push({ pointer: `${pointer}/signature`, ...ofSignature });
+    if (ofSignature !== undefined)
+      faults.push(faultAt(`${pointer}/signature`, ofSignature.code, ofSignature.detail));
     if (typeof text !== 'string') continue;
     const parsed = parseText(text);
     const fault = parsed.ok
       ? faultOfMessage(parsed.message, sound[0]?.message, chainIds)
       : malformed(parsed.fault);
-    if (fault !== undefined) faults.push({ pointer: `${pointer}/message`, ...fault });
+    if (fault !== undefined) faults.push(faultAt(`${pointer}/message`, fault.code, fault.detail));
     if (parsed.ok) sound.push({ message: parsed.message, text, signature: String(signature).toLowerCase() });
   }
   return { faults, signIns: sound };
@@ -79,17 +80,12 @@ function parseText(text: string): ReturnType<typeof parseSignInMessage> {
 function faultOfMessage(
   { address, chainId, domain, nonce }: SignInMessage,
   first: SignInMessage | undefined,
-  chainIds: ReadonlySet<number>,
+  chainIds: ChainIds,
 ): TextFault | undefined {
   const checksummed = toChecksumAddress(address);
   if (checksummed !== address) return malformed(`must have the address in its EIP-55 form, ${checksummed}`);
-  if (!chainIds.has(chainId)) {
-    const configured = [...chainIds].join(', ');
-    return {
-      code: 'chain-unsupported',
-      detail: `names chain ${chainId}, which is not configured; configured: ${configured}`,
-    };
-  }
+  const ofChain = faultOfChain(chainId, chainIds);
+  if (ofChain !== undefined) return ofChain;
   if (first !== undefined && (domain !== first.domain || nonce !== first.nonce))
     return malformed('must have the domain and the nonce of the first message');
   return undefined;

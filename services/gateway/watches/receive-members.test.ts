@@ -1,4 +1,4 @@
-import { toChecksumAddress } from '#shared/contracts/rules/address.ts';
+import { toChecksumAddress } from '#shared/contracts/rules/checksum-address.ts';
 import { receiveMembers } from './receive-members.ts';
 
 const accountOf = (index: number): string => `0x${(index + 1).toString(16).padStart(40, '0')}`;

@@ -1,5 +1,4 @@
 import type { CallOptions, Transport } from './transport.ts';
-import { parseAnswer, unexpectedAnswer } from './transport.ts';
 
 /** Most entries that the gateway returns at once. */
 const PAGE_ENTRIES = 200;
@@ -26,11 +25,10 @@ export async function* readPages<Entry>(
       limit: String(PAGE_ENTRIES),
       ...(after === undefined ? {} : { after }),
     });
-    const page = parseAnswer(await transport.send({ method: 'GET', path: `${path}?${query}`, ...options }));
-    const { [name]: entries, next } = page;
-    if (!Array.isArray(entries)) throw unexpectedAnswer(`The answer has no list ${name}.`);
-    yield* entries as Entry[];
-    if (typeof next !== 'string') return;
-    after = next;
+    const request = { method: 'GET', path: `${path}?${query}`, ...options } as const;
+    const page = await transport.ask<Record<string, unknown>>(request, { [name]: 'list' });
+    yield* page[name] as Entry[];
+    if (typeof page['next'] !== 'string') return;
+    after = page['next'];
   }
 }

@@ -47,6 +47,8 @@ export type ApiResponse = {
 export type Transport = {
   /** Sends a request until it is answered by something else than "later"; the answer is a 2xx. */
   readonly send: (request: ApiRequest) => Promise<ApiResponse>;
+  /** The same for an answer in JSON that has these members. */
+  readonly ask: <Answer>(request: ApiRequest, members?: Members<Answer>) => Promise<Answer>;
   readonly timeoutMs: number;
 };
 
@@ -117,8 +119,9 @@ export function makeTransport(options: RolecallOptions): Transport {
     }
   };
 
-  return {
+  const transport: Transport = {
     timeoutMs,
+    ask: async (request, members) => parseAnswer(await transport.send(request), members),
     async send(request) {
       const content = contentOf(request);
       const callMs = request.timeoutMs ?? timeoutMs;
@@ -141,6 +144,7 @@ export function makeTransport(options: RolecallOptions): Transport {
       }
     },
   };
+  return transport;
 }
 
 function mayRepeat({ isRepeatable = true }: ApiRequest, error: RolecallError): boolean {
@@ -221,16 +225,25 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
+type Members<Answer> = { readonly [Name in keyof Answer]?: 'string' | 'number' | 'list' };
+
 /**
- * The members of an answer's JSON.
+ * The JSON of an answer.
  *
+ * @param members those that it must have
  * @throws RolecallError `unexpected-answer` if it is something else, such as a page of a proxy
  */
-export function parseAnswer({ status, headers, text }: ApiResponse): Readonly<Record<string, unknown>> {
+export function parseAnswer<Answer>(
+  { status, headers, text }: ApiResponse,
+  members: Members<Answer> = {},
+): Answer {
   const json = parseObject(text);
-  if (json) return json;
   const type = headers.get('content-type') ?? 'no content type';
-  throw unexpectedAnswer(`The gateway answered ${status} with ${type} instead of JSON.`, status);
+  if (!json) throw unexpectedAnswer(`The gateway answered ${status} with ${type} instead of JSON.`, status);
+  for (const [name, kind] of Object.entries(members))
+    if (kind === 'list' ? !Array.isArray(json[name]) : typeof json[name] !== kind)
+      throw unexpectedAnswer(`The answer has no ${name}.`);
+  return json as Answer;
 }
 
 export const unexpectedAnswer = (fault: string, status?: number): RolecallError =>

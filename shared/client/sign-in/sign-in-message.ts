@@ -1,7 +1,7 @@
+import { toChecksumAddress } from '../../contracts/rules/checksum-address.ts';
 import { parseSignInMessage, SIGN_IN_MESSAGE_BYTES_MAX } from '../../contracts/sign-in/sign-in-message.ts';
 import { RolecallError } from '../http/rolecall-error.ts';
 import { bytesOfText } from '../verify/base64.ts';
-import { checksumAddress } from './checksum-address.ts';
 
 /** The fields of a sign-in message (EIP-4361). */
 export type SignInMessageFields = {
@@ -41,7 +41,7 @@ export function signInMessage(fields: SignInMessageFields): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(address)) throw misfit('address must be 0x and 40 hexadecimal digits.');
   const lines = [
     `${scheme === undefined ? '' : `${scheme}://`}${domain} wants you to sign in with your Ethereum account:`,
-    checksumAddress(address),
+    toChecksumAddress(address),
     '',
     ...(statement === undefined ? [] : [statement]),
     '',

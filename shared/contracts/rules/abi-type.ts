@@ -1,5 +1,6 @@
-import { hasValidChecksum, isAddressText, toChecksumAddress } from './address.ts';
+import { hasValidChecksum, isAddressText } from './address.ts';
 import { offsetFromBlockTime } from './block-time.ts';
+import { toChecksumAddress } from './checksum-address.ts';
 
 /** Most bytes of a `string` or `bytes` argument. */
 const DYNAMIC_BYTES_MAX = 256;

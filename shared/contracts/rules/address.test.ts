@@ -1,4 +1,5 @@
-import { hasValidChecksum, isAddressText, toChecksumAddress } from './address.ts';
+import { hasValidChecksum, isAddressText } from './address.ts';
+import { toChecksumAddress } from './checksum-address.ts';
 
 // The vectors of EIP-55 itself.
 const VECTORS = [
