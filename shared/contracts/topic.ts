@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { DAY_MS, HOUR_MS } from './durations.ts';
 import { RETENTION_DAYS, type RetentionClass, SUPERSEDED_HOURS } from './retention.ts';
@@ -20,6 +20,18 @@ export type TopicSpec = {
   /** Of a compacted topic: how long it may keep a record that is superseded or erased. */
   readonly supersededMs?: number;
   readonly messageBytesMax: number;
+};
+
+/** The members of every message about a request of a client app. */
+export const ofRequest = {
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  /** The account that owns the client app: resources are shared by account first. */
+  accountId: z.string(),
+  /** Instant of acceptance, Redis's clock; of an event, when it was made. */
+  acceptedAt: z.iso.datetime(),
+  /** What is stored of it is kept until then. */
+  retainUntil: z.iso.datetime(),
 };
 
 /** What a record takes beside its key and value, in Kafka and in the views: headers, framing, keys,

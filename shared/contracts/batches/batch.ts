@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Tier } from '../apps/client-app.ts';
-import { ProofRequest, Wallets } from '../checks/check-requested.ts';
-import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
-import { defineTopic } from '../topic.ts';
+import { asked, Wallets } from '../checks/check-requested.ts';
+import { defineTopic, ofRequest } from '../topic.ts';
 import { EndpointNames, WatchCheck } from '../watches/watch-check.ts';
 
 /** Most entries of one part: they are planned, read and stored together. */
@@ -40,10 +39,7 @@ export const BatchDelivery = z.discriminatedUnion('mode', [
 export type BatchDelivery = z.infer<typeof BatchDelivery>;
 
 const part = {
-  requestId: z.string().min(1).max(64),
-  clientId: z.string(),
-  /** The account that owns the client app: resources are shared by account first. */
-  accountId: z.string(),
+  ...ofRequest,
   /** Index of this part, from 0. */
   part: z.number().int().nonnegative(),
   partCount: z.number().int().positive(),
@@ -51,35 +47,22 @@ const part = {
   firstIndex: z.number().int().nonnegative(),
   /** Entries of the whole batch. */
   entryCount: z.number().int().positive(),
-  ruleSet: RuleSetReference.optional(),
+  ruleSet: asked.ruleSet,
   /** Of a preview of a watch: SHA-256 (hex) of its members and their verdicts, as they were
    * taken. */
   previewDigest: z.string().optional(),
   delivery: BatchDelivery,
-  /** Instant of acceptance, Redis's clock. */
-  acceptedAt: z.iso.datetime(),
-  /** The stored results are kept until then. */
-  retainUntil: z.iso.datetime(),
-  /** The calendar month (UTC, `2026-11`) whose quota was charged. */
-  chargedMonth: z.string().optional(),
+  chargedMonth: asked.chargedMonth,
 };
 
 /** Gateway or watcher → evaluator: judge the rules for each of these entries, all at one block per
  * chain. */
 export const BatchPartRequested = z.object({
   ...part,
+  ...asked,
   entries: z.array(BatchEntry).min(1).max(PART_ENTRIES_MAX),
-  rules: z.array(Rule).min(1).max(1000),
-  onUndetermined: OnUndetermined,
-  consistency: Consistency,
-  /** Whether each line tells the amounts that were compared. */
-  explain: z.boolean().optional(),
-  proof: ProofRequest.optional(),
   /** Of the watcher. By chain id, the endpoints that are asked only if there are too few others. */
   avoid: EndpointNames.optional(),
-  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from
-   * them. */
-  idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
 });
 export type BatchPartRequested = z.infer<typeof BatchPartRequested>;
 

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { defineTopic } from '../topic.ts';
+import { defineTopic, ofRequest } from '../topic.ts';
 
 /** The members that the views keep of an evaluated check beside the bytes of its result. */
 export const CheckRecord = z.object({
-  /** The API key of the request. */
   keyId: z.string(),
   /** Whether the check is charged: `false` refunds it to `chargedMonth`, as `isRefunded` of its
    * result says. */
@@ -22,13 +21,8 @@ export type CheckRecord = z.infer<typeof CheckRecord>;
  * again, and all they need to act, so that they do not look up the request.
  */
 export const CheckCompleted = z.object({
-  requestId: z.string().min(1).max(64),
-  clientId: z.string(),
-  /** The account that owns the client app: resources are shared by account first. */
-  accountId: z.string(),
+  ...ofRequest,
   mode: z.enum(['sync', 'poll']),
-  acceptedAt: z.iso.datetime(),
-  retainUntil: z.iso.datetime(),
   ...CheckRecord.shape,
   /** A `CheckResult` as JSON text: these very characters are stored and polled. */
   resultJson: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Consistency, OnUndetermined, Rule, RuleSetReference } from '../rules/rule.ts';
 import { SignInRequest } from '../sign-in/sign-in-request.ts';
-import { defineTopic } from '../topic.ts';
+import { defineTopic, ofRequest } from '../topic.ts';
 import { Delivery } from '../webhooks/delivery.ts';
 import { PROOF_ALGS } from './proof-claims.ts';
 
@@ -27,36 +27,33 @@ export const ProofRequest = z.object({
 });
 export type ProofRequest = z.infer<typeof ProofRequest>;
 
-/** Gateway → evaluator: judge each rule against the holdings of the wallets. */
-export const CheckRequested = z.object({
-  requestId: z.string().min(1).max(64),
-  clientId: z.string(),
-  /** The account that owns the client app: resources are shared by account first. */
-  accountId: z.string(),
-  /** The API key of the request. */
-  keyId: z.string(),
-  ...Wallets.shape,
+/** What a check, and each part of a batch, asks for. */
+export const asked = {
   rules: z.array(Rule).min(1).max(1000),
   /** Where the rules came from, if not from the request itself. */
   ruleSet: RuleSetReference.optional(),
   /** Whether the result tells the amounts that were compared. */
   explain: z.boolean().optional(),
   proof: ProofRequest.optional(),
-  signIn: SignInRequest.optional(),
   onUndetermined: OnUndetermined,
   consistency: Consistency,
-  delivery: Delivery,
-  /** Instant of acceptance, Redis's clock. */
-  acceptedAt: z.iso.datetime(),
-  /** Sync only: the client's answer is due then. The evaluator ends before it. */
-  deadlineAt: z.iso.datetime().optional(),
-  /** The stored result is kept until then. */
-  retainUntil: z.iso.datetime(),
   /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from
    * them. */
   idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
   /** The calendar month (UTC, `2026-11`) whose quota was charged. */
   chargedMonth: z.string().optional(),
+};
+
+/** Gateway → evaluator: judge each rule against the holdings of the wallets. */
+export const CheckRequested = z.object({
+  ...ofRequest,
+  keyId: z.string(),
+  ...Wallets.shape,
+  ...asked,
+  signIn: SignInRequest.optional(),
+  delivery: Delivery,
+  /** Sync only: the client's answer is due then. The evaluator ends before it. */
+  deadlineAt: z.iso.datetime().optional(),
 });
 export type CheckRequested = z.infer<typeof CheckRequested>;
 

@@ -28,9 +28,26 @@ const FIRST_LINE = new RegExp(
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 /** Wider than the grammar, which leaves out some punctuation that people write. */
 const STATEMENT = /^[\x20-\x7e]*$/;
-const NONCE = /^[0-9A-Za-z]{8,}$/;
-const DIGITS = /^[0-9]+$/;
-const REQUEST_ID = new RegExp(`^${PCHARS}$`);
+
+const matching = (pattern: RegExp) => (value: string) => pattern.test(value);
+const isTime = (value: string): boolean => msOfDateTime(value) !== undefined;
+const TIME = 'a time such as 2026-11-21T10:00:00Z';
+/** The fields behind the statement, in their order. */
+const FIELDS: readonly (readonly [
+  label: string,
+  isRight: (value: string) => boolean,
+  expected: string,
+  isOptional?: true,
+])[] = [
+  ['URI', isUri, 'a URI'],
+  ['Version', matching(/^1$/), '1'],
+  ['Chain ID', matching(/^[0-9]+$/), 'a decimal number'],
+  ['Nonce', matching(/^[0-9A-Za-z]{8,}$/), 'at least 8 letters or digits'],
+  ['Issued At', isTime, TIME],
+  ['Expiration Time', isTime, TIME, true],
+  ['Not Before', isTime, TIME, true],
+  ['Request ID', matching(new RegExp(`^${PCHARS}$`)), 'an id of path characters', true],
+];
 
 /**
  * Parses a text by the grammar of EIP-4361, "Sign-In with Ethereum". Nothing is trimmed or
@@ -105,17 +122,10 @@ function parse(lines: Lines): SignInMessage {
   const hasStatement = lines.peek() !== '' || lines.peek(1) === '';
   if (hasStatement) lines.take((line) => STATEMENT.test(line), 'a statement in printable ASCII');
   lines.take(isEmpty, 'empty');
-  lines.field('URI', isUri, 'a URI');
-  lines.field('Version', (value) => value === '1', '1');
-  const chainId = lines.field('Chain ID', (value) => DIGITS.test(value), 'a decimal number');
-  const nonce = lines.field('Nonce', (value) => NONCE.test(value), 'at least 8 letters or digits');
-  const issuedAtMs = takeTime(lines, 'Issued At');
-  const optionalTime = (label: string) =>
-    lines.peek()?.startsWith(`${label}: `) ? takeTime(lines, label) : undefined;
-  const expiresAtMs = optionalTime('Expiration Time');
-  const notBeforeMs = optionalTime('Not Before');
-  if (lines.peek()?.startsWith('Request ID: '))
-    lines.field('Request ID', (value) => REQUEST_ID.test(value), 'an id of path characters');
+  const fields: Record<string, string> = {};
+  for (const [label, isRight, expected, isOptional] of FIELDS)
+    if (!isOptional || lines.peek()?.startsWith(`${label}: `))
+      fields[label] = lines.field(label, isRight, expected);
   if (lines.peek() === 'Resources:') {
     lines.take(() => true, '');
     while (lines.peek() !== undefined)
@@ -125,11 +135,11 @@ function parse(lines: Lines): SignInMessage {
   return {
     domain: domain.toLowerCase(),
     address,
-    chainId: Number(chainId),
-    nonce,
-    issuedAtMs,
-    expiresAtMs,
-    notBeforeMs,
+    chainId: Number(fields['Chain ID']),
+    nonce: fields['Nonce'] ?? '',
+    issuedAtMs: msOfDateTime(fields['Issued At']) ?? 0,
+    expiresAtMs: msOfDateTime(fields['Expiration Time']),
+    notBeforeMs: msOfDateTime(fields['Not Before']),
   };
 }
 
@@ -138,35 +148,17 @@ function domainOf(firstLine: string): string | undefined {
   return domain !== undefined && hasSoundAddress(domain) ? domain : undefined;
 }
 
-function takeTime(lines: Lines, label: string): number {
-  let ms: number | undefined;
-  const isTime = (value: string) => {
-    ms = msOfDateTime(value);
-    return ms !== undefined;
-  };
-  lines.field(label, isTime, 'a time such as 2026-11-21T10:00:00Z');
-  return ms ?? 0;
-}
-
 const DATE_TIME =
-  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]((?:[01][0-9]|2[0-3]):[0-5][0-9]):([0-5][0-9]|60)(\.[0-9]+)?([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$/;
 
 /** Epoch ms of a `date-time` of RFC 3339; `undefined` if it is none, or names a day that does not
  * exist. */
-function msOfDateTime(text: string): number | undefined {
-  const match = DATE_TIME.exec(text);
-  if (match === null) return undefined;
-  const [, year = '', month = '', day = '', hour, minute, second, fraction = '', sign, offsetH, offsetM] =
-    match;
-  const dayMs = Date.parse(`${year}-${month}-${day}T00:00:00Z`);
+function msOfDateTime(text = ''): number | undefined {
+  const [, day = '', minute, second, fraction = '', zone = ''] = DATE_TIME.exec(text) ?? [];
+  const dayMs = Date.parse(`${day}T00:00:00Z`);
   // An engine may take 31 April for 1 May.
-  if (Number.isNaN(dayMs) || new Date(dayMs).getUTCDate() !== Number(day)) return undefined;
-  const [hours, minutes, seconds] = [Number(hour), Number(minute), Number(second)];
-  const [aheadHours, aheadMinutes] = [Number(offsetH ?? 0), Number(offsetM ?? 0)];
-  // 60 is a leap second.
-  if (hours > 23 || minutes > 59 || seconds > 60 || aheadHours > 23 || aheadMinutes > 59) return undefined;
-  const aheadMs = (aheadHours * 60 + aheadMinutes) * 60_000 * (sign === '-' ? -1 : 1);
-  const ofDayMs =
-    ((hours * 60 + minutes) * 60 + seconds) * 1_000 + Math.floor(Number(`0${fraction}`) * 1_000);
-  return dayMs + ofDayMs - aheadMs;
+  if (Number.isNaN(dayMs) || !new Date(dayMs).toISOString().startsWith(day)) return undefined;
+  // The second 60 is a leap second, which engines do not parse.
+  const minuteMs = Date.parse(`${day}T${minute}:00${zone.toUpperCase()}`);
+  return minuteMs + Number(second) * 1_000 + Math.floor(Number(`0${fraction}`) * 1_000);
 }

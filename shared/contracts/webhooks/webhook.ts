@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CheckRecord, type EvaluatedCheck } from '../checks/check-completed.ts';
 import { HOUR_MS } from '../durations.ts';
-import { defineTopic } from '../topic.ts';
+import { defineTopic, ofRequest } from '../topic.ts';
 
 /**
  * The retry tiers, one topic and one delay each, shortest first. A record in a tier is due
@@ -18,13 +18,8 @@ export const DELIVERY_MS_MAX = 40 * HOUR_MS;
  * secret and the body, which is stored under the request id.
  */
 export const WebhookRetry = z.object({
-  requestId: z.string().min(1).max(64),
-  clientId: z.string(),
-  /** The account that owns the client app: resources are shared by account first. */
-  accountId: z.string(),
+  ...ofRequest,
   callbackUrl: z.string(),
-  acceptedAt: z.iso.datetime(),
-  retainUntil: z.iso.datetime(),
   /** Attempts made since the last resend. A deferral is not an attempt. */
   attemptCount: z.number().int().nonnegative(),
   /** Deferrals since the last attempt: each may wait in a longer tier than the one before. */
@@ -145,10 +140,7 @@ export type WebhookState = z.infer<typeof WebhookState>;
 
 /** Dispatcher → log of attempts, for the portal and the operator. */
 export const WebhookAttempted = z.object({
-  requestId: z.string().min(1).max(64),
-  clientId: z.string(),
-  /** The account that owns the client app: resources are shared by account first. */
-  accountId: z.string(),
+  ...ofRequest,
   /** The `resendCount` of the delivery that the attempt belongs to. */
   resendCount: z.number().int().nonnegative(),
   /** From 1, counted again after each resend; absent if the delivery was given up without an
@@ -164,9 +156,6 @@ export const WebhookAttempted = z.object({
   responseBody: z.string().optional(),
   nextAttemptAt: z.iso.datetime().optional(),
   callbackUrl: z.string(),
-  /** Of the check, or when the event was made. */
-  acceptedAt: z.iso.datetime(),
-  retainUntil: z.iso.datetime(),
 });
 export type WebhookAttempted = z.infer<typeof WebhookAttempted>;
 
