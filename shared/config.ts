@@ -12,7 +12,6 @@ import { describeError, ServiceError } from './errors.ts';
 import { makeBearerLogin, makeTokenClient } from './kafka/bearer-token.ts';
 import { parseKeyRing } from './secret-box.ts';
 
-/** The environment as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A whole number with its bounds; an empty text is a fault, an absent one the default. */
@@ -27,7 +26,6 @@ export const integerWithin = ({ min, max }: { min: number; max: number }) =>
     .transform(Number)
     .pipe(z.number().min(min, `below ${min}`).max(max, `above ${max}`));
 
-/** A decimal number with its bounds. */
 export const decimal = (bounds: { min: number; max: number; default: number }) =>
   z
     .string()

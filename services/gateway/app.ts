@@ -7,12 +7,11 @@ import { FairTicks } from '#shared/fairness/fair-ticks.ts';
 import { BodyReads } from '#shared/http/body-reads.ts';
 import { setClient } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
-import { invalidBody, overloaded, Problem, problemAnswer } from '#shared/http/problem.ts';
+import { invalidBody, overloaded, Problem, problemAnswer, retryAfter } from '#shared/http/problem.ts';
 import { BODY_BYTES_MAX, type JsonBody, readJsonBody } from '#shared/http/read-json-body.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
 import { serveRoutes } from '#shared/http/serve-routes.ts';
 import { echoRequestId } from './authzen/echo-request-id.ts';
-import type { Bounds, Services } from './dependencies.ts';
+import type { Bounds, ReadBody, Services } from './dependencies.ts';
 import { addHeaders, modeOf, type Request, type Response, send } from './edge/exchange.ts';
 import { makeRoutes } from './routes.ts';
 
@@ -99,7 +98,7 @@ const sendProblem = (response: Response, problem: Problem): void =>
  * bodies that are still arriving.
  */
 function makeBounds(
-  { authenticate, applyLimits, bodyReadsMax, bodyTimeoutMs, batchBodies }: Services,
+  { authenticate, bodyReadsMax, bodyTimeoutMs, batchBodies }: Services,
   inFlight: InFlight,
 ): Bounds & Pick<Services, 'authenticate'> {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs });
@@ -108,11 +107,18 @@ function makeBounds(
     if (!inFlight.enter(response)) throw tooManyRequests();
     if (!inFlight.assign(response, app)) throw tooManyOfApp();
   };
-  const arrive = async (request: Request, response: Response, app: AppAccess): Promise<JsonBody> => {
+  const arrive: ReadBody<JsonBody> = async (request, response, app, options) => {
     // Most bodies arrive together with the headers.
-    if (request.complete) return readJsonBody(request);
+    if (request.complete) return readJsonBody(request, options);
     inFlight.leave(response);
-    const body = await bodies.read(app, () => readJsonBody(request));
+    const body = await bodies
+      .read(app, () => readJsonBody(request, options))
+      .catch((refusal: unknown) => {
+        // Also if a limit refuses the request instead: the rest of the body is not read.
+        if (refusal instanceof Problem && refusal.headers['connection'] === 'close')
+          addHeaders(response, { connection: 'close' });
+        throw refusal;
+      });
     resumeRequest(response, app);
     return body;
   };
@@ -131,21 +137,12 @@ function makeBounds(
     },
     holdMemory,
     freeMemory: (response) => inFlight.free(response),
-    async readBody(request, response, app) {
-      try {
-        const body = await arrive(request, response, app);
-        // What follows costs most of the request: a burst of one account must not go first.
-        await takingUp.turn(app);
-        if (body.ok) holdMemory(response, body.bytes * MEMORY_PER_BYTE);
-        return body;
-      } catch (refusal) {
-        if (!(refusal instanceof Problem)) throw refusal;
-        // The rest of a body that is still arriving is not read: its connection ends with the
-        // answer.
-        if (!request.complete) addHeaders(response, { connection: 'close' });
-        await applyLimits({ app, bucket: 'per-second' }, response);
-        throw refusal;
-      }
+    async readBody(request, response, app, options) {
+      const { json, bytes } = await arrive(request, response, app, options);
+      // What follows costs most of the request: a burst of one account must not go first.
+      await takingUp.turn(app);
+      holdMemory(response, bytes * MEMORY_PER_BYTE);
+      return json;
     },
     async openBody(request, response, app, options) {
       const body = await batchBodies.open(request, app, options);

@@ -2,7 +2,7 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
 import type { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { BodyOptions } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import type { RecordAudit } from '#shared/stores/audit/audit-trail.ts';
@@ -103,10 +103,17 @@ export type Services = {
   readonly log: Logger;
 };
 
+export type ReadBody<Body> = (
+  request: Request,
+  response: Response,
+  app: AppAccess,
+  options?: BodyOptions,
+) => Promise<Body>;
+
 /** The bounds on each client app, which `makeApp` adds. */
 export type Bounds = {
-  /** Reads a client app's body, within the bounds of that app; a refusal by these costs rate. */
-  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
+  /** The value of a client app's body, read within the bounds of that app. @throws Problem */
+  readonly readBody: ReadBody<unknown>;
   /** Counts memory that a request holds until it is published. @throws Problem `overloaded` */
   readonly holdMemory: (response: Response, bytes: number) => void;
   readonly freeMemory: (response: Response) => void;
@@ -125,5 +132,4 @@ export type Bounds = {
   readonly documentLists: FairTaskQueue;
 };
 
-/** The object that every handler gets. */
 export type Dependencies = Services & Bounds;

@@ -39,22 +39,23 @@ export const faultAt = (pointer: string, code: string, predicate: string): Fault
 });
 
 /**
- * The fault of an unknown member. Its detail is a predicate, and names the members that would be
- * right.
+ * The predicate about an unknown member, which names the members that would be right.
  *
  * @param known the members of the object that holds it, where that is certain
- * @example
- * unknownMember('/entries/0/address', ['account', 'ref']).detail; // 'is not a known member; known: account, ref'
  */
-export const unknownMember = (pointer: string, known?: Iterable<string>): Fault => ({
-  pointer,
-  code: 'unknown-member',
-  detail: `is not a known member${known ? `; known: ${[...known].join(', ')}` : ''}`,
-});
+export const notKnown = (known?: Iterable<string>): string =>
+  `is not a known member${known ? `; known: ${[...known].join(', ')}` : ''}`;
 
 type FaultAt = (pointer: string, path: readonly PropertyKey[]) => Fault;
 /** How to tell of unknown and of missing members, which every schema can have. */
 export type MemberFaults = { readonly unknown: FaultAt; readonly missing: FaultAt };
+
+/** Describes an issue of a schema. @param member the last part of the path, which is that of the pointer */
+type Describe = (pointer: string, member: string) => Fault;
+
+/** An issue that says itself what is wrong. */
+export const describedBy = (issue: z.core.$ZodRawIssue, describe: Describe): z.core.$ZodRawIssue =>
+  Object.assign(issue, { describe });
 
 const MEMBER_FAULTS: MemberFaults = {
   unknown: (pointer) => ({ pointer, code: 'unknown-member', detail: 'There is no such member.' }),
@@ -78,17 +79,19 @@ export function faultsOfIssues(
   for (const issue of issues.flatMap(issuesOfBranch)) {
     const left = BODY_FAULTS_MAX - faults.length;
     if (left === 0) break;
+    const { describe } = issue as { readonly describe?: Describe };
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys.slice(0, left)) {
         const path = [...issue.path, key];
-        faults.push(memberFaults.unknown(pointerOf(path), path));
+        const pointer = pointerOf(path);
+        faults.push(describe?.(pointer, key) ?? memberFaults.unknown(pointer, path));
       }
       continue;
     }
     const pointer = pointerOf(issue.path);
-    const fault = isAbsent(body, issue.path)
-      ? memberFaults.missing(pointer, issue.path)
-      : faultOf(issue, pointer);
+    const fault =
+      describe?.(pointer, String(issue.path.at(-1))) ??
+      (isAbsent(body, issue.path) ? memberFaults.missing(pointer, issue.path) : faultOf(issue, pointer));
     // A number that is no safe integer is above its bound too: that one, which comes last, is told.
     const last = faults.at(-1);
     if (last?.pointer === pointer && last.code === fault.code) faults.pop();

@@ -24,11 +24,9 @@ export type BaseOperation<Access extends string = string> = {
   readonly method: Route['method'];
   /** `/apps/:clientId`: a name stands for one segment. */
   readonly path: string;
-  /** The callers that may use it. */
   readonly access: Access;
   readonly summary: string;
   readonly description?: string;
-  /** The schemas of the names in the path. */
   readonly params?: Readonly<Record<string, z.ZodType>>;
   readonly headers?: Readonly<Record<string, z.ZodType>>;
   readonly query?: z.ZodType;

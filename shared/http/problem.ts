@@ -2,7 +2,6 @@ import type { Response } from 'express';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { ServiceError, sentenceOf } from '#shared/errors.ts';
 import { instanceOf } from './exchange-trace.ts';
-import { retryAfter } from './retry-after.ts';
 
 /** Every problem of Rolecall's HTTP services: the only place where a code gets its status and
  * title. */
@@ -82,6 +81,11 @@ const TOO_MANY_REQUESTS = 429;
 export const typeOf = (code: ProblemCode): string =>
   PROBLEMS[code].status === TOO_MANY_REQUESTS ? QUOTA_EXCEEDED_TYPE : `urn:rolecall:problem:${code}`;
 
+/** The header that says when to come back: whole seconds, rounded up, at least one. */
+export const retryAfter = (ms: number): { 'retry-after': string } => ({
+  'retry-after': String(Math.max(1, Math.ceil(ms / 1000))),
+});
+
 type ProblemOptions = {
   /** Members in addition to the standard ones: `errors`, `requestId`, `violated-policies`. */
   readonly members?: Readonly<Record<string, unknown>>;
@@ -111,7 +115,6 @@ export class Problem extends Error {
   }
 }
 
-/** A problem document (RFC 9457). */
 export function problemBody({ code, status, message: detail, members }: Problem, instance: string): string {
   const { title } = PROBLEMS[code];
   return JSON.stringify({ type: typeOf(code), title, status, detail, instance, code, ...members });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { parseJson } from '../parse-json.ts';
+import { parseJson } from './parse-json.ts';
+import { Problem } from './problem.ts';
 
 /** Room for a thousand rules. */
 export const BODY_BYTES_MAX = 256 * 1024;
@@ -8,49 +9,43 @@ export const BODY_BYTES_MAX = 256 * 1024;
 const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;
 const CHARSET = /^charset\s*=\s*"?(?:utf-8|utf8|us-ascii)"?$/;
 
-/** A JSON body, or the code and detail of its problem. */
-export type JsonBody =
-  | {
-      readonly ok: true;
-      readonly json: unknown;
-      /** Of its text. */
-      readonly bytes: number;
-    }
-  | {
-      readonly ok: false;
-      readonly code: 'media-type-unsupported' | 'body-too-large' | 'malformed-json';
-      readonly detail: string;
-      /** Whether no byte was sent, in whatever form the headers announced it. */
-      readonly isEmpty: boolean;
-    };
+export type JsonBody = {
+  readonly json: unknown;
+  /** Of its text. */
+  readonly bytes: number;
+};
+
+export type BodyOptions = {
+  /** The value of a body without a byte, in whatever form the headers announced it. Default: it is
+   * refused. */
+  readonly ofEmpty?: unknown;
+};
 
 /**
  * Reads a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the
  * client gets the answer and not a reset.
  *
- * @throws Error if the client disconnected, so that no answer can be sent
+ * @throws Problem `media-type-unsupported`, `body-too-large`, `malformed-json`; Error if the client
+ *   disconnected, so that no answer can be sent
  */
-export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  { ofEmpty }: BodyOptions = {},
+): Promise<JsonBody> {
   const { headers } = request;
   const unreadable = faultOfHeaders(headers);
   // Only the end of a chunked body tells whether it is empty.
   const isSurelyFull = headers['transfer-encoding'] === undefined && Number(headers['content-length']) > 0;
-  if (unreadable !== undefined && isSurelyFull) return refused('media-type-unsupported', unreadable);
+  if (unreadable !== undefined && isSurelyFull) throw new Problem('media-type-unsupported', unreadable);
   const bytes = await readBytes(request);
   const isEmpty = bytes?.length === 0;
+  if (isEmpty && ofEmpty !== undefined) return { json: ofEmpty, bytes: 0 };
   if (unreadable !== undefined && !(isEmpty && headers['content-type'] === undefined))
-    return refused('media-type-unsupported', unreadable, isEmpty);
+    throw new Problem('media-type-unsupported', unreadable);
   if (bytes === undefined)
-    return refused('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes.`);
-  const parsed = parseJson(bytes, 'The body');
-  return parsed.ok ? { ...parsed, bytes: bytes.length } : refused('malformed-json', parsed.detail, isEmpty);
+    throw new Problem('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes.`);
+  return { json: parseJson(bytes, 'The body'), bytes: bytes.length };
 }
-
-const refused = (
-  code: Extract<JsonBody, { ok: false }>['code'],
-  detail: string,
-  isEmpty = false,
-): JsonBody => ({ ok: false, code, detail, isEmpty });
 
 function faultOfHeaders(headers: IncomingMessage['headers']): string | undefined {
   if (!isJsonType(headers['content-type'] ?? ''))

@@ -24,7 +24,6 @@ export type Route = {
   /** `/apps/:clientId`: a name stands for one segment, which is decoded only when the handler asks
    * for it. */
   readonly path: string;
-  /** The route's name in metrics and spans. */
   readonly name: string;
   readonly handle: Handle;
 };

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { describedBy } from '#shared/contracts/fault.ts';
 import { hasValidChecksum, isAddressText, ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
-import { AMOUNT } from './amount.ts';
+import { parseTokenIds, TOKEN_IDS_MAX } from '#shared/contracts/rules/token-ids.ts';
+import { parseViewFunction } from '#shared/contracts/rules/view-function.ts';
+import { AMOUNT, hasFraction } from './amount.ts';
 
 /** The texts of a request body, each with its own faults. */
 
@@ -34,11 +37,12 @@ const faultOfAddress: FaultOf = (text) => {
   return undefined;
 };
 
-/** A check of a member whose type is right; its code becomes the fault's code. */
-const checked = (schema: z.ZodString, faultOf: FaultOf) =>
-  schema.check(({ value: input, issues }) => {
+export const checked = (faultOf: FaultOf) =>
+  z.string().check(({ value: input, issues }) => {
     const fault = faultOf(input);
-    if (fault) issues.push({ input, code: 'custom', message: fault[1], params: { code: fault[0] } });
+    if (fault === undefined) return;
+    const [code, detail] = fault;
+    issues.push(describedBy({ input, code: 'custom' }, (pointer) => ({ pointer, code, detail })));
   });
 
 /** Compares the length in code points; counts them only if the length in UTF-16 units does not
@@ -57,7 +61,7 @@ const faultOfText =
 
 /** A caller's own id for an entry of a batch or watch. */
 const faultOfRef = faultOfText(0, REF_LENGTH_MAX);
-export const Ref = checked(z.string(), faultOfRef).meta({
+export const Ref = checked(faultOfRef).meta({
   maxLength: REF_LENGTH_MAX,
   description: 'Your id; the result contains it.',
   example: 'discord:42',
@@ -73,36 +77,69 @@ const faultOfAmount: FaultOf = (text) =>
         'must be a decimal string such as "1500.5", of at most 78 digits before the point and 36 after it',
       ];
 
-export const Label = checked(z.string(), faultOfLabel).meta({ maxLength: LABEL_LENGTH_MAX });
+const faultOfWholeAmount: FaultOf = (text) =>
+  hasFraction(text)
+    ? ['fraction', 'must be a whole number, such as "3": the tokens cannot be divided']
+    : faultOfAmount(text);
 
-export const Address = checked(z.string(), faultOfAddress).meta({
+const TOKEN_ID_DETAIL = {
+  grammar: 'must be ids and ranges separated by commas, without spaces, such as "1,2,42-69"',
+  reversed: 'has a range that ends before it begins; write the smaller id first, such as "42-69"',
+  'too-large': 'has an id of 2^256 or more; the largest id is 2^256 - 1',
+  'too-many': `has more than ${TOKEN_IDS_MAX} ids after its ranges are expanded`,
+} as const;
+const faultOfTokenIds: FaultOf = (text) => {
+  const ids = parseTokenIds(text);
+  return ids.ok
+    ? undefined
+    : [ids.reason === 'grammar' ? 'malformed' : 'out-of-range', TOKEN_ID_DETAIL[ids.reason]];
+};
+const faultOfFunction: FaultOf = (text) => {
+  const parsed = parseViewFunction(text);
+  return parsed.ok ? undefined : ['function-unsupported', parsed.detail];
+};
+
+export const Label = checked(faultOfLabel).meta({ maxLength: LABEL_LENGTH_MAX });
+
+export const Address = checked(faultOfAddress).meta({
   pattern: '^0x[0-9a-fA-F]{40}$',
   description: 'An address; mixed case must pass EIP-55. Not the zero address.',
   example: '0x52908400098527886E0F7030069857D2E4169EE7',
 });
 
-export const Amount = checked(z.string(), faultOfAmount).meta({
+export const Amount = checked(faultOfAmount).meta({
   pattern: AMOUNT.source,
   description: 'Whole tokens as decimal text.',
   example: '1500.5',
 });
 
-export const Factor = checked(z.string(), faultOfAmount).meta({ pattern: AMOUNT.source });
+export const Factor = checked(faultOfAmount).meta({ pattern: AMOUNT.source });
 
-/** Of tokens that cannot be divided. Its digits are checked as those of any amount; `validateRule`
- * refuses a fraction. */
-export const WholeAmount = checked(z.string(), faultOfAmount).meta({
+/** Of tokens that cannot be divided. */
+export const WholeAmount = checked(faultOfWholeAmount).meta({
   pattern: '^(0|[1-9][0-9]{0,77})$',
   description: 'Whole tokens as decimal text.',
   example: '3',
 });
 
-export const RoleId = checked(z.string(), faultOfRoleId).meta({
+const ID = '(0|[1-9][0-9]{0,77})';
+export const TokenId = checked(faultOfTokenIds).meta({
+  pattern: `^${ID}(-${ID})?(,${ID}(-${ID})?)*$`,
+  description: 'Ids and ranges without spaces; at most 256 ids after expansion.',
+  example: '1,2,42-69',
+});
+
+export const FunctionText = checked(faultOfFunction).meta({
+  description: 'One human-readable signature of a view or pure function, at most 512 characters.',
+  example: 'function tierOf(address member, uint256 club) view returns (uint8 tier, bool active)',
+});
+
+export const RoleId = checked(faultOfRoleId).meta({
   minLength: 1,
   maxLength: ROLE_ID_LENGTH_MAX,
   description: 'Several rules may name one role: it is held if any of them is granted.',
 });
 
-export const CallbackUrl = checked(z.string(), faultOfCallbackUrl).meta({
+export const CallbackUrl = checked(faultOfCallbackUrl).meta({
   maxLength: CALLBACK_URL_LENGTH_MAX,
 });

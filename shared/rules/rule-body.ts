@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { Operator } from '#shared/contracts/rules/rule.ts';
 import { INPUTS_MAX } from '#shared/contracts/rules/view-function.ts';
-import { Address, Amount, Factor, Label, RoleId, WholeAmount } from './body-texts.ts';
+import { Address, Amount, Factor, FunctionText, Label, RoleId, TokenId, WholeAmount } from './body-texts.ts';
+import { judgedTogether } from './judge-members.ts';
 
 export const RULES_MAX = 100;
 /** For asynchronous checks of the enterprise tier. */
@@ -13,7 +14,17 @@ const OUTPUT_DECIMALS_MAX = 77;
 /** The rules of a request body: one strict schema per type, so that each type has exactly the
  * members it can use. */
 
-const chainId = z.number().int().positive();
+/** Zod's own integers abort the checks of the object that holds them, and not every fault would be
+ * listed. */
+const integer = z
+  .number()
+  .max(Number.MAX_SAFE_INTEGER)
+  .check(({ value: input, issues }) => {
+    if (!Number.isInteger(input)) issues.push({ code: 'invalid_type', expected: 'int', input });
+  })
+  .meta({ type: 'integer' });
+
+const chainId = integer.positive();
 const labels = {
   name: Label.optional().meta({ description: 'For your own use.' }),
   description: Label.optional().meta({ description: 'For your own use.' }),
@@ -27,51 +38,41 @@ const wholeBounds = {
   maxToken: WholeAmount.optional().meta({ description: 'Maximum number.' }),
 };
 
-const ID = '(0|[1-9][0-9]{0,77})';
-/** Its grammar is checked by `validateRule`. */
-const TokenId = z.string().meta({
-  pattern: `^${ID}(-${ID})?(,${ID}(-${ID})?)*$`,
-  description: 'Ids and ranges without spaces; at most 256 ids after expansion.',
-  example: '1,2,42-69',
-});
+/** Whether some type of rule or term has a member: on another type such a member is not allowed,
+ * any other is unknown. */
+const isOfOthers = (member: string): boolean => RULE_MEMBERS.has(member);
+const rule = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  judgedTogether('rule', z.strictObject(shape), isOfOthers);
+const term = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  judgedTogether('term', z.strictObject({ ...shape, ...weights }), isOfOthers);
 
-const Native = z.strictObject({ type: z.literal('NATIVE'), chainId, ...bounds, ...labels });
-const Erc20 = z.strictObject({
-  type: z.literal('ERC20'),
-  chainId,
-  contractAddress: Address,
-  ...bounds,
-  ...labels,
-});
-const Erc721 = z.strictObject({
+const native = { type: z.literal('NATIVE'), chainId };
+const erc20 = { type: z.literal('ERC20'), chainId, contractAddress: Address };
+const erc721 = {
   type: z.literal('ERC721'),
   chainId,
   contractAddress: Address,
   tokenId: TokenId.optional(),
-  ...wholeBounds,
-  ...labels,
-});
-const Erc1155 = z.strictObject({
-  type: z.literal('ERC1155'),
-  chainId,
-  contractAddress: Address,
-  tokenId: TokenId,
-  ...wholeBounds,
-  ...labels,
-});
+};
+const erc1155 = { type: z.literal('ERC1155'), chainId, contractAddress: Address, tokenId: TokenId };
+const Native = rule({ ...native, ...bounds, ...labels });
+const Erc20 = rule({ ...erc20, ...bounds, ...labels });
+const Erc721 = rule({ ...erc721, ...wholeBounds, ...labels });
+const Erc1155 = rule({ ...erc1155, ...wholeBounds, ...labels });
 
-/** Function, arguments and output are checked together by `validateViewCall`. */
 const call = {
   contractAddress: Address,
-  function: z.string().meta({
-    description: 'One human-readable signature of a view or pure function, at most 512 characters.',
-    example: 'function tierOf(address member, uint256 club) view returns (uint8 tier, bool active)',
-  }),
+  function: FunctionText,
+  // Of a list that is too long for any function, the length alone is judged, with the function.
   args: z
-    .array(z.string())
-    .max(INPUTS_MAX)
+    .preprocess(
+      (list: string[]) =>
+        Array.isArray(list) && list.length > INPUTS_MAX ? Array(INPUTS_MAX + 1).fill('') : list,
+      z.array(z.string()),
+    )
     .optional()
     .meta({
+      maxItems: INPUTS_MAX,
       description: 'One text per input. `$account` stands for the account being checked.',
       example: ['$account', '7'],
     }),
@@ -86,7 +87,7 @@ const call = {
     }),
 };
 const callOfRule = { type: z.literal('CONTRACT'), chainId, ...call };
-const Contract = z.strictObject({
+const Contract = rule({
   ...callOfRule,
   operator: Operator.optional().meta({
     description: 'Default `eq` for a boolean output; otherwise required.',
@@ -110,18 +111,20 @@ const Contract = z.strictObject({
   ...labels,
 });
 
-const decimals = z.number().int().min(0).max(OUTPUT_DECIMALS_MAX);
-const Weight = z
-  .strictObject({
+const decimals = integer.min(0).max(OUTPUT_DECIMALS_MAX);
+const Weight = judgedTogether(
+  'weight',
+  z.strictObject({
     ...call,
     decimals: decimals.optional().meta({ description: 'Decimals of the output; 0 if absent.', example: 18 }),
-  })
-  .meta({
-    id: 'Weight',
-    description:
-      "An unsigned output of a view function on the term's chain. It is the same for all wallets: no argument is " +
-      '`$account`.',
-  });
+  }),
+  isOfOthers,
+).meta({
+  id: 'Weight',
+  description:
+    "An unsigned output of a view function on the term's chain. It is the same for all wallets: no argument is " +
+    '`$account`.',
+});
 const weights = {
   times: z.union([Factor, Weight]).optional().meta({
     description: 'A factor: decimal text, or a call.',
@@ -129,20 +132,16 @@ const weights = {
   }),
   per: Weight.optional().meta({ description: 'A divisor: a call.' }),
 };
-const isBound = { minToken: true, maxToken: true } as const;
 const TERMS = {
-  ERC20: Erc20.omit(isBound).extend(weights).meta({ id: 'Erc20Term' }),
-  ERC721: Erc721.omit(isBound).extend(weights).meta({ id: 'Erc721Term' }),
-  ERC1155: Erc1155.omit(isBound).extend(weights).meta({ id: 'Erc1155Term' }),
-  NATIVE: Native.omit(isBound).extend(weights).meta({ id: 'NativeTerm' }),
-  CONTRACT: z
-    .strictObject({
-      ...callOfRule,
-      decimals: decimals.meta({ description: 'Decimals of the output.', example: 18 }),
-      ...weights,
-      ...labels,
-    })
-    .meta({ id: 'ContractTerm' }),
+  ERC20: term({ ...erc20, ...labels }).meta({ id: 'Erc20Term' }),
+  ERC721: term({ ...erc721, ...labels }).meta({ id: 'Erc721Term' }),
+  ERC1155: term({ ...erc1155, ...labels }).meta({ id: 'Erc1155Term' }),
+  NATIVE: term({ ...native, ...labels }).meta({ id: 'NativeTerm' }),
+  CONTRACT: term({
+    ...callOfRule,
+    decimals: decimals.meta({ description: 'Decimals of the output.', example: 18 }),
+    ...labels,
+  }).meta({ id: 'ContractTerm' }),
 };
 const Term = z
   .discriminatedUnion('type', [TERMS.ERC20, TERMS.ERC721, TERMS.ERC1155, TERMS.NATIVE, TERMS.CONTRACT])
@@ -150,7 +149,7 @@ const Term = z
     id: 'Term',
     description: 'An amount of a sum: a holding in whole tokens, or an unsigned output of a view function.',
   });
-const Sum = z.strictObject({
+const Sum = rule({
   type: z.literal('SUM'),
   ...bounds,
   rules: z.array(Term).min(1).max(SUM_TERMS_MAX).meta({
@@ -159,18 +158,16 @@ const Sum = z.strictObject({
   ...labels,
 });
 
-const AllOrAny = z.strictObject({
+const AllOrAny = rule({
   type: z.enum(['ALL', 'ANY', 'NONE']),
   get rules() {
     return ConditionBodies;
   },
   ...labels,
 });
-const AtLeast = z.strictObject({
+const AtLeast = rule({
   type: z.literal('AT_LEAST'),
-  atLeast: z
-    .number()
-    .int()
+  atLeast: integer
     .positive()
     .meta({ description: 'How many of the rules must be granted; at most their number.' }),
   get rules() {
@@ -241,22 +238,9 @@ export const RuleBody = z
   });
 export type RuleBody = z.infer<typeof RuleBody>;
 
-/** Which members some type of rule or term has: on another type such a member is not allowed, any
- * other is unknown. */
-export const RULE_MEMBERS: ReadonlySet<string> = new Set(
+const RULE_MEMBERS: ReadonlySet<string> = new Set(
   [...Object.values(RULES), ...Object.values(TERMS)].flatMap((schema) => Object.keys(schema.shape)),
 );
-
-/** Where the members of a rule stand: the outermost rule alone names a role. */
-export type Place = 'outermost' | 'nested' | 'term' | 'weight';
-
-/** The members that a rule, a term or a weight may have; `undefined` for an unknown type. */
-export function membersAt(place: Place, type: string): readonly string[] | undefined {
-  if (place === 'weight') return Object.keys(Weight.shape);
-  const schemas = Object.values(place === 'term' ? TERMS : RULES);
-  const schema = schemas.find(({ shape }) => shape.type.safeParse(type).success);
-  return schema && Object.keys(schema.shape).filter((member) => place !== 'nested' || member !== 'roleId');
-}
 
 /** The number of rules, and how deep they nest, are checked before this schema sees them. */
 export const RuleBodies = z

@@ -1,20 +1,10 @@
 import { z } from 'zod';
-import {
-  type Fault,
-  faultAt,
-  faultsOfIssues,
-  type MemberFaults,
-  unknownMember,
-  valueAt,
-} from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, faultsOfIssues, notKnown, valueAt } from '#shared/contracts/fault.ts';
 import { RuleType } from '#shared/contracts/rules/rule.ts';
-import { acceptsBy } from './accepts.ts';
-import { membersAt } from './rule-body.ts';
 import {
-  describeForeignMember,
+  type ChainIds,
   faultsOfBounds,
-  faultsOfRules,
-  holderOf,
+  faultsOfChains,
   isObject,
   type Members,
   type PlacedRules,
@@ -22,17 +12,14 @@ import {
   withoutTooDeep,
 } from './validate-rules.ts';
 
-/** The bounds on the rules of a body. */
 type RuleBounds = {
   /** Those inside of composed rules are counted too. */
   readonly rulesMax: number;
-  /** The configured chains. */
-  readonly chainIds: ReadonlySet<number>;
+  readonly chainIds: ChainIds;
 };
 
 /** A body of unknown content, held against a schema with `rules`. */
 type ValidatedBody<Body> = {
-  /** Their details are predicates, such as "is required". */
   readonly faults: readonly Fault[];
   /** The pointers of the faults. */
   readonly broken: ReadonlySet<string>;
@@ -60,18 +47,11 @@ export function validateBody<Body>(
     : bounds.length > 0
       ? withoutTooDeep(body)
       : body;
-  const result =
-    bounds.length === 0 && acceptsBy(schema)(body)
-      ? { success: true as const, data: body as Body }
-      : schema.safeParse(bounded);
-  const found = result.success
-    ? []
-    : faultsOfIssues(
-        result.error.issues,
-        body,
-        faultOfIssueIn(body),
-        memberFaultsOf(body, membersOfSchema(schema)),
-      );
+  const result = schema.safeParse(bounded);
+  const members = schema instanceof z.ZodObject ? Object.keys(schema.shape) : undefined;
+  const found = describeIssues(result.error?.issues ?? [], body, '', ({ length }) =>
+    length === 1 ? members : undefined,
+  );
   const refused = new Set(bounds.map(({ pointer }) => pointer));
   // The length of a list is not judged where there is no list.
   const mistyped = new Set(found.flatMap(({ pointer, code }) => (code === 'wrong-type' ? [pointer] : [])));
@@ -82,27 +62,17 @@ export function validateBody<Body>(
     ),
   ];
   const broken = new Set(own.map(({ pointer }) => pointer));
-  const together = placed.hasTooMany ? [] : faultsOfRules(placed, broken, chainIds);
-  // Nothing is said of the number of arguments of a function that is refused.
-  const unsupported = new Set(
-    together.flatMap(({ pointer, code }) => (code === 'function-unsupported' ? [pointer] : [])),
-  );
-  const faults = own.filter(
-    ({ pointer, code }) => code !== 'too-many' || !unsupported.has(pointer.replace(/\/args$/, '/function')),
-  );
+  const ofChains = placed.hasTooMany ? [] : faultsOfChains(placed, broken, chainIds);
   return {
-    faults: [...faults, ...together],
+    faults: [...own, ...ofChains],
     broken,
     placed,
     ...(result.success ? { parsed: result.data } : {}),
   };
 }
 
-/** The fault with a whole sentence instead of its predicate. */
-export const asSentence = ({ pointer, code, detail }: Fault): Fault => faultAt(pointer, code, detail);
-
 /**
- * The faults of a schema's issues as sentences.
+ * The faults of a schema's issues.
  *
  * @param value what the schema refused
  * @param place the pointer of the value in the body
@@ -115,7 +85,7 @@ export const describeIssues = (
   knownAt: (path: readonly PropertyKey[]) => readonly string[] | undefined = () => undefined,
 ): Fault[] =>
   faultsOfIssues(issues, value, faultOfIssueIn(value), {
-    unknown: (pointer, path) => unknownMember(pointer, knownAt(path)),
+    unknown: (pointer, path) => ({ pointer, code: 'unknown-member', detail: notKnown(knownAt(path)) }),
     missing: (pointer) => ({ pointer, code: 'required', detail: 'is required' }),
   }).map(({ pointer, code, detail }) => faultAt(place + pointer, code, detail));
 
@@ -163,32 +133,6 @@ const ENTRIES: Readonly<Record<string, string>> = {
   args: 'text',
 };
 
-/** Members that every rule has. */
-const COMMON_MEMBERS: ReadonlySet<PropertyKey | undefined> = new Set(['type', 'chainId', 'roleId']);
-
-const membersOfSchema = (schema: z.ZodType): readonly string[] | undefined =>
-  schema instanceof z.ZodObject ? Object.keys(schema.shape) : undefined;
-
-/** @param members those that the body itself may have */
-const memberFaultsOf = (body: unknown, members: readonly string[] | undefined): MemberFaults => ({
-  unknown: (pointer, path) => {
-    const holder = holderOf(body, path);
-    const foreign = holder && describeForeignMember(holder, path);
-    if (foreign !== undefined) return { pointer, code: 'not-allowed', detail: foreign };
-    if (path.length === 1) return unknownMember(pointer, members);
-    return unknownMember(pointer, holder && membersAt(holder.place, holder.type));
-  },
-  missing: (pointer, path) => {
-    const holder = COMMON_MEMBERS.has(path.at(-1)) ? undefined : holderOf(body, path);
-    const whole = holder?.place === 'term' ? ' inside of a SUM' : '';
-    return {
-      pointer,
-      code: 'required',
-      detail: holder === undefined ? 'is required' : `is required for ${holder.type}${whole}`,
-    };
-  },
-});
-
 const nameOfType = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
 
 function describeRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
@@ -201,10 +145,6 @@ const faultOfIssueIn =
   (body: unknown) =>
   (issue: z.core.$ZodIssue, pointer: string): Fault => {
     const member = String(issue.path.at(-1));
-    if (issue.code === 'custom') {
-      const { code } = issue.params as { readonly code: string };
-      return { pointer, code, detail: issue.message };
-    }
     if (issue.code === 'invalid_type')
       return {
         pointer,
@@ -232,7 +172,8 @@ const faultOfIssueIn =
 /** Of the type of a rule or term. */
 function faultOfType(pointer: string, path: readonly PropertyKey[], body: unknown): Fault {
   const type = RuleType.safeParse(valueAt(body, path)).data;
-  if (type === undefined || holderOf(body, path)?.place !== 'term')
+  const isTerm = valueAt(body, [...path.slice(0, -3), 'type']) === 'SUM';
+  if (type === undefined || !isTerm)
     return faultOfChoice(pointer, path, RuleType.options, body, 'rule-type-unsupported');
   const detail = `must be that of a token rule or CONTRACT: a SUM has no ${type} inside`;
   return { pointer, code: 'not-allowed', detail };

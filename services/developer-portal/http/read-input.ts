@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
-import { Problem, validationFailed } from '#shared/http/problem.ts';
+import { validationFailed } from '#shared/http/problem.ts';
 import { readJsonBody } from '#shared/http/read-json-body.ts';
 import type { Request } from './answer.ts';
 
@@ -9,9 +9,8 @@ const FAULTS_MAX = 20;
 /** @throws Problem `malformed-json`, `media-type-unsupported`, `body-too-large`,
  * `validation-failed` */
 export async function readBody<S extends z.ZodType>(request: Request, schema: S): Promise<z.output<S>> {
-  const body = await readJsonBody(request);
-  if (!body.ok) throw new Problem(body.code, body.detail);
-  return parse(schema, body.json);
+  const { json } = await readJsonBody(request);
+  return parse(schema, json);
 }
 
 /** @throws Problem `validation-failed` */

@@ -1,5 +1,5 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import type { Problem } from '#shared/http/problem.ts';
+import { Problem } from '#shared/http/problem.ts';
 import type { Admission, AdmitRequest } from '#shared/stores/checks/admit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Request, Response } from '../edge/exchange.ts';
@@ -30,31 +30,44 @@ export async function admitFirst(
   return { ...caller, admission };
 }
 
-/** Admits a request that reads. */
 export const admitRead = (deps: Dependencies, request: Request, response: Response): Promise<Admitted> =>
   admitFirst(deps, request, response, 'per-second-poll');
 
-/** The parsed write, or its first problem. */
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: Problem };
+/**
+ * Parses a request before its limits are applied: scope and permission → what it asks for. A request
+ * that is refused here costs rate, and 429 outranks its problem.
+ *
+ * @throws Problem of the first that refuses it
+ */
+export async function parseBeforeLimits<T>(
+  { applyLimits }: Pick<Dependencies, 'applyLimits'>,
+  caller: Caller,
+  response: Response,
+  parse: () => Promise<T>,
+): Promise<T> {
+  try {
+    const denied = accessProblemOf(caller, response);
+    if (denied) throw denied;
+    return await parse();
+  } catch (refusal) {
+    if (refusal instanceof Problem) await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+    throw refusal;
+  }
+}
 
 /**
- * Admits a request that writes: key → scope and permission → body → rate. An invalid request costs
- * rate, and 429 outranks its problem.
+ * Admits a request that writes: key → scope and permission → body → rate.
  *
  * @throws Problem of the first that refuses it
  */
 export async function admitWrite<T>(
-  { authenticate, applyLimits }: Dependencies,
+  deps: Dependencies,
   request: Request,
   response: Response,
-  parse: (caller: Caller) => Promise<Parsed<T>>,
+  parse: (caller: Caller) => Promise<T>,
 ): Promise<{ readonly caller: Caller; readonly asked: T; readonly admission: Admission }> {
-  const caller = await authenticate(request, request.ip ?? '');
-  const denied = accessProblemOf(caller, response);
-  const parsed: Parsed<T> = denied ? { ok: false, problem: denied } : await parse(caller);
-  const admission = await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
-  if (!parsed.ok) throw parsed.problem;
-  return { caller, asked: parsed.value, admission };
+  const caller = await deps.authenticate(request, request.ip ?? '');
+  const asked = await parseBeforeLimits(deps, caller, response, () => parse(caller));
+  const admission = await deps.applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+  return { caller, asked, admission };
 }

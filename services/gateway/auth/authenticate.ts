@@ -3,8 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/apps/api-key.ts';
 import type { AppAccess, KeyPermission } from '#shared/contracts/apps/client-app.ts';
 import { refuseApp } from '#shared/contracts/apps/refuse-app.ts';
-import { Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { Problem, retryAfter } from '#shared/http/problem.ts';
 import type { KeyHolder } from '#shared/stores/apps/client-apps.ts';
 import { accessOf, type Response } from '../edge/exchange.ts';
 

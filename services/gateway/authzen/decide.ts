@@ -1,19 +1,11 @@
+import type { z } from 'zod';
 import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
 import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import type { OnUndetermined } from '#shared/contracts/rules/rule.ts';
-import { Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { Problem, retryAfter } from '#shared/http/problem.ts';
+import type { Decided } from './operations.ts';
 
-/** A decision of the standard, or why there is none. */
-export type Decision = { readonly answer: Answer } | { readonly problem: Problem };
-
-type Answer = {
-  readonly decision: boolean;
-  readonly context: { readonly outcome: 'granted' | 'denied' } & Pick<
-    CheckResult,
-    'requestId' | 'evaluatedAt' | 'blocks'
-  >;
-};
+export type Decision = { readonly answer: z.infer<typeof Decided> } | { readonly problem: Problem };
 
 /**
  * Decides one role by the result of its check. The standard has no third value: an undetermined

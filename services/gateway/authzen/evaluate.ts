@@ -1,11 +1,11 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import { type Fault, faultAt } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, type Judged } from '#shared/contracts/fault.ts';
 import { invalidBody, Problem } from '#shared/http/problem.ts';
 import type { Handle } from '#shared/http/serve-routes.ts';
-import { accessProblemOf } from '../auth/authenticate.ts';
+import { parseBeforeLimits } from '../auth/admit-request.ts';
 import { holding } from '../checks/accept-check.ts';
 import { validateFor } from '../checks/parse-request.ts';
-import type { Validation, ValidCheck } from '../checks/validate-check.ts';
+import type { ValidCheck } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { noteMode, type Request, type Response, sendJson } from '../edge/exchange.ts';
 import { overloadOf } from '../limits/apply-limits.ts';
@@ -20,7 +20,6 @@ import {
 } from './parse-evaluations.ts';
 import { type ChecksToRun, type EndOf, runChecks } from './run-checks.ts';
 
-/** One evaluation: its role and its check, or why there is none. */
 type Entry = { readonly check: ValidCheck; readonly roleId: string } | { readonly problem: Problem };
 
 type Evaluations = {
@@ -41,13 +40,12 @@ export function makeEvaluate(deps: Dependencies, acceptsList: boolean): Handle {
   return async function evaluate(request, response) {
     const arrivedAt = performance.now();
     const caller = await deps.authenticate(request, request.ip ?? '', { takesBearer: true });
-    const denied = accessProblemOf(caller, response);
-    const asked = denied ?? (await readEvaluations(deps, { ...caller, acceptsList }, request, response));
-    const refusal = asked instanceof Problem ? asked : overloadOf(deps.isOverloaded, 'interactive');
-    if (asked instanceof Problem || refusal) {
-      await deps.applyLimits({ app: caller.app, bucket: 'per-second' }, response);
-      throw refusal;
-    }
+    const asked = await parseBeforeLimits(deps, caller, response, async () => {
+      const evaluations = await readEvaluations(deps, { ...caller, acceptsList }, request, response);
+      const overload = overloadOf(deps.isOverloaded, 'interactive');
+      if (overload) throw overload;
+      return evaluations;
+    });
     noteMode(response, 'sync');
     const decisions = await decideAll(deps, { asked, caller, arrivedAt }, response);
     const [only] = decisions;
@@ -58,39 +56,39 @@ export function makeEvaluate(deps: Dependencies, acceptsList: boolean): Handle {
   };
 }
 
-/** The evaluations that a request asks for, or the problem of its body as a whole. */
+/** The evaluations that a request asks for. @throws Problem of its body as a whole */
 async function readEvaluations(
   deps: Dependencies,
   { app, acceptsList }: { readonly app: AppAccess; readonly acceptsList: boolean },
   request: Request,
   response: Response,
-): Promise<Evaluations | Problem> {
-  const body = await deps.readBody(request, response, app);
-  if (!body.ok) {
-    const { code, detail } = body;
-    return new Problem(code === 'media-type-unsupported' ? 'malformed-request' : code, detail);
-  }
-  const parsed = parseEvaluations(body.json, acceptsList);
-  if ('faults' in parsed) return badRequest(parsed.faults);
+): Promise<Evaluations> {
+  const body = await deps.readBody(request, response, app).catch((refusal: unknown) => {
+    const isOfType = refusal instanceof Problem && refusal.code === 'media-type-unsupported';
+    throw isOfType ? new Problem('malformed-request', refusal.message) : refusal;
+  });
+  const parsed = parseEvaluations(body, acceptsList);
+  if ('faults' in parsed) throw badRequest(parsed.faults);
   const { semantic, entries } = parsed;
   const needed = new Map(entries.flatMap((entry) => ('key' in entry ? [[entry.key, entry.check]] : [])));
-  if (needed.size > DISTINCT_CHECKS_MAX) return badRequest([TOO_MANY_CHECKS]);
-  const validations = new Map<string, Validation>();
+  if (needed.size > DISTINCT_CHECKS_MAX) throw badRequest([TOO_MANY_CHECKS]);
+  const validations = new Map<string, Judged<ValidCheck>>();
   for (const [key, check] of needed)
     validations.set(key, await validateFor(app, check, holding(deps, response)));
   const judged = entries.map((entry) =>
     'faults' in entry ? { problem: badRequest(entry.faults) } : judge(entry, validations.get(entry.key)),
   );
   const [only] = judged;
-  return semantic === undefined && only && 'problem' in only ? only.problem : { semantic, entries: judged };
+  if (semantic === undefined && only && 'problem' in only) throw only.problem;
+  return { semantic, entries: judged };
 }
 
-function judge({ roleId, places }: NeededDecision, validation: Validation | undefined): Entry {
+function judge({ roleId, places }: NeededDecision, validation: Judged<ValidCheck> | undefined): Entry {
   if (!validation?.ok)
     return {
       problem: badRequest((validation?.faults ?? []).map((fault) => asFaultOfEvaluation(fault, places))),
     };
-  const { check } = validation;
+  const { value: check } = validation;
   const isKnown = check.rules.some((rule) => rule.roleId === roleId);
   return isKnown ? { check, roleId } : { problem: badRequest([roleUnknown(places)]) };
 }

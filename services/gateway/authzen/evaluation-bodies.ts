@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OnUndetermined } from '#shared/contracts/rules/rule.ts';
-import { Address } from '#shared/rules/body-texts.ts';
+import { Address, checked } from '#shared/rules/body-texts.ts';
 import { ConsistencyBody } from '../checks/check-body.ts';
 
 /** The bodies of the OpenID AuthZEN Authorization API 1.0, which leaves it to receivers to ignore
@@ -12,17 +12,11 @@ export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_
 
 const ROLE = /^([a-z0-9][a-z0-9._-]{0,63})\/([\s\S]+)$/;
 
-const RoleInSet = z
-  .string()
-  .superRefine((text, context) => {
-    if (!ROLE.test(text))
-      context.addIssue({
-        code: 'custom',
-        message: 'must be the id of a rule set, a slash and the id of one of its roles',
-        params: { code: 'malformed' },
-      });
-  })
-  .meta({ pattern: ROLE.source, example: 'members/gold' });
+const RoleInSet = checked((text) =>
+  ROLE.test(text)
+    ? undefined
+    : ['malformed', 'must be the id of a rule set, a slash and the id of one of its roles'],
+).meta({ pattern: ROLE.source, example: 'members/gold' });
 
 /**
  * The rule set and the role that the id of a resource names.

@@ -8,7 +8,7 @@ import { EvaluationBody, EvaluationsBody } from './evaluation-bodies.ts';
 
 const { evaluatedAt, blocks } = CheckResult.shape;
 
-const Decided = z
+export const Decided = z
   .object({
     decision: z.boolean(),
     context: z.object({

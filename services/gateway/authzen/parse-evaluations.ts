@@ -32,7 +32,6 @@ export type NeededDecision = {
   readonly places: Places;
 };
 
-/** An evaluation, or its own faults. */
 type Parsed = NeededDecision | { readonly faults: readonly Fault[] };
 
 type ParsedEvaluations = {
@@ -114,24 +113,16 @@ function parseEntry(members: ReadMembers, place: string): Parsed {
 /** The key of a context of which nothing is taken. */
 const NO_CONTEXT = hash('sha256', '{}', 'base64');
 
-const MOVED: Readonly<Record<string, readonly [Member, string]>> = {
-  account: ['subject', 'id'],
-  ruleSet: ['resource', 'id'],
-  consistency: ['context', 'consistency'],
-  onUndetermined: ['context', 'onUndetermined'],
-};
-
 /**
- * A fault of a check's body as a fault of the evaluation that needs the check.
+ * A fault of a check's body as a fault of the evaluation that needs the check: of its rule set, or of
+ * its context, since all members are valid by themselves.
  *
  * @example
  * asFaultOfEvaluation({ pointer: '/ruleSet', code: 'rule-set-unknown', detail: '/ruleSet names …' }, { resource: '/resource' });
  * // { pointer: '/resource/id', code: 'rule-set-unknown', detail: '/resource/id names …' }
  */
 export function asFaultOfEvaluation({ pointer, code, detail }: Fault, places: Places): Fault {
-  const [, name = ''] = pointer.split('/');
-  const [member, own] = MOVED[name] ?? ['context', name];
-  const moved = `${places[member] ?? `/${member}`}/${own}${pointer.slice(name.length + 1)}`;
+  const moved = pointer === '/ruleSet' ? `${places.resource}/id` : `${places.context}${pointer}`;
   return { pointer: moved, code, detail: moved + detail.slice(pointer.length) };
 }
 

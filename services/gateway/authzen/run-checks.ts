@@ -11,7 +11,6 @@ import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
 import { rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 
-/** How a check ended: with its result, or with the problem of a sync check that has none. */
 type Ended = { readonly result: CheckResult } | { readonly problem: Problem };
 
 /** How a check ended; the first call runs it. */

@@ -1,16 +1,15 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { BATCH_LIMITS } from '#shared/contracts/batches/batch.ts';
-import { pointerOf, unknownMember } from '#shared/contracts/fault.ts';
+import { faultAt, type Judged, notKnown, pointerOf } from '#shared/contracts/fault.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
-import { asSentence } from '#shared/rules/validate-body.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
 import { admitFirst } from '../auth/admit-request.ts';
 import type { Caller } from '../auth/authenticate.ts';
 import { inUse, sha256 } from '../checks/admit-check.ts';
 import { type RequestRules, readIdempotencyKey, validateFor } from '../checks/parse-request.ts';
-import { asSent, type Validation } from '../checks/validate-check.ts';
+import { asSent, type ValidCheck } from '../checks/validate-check.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response, sendAccepted } from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
@@ -148,7 +147,6 @@ const BATCH_MEMBERS: ReadonlySet<string> = new Set(
 /** Stands for the wallets of the entries, which are validated on their own. */
 const ANY_ACCOUNT = '0x0000000000000000000000000000000000000001';
 
-/** The check that has these members. */
 const checkOf = (head: object) => ({ ...head, account: ANY_ACCOUNT, async: true });
 
 /** The head as `asSent` validates it; undefined if it has faults, or members that a batch does not
@@ -159,7 +157,7 @@ const headAsSent = (head: unknown, rules: RequestRules) =>
     : undefined;
 
 /** Validates the members that all entries of a batch share, as an asynchronous check. */
-async function validateHead(app: AppAccess, head: unknown, rules: RequestRules): Promise<Validation> {
+async function validateHead(app: AppAccess, head: unknown, rules: RequestRules): Promise<Judged<ValidCheck>> {
   if (!isObject(head)) return validateFor(app, head, rules);
   const members = Object.entries(head);
   const known = Object.fromEntries(members.filter(([name]) => BATCH_MEMBERS.has(name)));
@@ -170,7 +168,7 @@ async function validateHead(app: AppAccess, head: unknown, rules: RequestRules):
     .slice(0, FAULTS_MAX);
   if (unknown.length === 0) return validation;
   const faults = unknown.map((name) =>
-    asSentence(unknownMember(pointerOf([name]), Object.keys(BatchBody.shape))),
+    faultAt(pointerOf([name]), 'unknown-member', notKnown(Object.keys(BatchBody.shape))),
   );
   return { ok: false, faults: [...faults, ...(validation.ok ? [] : validation.faults)] };
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type BatchEntry, ENTRY_READS_MAX } from '#shared/contracts/batches/batch.ts';
-import { type Fault, faultAt } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, type Judged } from '#shared/contracts/fault.ts';
 import { makeReadCounter } from '#shared/contracts/rules/count-reads.ts';
 import { countRules } from '#shared/contracts/rules/rule.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
 import { boundResults, cutParts, type PartCutter, partBounds } from '#shared/stores/batches/cut-parts.ts';
-import type { SentCheck, Validation, ValidCheck } from '../checks/validate-check.ts';
+import type { SentCheck, ValidCheck } from '../checks/validate-check.ts';
 import type { ReadMembers } from './preview-members.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
 
@@ -29,7 +29,6 @@ export type Part = {
   readonly entriesJson: Buffer;
 };
 
-/** A valid batch. */
 export type CollectedBatch = {
   /** The members that all entries share: a check without wallets. */
   readonly common: ValidCheck;
@@ -89,7 +88,7 @@ export function collectBatch({
   hold,
   entriesMax,
 }: {
-  readonly validateHead: (head: unknown) => Promise<Validation>;
+  readonly validateHead: (head: unknown) => Promise<Judged<ValidCheck>>;
   readonly asSent?: ((head: unknown) => SentCheck | undefined) | undefined;
   readonly readMembers: ReadMembers;
   readonly askLimits: AskLimits;
@@ -135,10 +134,10 @@ export function collectBatch({
       const rulesBytes = bytesOfRules(rulesIn(head));
       if (rulesBytes > RULES_BYTES_MAX) return note([rulesTooLarge(rulesBytes)]);
       const validation = await validateHead(head);
-      const sent = validation.ok ? validation.check : asSent?.(head);
+      const sent = validation.ok ? validation.value : asSent?.(head);
       if (sent) hash.update(sent.canonical()).update('\n');
       if (!validation.ok) return note(validation.faults, sent !== undefined);
-      measures = measure(validation.check);
+      measures = measure(validation.value);
       cutter = cutParts(partBounds(bytesOf(measures.common.rules)), partOf);
     },
     add(value: unknown) {
@@ -187,7 +186,6 @@ export function collectBatch({
       if (entryCount === 0) noteByStored(NO_MEMBERS);
       previewDigest = taken.digest('hex');
     },
-    /** Adds a fault of the body. */
     refuse: (fault: Fault): void => note([fault]),
     end(): CollectedBatch | RefusedBatch {
       const isPreview = previewDigest !== undefined;

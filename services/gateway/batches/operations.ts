@@ -100,7 +100,6 @@ const BATCH = `${BATCH_PATH}/:requestId`;
 const params = { requestId: z.string().meta({ minLength: 1 }) };
 const STATUS = { completed: { value: BATCH_STATUS_EXAMPLE } };
 
-/** One request for many wallets. */
 export const BATCH_OPERATIONS = {
   startBatch: {
     method: 'post',

@@ -8,8 +8,7 @@ import {
 } from '#shared/contracts/batches/batch.ts';
 import { describeError, isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
 import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
-import { invalidBody, Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { invalidBody, Problem, retryAfter } from '#shared/http/problem.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/stores/batches/batches.ts';
 import type { Admitter } from '#shared/stores/checks/admit.ts';

@@ -1,7 +1,6 @@
 import type { BatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
-import { dependencyUnavailable, Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { dependencyUnavailable, Problem, retryAfter } from '#shared/http/problem.ts';
 import type { Handle, Param } from '#shared/http/serve-routes.ts';
 import type { Batches } from '#shared/stores/batches/batches.ts';
 import { admitRead } from '../auth/admit-request.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { isBlank, parseJson } from '#shared/http/parse-json.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
-import { isBlank, parseJson } from '#shared/parse-json.ts';
 import { TickShare } from '#shared/tick-share.ts';
 
 /** A JSON body is parsed in one go: for its time the gateway does nothing else. */
@@ -17,7 +17,6 @@ const TAKING_MS_PER_TICK = 2;
 
 const NDJSON = /^application\/(?:x-)?ndjson$/;
 
-/** How a body of many values is written. */
 export type BodyFormat = 'json' | 'ndjson';
 
 /**
@@ -53,7 +52,7 @@ export async function receiveJson(chunks: AsyncIterable<Buffer>): Promise<unknow
       );
     parts.push(chunk);
   }
-  return parseValue(Buffer.concat(parts), 'The body');
+  return parseJson(Buffer.concat(parts), 'The body');
 }
 
 /** Takes a value at a place, from 0. */
@@ -94,7 +93,7 @@ export async function receiveLines(
     }
     const index = valueCount;
     valueCount += 1;
-    return take(parseValue(line, `Line ${lineCount}`), index);
+    return take(parseJson(line, `Line ${lineCount}`), index);
   };
   for await (const chunk of chunks) {
     length += chunk.length;
@@ -108,13 +107,6 @@ export async function receiveLines(
   const last = lines.end();
   if (last) await takeLine(last);
   if (valueCount === 0) throw emptyBody();
-}
-
-/** @throws Problem `malformed-json`, naming the line or body that is not JSON */
-function parseValue(bytes: Buffer, subject: string): unknown {
-  const parsed = parseJson(bytes, subject);
-  if (!parsed.ok) throw new Problem('malformed-json', parsed.detail);
-  return parsed.json;
 }
 
 const tooManyBlankLines = (): Problem =>

@@ -4,10 +4,9 @@ import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { memoryOf } from '#shared/contracts/rules/rule-set.ts';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
-import { Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { Problem, retryAfter } from '#shared/http/problem.ts';
 import type { PresentedNonce } from '#shared/stores/checks/admit.ts';
-import { accessProblemOf } from '../auth/authenticate.ts';
+import { parseBeforeLimits } from '../auth/admit-request.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   addHeaders,
@@ -20,7 +19,7 @@ import {
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
 import { type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
 import type { Waiting } from './await-result.ts';
-import { parseRequest, type RequestRules, refused } from './parse-request.ts';
+import { parseRequest, type RefusedRequest, type RequestRules } from './parse-request.ts';
 import { type CheckToPublish, laneOf, recordBytesOf } from './publish-check.ts';
 import type { SentCheck, ValidCheck } from './validate-check.ts';
 
@@ -67,16 +66,16 @@ async function accept(
   const arrivedAt = performance.now();
   const caller = await deps.authenticate(request, request.ip ?? '');
   const { app, keyId } = caller;
-  const readBody = () => deps.readBody(request, response, app);
-  const denied = accessProblemOf(caller, response);
-  const parsed = denied
-    ? refused(denied)
-    : await parseRequest(request, app, holding(deps, response), readBody);
-  if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
-  const refusal = parsed.ok ? overloadOf(deps.isOverloaded, laneOf(parsed.check)) : parsed.problem;
-  if (!parsed.ok || refusal) {
-    const sent = parsed.ok ? parsed.check : parsed.sent;
-    await answerEarlier(deps, { app, sent, idempotencyKey: parsed.idempotencyKey, refusal }, response);
+  const refuse = (check: ValidCheck): Problem | undefined => {
+    noteMode(response, modeOfCheck(check));
+    return deps.rules.refuseSignIn(app, check) ?? overloadOf(deps.isOverloaded, laneOf(check));
+  };
+  const parsed = await parseBeforeLimits(deps, caller, response, async () => {
+    const body = await deps.readBody(request, response, app);
+    return parseRequest(request, app, body, holding(deps, response), refuse);
+  });
+  if ('refusal' in parsed) {
+    await answerEarlier(deps, app, parsed, response);
     return undefined;
   }
   const { check } = parsed;
@@ -178,13 +177,6 @@ export const holding = ({ rules, holdMemory }: Dependencies, response: Response)
   },
 });
 
-type RefusedCheck = {
-  readonly app: AppAccess;
-  readonly sent: SentCheck | undefined;
-  readonly idempotencyKey: string | undefined;
-  readonly refusal: Problem | undefined;
-};
-
 /**
  * Replays the answer of an earlier request with the same idempotency key, for a request that would
  * now be refused.
@@ -193,13 +185,10 @@ type RefusedCheck = {
  */
 async function answerEarlier(
   deps: Dependencies,
-  { app, sent, idempotencyKey, refusal }: RefusedCheck,
+  app: AppAccess,
+  { sent, idempotencyKey, refusal }: RefusedRequest,
   response: Response,
 ): Promise<void> {
-  if (!sent || idempotencyKey === undefined) {
-    await deps.applyLimits({ app, bucket: 'per-second' }, response);
-    throw refusal;
-  }
   const earlier = await deps.admitCheck(
     { app, lane: laneOf(sent), bodyHash: hashOf(sent), idempotencyKey, refusal },
     response,

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/checks/result.ts';
-import { Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { Problem, retryAfter } from '#shared/http/problem.ts';
 import type { Admission, AdmitRequest, Claim, PresentedNonce } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
 import { type ApplyLimits, limitsAfter } from '../limits/apply-limits.ts';
@@ -14,16 +13,13 @@ import type { IssuedLane, RequestIds, Retention } from './request-ids.ts';
 const CLAIM_WAIT_MS_MAX = 2_000;
 const CLAIM_POLL_MS = 25;
 
-/** A check within the limits. */
 export type AdmittedCheck = {
   readonly requestId: string;
   /** When it was accepted, epoch ms of Redis's clock; the request id holds it too. */
   readonly acceptedAtMs: number;
   /** Redis's clock at this admission. */
   readonly nowMs: number;
-  /** The month that is charged. */
   readonly month: string | undefined;
-  /** The limits after this request. */
   readonly admission: Admission;
   readonly seed: string;
   readonly idempotency: { readonly keyHash: string; readonly bodyHash: string } | undefined;
@@ -43,7 +39,6 @@ type Dependencies = {
   readonly syncDeadlineMs: number;
 };
 
-/** A valid check, or a valid batch. */
 export type CheckToAdmit = {
   readonly app: AppAccess;
   readonly lane: IssuedLane;

@@ -10,11 +10,9 @@ const READ_MAX = 200;
 /** How long the last read before a 504 may take. */
 const LAST_READ_MS_MAX = 100;
 
-/** A wait for one result. */
 export type Waiting = {
   /** The stored result; `undefined` after the timeout or `cancel`. */
   readonly result: Promise<string | undefined>;
-  /** Ends the wait. */
   readonly cancel: () => void;
 };
 

@@ -1,5 +1,5 @@
 import { canonicalize } from 'json-canonicalize';
-import { canonicalRule } from '#shared/rules/complete-rule.ts';
+import { canonicalRule } from './canonical-rule.ts';
 import type { CheckBody } from './check-body.ts';
 
 /** How long a signed verdict is valid if the request does not say. */

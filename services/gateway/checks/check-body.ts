@@ -48,7 +48,6 @@ export const wallets = {
     }),
 };
 
-/** Whether the verdict is to be signed. */
 const proof = {
   proof: z.boolean().optional().meta({ description: '`true` adds a signed verdict to the result.' }),
   proofSeconds: z.number().int().min(PROOF_SECONDS.min).max(PROOF_SECONDS.max).optional().meta({

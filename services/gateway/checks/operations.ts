@@ -17,7 +17,6 @@ import { CheckBody } from './check-body.ts';
 
 const RESULT = { holder: { value: RESULT_EXAMPLE } };
 
-/** Single checks, and the lists that their callers need. */
 export const CHECK_OPERATIONS = {
   checkRoles: {
     method: 'post',

@@ -1,32 +1,26 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import type { Fault } from '#shared/contracts/fault.ts';
-import { invalidBody, Problem } from '#shared/http/problem.ts';
-import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { Fault, Judged } from '#shared/contracts/fault.ts';
+import { invalidBody, type Problem } from '#shared/http/problem.ts';
 import type { Request } from '../edge/exchange.ts';
 import type { ResolveRuleSet } from '../rule-sets/cache-rule-sets.ts';
 import type { RefuseSignIn } from '../sign-in/refuse-sign-in.ts';
 import {
   asSent,
   type SentCheck,
-  type Validation,
   type ValidationRules,
   type ValidCheck,
   validateCheck,
 } from './validate-check.ts';
 
-/**
- * The check that a request asks for, or its first problem. The problem is returned and not thrown,
- * because the limits come first: an invalid request costs rate, and 429 outranks its problem.
- */
+/** A request that is refused now, though its check may have been accepted under this key. */
+export type RefusedRequest = {
+  readonly refusal: Problem;
+  readonly sent: SentCheck;
+  readonly idempotencyKey: string;
+};
 type ParsedRequest =
-  | { readonly ok: true; readonly check: ValidCheck; readonly idempotencyKey: string | undefined }
-  | {
-      readonly ok: false;
-      readonly problem: Problem;
-      /** The check that may have been accepted under this key, before it had the problem. */
-      readonly sent?: SentCheck | undefined;
-      readonly idempotencyKey?: string | undefined;
-    };
+  | { readonly check: ValidCheck; readonly idempotencyKey: string | undefined }
+  | RefusedRequest;
 
 /** The configuration that requests are validated against, beside the tier of the app. */
 export type RequestRules = Omit<ValidationRules, 'isEnterprise' | 'stored'> & {
@@ -34,28 +28,33 @@ export type RequestRules = Omit<ValidationRules, 'isEnterprise' | 'stored'> & {
   readonly refuseSignIn: RefuseSignIn;
 };
 
-export const refused = (problem: Problem): ParsedRequest => ({ ok: false, problem });
-
-/** Reads the body and validates it. The caller's access was checked before: without it, a caller
- * learns nothing about bodies. */
+/**
+ * Validates the body and the idempotency key of a request. The caller's access was checked before:
+ * without it, a caller learns nothing about bodies.
+ *
+ * @param refuse why a valid check is refused now
+ * @throws Problem if no earlier request with its key can have been accepted
+ */
 export async function parseRequest(
   request: Request,
   app: AppAccess,
+  body: unknown,
   rules: RequestRules,
-  readBody: () => Promise<JsonBody>,
+  refuse: (check: ValidCheck) => Problem | undefined,
 ): Promise<ParsedRequest> {
-  const body = await readBody();
-  if (!body.ok) return refused(new Problem(body.code, body.detail));
-  const validation = await validateFor(app, body.json, rules);
+  const validation = await validateFor(app, body, rules);
   const { idempotencyKey, faults: keyFaults } = readIdempotencyKey(request);
-  if (!validation.ok) {
-    const sent = idempotencyKey === undefined ? undefined : asSent(body.json, rules);
-    return { ok: false, problem: invalidBody([...validation.faults, ...keyFaults]), sent, idempotencyKey };
-  }
-  if (keyFaults.length > 0) return refused(invalidBody(keyFaults));
-  const { check } = validation;
-  const problem = rules.refuseSignIn(app, check);
-  return problem ? { ok: false, problem, sent: check, idempotencyKey } : { ok: true, check, idempotencyKey };
+  const refuseUnless = (sent: () => SentCheck | undefined, refusal: Problem): ParsedRequest => {
+    const earlier = idempotencyKey === undefined ? undefined : sent();
+    if (earlier === undefined || idempotencyKey === undefined) throw refusal;
+    return { refusal, sent: earlier, idempotencyKey };
+  };
+  if (!validation.ok)
+    return refuseUnless(() => asSent(body, rules), invalidBody([...validation.faults, ...keyFaults]));
+  if (keyFaults.length > 0) throw invalidBody(keyFaults);
+  const { value: check } = validation;
+  const refusal = refuse(check);
+  return refusal ? refuseUnless(() => check, refusal) : { check, idempotencyKey };
 }
 
 /** Validates a body by the tier of its app, after finding the rule set that it names. */
@@ -63,14 +62,13 @@ export const validateFor = async (
   { clientId, limits }: AppAccess,
   body: unknown,
   { resolveRuleSet, ...rules }: RequestRules,
-): Promise<Validation> =>
+): Promise<Judged<ValidCheck>> =>
   validateCheck(body, {
     ...rules,
     isEnterprise: limits.tier === 'enterprise',
     stored: await resolveRuleSet(clientId, body),
   });
 
-/** The key of the `Idempotency-Key` header, or its fault. */
 export function readIdempotencyKey(request: Request): {
   readonly idempotencyKey: string | undefined;
   readonly faults: readonly Fault[];

@@ -5,12 +5,15 @@ import type { Dependencies } from '../dependencies.ts';
 import { addHeaders, type Request, type Response } from '../edge/exchange.ts';
 import { parsePreferWait } from '../edge/parse-prefer.ts';
 import type { IssuedLane } from './request-ids.ts';
-import { judgePoll } from './request-ids.ts';
 
 /* Polls of checks and of batches. */
 
 /**
  * The request id of a path, which was issued to this client app, and whose results are kept.
+ * Acceptance stores nothing but the request, so the age of the id tells:
+ *
+ *   issued ──(retention)──► expired ──(as long again)──► forgotten
+ *   202                     410                          404
  *
  * @param isOf whether ids of a lane belong to this path
  * @throws Problem `request-not-found`, `request-expired`
@@ -23,9 +26,10 @@ export function findIssued(
 ): string {
   const issued = ids.readId(requestId, clientId);
   if (!issued || !isOf(issued.lane)) throw notFound();
-  const state = judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, retentionMs);
-  if (state === 'forgotten') throw notFound();
-  if (state === 'expired')
+  const ageMs = nowMs - issued.issuedAtMs;
+  const keptMs = retentionMs[issued.lane];
+  if (ageMs >= 2 * keptMs) throw notFound();
+  if (ageMs >= keptMs)
     throw new Problem('request-expired', 'The result has expired: its retention is over.', {
       members: { requestId },
     });

@@ -29,7 +29,6 @@ type Dependencies = {
 
 export type CheckToPublish = {
   readonly app: AppAccess;
-  /** The API key of the request. */
   readonly keyId: string;
   readonly check: ValidCheck;
   readonly admitted: AdmittedCheck;

@@ -1,4 +1,4 @@
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { retryAfter } from '#shared/http/problem.ts';
 import type { Handle } from '#shared/http/serve-routes.ts';
 import { admitRead } from '../auth/admit-request.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -128,8 +128,8 @@ test('a body is either refused with faults that name a place, or becomes rules t
         return;
       }
       counts.accepted += 1;
-      expect(validation.check.rules.map((each) => Rule.parse(each))).toEqual(validation.check.rules);
-      expect(typeof validation.check.canonical()).toBe('string');
+      expect(validation.value.rules.map((each) => Rule.parse(each))).toEqual(validation.value.rules);
+      expect(typeof validation.value.canonical()).toBe('string');
     }),
     { numRuns: 3_000 },
   );

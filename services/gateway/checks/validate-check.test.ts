@@ -39,7 +39,7 @@ describe('a valid check', () => {
     const validation = validateCheck(withRule({ ...NATIVE, name: 'x', description: 'y' }), RULES);
     expect(validation).toMatchObject({
       ok: true,
-      check: {
+      value: {
         rules: [{ ...NATIVE, minToken: '1' }],
         isAsync: false,
         callbackUrl: undefined,
@@ -52,7 +52,7 @@ describe('a valid check', () => {
   it('equals another fingerprint exactly if the validated values are equal', () => {
     const canonical = (body: unknown): string => {
       const validation = validateCheck(body, RULES);
-      return validation.ok ? validation.check.canonical() : 'invalid';
+      return validation.ok ? validation.value.canonical() : 'invalid';
     };
     const plain = canonical(withRule(NATIVE));
     expect(
@@ -81,7 +81,7 @@ describe('a valid check', () => {
   it('has the text by which idempotency keys are compared for a day, so that an upgrade keeps it', () => {
     const body = { ...withRule({ ...NATIVE, name: 'x' }), consistency: { minBlock: { '1': 7 } } };
     const validation = validateCheck(body, RULES);
-    expect(validation.ok && validation.check.canonical()).toBe(
+    expect(validation.ok && validation.value.canonical()).toBe(
       '["0x52908400098527886e0f7030069857d2e4169ee7",' +
         '[{"chainId":1,"contractAddress":null,"minToken":"1","name":"x","roleId":"r","type":"NATIVE"}],' +
         '[null,false],"omit",{"blockTag":"latest","minBlock":{"1":7}},[null,false,null],null]',
@@ -131,6 +131,11 @@ describe('an invalid check', () => {
       ['/rules/0/chainId out-of-range'],
     ],
     ['half a chain', withRule({ ...NATIVE, chainId: 1.5 }), ['/rules/0/chainId wrong-type']],
+    [
+      'half a chain, beside which the other members are judged',
+      withRule({ ...NATIVE, chainId: 1.5, minToken: '0', tokenId: '1' }),
+      ['/rules/0/chainId wrong-type', '/rules/0/minToken min-token-zero', '/rules/0/tokenId not-allowed'],
+    ],
     [
       'a contract on NATIVE',
       withRule({ ...ERC20, type: 'NATIVE' }),
@@ -266,7 +271,7 @@ test('names the member, the fault and the expected value in every detail', () =>
       expect.stringMatching(/^\/extra is not a known member; known: account, accounts, /),
       '/rules/0/minToken must be a decimal string such as "1500.5".',
       '/rules/0/chainId names chain 7, which is not configured; configured: 1.',
-      '/rules/1/minToken must be a whole number for ERC721, such as "1".',
+      '/rules/1/minToken must be a whole number, such as "3": the tokens cannot be divided.',
       '/rules/1/roleId must be a string.',
       expect.stringMatching(/^\/callbackUrl is refused: .*https/),
     ]),

@@ -1,17 +1,16 @@
-import { BODY_FAULTS_MAX, type Fault, pointerOf } from '#shared/contracts/fault.ts';
+import { BODY_FAULTS_MAX, type Fault, faultAt, type Judged, pointerOf } from '#shared/contracts/fault.ts';
 import { needsMoreReads, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
-import { type RuleSet, referenceOf } from '#shared/contracts/rules/rule-set.ts';
+import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules/rules-digest.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhooks/judge-callback-url.ts';
-import { ruleOf } from '#shared/rules/complete-rule.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';
-import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body.ts';
+import { membersOf, validateBody } from '#shared/rules/validate-body.ts';
 import {
+  type ChainIds,
   chainsOf,
   isObject,
   type PlacedRules,
-  placeRules,
   sumsOverChains,
 } from '#shared/rules/validate-rules.ts';
 import { type SoundSignIn, signInRequestOf, validateSignIn } from '../sign-in/validate-sign-in.ts';
@@ -23,8 +22,7 @@ export type ValidCheck = Readonly<ReturnType<typeof complete>>;
 
 export type ValidationRules = {
   readonly isEnterprise: boolean;
-  /** The configured chains. */
-  readonly chainIds: ReadonlySet<number>;
+  readonly chainIds: ChainIds;
   readonly callback: CallbackPolicy;
   /** Whether verdicts are signed here. */
   readonly signsVerdicts: boolean;
@@ -32,10 +30,6 @@ export type ValidationRules = {
    * without it. */
   readonly stored?: RuleSet | 'unread' | undefined;
 };
-
-export type Validation =
-  | { readonly ok: true; readonly check: ValidCheck }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /** A body that its schema accepts, and that has wallets and rules. */
 type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
@@ -50,17 +44,17 @@ export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical'>;
  * @example
  * validateCheck({ account: '0x…', rules: [] }, rules); // { ok: false, faults: [{ pointer: '/rules', … }] }
  */
-export function validateCheck(body: unknown, rules: ValidationRules): Validation {
+export function validateCheck(body: unknown, rules: ValidationRules): Judged<ValidCheck> {
   const { faults, parsed, href, stored, signIns } = judgeBody(body, rules);
   if (faults.length === 0 && parsed) {
     const check = complete(parsed as CompleteBody, href, stored, signIns);
     const readsMax = READS_MAX[check.isAsync ? 'bulk' : 'interactive'];
-    if (!needsMoreReads(check, check.rules, readsMax)) return { ok: true, check };
+    if (!needsMoreReads(check, check.rules, readsMax)) return { ok: true, value: check };
     const detail = `needs more than ${readsMax} reads after deduplication; split it into several checks`;
-    faults.push({ pointer: '/rules', code: 'too-many-reads', detail });
+    faults.push(faultAt('/rules', 'too-many-reads', detail));
   }
   const reported = stored ? faults.map(asFaultOfRuleSet) : faults;
-  return { ok: false, faults: reported.slice(0, BODY_FAULTS_MAX).map(asSentence) };
+  return { ok: false, faults: reported.slice(0, BODY_FAULTS_MAX) };
 }
 
 /**
@@ -72,11 +66,13 @@ export function asSent(
   body: unknown,
   { callback }: Pick<ValidationRules, 'callback'>,
 ): SentCheck | undefined {
-  const named = chainsOf(placeRules(body, RULES_MAX_ENTERPRISE));
-  const { signIns = [] } = validateSignIn(body, new Set(), new Set());
-  const chainIds = new Set([...named, ...signIns.map(({ message }) => message.chainId)].map(Number));
-  const anyState = { isEnterprise: true, chainIds, callback, signsVerdicts: true, stored: 'unread' } as const;
-  const { faults, parsed, href } = judgeBody(body, anyState);
+  const { faults, parsed, href } = judgeBody(body, {
+    isEnterprise: true,
+    chainIds: undefined,
+    callback,
+    signsVerdicts: true,
+    stored: 'unread',
+  });
   if (faults.length > 0 || !parsed) return undefined;
   return {
     isAsync: isAsyncOf(parsed),
@@ -113,11 +109,8 @@ function judgeBody(body: unknown, rules: ValidationRules) {
  * names the set. */
 const asFaultOfRuleSet = (found: Fault): Fault =>
   /^\/rules(\/|$)/.test(found.pointer)
-    ? { ...found, pointer: '/ruleSet', detail: `has a rule set whose ${found.pointer} ${found.detail}` }
+    ? faultAt('/ruleSet', found.code, `has a rule set whose ${found.detail.replace(/\.$/, '')}`)
     : found;
-
-/** Its detail is a predicate. */
-const fault = (pointer: string, code: string, detail: string): Fault => ({ pointer, code, detail });
 
 /** A sentence as the second half of another one. */
 const asClause = (sentence: string): string =>
@@ -136,7 +129,7 @@ function callbackOf(body: unknown, broken: ReadonlySet<string>, policy: Callback
   if (!('fault' in judged)) return judged;
   const { code, detail } = judged.fault;
   // The detail is a whole sentence, because the portal shows it too.
-  return { fault: { pointer: '/callbackUrl', code, detail: `is refused: ${asClause(detail)}` } };
+  return { fault: faultAt('/callbackUrl', code, `is refused: ${asClause(detail)}`) };
 }
 
 /**
@@ -148,10 +141,10 @@ export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>, plac
   if (!isObject(body)) return [];
   const { accounts } = body;
   if (!('account' in body) && !('accounts' in body))
-    return [fault(`${place}/account`, 'required', 'is required unless accounts is sent')];
+    return [faultAt(`${place}/account`, 'required', 'is required unless accounts is sent')];
   const faults =
     'account' in body && 'accounts' in body
-      ? [fault(`${place}/accounts`, 'not-allowed', 'is not allowed beside account; send one of the two')]
+      ? [faultAt(`${place}/accounts`, 'not-allowed', 'is not allowed beside account; send one of the two')]
       : [];
   if (!Array.isArray(accounts) || broken.has(`${place}/accounts`)) return faults;
   const first = new Map<string, number>();
@@ -161,7 +154,9 @@ export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>, plac
     const earlier = first.get(account.toLowerCase());
     if (earlier === undefined) first.set(account.toLowerCase(), index);
     else
-      faults.push(fault(pointer, 'repeated', `repeats ${place}/accounts/${earlier}; list each wallet once`));
+      faults.push(
+        faultAt(pointer, 'repeated', `repeats ${place}/accounts/${earlier}; list each wallet once`),
+      );
   }
   return faults;
 }
@@ -170,12 +165,12 @@ export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>, plac
 function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'stored'>): Fault[] {
   if (!isObject(body)) return [];
   if (!('ruleSet' in body))
-    return 'rules' in body ? [] : [fault('/rules', 'required', 'is required unless ruleSet is sent')];
+    return 'rules' in body ? [] : [faultAt('/rules', 'required', 'is required unless ruleSet is sent')];
   if ('rules' in body)
-    return [fault('/ruleSet', 'not-allowed', 'is not allowed beside rules; send one of the two')];
+    return [faultAt('/ruleSet', 'not-allowed', 'is not allowed beside rules; send one of the two')];
   return stored || typeof body['ruleSet'] !== 'string'
     ? []
-    : [fault('/ruleSet', 'rule-set-unknown', 'names a rule set that does not exist')];
+    : [faultAt('/ruleSet', 'rule-set-unknown', 'names a rule set that does not exist')];
 }
 
 const BLOCK_MEMBERS = ['minBlock', 'atBlock'] as const;
@@ -187,7 +182,7 @@ function faultsOfLongBlocks(body: unknown): Fault[] {
   return BLOCK_MEMBERS.filter(
     (member) => Object.keys(membersOf(consistency[member])).length > RULES_MAX_ENTERPRISE,
   ).map((member) =>
-    fault(`/consistency/${member}`, 'too-many', `must name at most ${RULES_MAX_ENTERPRISE} chains`),
+    faultAt(`/consistency/${member}`, 'too-many', `must name at most ${RULES_MAX_ENTERPRISE} chains`),
   );
 }
 
@@ -209,12 +204,12 @@ function faultsOfBlocks(
     Object.keys(membersOf(consistency[member]))
       .map((chainId) => ({ chainId, pointer: pointerOf(['consistency', member, chainId]) }))
       .filter(({ chainId, pointer }) => chains?.has(chainId) === false && !broken.has(pointer))
-      .map(({ pointer }) => fault(pointer, 'chain-not-in-rules', 'names a chain that no rule names')),
+      .map(({ pointer }) => faultAt(pointer, 'chain-not-in-rules', 'names a chain that no rule names')),
   );
   const both = Object.keys(membersOf(atBlock))
     .filter((chainId) => Object.hasOwn(membersOf(minBlock), chainId))
     .map((chainId) =>
-      fault(
+      faultAt(
         pointerOf(['consistency', 'atBlock', chainId]),
         'not-allowed',
         'is not allowed beside minBlock of the same chain; send one of the two',
@@ -229,7 +224,13 @@ function faultsOfBlocks(
     ...unnamed,
     ...both,
     ...(isTagged
-      ? [fault('/consistency/atBlock', 'not-allowed', 'is not allowed beside blockTag; send one of the two')]
+      ? [
+          faultAt(
+            '/consistency/atBlock',
+            'not-allowed',
+            'is not allowed beside blockTag; send one of the two',
+          ),
+        ]
       : []),
     ...(torn ? [asTornSum(torn.pointer, [...torn.chains.difference(atChains)])] : []),
   ];
@@ -237,7 +238,7 @@ function faultsOfBlocks(
 
 /** A sum over several chains is read at one instant, or at the block that each of them names. */
 const asTornSum = (sum: string, missing: readonly string[]): Fault =>
-  fault(
+  faultAt(
     '/consistency/atBlock',
     'required',
     `must name all chains of the sum ${sum}, or none of them: ${missing.join(', ')} is missing`,
@@ -249,10 +250,10 @@ const PROOF_OPTIONS = ['proofSeconds', 'proofAlg'] as const;
 function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>): Fault[] {
   const { proof } = membersOf(body);
   if (proof === true && !signsVerdicts)
-    return [fault('/proof', 'proof-unavailable', 'is refused: this service signs no verdicts')];
+    return [faultAt('/proof', 'proof-unavailable', 'is refused: this service signs no verdicts')];
   if (proof !== undefined && proof !== false) return [];
   return PROOF_OPTIONS.filter((name) => membersOf(body)[name] !== undefined).map((name) =>
-    fault(`/${name}`, 'not-allowed', 'is allowed only beside "proof": true'),
+    faultAt(`/${name}`, 'not-allowed', 'is allowed only beside "proof": true'),
   );
 }
 
@@ -270,7 +271,7 @@ function complete(
     account: account ?? accounts?.[0] ?? '',
     accounts,
     ...placesOf(body),
-    rules: body.rules.map(ruleOf),
+    rules: rulesOf(body),
     /** Where the rules came from, if not from the body. */
     ruleSet: stored && referenceOf(stored),
     callbackUrl,

@@ -38,7 +38,7 @@ function detailsOf(body: unknown, rules = RULES): string[] {
 function validCheck(body: unknown, rules = RULES) {
   const validation = validate(body, rules);
   if (!validation.ok) throw new Error(JSON.stringify(validation.faults));
-  return validation.check;
+  return validation.value;
 }
 
 describe('a valid check', () => {

@@ -305,7 +305,7 @@ describe('a valid sum', () => {
   const checkOf = (rule: object) => {
     const validation = validate({ rules: [rule] });
     if (!validation.ok) throw new Error(JSON.stringify(validation.faults));
-    return validation.check;
+    return validation.value;
   };
 
   it('has the default of its minimum filled in, and the labels of its terms left out', () =>

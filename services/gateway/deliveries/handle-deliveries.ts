@@ -1,8 +1,7 @@
 import { isWatchEventId } from '#shared/contracts/watches/watch-event.ts';
 import { requestIdOf, webhookIdOf } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError, sentenceOf } from '#shared/errors.ts';
-import { Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { Problem, retryAfter } from '#shared/http/problem.ts';
 import type { Handle, Param } from '#shared/http/serve-routes.ts';
 import { auditMissing } from '#shared/stores/audit/audit-trail.ts';
 import type { AttemptView, DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
@@ -15,7 +14,6 @@ import { pageOf, parseQuery } from '../edge/parse-query.ts';
 import { describeDelivery, watchIdOf } from './describe-delivery.ts';
 import { DELIVERY_OPERATIONS, ResendFailedBody } from './operations.ts';
 
-/** The handlers of webhook deliveries. */
 export const deliveryHandlers = (deps: Dependencies) =>
   ({
     async listDeliveries(request, response) {

@@ -16,7 +16,6 @@ export const EXAMPLE_CHAIN = {
   erc1155: '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
   block: 21_000_000,
 } as const satisfies ExampleChain;
-/** The chain, wallets and tokens that the examples of a server name. */
 export type ExampleChain = DemoChain & { readonly block: number };
 
 type Configured = {

@@ -67,7 +67,6 @@ type Webhook = {
 
 const OF_WATCHES = 'Signed by Standard Webhooks, with the same attempts as every webhook.';
 
-/** The messages to receivers, by operation id. */
 const WEBHOOKS: Readonly<Record<string, Webhook>> = {
   checkCompleted: {
     summary: 'A check with a `callbackUrl` is completed',

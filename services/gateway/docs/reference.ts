@@ -33,7 +33,6 @@ export type OpenApi = {
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 
 const code = (text: string): string => `\`${text}\``;
-/** A block of code. */
 export const fence = (content: string, info: string): string => `\`\`\`${info}\n${content}\n\`\`\``;
 /** A value in JSON; a text is lines of JSON. */
 const json = (value: unknown, role: string): string =>

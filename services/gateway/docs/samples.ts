@@ -1,4 +1,3 @@
-/** The data of an operation that a sample needs. */
 type SampleRequest = {
   readonly method: string;
   /** Without names: `filledPath`. */
@@ -68,7 +67,6 @@ function python({ method, path, body, isPublic }: SampleRequest, { baseUrl, apiK
   return `import requests\n\nresponse = requests.${method.toLowerCase()}(\n    "${baseUrl}${path}"${rest},\n)\nprint(response.status_code, response.text)`;
 }
 
-/** The same request in three languages. */
 export const samplesOf = (request: SampleRequest, options: SampleOptions) => [
   { name: 'curl', language: 'bash', code: curl(request, options) },
   { name: 'TypeScript', language: 'ts', code: typescript(request, options) },

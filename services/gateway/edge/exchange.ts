@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { retryAfter } from '#shared/http/problem.ts';
 import type { Access } from './operation.ts';
 
 export type { Request, Response };
@@ -74,7 +74,6 @@ export function send(
   response.end(body, length === body.length ? 'latin1' : 'utf8');
 }
 
-/** Writes an answer without a body. */
 export function sendNothing(response: Response, status: 202 | 204 = 204): void {
   const length = status === 204 ? {} : { 'content-length': '0' };
   response.writeHead(status, { ...COMMON_HEADERS, ...localsOf(response).headers, ...length });

@@ -9,7 +9,6 @@ import { WAIT_SECONDS_MAX } from './parse-prefer.ts';
  * approved, or those whose key has this permission too. */
 export type Access = 'public' | 'any-key' | KeyPermission;
 
-/** One operation of the gateway's API. */
 export type Operation = BaseOperation<Access> & {
   /** Whether it follows AuthZEN: faults of the body are 400, and the key may be a bearer token. */
   readonly isAuthzen?: true;
@@ -61,7 +60,6 @@ export const CHECK_CODES = [
   'monthly-quota-exceeded',
 ] as const satisfies readonly ProblemCode[];
 
-/** A header of a response. */
 export const header = (
   description: string,
   {
@@ -80,7 +78,6 @@ const LIMITS = {
   'X-RateLimit-Reset': header('When the second is free again.', { format: 'date-time' }),
   'Rolecall-Accepted-At': header("When the limiter let the request in: ms of the limiter's clock.", DIGITS),
 };
-/** Of AuthZEN's operations. */
 export const REQUEST_ID_ECHO = {
   'X-Request-ID': header('That of the request.', { required: false }),
 };
@@ -92,13 +89,11 @@ const OPTIONAL_LIMITS = Object.fromEntries(
 /** Statuses of answers before the limits were checked. */
 const BEFORE_LIMITS = new Set([400, 401, 404, 408, 431, 500]);
 
-/** The status of a problem of an operation. */
 export function statusOf(code: ProblemCode, { isAuthzen }: Pick<Operation, 'isAuthzen'>): number {
   const { status } = PROBLEMS[code];
   return isAuthzen && status === 422 ? 400 : status;
 }
 
-/** The headers of a problem. */
 export function problemHeadersOf(status: number, { isAuthzen }: Operation): ZodOpenApiHeadersObject {
   const headers = commonProblemHeadersOf(status);
   if (!isAuthzen) return headers;
@@ -118,10 +113,8 @@ function commonProblemHeadersOf(status: number): ZodOpenApiHeadersObject {
   return { ...VERSION, ...(BEFORE_LIMITS.has(status) ? OPTIONAL_LIMITS : LIMITS) };
 }
 
-/** The headers of every answer that is not a problem. */
 export const SUCCESS_HEADERS = { ...VERSION, ...LIMITS };
 
-/** An answer in JSON. */
 export const json = (
   description: string,
   schema: z.ZodType,
@@ -133,7 +126,6 @@ export const json = (
   ...(examples && { examples }),
 });
 
-/** An answer without a body. */
 export const nothing = (description: string): Answer => ({ description, headers: SUCCESS_HEADERS });
 
 export const PREFER = {

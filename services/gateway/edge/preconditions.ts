@@ -8,7 +8,6 @@ export type Preconditions = {
   readonly ifNoneMatch?: readonly string[] | undefined;
 };
 
-/** The entity tag of a version. */
 export const etagOf = (version: number): string => `"${version}"`;
 
 const TAG = /(?:W\/)?"[\u0021\u0023-\u007e\u0080-\u00ff]*"/;
@@ -59,7 +58,7 @@ export function meetsPreconditions(
  */
 export function parsePreconditions(headers: IncomingHttpHeaders): {
   readonly preconditions: Preconditions;
-  readonly faults: readonly Fault[];
+  readonly faults: Fault[];
 } {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   const ifMatch = match === undefined ? undefined : parseEntityTags(match);

@@ -1,7 +1,6 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { msUntilMidnight } from '#shared/fairness/account-bytes.ts';
-import { bytesExceeded, overloaded, Problem } from '#shared/http/problem.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
+import { bytesExceeded, overloaded, Problem, retryAfter } from '#shared/http/problem.ts';
 import type { Admission, AdmitOutcome, AdmitRequest, Admitter, Bucket } from '#shared/stores/checks/admit.ts';
 import type { IssuedLane } from '../checks/request-ids.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';

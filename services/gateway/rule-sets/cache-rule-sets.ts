@@ -16,32 +16,25 @@ const bytesOf = ({ ruleSet }: Entry): number => (ruleSet ? memoryOf(ruleSet) : U
 
 /** Keeps rule sets in memory, unknown ids too, until they change. */
 export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>) {
-  const entries = new LRUCache<string, Entry>({
+  const entries = new LRUCache<string, Entry, Pick<RuleSet, 'clientId' | 'id'>>({
     maxSize: CACHED_BYTES_MAX,
     sizeCalculation: bytesOf,
     ttl: CACHE_MS,
+    fetchMethod: async (_key, _stale, { context: { clientId, id } }) => ({
+      ruleSet: await read(clientId, id),
+    }),
+    // The result of a read may lack a change that was announced during the read: it is used, and not
+    // kept.
+    ignoreFetchAbort: true,
   });
-  let generation = 0;
   return {
     async read(clientId: string, id: string): Promise<RuleSet | undefined> {
-      const key = ruleSetKey(clientId, id);
-      const cached = entries.get(key);
-      if (cached) return cached.ruleSet;
-      const startedIn = generation;
-      const ruleSet = await read(clientId, id);
-      // The result of a read may lack a change that was announced during the read.
-      if (startedIn === generation) entries.set(key, { ruleSet });
-      return ruleSet;
+      const found = await entries.fetch(ruleSetKey(clientId, id), { context: { clientId, id } });
+      return found?.ruleSet;
     },
     /** A rule set has changed; named by `ruleSetKey`. */
-    forget(key: string): void {
-      generation += 1;
-      entries.delete(key);
-    },
-    forgetAll(): void {
-      generation += 1;
-      entries.clear();
-    },
+    forget: (key: string): void => void entries.delete(key),
+    forgetAll: (): void => entries.clear(),
     cachedBytes: (): number => entries.calculatedSize,
   };
 }

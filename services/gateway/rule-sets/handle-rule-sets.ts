@@ -1,3 +1,4 @@
+import type { Judged } from '#shared/contracts/fault.ts';
 import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
 import { presentRuleSet, type RuleSet, ruleSetKey } from '#shared/contracts/rules/rule-set.ts';
 import { Problem } from '#shared/http/problem.ts';
@@ -6,12 +7,11 @@ import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
 import { admitRead, admitWrite } from '../auth/admit-request.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../edge/exchange.ts';
-import { idOf, parseAsked, parseWrite, writeOf } from '../edge/parse-document-request.ts';
+import { idOf, parseWrite, writeOf } from '../edge/parse-document-request.ts';
 import { pageOf, parseQuery } from '../edge/parse-query.ts';
 import { etagOf } from '../edge/preconditions.ts';
 import { RULE_SET_OPERATIONS } from './operations.ts';
 
-/** The handlers of stored rule sets. */
 export const ruleSetHandlers = (deps: Dependencies) =>
   ({
     async listRuleSets(request, response) {
@@ -33,8 +33,13 @@ export const ruleSetHandlers = (deps: Dependencies) =>
     },
     async putRuleSet(request, response, param) {
       const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
-        parseWrite(askedOf(request, param), await deps.readBody(request, response, app), (json) =>
-          validateRuleSet(json, { ...deps.rules, isEnterprise: app.limits.tier === 'enterprise' }),
+        parseAsked(
+          request,
+          param,
+          validateRuleSet(await deps.readBody(request, response, app), {
+            ...deps.rules,
+            isEnterprise: app.limits.tier === 'enterprise',
+          }),
         ),
       );
       const { ruleSet, isNew } = await deps.ruleSetWrites.put(writeOf(caller, asked), asked.content);
@@ -44,7 +49,7 @@ export const ruleSetHandlers = (deps: Dependencies) =>
     },
     async deleteRuleSet(request, response, param) {
       const { caller, asked } = await admitWrite(deps, request, response, async () =>
-        askedOf(request, param),
+        parseAsked(request, param),
       );
       await deps.ruleSetWrites.remove(writeOf(caller, asked));
       deps.ruleSetCache.forget(ruleSetKey(caller.app.clientId, asked.id));
@@ -52,7 +57,8 @@ export const ruleSetHandlers = (deps: Dependencies) =>
     },
   }) satisfies Record<string, Handle>;
 
-const askedOf = (request: Request, param: Param) => parseAsked(request, param, 'holders');
+const parseAsked = <C>(request: Request, param: Param, content?: Judged<C>) =>
+  parseWrite(request, param, 'holders', content);
 
 const send = (response: Response, status: 200 | 201, ruleSet: RuleSet, headers = {}): void =>
   sendJson(response, status, JSON.stringify(presentRuleSet(ruleSet)), {

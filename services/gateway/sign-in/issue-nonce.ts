@@ -14,10 +14,9 @@ const NOT_EMPTY = {
 /** Answers `POST /access-control/nonces`. It costs rate, and is stored nowhere. */
 export function makeIssueNonce(deps: Dependencies): Handle {
   return async function issueNonce(request, response) {
-    const { caller, admission } = await admitWrite(deps, request, response, async ({ app }) => {
-      const body = await deps.readBody(request, response, app);
-      return !body.ok && body.isEmpty ? { ok: true, value: {} } : parseBody(body, NonceBody, NOT_EMPTY);
-    });
+    const { caller, admission } = await admitWrite(deps, request, response, async ({ app }) =>
+      parseBody(await deps.readBody(request, response, app, { ofEmpty: {} }), NonceBody, NOT_EMPTY),
+    );
     const nonce = deps.nonces.issue(caller.app.clientId, admission.nowMs);
     const expiresAt = new Date(admission.nowMs + NONCE_MS).toISOString();
     sendJson(response, 201, JSON.stringify({ nonce, expiresAt }));

@@ -14,7 +14,6 @@ const Nonce = z
   })
   .meta({ id: 'Nonce' });
 
-/** The operations that signing in needs beside a check. */
 export const SIGN_IN_OPERATIONS = {
   issueNonce: {
     method: 'post',

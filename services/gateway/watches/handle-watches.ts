@@ -1,3 +1,4 @@
+import type { Judged } from '#shared/contracts/fault.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { isPresent, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { Problem } from '#shared/http/problem.ts';
@@ -10,14 +11,13 @@ import type { Caller } from '../auth/authenticate.ts';
 import { formatOf } from '../batches/receive-values.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../edge/exchange.ts';
-import { type Asked, idOf, parseAsked, parseWrite, writeOf } from '../edge/parse-document-request.ts';
+import { type Asked, idOf, parseWrite, writeOf } from '../edge/parse-document-request.ts';
 import { pageOf, parseQuery } from '../edge/parse-query.ts';
 import { etagOf } from '../edge/preconditions.ts';
 import { WATCH_OPERATIONS } from './operations.ts';
 import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';
 
-/** The handlers of watches and their members. */
 export const watchHandlers = (deps: Dependencies) =>
   ({
     async listWatches(request, response) {
@@ -37,8 +37,10 @@ export const watchHandlers = (deps: Dependencies) =>
     },
     async putWatch(request, response, param) {
       const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
-        parseWrite(askedOf(request, param), await deps.readBody(request, response, app), (json) =>
-          validateWatch(json, deps.rules.callback),
+        parseAsked(
+          request,
+          param,
+          validateWatch(await deps.readBody(request, response, app), deps.rules.callback),
         ),
       );
       const { watch, isNew } = await deps.watchWrites.put(watchWriteOf(caller, asked), asked.content);
@@ -47,7 +49,7 @@ export const watchHandlers = (deps: Dependencies) =>
     },
     async deleteWatch(request, response, param) {
       const { caller, asked } = await admitWrite(deps, request, response, async () =>
-        askedOf(request, param),
+        parseAsked(request, param),
       );
       await deps.watchWrites.remove(watchWriteOf(caller, asked));
       sendNothing(response);
@@ -89,7 +91,8 @@ export const watchHandlers = (deps: Dependencies) =>
     },
   }) satisfies Record<string, Handle>;
 
-const askedOf = (request: Request, param: Param) => parseAsked(request, param, 'members');
+const parseAsked = <C>(request: Request, param: Param, content?: Judged<C>) =>
+  parseWrite(request, param, 'members', content);
 
 const watchNotFound = () => new Problem('watch-not-found', 'This client app has no watch with this id.');
 
@@ -103,10 +106,11 @@ async function readWatch({ watches }: Dependencies, clientId: string, param: Par
 const makeAct =
   (deps: Dependencies, action: 'pause' | 'resume' | 'check' | 'release'): Handle =>
   async (request, response, param) => {
-    const { caller, asked } = await admitWrite(deps, request, response, async () =>
+    const { caller, asked } = await admitWrite(deps, request, response, async () => {
       // As for a read: a malformed id is the id of no watch.
-      idOf(param) === undefined ? { ok: false, problem: watchNotFound() } : askedOf(request, param),
-    );
+      if (idOf(param) === undefined) throw watchNotFound();
+      return parseAsked(request, param);
+    });
     await send(deps, response, 200, await deps.watchWrites[action](watchWriteOf(caller, asked)));
   };
 

@@ -1,9 +1,8 @@
 import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
-import { type Fault, faultAt, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
+import { type Fault, faultAt, notKnown, pointerOf } from '#shared/contracts/fault.ts';
 import { isAddressText } from '#shared/contracts/rules/address.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { invalidBody } from '#shared/http/problem.ts';
-import { asSentence } from '#shared/rules/validate-body.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
 import {
   type MemberChanges,
@@ -120,7 +119,7 @@ async function collectJson(body: unknown, collector: MemberCollector): Promise<v
     return collector.refuse([faultAt('', 'wrong-type', 'must be a JSON object with add or remove')]);
   for (const [name, value] of Object.entries(body)) {
     if (name !== 'add' && name !== 'remove')
-      collector.refuse([asSentence(unknownMember(pointerOf([name]), ['add', 'remove']))]);
+      collector.refuse([faultAt(pointerOf([name]), 'unknown-member', notKnown(['add', 'remove']))]);
     else if (!Array.isArray(value)) collector.refuse([faultAt(`/${name}`, 'wrong-type', 'must be a list')]);
     else await takeEach(value, (one, index) => collector[name](one, [name, index]));
   }

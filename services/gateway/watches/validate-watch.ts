@@ -5,7 +5,6 @@ import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/webhook
 import { CallbackUrl } from '#shared/rules/body-texts.ts';
 import { describeIssues } from '#shared/rules/validate-body.ts';
 
-/** The body of a watch. */
 export const WatchBody = z
   .strictObject({ ...WatchSettings.shape, callbackUrl: CallbackUrl })
   .meta({ id: 'WatchBody' });

@@ -176,16 +176,4 @@ const distinct = (targets: readonly Target[]): Target[] => [
 
 /** Whether the rules need more reads than a check may plan. */
 export const needsMoreReads = (wallets: WalletGroup, rules: readonly Condition[], max: number): boolean =>
-  readsAtMost(wallets, rules) > max && makeReadCounter(rules, max)(wallets) > max;
-
-/** As many reads as if no two were equal, which is quickly known; infinite if a rule has a list of
- * ids. */
-function readsAtMost({ accounts, vaults }: WalletGroup, rules: readonly Condition[]): number {
-  const targets = rules.flatMap(targetsOf);
-  if (targets.some(hasListOfIds)) return Number.POSITIVE_INFINITY;
-  const [own, others] = [accounts?.length ?? 1, vaults?.length ?? 0];
-  return targets.length * (own + others + own * others);
-}
-
-const hasListOfIds = (target: Target): boolean =>
-  'tokenId' in target && target.tokenId !== undefined && /[,-]/.test(target.tokenId);
+  makeReadCounter(rules, max)(wallets) > max;

@@ -90,18 +90,9 @@ export function memoryOf({ rules }: Pick<RuleSet, 'rules'>): number {
   return known;
 }
 
-type Stored = Readonly<Record<string, unknown>>;
-
-/** A stored rule with the default of its amount, which the client may have left out. */
-const completed = (rule: Stored): Stored => {
-  if (rule['type'] !== 'SUM' && Array.isArray(rule['rules']))
-    return { ...rule, rules: (rule['rules'] as Stored[]).map(completed) };
-  return rule['type'] === 'CONTRACT' ? rule : { minToken: '1', ...rule };
-};
-
-/** The rules of a rule set as they travel in messages. */
-export const rulesOf = ({ rules }: Pick<RuleSet, 'rules'>): Rule[] =>
-  rules.map((rule) => Rule.parse(completed(rule)));
+/** The rules of a rule set or of a body as they travel in messages: with their defaults, and without
+ * the members that are only for the client. */
+export const rulesOf = ({ rules }: Pick<RuleSet, 'rules'>): Rule[] => rules.map((rule) => Rule.parse(rule));
 
 type Contracts = readonly { readonly chainId: number; readonly contractAddress: string }[];
 /** By rule set, for as long as it is in memory. */

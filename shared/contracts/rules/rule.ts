@@ -23,6 +23,8 @@ export const Operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
 export type Operator = z.infer<typeof Operator>;
 
 const ChainId = z.number().int().positive();
+/** The minimum of a rule that names none: whole tokens. */
+const MIN_TOKEN = '1';
 
 /**
  * A rule about a balance, as it travels: validated by the gateway, amounts still decimal text in
@@ -33,7 +35,7 @@ const TokenCondition = z.object({
   chainId: ChainId,
   /** Absent for `NATIVE` alone. */
   contractAddress: z.string().optional(),
-  minToken: z.string(),
+  minToken: z.string().default(MIN_TOKEN),
   maxToken: z.string().optional(),
   /** Ids and ranges, for example `1,2,42-69`. */
   tokenId: z.string().optional(),
@@ -94,7 +96,7 @@ export type SumTerm = z.infer<typeof SumTerm>;
 /** A rule about the sum of several amounts, in whole tokens. */
 const SumCondition = z.object({
   type: z.literal('SUM'),
-  minToken: z.string(),
+  minToken: z.string().default(MIN_TOKEN),
   maxToken: z.string().optional(),
   rules: z.array(SumTerm),
 });

@@ -131,11 +131,11 @@ function parseTokens(tokens: Tokens): ViewFunction {
     );
   const name = requireName(tokens.take(), 'a function');
   tokens.require('(', 'after the name of the function');
-  const inputs = parseParameters(tokens, 'input', parseInputType);
+  const inputs = parseParameters(tokens, 'input').map(requireScalar);
   parseModifiers(tokens);
   if (!tokens.takeIf('returns')) throw new Refusal('must name its return types, as in "returns (uint256)"');
   tokens.require('(', 'after "returns"');
-  const outputs = parseParameters(tokens, 'output', parseOutputType);
+  const outputs = parseParameters(tokens, 'output');
   if (tokens.peek !== undefined) throw new Refusal('must end after its return types');
   if (inputs.length > INPUTS_MAX) throw new Refusal(`must have at most ${INPUTS_MAX} inputs`);
   requireDistinctNames(outputs);
@@ -160,27 +160,18 @@ function parseModifiers(tokens: Tokens): void {
 }
 
 type Role = 'input' | 'output';
-type ParseType<Type> = (tokens: Tokens) => Type;
 
-function parseParameters<Type extends OutputType>(
-  tokens: Tokens,
-  role: Role,
-  parseType: ParseType<Type>,
-): Parameter<Type>[] {
-  const parameters: Parameter<Type>[] = [];
+function parseParameters(tokens: Tokens, role: Role): Parameter<OutputType>[] {
+  const parameters: Parameter<OutputType>[] = [];
   if (tokens.takeIf(')')) return parameters;
-  do parameters.push(parseParameter(tokens, role, parseType));
+  do parameters.push(parseParameter(tokens, role));
   while (tokens.takeIf(','));
   tokens.require(')', `after the ${role}s`);
   return parameters;
 }
 
-function parseParameter<Type extends OutputType>(
-  tokens: Tokens,
-  role: Role,
-  parseType: ParseType<Type>,
-): Parameter<Type> {
-  const type = parseType(tokens);
+function parseParameter(tokens: Tokens, role: Role): Parameter<OutputType> {
+  const type = parseType(tokens, role);
   const hasLocation = type.kind === 'tuple' || type.kind === 'array' || isDynamic(type);
   if (hasLocation && !tokens.takeIf('memory')) tokens.takeIf('calldata');
   const isNamed = tokens.peek !== undefined && !/^[(),[\]]$/.test(tokens.peek);
@@ -197,15 +188,14 @@ function parseScalar(tokens: Tokens, role: Role): AbiType {
   );
 }
 
-function parseInputType(tokens: Tokens): AbiType {
-  if (tokens.peek === '(' || tokens.peek === 'tuple') throw new Refusal('must not have a tuple as an input');
-  const type = parseScalar(tokens, 'input');
-  if (tokens.peek === '[') throw new Refusal('must not have an array as an input');
-  return type;
+function requireScalar({ type, name }: Parameter<OutputType>): Parameter<AbiType> {
+  if (type.kind === 'tuple') throw new Refusal('must not have a tuple as an input');
+  if (type.kind === 'array') throw new Refusal('must not have an array as an input');
+  return { type, name };
 }
 
-function parseOutputType(tokens: Tokens): OutputType {
-  let type = parseTupleOrScalar(tokens);
+function parseType(tokens: Tokens, role: Role): OutputType {
+  let type = parseTupleOrScalar(tokens, role);
   while (tokens.takeIf('[')) {
     const length = tokens.peek === ']' ? undefined : requireLength(tokens.take());
     tokens.require(']', 'after the length of an array');
@@ -214,11 +204,11 @@ function parseOutputType(tokens: Tokens): OutputType {
   return type;
 }
 
-function parseTupleOrScalar(tokens: Tokens): OutputType {
+function parseTupleOrScalar(tokens: Tokens, role: Role): OutputType {
   if (tokens.takeIf('tuple')) tokens.require('(', 'after "tuple"');
-  else if (!tokens.takeIf('(')) return parseScalar(tokens, 'output');
-  const members = parseParameters(tokens, 'output', parseOutputType);
-  if (members.length === 0) throw new Refusal('must not have an empty tuple as an output');
+  else if (!tokens.takeIf('(')) return parseScalar(tokens, role);
+  const members = parseParameters(tokens, role);
+  if (members.length === 0) throw new Refusal('must not have an empty tuple');
   requireDistinctNames(members);
   return { kind: 'tuple', members };
 }

@@ -241,7 +241,7 @@ async function rolesOf(account: string, check: string): Promise<string[]> {
     },
   );
   if (!validation.ok) throw new Error(JSON.stringify(validation.faults));
-  const { rules, vaults } = validation.check;
+  const { rules, vaults } = validation.value;
   const result = await chains.judge({ account, rules, ...(vaults && { vaults: [...vaults] }) });
   expect({ errors: result.errors, judged: result.roles.length }).toEqual({
     errors: [],

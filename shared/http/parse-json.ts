@@ -1,26 +1,26 @@
 import { isUtf8 } from 'node:buffer';
-
-/** The value of a JSON text, or why it has none. */
-export type ParsedJson =
-  | { readonly ok: true; readonly json: unknown }
-  | { readonly ok: false; readonly detail: string };
+import { Problem } from './problem.ts';
 
 /**
  * Parses a JSON text in UTF-8. A byte-order mark in front of it is ignored, because tools of
  * Windows write one.
  *
+ * @throws Problem `malformed-json`
  * @example
- * parseJson(Buffer.from('{"a":1,}'), 'The body').detail; // 'The body is not JSON: Expected double-quoted property name at position 7.'
+ * parseJson(Buffer.from('{"a":1,}'), 'The body');
+ * // Problem: The body is not JSON: Expected double-quoted property name at position 7.
  */
-export function parseJson(bytes: Buffer, subject: string): ParsedJson {
-  if (isBlank(bytes)) return { ok: false, detail: `${subject} is empty; send a JSON object.` };
-  if (!isUtf8(bytes)) return { ok: false, detail: `${subject} is not UTF-8.` };
+export function parseJson(bytes: Buffer, subject: string): unknown {
+  if (isBlank(bytes)) throw malformed(`${subject} is empty; send a JSON object.`);
+  if (!isUtf8(bytes)) throw malformed(`${subject} is not UTF-8.`);
   try {
-    return { ok: true, json: JSON.parse(withoutMark(bytes).toString('utf8')) };
+    return JSON.parse(withoutMark(bytes).toString('utf8'));
   } catch (error) {
-    return { ok: false, detail: describeJsonError(subject, error) };
+    throw malformed(describeJsonError(subject, error));
   }
 }
+
+const malformed = (detail: string): Problem => new Problem('malformed-json', detail);
 
 /** White space between JSON values (RFC 8259). */
 const SPACES: readonly number[] = [...Buffer.from(' \t\r\n')];

@@ -3,7 +3,7 @@ import { isBlank, parseJson } from './parse-json.ts';
 const MARK = '\ufeff';
 
 test.each(['{"a":1}', `${MARK}{"a":1}`, `${MARK}\r\n {"a":1}\r\n`])('parses %j', (text) => {
-  expect(parseJson(Buffer.from(text), 'The body')).toEqual({ ok: true, json: { a: 1 } });
+  expect(parseJson(Buffer.from(text), 'The body')).toEqual({ a: 1 });
 });
 
 test.each([
@@ -20,7 +20,8 @@ test.each([
   [Buffer.from([0x22, 0xff, 0x22]), 'The body is not UTF-8.'],
   [Buffer.from(`${MARK}{}`, 'utf16le'), 'The body is not UTF-8.'],
 ])('says why %j is refused', (text, detail) => {
-  expect(parseJson(Buffer.from(text as string), 'The body')).toEqual({ ok: false, detail });
+  const parse = () => parseJson(Buffer.from(text as string), 'The body');
+  expect(parse).toThrow(expect.objectContaining({ code: 'malformed-json', message: detail }));
 });
 
 test('a text is blank if it has white space alone, and only white space of JSON', () => {

@@ -1,5 +1,5 @@
-import { canonicalRule } from './complete-rule.ts';
-import type { ConditionBody } from './rule-body.ts';
+import type { ConditionBody } from '#shared/rules/rule-body.ts';
+import { canonicalRule } from './canonical-rule.ts';
 
 const ADDRESS = '0x52908400098527886E0F7030069857D2E4169EE7';
 const CALL: Extract<ConditionBody, { type: 'CONTRACT' }> = {
